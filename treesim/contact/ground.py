@@ -24,29 +24,32 @@ LEAST = 1e-9  # m: smallest length, so that squares do not underflow
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
 class Surface(ReprMixin):
-    """Contact parameters of a surface.
+    """Contact properties of a surface: friction, restitution and stiffness.
 
     Parameters
     ----------
     friction : float
-        Coulomb's friction coefficient mu, static and dynamic, 0 or more. 0.8 by default.
+        Coulomb's coefficient mu of static and of dynamic friction, 0 or more. 0.8 by default.
     restitution : float
         Newton's coefficient of restitution in [0, 1], for impacts faster than 0.05 m/s. 0 by default.
     stiffness : float, optional
-        Stiffness of a pair of shapes [N/m], divided among its contact points. None, the default, is rigid.
+        Stiffness of a pair of shapes [N/m], divided among the contact points of the pair. None, the default, means
+        rigid.
     dissipation_time : float
         Ratio of damping to stiffness [s]. 0 by default.
     torsional_friction : float
-        Ratio of the largest torque about a contact's normal to its normal force [m]. 0, the default, is none.
+        Largest torque about the contact normal, divided by the normal force [m]. 0 by default, which means no torque.
     rolling_friction : float
-        Ratio of the largest torque about axes tangential to a contact to its normal force [m]. 0, the default, is none.
+        Largest torque about tangential axes of the contact, divided by the normal force [m]. 0 by default, which means
+        no torque.
     name : str
-        Name of the surface in contact reports. "ground[k]" for the k-th surface of a world, from 0, if empty.
+        Name of the surface in contact reports. If it is empty, the k-th surface of a world is called "ground[k]", from
+        0.
 
     Raises
     ------
     ArgumentError
-        If a value is not a number or out of bounds. Positions and lengths of all surfaces are at most 1e9 m.
+        If a value is not a number or is out of bounds. The bound of positions and lengths is 1e9 m.
 
     Examples
     --------
@@ -99,7 +102,7 @@ class Surface(ReprMixin):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Ground(Surface):
-    """Ground plane: all points x with n . x <= height are inside the ground.
+    """Ground plane. All points x with n . x <= height are inside the ground.
 
     Parameters
     ----------
@@ -165,14 +168,14 @@ class SolidSurface(Surface):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class StaticBox(SolidSurface):
-    """A box that does not move. Its faces, edges and corners collide with all shapes.
+    """A box that does not move; its faces, edges and corners collide with all shapes.
 
     Parameters
     ----------
     size : array_like
-        (3,) full lengths along its x, y, z [m].
+        (3,) full lengths along the axes x, y, z of the box [m].
     placement : Placement
-        Pose of its centre in the world. Identity by default.
+        Pose of the box's centre in the world. Identity by default.
     friction, restitution : float
         As in `treesim.Surface`.
     stiffness : float, optional
@@ -210,10 +213,11 @@ class StaticBox(SolidSurface):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class HeightField(SolidSurface):
-    """Terrain of heights over a regular grid.
+    """Terrain given by heights over a regular grid.
 
-    Each cell of the grid consists of two triangles, which share the diagonal from its corner of least x and y. All
-    shapes collide with its triangles, ridges, peaks and border edges. There is no ground outside of the grid.
+    Each cell of the grid consists of two triangles. Their common edge is the diagonal from the corner with the least x
+    and y. All shapes collide with triangles, ridges, peaks and border edges of the terrain. Outside of the grid there
+    is no ground.
 
     Parameters
     ----------
@@ -264,24 +268,24 @@ class HeightField(SolidSurface):
     def from_mesh(cls, mesh: Any, spacing: ArrayLike = (0.1, 0.1), **parameters: Any) -> HeightField:
         """Return the height field of the upper surface of a triangle mesh.
 
-        Heights are exact at the nodes. Between them the field is what its triangles are: a wall of the mesh becomes a
-        slope of one cell, and the space below an overhang is filled.
+        Heights are exact at the nodes of the grid, and follow the triangles of the field between them. A vertical wall
+        of the mesh therefore becomes a slope of one cell. The space below an overhang is filled.
 
         Parameters
         ----------
         mesh : str or tuple
-            Mesh file (STL, COLLADA, OBJ, PLY, OFF, glTF), or vertices (n, 3) [m] and faces (m, 3), indices of vertices.
-            It must cover its bounding rectangle in the plane z = 0.
+            Mesh file (STL, COLLADA, OBJ, PLY, OFF, glTF); or a pair of vertices (n, 3) [m] and faces (m, 3), which are
+            indices of vertices. Seen from above, the mesh must cover its bounding rectangle.
         spacing : array_like
-            (2,) distances of the nodes along x and y [m], adapted so that the field ends where the mesh does. 0.1 by
-            default.
+            (2,) distances of the nodes along x and y [m]. They are adjusted so that the field ends at the border of the
+            mesh. 0.1 by default.
         **parameters
-            Contact parameters and name, as of `treesim.Surface`.
+            Contact parameters and name, as in `treesim.Surface`.
 
         Returns
         -------
         HeightField
-            Field with the mesh's border.
+            Height field with the same border as the mesh.
 
         Raises
         ------

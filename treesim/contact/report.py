@@ -61,7 +61,7 @@ class ContactReport(ReprMixin):
     touching : Touching
         Tables of the pairs that may touch.
     substeps : sequence of ContactStep
-        Results of the equal parts of the step. Their attributes are computed when they are read.
+        Results of the equal parts of the step. The attributes of a part are computed when they are read.
     points_of : callable, optional
         Function that returns the contact points (n, 17) of each part of the step of one state.
 
@@ -97,7 +97,7 @@ class ContactReport(ReprMixin):
         Returns
         -------
         ContactReport
-            Report of zeros.
+            Report in which all values are zero.
         """
         shapes = (robot.n_bodies + 1, 6), (int(touching.layout[8]), 12), (SOLVER_INFO,)
         return cls(touching, [NoContact(*(np.zeros(batch + shape) for shape in shapes))])
@@ -161,23 +161,23 @@ class ContactReport(ReprMixin):
         return found
 
     def between(self, body: str, other: str) -> np.ndarray:
-        """Return the mean wrench that one body or surface exerts on another in the step.
+        """Return the mean wrench in the step that the body or surface `other` exerts on `body`.
 
         Parameters
         ----------
         body, other : str
-            Names of bodies, or of surfaces of the world; "ground" is all surfaces together.
+            Names of bodies, or of surfaces of the world. The name "ground" means all surfaces together.
 
         Returns
         -------
         numpy.ndarray
-            (..., 6) force [N] and moment [N m] of `other` on `body`, in world axes at the origin of `body` (of the
-            world for a surface).
+            (..., 6) force [N] and moment [N m], in world axes. The moment is about the origin of `body`, or for a
+            surface about the world's origin.
 
         Raises
         ------
         UnknownNameError
-            If a name is not among the bodies and surfaces that may touch.
+            If a name is not the name of a body or surface that may touch others.
         """
         names = tuple(dict.fromkeys(name for group in self.touching.groups for name in group))
         surfaces = self.touching.surfaces
@@ -186,27 +186,27 @@ class ContactReport(ReprMixin):
 
     @property
     def penetration(self) -> np.ndarray:
-        """Largest overlap (...) at the end of the step [m]."""
+        """Largest overlap (...) of two shapes at the end of the step [m]."""
         return self.solver_info[..., PENETRATION]
 
     @property
     def residual(self) -> np.ndarray:
-        """Largest complementarity residual (...) of velocities [m/s, rad/s] of contacts, limits and friction."""
+        """Largest complementarity residual (...) of velocities [m/s, rad/s] of contacts, joint limits and friction."""
         return self.solver_info[..., RESIDUAL]
 
     @property
     def position_residual(self) -> np.ndarray:
-        """Largest complementarity residual (...) of positions, over contacts and limits [m/s, rad/s].
+        """Largest complementarity residual (...) of positions [m/s, rad/s], over contacts and joint limits.
 
-        The conditions on positions are that no gap becomes negative and overlaps shrink.
+        The conditions on positions are that gaps do not become negative, and that overlaps shrink.
         """
         return self.solver_info[..., POSITION_RESIDUAL]
 
     @property
     def certificate(self) -> np.ndarray:
-        """Change of kinetic energy (...) by the impulses [J], which is never positive; see docs/contact_model.md.
+        """Change of kinetic energy (...) by impulses [J]; it is never positive, see docs/contact_model.md.
 
-        Impulses of the springs of soft surfaces are excluded.
+        Impulses of springs (soft surfaces) are not included.
         """
         return self.solver_info[..., CERTIFICATE]
 
@@ -217,12 +217,12 @@ class ContactReport(ReprMixin):
 
     @property
     def iterations(self) -> np.ndarray:
-        """Number of sweeps and iterations (...) of the contact solver."""
+        """Number of iterations (...) of the contact solver, including sweeps over the contacts."""
         return self.solver_info[..., ITERATIONS].astype(int)
 
     @property
     def left_out(self) -> np.ndarray:
-        """Number of contacts (...) that were omitted because memory was exceeded."""
+        """Number of contacts (...) that were omitted, because the step has memory for fewer contacts."""
         return self.solver_info[..., LEFT_OUT].astype(int)
 
     def __repr__(self) -> str:

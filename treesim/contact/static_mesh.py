@@ -24,16 +24,16 @@ from .mesh_tables import MeshEdges, MeshTable, has_area, mesh_table
 
 @dataclass(frozen=True, repr=False, eq=False)
 class StaticMesh(SolidSurface):
-    """A triangle mesh that does not move, open or closed, such as a terrain with stairs, walls and overhangs.
+    """An open or closed triangle mesh that does not move, such as terrain with stairs, walls and overhangs.
 
-    All shapes collide with its triangles, convex edges, vertices and border edges. Edges inside a flat part have no
-    contacts of their own. The corners of a triangle are counterclockwise, seen from outside: the normal by the
-    right-hand rule points out of the solid.
+    All shapes collide with the triangles, convex edges, vertices and border edges of the mesh. Edges inside a flat part
+    have no contacts of their own. The corners of each triangle must be in counterclockwise order, seen from outside.
+    The normal by the right-hand rule then points out of the solid.
 
     Parameters
     ----------
     vertices : array_like
-        (n, 3) vertices [m]. Those with equal coordinates are one.
+        (n, 3) vertices [m]. Vertices with equal coordinates are merged.
     triangles : array_like
         (m, 3) indices of vertices. Triangles without area are dropped.
     placement : Placement
@@ -52,21 +52,22 @@ class StaticMesh(SolidSurface):
     Raises
     ------
     ArgumentError
-        If a value is not finite or out of bounds, if an edge has more than two triangles, or if two triangles run along
-        their common edge in the same direction.
+        If a value is not finite or out of bounds. If an edge has more than two triangles. If two neighbouring triangles
+        have opposite orientations.
 
     Warns
     -----
     ShapeWarning
-        If there are triangles without area.
+        If the mesh has triangles without area.
 
     Notes
     -----
-    A mesh must not intersect itself. Faces that another part of it or another surface of the world covers, such as
-    those between two boxes side by side, have no contacts.
+    A mesh must not intersect itself. Faces that another part of the mesh or another surface covers have no contacts,
+    for example the faces between two boxes side by side.
 
-    What is inside is known near the surface only: a point behind it, within the radius of the shape's bounding ball,
-    touches the nearest triangle. An open mesh acts from both sides so near to it: nothing should move behind it.
+    Points are found to be inside the mesh only near its surface. A point behind the surface touches the nearest
+    triangle if its distance is below the radius of the bounding ball of the colliding shape. Up to this distance, an
+    open mesh acts from both sides, so nothing should move behind it.
 
     Examples
     --------
@@ -116,7 +117,7 @@ class StaticMesh(SolidSurface):
         placement : Placement, optional
             Pose of the file's axes in the world. Identity by default.
         **parameters
-            Contact parameters and name, as of `treesim.Surface`.
+            Contact parameters and name, as in `treesim.Surface`.
 
         Returns
         -------
@@ -126,7 +127,7 @@ class StaticMesh(SolidSurface):
         Raises
         ------
         ArgumentError
-            If an argument does not fit, or the triangles are not those of a surface.
+            If an argument does not fit, or the triangles do not form a surface.
         ModelError
             If the file cannot be read.
         """
@@ -141,7 +142,7 @@ class StaticMesh(SolidSurface):
 
     @property
     def edges(self) -> MeshEdges:
-        """Vertices without doubles, and edges."""
+        """Edges of the mesh, and its vertices, of which those with equal coordinates are merged."""
         found: MeshEdges = vars(self)["_edges"]
         return found
 
@@ -157,7 +158,7 @@ class StaticMesh(SolidSurface):
 
     @property
     def world_vertices(self) -> np.ndarray:
-        """Vertices (n, 3) in the world [m]."""
+        """Vertices (n, 3) in world coordinates [m]."""
         R = self.placement.rotation
         return np.asarray(product(np.asarray(self.vertices), R.T) + self.placement.translation)
 

@@ -78,14 +78,14 @@ class Repetition(ReprMixin):
     states : int
         Number of recorded states.
     first : Difference or None
-        First difference, None if every bit of every state is equal.
+        First difference. None if every bit of every state is equal.
     reasons : tuple of str
-        Possible causes of a difference: versions, interpreter, libraries on another processor; empty without a
-        difference.
+        Possible causes of a difference: versions, the interpreter, or libraries on another processor. Empty if there is
+        no difference.
     notes : tuple of str
-        Changes that did not affect the run, such as the processor, or the robot's file.
+        Changes since the recorded run that had no effect, such as another processor or a changed file of the robot.
     trajectory : Trajectory
-        The new run.
+        Trajectory of the repetition.
 
     Examples
     --------
@@ -103,7 +103,7 @@ class Repetition(ReprMixin):
 
     @property
     def same(self) -> bool:
-        """True if every bit is equal."""
+        """True if every bit of both runs is equal."""
         return self.first is None
 
     def __repr__(self) -> str:
@@ -126,36 +126,38 @@ def replay(
     progress: Callable[[int, int], None] | None = None,
     source: Source | None = None,
 ) -> Repetition:
-    """Run a recorded simulation again from its provenance, and compare every bit.
+    """Repeat a recorded simulation from its provenance, and compare every bit of the results.
 
-    The recording contains the robot, its world and treesim's own controllers. Neither the robot's file nor any
-    file that the recording names is opened. An interrupted run is repeated up to its end. Cost: that of the
-    run.
+    The recording contains the robot, its world, and the controller if it is one of treesim's own. The robot's file and
+    other files that the recording names are not opened. An interrupted run is repeated up to its interruption. The
+    repetition takes as long as the run.
 
     Parameters
     ----------
     run : path-like or Trajectory
-        A file that `Trajectory.save` wrote, or the trajectory.
+        Path of a file that `Trajectory.save` wrote, or a trajectory.
     controller : Controller or callable, optional
-        The run's controller, in its initial state. Required if it was not one of treesim's own.
+        Controller of the run, in its initial state. Required if the controller is not one of treesim's own.
     progress : callable, optional
         Called as progress(done, total) about a hundred times.
     source : str, path-like, optional
-        The robot's description, as `treesim.load` takes it. A note reports whether its SHA-256 has changed.
+        Robot description, as the argument `source` of `treesim.load`. A note reports whether its SHA-256 has changed
+        since the run.
 
     Returns
     -------
     Repetition
-        The comparison, and the new trajectory.
+        Result of the comparison, and the new trajectory.
 
     Raises
     ------
     ArgumentError
-        If treesim did not write the file, or it has no provenance.
+        If treesim did not write the file, or the file has no provenance.
     UnsupportedError
-        For objects that a file cannot contain (a controller, an unregistered backend).
+        If the run used an object that a file cannot contain, such as an unregistered backend or a controller that is
+        not passed.
     TreesimError
-        Whatever `treesim.Simulation` raises, such as UnknownNameError for a missing plugin.
+        Every error of `treesim.Simulation`, such as UnknownNameError if a plugin is missing.
 
     Examples
     --------

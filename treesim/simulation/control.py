@@ -164,15 +164,15 @@ class Zero(ReprMixin):
 class PD(ReprMixin):
     """Proportional-derivative control of every joint towards a posture: tau = kp (posture - q) - kd v.
 
-    The difference is taken on the configuration manifold, so spherical and planar joints work, too. Floating
-    joints are not actuated. The torque is clipped to the robot's effort limits.
+    The difference posture - q is computed on the configuration manifold, so the law also applies to spherical and
+    planar joints. Floating joints get no torque. The torque is clipped to the effort limits of the robot.
 
     Parameters
     ----------
     robot : Tree
         The robot.
     posture : array_like, shape (nq,)
-        Configuration to hold, for example the initial one.
+        Target configuration, for example the initial one.
     kp : float or array_like, shape (nv,)
         Position gains [N m/rad, N/m], not negative.
     kd : float or array_like, shape (nv,)
@@ -181,7 +181,7 @@ class PD(ReprMixin):
     Raises
     ------
     ArgumentError
-        For a wrong shape, a negative gain, or a number that is not finite.
+        If a shape does not fit, a gain is negative, or a number is not finite.
 
     Examples
     --------
@@ -211,7 +211,7 @@ class PD(ReprMixin):
         return [("robot", self.robot), ("posture", vector(self.posture)), *gains]
 
     def torque(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Return kp (posture - q) - kd v, clipped to the effort limits.
+        """Return the torque kp (posture - q) - kd v, clipped to the effort limits.
 
         Parameters
         ----------
@@ -232,18 +232,19 @@ class PD(ReprMixin):
 
 
 class Pushed(ReprMixin):
-    """Controller that adds an external force on the root link of a floating robot for some time.
+    """Controller that adds an external force on the root link of a floating robot during some time.
 
-    The force acts at the centre of mass of the root link, in all whole steps that begin within its duration.
-    During a step it turns with the link. The root joint has no effort limit, so the force is not clipped. Its
-    work counts as the controller's. Cost: O(1) a step.
+    The force acts at the centre of mass of the root link, during every step that begins within the given time. During a
+    step, the force turns with the link. The root joint has no effort limit, so the force is not clipped. The energy
+    balance counts the work of the force as work of the controller. Cost of a step: O(1).
 
     Parameters
     ----------
     controller : Controller, callable or None
-        Controller of the joints, as `Simulation` takes it; None for no torque. Its gains stay implicit.
+        Controller of the joints, as in `Simulation`; None for no torque. Integrators treat its gains implicitly, as
+        without the force.
     robot : Tree
-        A robot with one root body, whose joint is floating.
+        Robot with one root body, whose joint is floating.
     force : array_like, shape (3,)
         Force [N] along the world's axes.
     start : float
@@ -254,7 +255,7 @@ class Pushed(ReprMixin):
     Raises
     ------
     ArgumentError
-        If the robot's base does not float, or for an invalid force, time or controller.
+        If the base of the robot is not floating, or the force, a time or the controller is invalid.
 
     Examples
     --------
@@ -295,7 +296,7 @@ class Pushed(ReprMixin):
         return [("robot", self.robot), ("force [N]", vector(self.force)), *when, ("controller", self.controller)]
 
     def torque(self, t: float, q: np.ndarray, v: np.ndarray, *contact: ContactReport) -> ArrayLike:
-        """Return the other controller's torque plus the generalised force of the push while it acts.
+        """Return the torque of the other controller, plus the generalised force of the push while it acts.
 
         Parameters
         ----------
@@ -306,7 +307,7 @@ class Pushed(ReprMixin):
         v : ndarray, shape (nv,)
             Velocity.
         *contact : ContactReport
-            Report of the step before, where the other controller takes it.
+            Report of the step before, if the other controller takes it as an argument.
 
         Returns
         -------

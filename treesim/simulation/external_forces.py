@@ -34,10 +34,10 @@ LEAD = {"implicit_midpoint": 0.5, "midpoint": 0.5, "rk4": 0.5}  # part of a step
 
 @dataclass(frozen=True, repr=False, eq=False)
 class ExternalForce(ReprMixin):
-    """Force and torque on a link from outside, constant in the world's axes or in the link's.
+    """External force and torque on a link, constant along the world's axes or along the link's axes.
 
-    The force acts during every step that begins in [start, stop), for the whole step. Effort limits do not apply to it.
-    The energy balance adds its work to that of the controls.
+    The force acts during every step that begins in the interval [start, stop). Effort limits do not apply to external
+    forces. The energy balance adds the work of external forces to the work of the controls.
 
     Parameters
     ----------
@@ -48,20 +48,20 @@ class ExternalForce(ReprMixin):
     torque : array_like, shape (3,)
         Torque [N m].
     point : array_like, shape (3,)
-        Point of the link at which the force acts [m], in the link's axes from its origin.
+        Point of the link at which the force acts [m], in coordinates of the link's frame.
     frame : {"world", "local"}
-        Axes of force and torque: the world's, or the link's, with which they turn.
+        Axes of force and torque: the world's axes; or the link's axes, so that force and torque turn with the link.
     start : float
         Time at which the force begins [s].
     stop : float
-        Time at which it ends [s], never by default.
+        Time at which the force ends [s]. By default it never ends.
 
     Raises
     ------
     ArgumentError
-        For a value that is not finite or of a wrong shape, and for a stop before the start.
+        If a value is not finite or has another shape, or `stop` is before `start`.
     UnknownNameError
-        For another `frame`.
+        If `frame` is neither "world" nor "local".
 
     Examples
     --------
@@ -102,7 +102,7 @@ class ExternalForce(ReprMixin):
         return [("link", self.link), ("axes", self.frame), *vectors, ("start [s]", self.start), ("stop [s]", self.stop)]
 
     def acts(self, t: float) -> bool:
-        """Return whether the force acts in a step.
+        """Return True if the force acts during a step.
 
         Parameters
         ----------
@@ -112,7 +112,7 @@ class ExternalForce(ReprMixin):
         Returns
         -------
         bool
-            Whether it acts.
+            True if the force acts.
 
         Examples
         --------

@@ -13,9 +13,9 @@ from .world import World
 
 
 def ground_heights(world: World, points: ArrayLike) -> np.ndarray:
-    """Return the height of the ground over points: the largest z of all planes, boxes, height fields and meshes there.
+    """Return the height of the ground at points (x, y): the largest z of all static surfaces of a world.
 
-    Bodies that move are not part of the ground.
+    Static surfaces are planes, boxes, height fields and meshes. Moving bodies are not part of the ground.
 
     Parameters
     ----------
@@ -36,7 +36,8 @@ def ground_heights(world: World, points: ArrayLike) -> np.ndarray:
 
     Notes
     -----
-    Cost: about 0.05 us for a point and a surface, 2 us for a mesh, of which a grid over the plane selects triangles.
+    Cost for each point: about 0.05 us for each plane, box or height field, and 2 us for each mesh, whose triangles are
+    selected by a grid.
 
     Examples
     --------

@@ -29,10 +29,10 @@ Motion = Callable[[float], ArrayLike]
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Waypoints(ReprMixin):
-    """Motion of a kinematic body through given poses: a lift, a door, a moving obstacle.
+    """Motion of a kinematic body through given poses, for example of a lift, a door or a moving obstacle.
 
-    Between two of them it moves along a straight line and turns about one axis, both at constant speed. Before the
-    first and after the last one it rests.
+    Between two poses, the body moves along a straight line and turns about a fixed axis, at constant speeds. Before the
+    first and after the last pose, the body is at rest.
 
     Parameters
     ----------
@@ -41,9 +41,9 @@ class Waypoints(ReprMixin):
     positions : array_like, shape (K, 3)
         Positions of the body's frame in the world [m].
     quaternions : array_like, shape (K, 4), optional
-        Its orientations x, y, z, w. Without rotation by default.
+        Orientations of the body as quaternions x, y, z, w. Without rotation by default.
     periodic : bool
-        Whether the motion repeats. The last pose must then be the first one.
+        Repeat the motion. The last pose must then be equal to the first one.
 
     Raises
     ------
@@ -106,7 +106,7 @@ class Waypoints(ReprMixin):
 
 @dataclass(frozen=True, repr=False)
 class Conveyor(ReprMixin):
-    """Motion of a kinematic body that stays where it is, while its surface moves: a conveyor belt.
+    """Motion of a kinematic body that stays at its pose while its surface moves, like a conveyor belt.
 
     Parameters
     ----------
@@ -115,12 +115,12 @@ class Conveyor(ReprMixin):
     position : array_like, shape (3,)
         Position of the body's frame in the world [m].
     quaternion : array_like, shape (4,)
-        Its orientation x, y, z, w.
+        Orientation of the body as a quaternion x, y, z, w.
 
     Raises
     ------
     ArgumentError
-        For other values.
+        If a value has another shape or is not finite.
 
     Examples
     --------

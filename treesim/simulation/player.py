@@ -43,38 +43,39 @@ class Frame(NamedTuple):
 
 
 class Player(ReprMixin):
-    """Real-time player of a simulation, frame by frame; time continues from frame to frame.
+    """Real-time player of a simulation: takes the steps of each frame and shows its last state.
 
-    A frame ends when its wall-clock time is over. If the computer is too slow, the motion slows down instead of
-    falling behind. The first time that the player is more than LATE seconds late, it warns with SlowWarning.
+    A frame ends when its wall-clock time is over. If the computer is too slow, the motion becomes slower than
+    requested. When the player is late by more than 0.2 s for the first time, it issues a SlowWarning.
 
-    `post(event)` passes a function of the player from any thread. The player calls this function before the next frame,
-    or while the player is paused, and may pause, change the speed or `reset` the state. A pickle or copy continues at
-    the player's state, without `show`, `clock` and waiting events, which belong to the process.
+    `post(event)` queues a function `event(player)`; any thread may call `post`. The player calls the function before
+    the next frame, also while paused. The function may pause the player, change its speed, or `reset` its state. A copy
+    or pickle of a player continues at the player's state. It does not contain `show`, `clock` and queued functions,
+    which belong to the process.
 
     Parameters
     ----------
     simulation : Simulation
-        The simulation to step.
+        Simulation that takes the steps.
     q0 : array_like, shape (nq,), optional
-        Initial configuration, neutral by default.
+        Initial configuration. Neutral by default.
     v0 : array_like, shape (nv,), optional
-        Initial velocity, 0 by default.
+        Initial velocity. 0 by default.
     show : callable, optional
         Called as show(frame) after every frame.
     fps : float
         Frames per second of real time.
     speed : float
-        Speed as a multiple of real time; may be changed during playback.
+        Speed of the motion as a multiple of real time. It may be changed during playback.
     clock : callable
-        Returns the wall-clock time [s]; replaced in tests.
+        Function that returns the wall-clock time [s]; tests replace it.
     sleep : callable
-        Waits for a number of seconds; replaced in tests.
+        Function that waits for a number of seconds; tests replace it.
 
     Raises
     ------
     ArgumentError
-        For an invalid simulation, state, frame rate or speed.
+        If the simulation, state, frame rate or speed is invalid.
 
     Warns
     -----
@@ -149,7 +150,7 @@ class Player(ReprMixin):
 
     @property
     def t(self) -> float:
-        """Simulation time [s]: the time of the last reset plus the number of steps since then times dt."""
+        """Simulation time [s]: the time `t` of the last reset, plus dt times the number of steps since that reset."""
         return self._since[0] + (self.steps - self._since[1]) * self.simulation.dt
 
     @property
@@ -174,14 +175,14 @@ class Player(ReprMixin):
         return speed / self.fps / self.simulation.dt
 
     def reset(self, q0: ArrayLike | None = None, v0: ArrayLike | None = None, t: float = 0.0) -> None:
-        """Start again from a state.
+        """Restart from a configuration and a velocity.
 
         Parameters
         ----------
         q0 : array_like, shape (nq,), optional
-            Configuration, neutral by default.
+            Configuration. Neutral by default.
         v0 : array_like, shape (nv,), optional
-            Velocity, 0 by default.
+            Velocity. 0 by default.
         t : float
             Time [s].
 
@@ -195,7 +196,7 @@ class Player(ReprMixin):
         self._set_pace()
 
     def change(self, simulation: Simulation) -> None:
-        """Continue from the same state and time with another simulation.
+        """Continue from the current state and time with another simulation.
 
         Parameters
         ----------
@@ -206,7 +207,7 @@ class Player(ReprMixin):
         self._set_pace()
 
     def pause(self) -> None:
-        """Pause the motion from the next frame on; events are still processed."""
+        """Pause the motion from the next frame on; queued functions are still called."""
         self.paused = True
 
     def resume(self) -> None:
@@ -215,14 +216,14 @@ class Player(ReprMixin):
         self._set_pace()
 
     def post(self, event: Callable[[Player], object], most: float = math.inf) -> bool:
-        """Queue a function that the playing thread calls before the next frame; thread-safe.
+        """Queue a function, which the playing thread calls before the next frame; any thread may call this method.
 
         Parameters
         ----------
         event : callable
             Called as event(player).
         most : float
-            Number of waiting functions from which on the event is refused.
+            Largest number of queued functions. If as many are waiting, the new one is refused.
 
         Returns
         -------
@@ -232,17 +233,17 @@ class Player(ReprMixin):
         return self._events.post(partial(event, self), most)
 
     def wait(self, seconds: float) -> None:
-        """Call posted functions for a time, in the playing thread.
+        """Wait for a time, and call queued functions meanwhile; to be called in the playing thread.
 
         Parameters
         ----------
         seconds : float
-            Time of the clock [s].
+            Wall-clock time to wait [s].
         """
         self._events.wait(seconds)
 
     def step(self, count: int = 1) -> Frame:
-        """Take a number of steps at once, paused or not, and show the frame.
+        """Take a number of steps without waiting for real time, also while paused, and show the frame.
 
         Parameters
         ----------
@@ -252,14 +253,14 @@ class Player(ReprMixin):
         Returns
         -------
         Frame
-            The state reached.
+            State after the steps.
 
         Raises
         ------
         NonFiniteError
-            If the next state is not finite; the player stays at the state before.
+            If the next state is not finite. The player then keeps its last finite state.
         TreesimError
-            Whatever else the simulation's step raises.
+            Every other error that the step of the simulation raises.
         """
         return self._step(whole_number("count", count), math.inf)
 
@@ -279,12 +280,12 @@ class Player(ReprMixin):
         return shown
 
     def run(self, duration: float | None = None) -> float:
-        """Play for `duration` seconds of simulation time, or until an exception such as KeyboardInterrupt.
+        """Play for a duration of simulation time, or until an exception such as KeyboardInterrupt.
 
         Parameters
         ----------
         duration : float, optional
-            Simulation time [s]; endless by default.
+            Simulation time [s]. Endless by default.
 
         Returns
         -------

@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 
 class Report(ReprMixin):
-    """Results of a step besides the new state.
+    """Results of a step of a `Stepper`, except for the new state.
 
-    Attributes are computed when they are read.
+    Each attribute is computed when it is read.
 
     Attributes
     ----------
     force : ndarray, shape (..., nv)
-        Applied controls, clipped to the effort limits [N, N m].
+        Applied forces of the last substep, clipped to the effort limits [N, N m].
     control_work : ndarray, shape (...)
         Work of the controls [J].
     passive_work : ndarray, shape (...)
@@ -43,8 +43,8 @@ class Report(ReprMixin):
     impulses : ndarray, shape (..., m)
         Impulses of the world's constrained rows [N s, N m s].
     residual : ndarray, shape (..., m)
-        Gaps of the rows at the end of the step [m, rad]; for rows without a gap, the remaining velocity [m/s,
-        rad/s].
+        Gaps of the constrained rows at the end of the step [m, rad]; for rows that constrain velocities only, the
+        remaining velocities [m/s, rad/s].
     contact : ContactReport
         Results of contacts, joint limits and joint friction.
     sensors : mapping of str to ndarray, shape (..., n)
@@ -81,7 +81,7 @@ class Report(ReprMixin):
 
     @property
     def force(self) -> np.ndarray:
-        """Applied controls (..., nv), clipped to the effort limits [N, N m]; of the last substep."""
+        """Applied forces (..., nv) of the last substep, clipped to the effort limits [N, N m]."""
         return self._substeps[-1].force
 
     @cached_property
@@ -125,7 +125,7 @@ class Report(ReprMixin):
 
     @property
     def residual(self) -> np.ndarray:
-        """Gaps (..., m) of the rows at the end of the step [m, rad]; without a gap, the remaining velocity [m/s]."""
+        """Gaps (..., m) of constrained rows after the step [m, rad], or remaining velocities [m/s, rad/s]."""
         left = self._substeps[-1].constraint_residual
         return self._after.impulses if left is None else left
 
@@ -149,7 +149,7 @@ class Report(ReprMixin):
 
     @property
     def sensors(self) -> Readings:
-        """Readings (..., n) of the world's sensors in the step, by name; computed when they are read."""
+        """{sensor: readings (..., n)} of the world's sensors in the step."""
         stepper, before, after = self._stepper, self._before, self._after
         robot, batch = stepper.robot, after.q.shape[:-1]
 
@@ -169,7 +169,7 @@ class Report(ReprMixin):
 
     @property
     def ok(self) -> bool:
-        """True if all states were stepped and contact was solved in all of them (see `ContactWarning`)."""
+        """True if the step succeeded for all states, and contact was solved in all of them."""
         solved = self._substeps[-1].solver_info is None or all_solved(self._substeps)
         return self._worst == FINE and solved
 
@@ -177,7 +177,7 @@ class Report(ReprMixin):
     def energy(self) -> np.ndarray:
         """Kinetic plus potential energy (...) at the end of the step [J]; NaN for failed states.
 
-        Computed on demand, cost O(N).
+        The energy is computed at the first access. Cost: O(N).
         """
         total, good = np.full(self.status.shape, np.nan), self.status == FINE
         kinetic, potential = energy(
@@ -187,14 +187,14 @@ class Report(ReprMixin):
         return total
 
     def check(self) -> None:
-        """Raise the error of the first failed state.
+        """Raise the error of the first state whose step failed; do nothing if no step failed.
 
         Raises
         ------
         NonFiniteError
-            If a state could not be stepped; or the error that the dynamics raise.
+            If the step of a state failed. The dynamics may raise other errors instead.
         ConvergenceError
-            If all states were stepped, but contact was not solved in one.
+            If all states were stepped, but contact was not solved in one of them.
         """
         if self.ok:
             return

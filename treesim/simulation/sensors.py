@@ -167,16 +167,16 @@ class Sensor(ReprMixin, ABC):
 class Imu(Sensor):
     """Inertial measurement unit: accelerometer and gyroscope.
 
-    A reading is the specific force a - g of the frame's origin [m/s^2], then the angular velocity [rad/s], along the
-    frame's axes: a_x, a_y, a_z, w_x, w_y, w_z. Both quantities refer to the middle of a step, and use the mean
-    acceleration.
+    A reading is the specific force a - g of the frame's origin [m/s^2], followed by the angular velocity [rad/s]: a_x,
+    a_y, a_z, w_x, w_y, w_z, along the frame's axes. Specific force and angular velocity refer to the middle of a step.
+    They are computed from the mean acceleration in the step.
 
     Parameters
     ----------
     frame : str
-        A link, or another frame of the robot.
+        Name of a link, or of another frame of the robot.
     name : str
-        Name of the readings, `"imu_"` and the frame's name by default.
+        Name of the readings. By default "imu_" followed by the frame's name.
 
     Examples
     --------
@@ -209,24 +209,25 @@ class Imu(Sensor):
 class ForceTorque(Sensor):
     """Force-torque sensor in a joint.
 
-    A reading is the force [N] and the torque [N m] that the joint's parent exerts on its child through the joint, motor
-    and bearings together, along the child link's axes about its origin. The reading is the mean over a step. It follows
-    from the mean acceleration of all links beyond the joint, and from gravity, contact forces and external forces on
-    these links, as in `treesim.joint_wrenches`. Rotor inertias (armature) are not part of the reading. Where closed
-    loops or constrained frames act on these links, their forces are included, as if the joint transmitted them, too.
+    A reading is the force [N] and the torque [N m] that the parent link exerts on the child link through the joint. It
+    contains the forces of motor and bearings, along the axes of the child link and about its origin. The reading is the
+    mean over a step. It is computed from the mean acceleration of all links beyond the joint, and from gravity, contact
+    forces and external forces on these links, as in `treesim.joint_wrenches`. The reading does not include rotor
+    inertias (armature). If closed loops or constrained frames act on links beyond the joint, the reading includes their
+    forces, as if the joint transmitted them.
 
-    Contact forces are known of bodies, not of the links that are welded together in one. The reading of a fixed joint
-    is NaN in steps with contact on its body if both sides of the joint have collision shapes; then
-    `Trajectory.joint_wrench` takes them from contact points. External forces that are given by body (N, 6) act on the
-    body's own link.
+    A step computes contact forces on bodies, but not on the single links that are welded into one body. If both sides
+    of a fixed joint have collision shapes, the reading is therefore NaN in steps in which the body has contacts.
+    `Trajectory.joint_wrench` then computes the reading from recorded contact points. External forces that are given as
+    an array (N, 6) act on the link after which the body is named.
 
     Parameters
     ----------
     joint : str
-        Name of a joint, fixed ones included, or of the link that it carries. The root link of a fixed base is carried
-        by the world.
+        Name of a joint, which may be fixed, or of the joint's child link. The parent of the root link of a fixed base
+        is the world.
     name : str
-        Name of the readings, `"force_torque_"` and the joint's name by default.
+        Name of the readings. By default "force_torque_" followed by the joint's name.
 
     Examples
     --------
@@ -254,14 +255,14 @@ class ForceTorque(Sensor):
 
 @dataclass(frozen=True, repr=False)
 class ContactForce(Sensor):
-    """Contact sensor of a link: the sum of the contact forces on it [N], along the world's axes, mean over a step.
+    """Contact sensor of a link: mean of the total contact force on the link in a step [N], along the world's axes.
 
     Parameters
     ----------
     link : str
         Name of a body.
     name : str
-        Name of the readings, `"contact_force_"` and the link's name by default.
+        Name of the readings. By default "contact_force_" followed by the link's name.
 
     Examples
     --------
@@ -297,9 +298,9 @@ class FramePose(Sensor):
     Parameters
     ----------
     frame : str
-        A link, or another frame of the robot.
+        Name of a link, or of another frame of the robot.
     name : str
-        Name of the readings, `"frame_pose_"` and the frame's name by default.
+        Name of the readings. By default "frame_pose_" followed by the frame's name.
 
     Examples
     --------
@@ -329,12 +330,12 @@ class FramePose(Sensor):
 
 @dataclass(frozen=True, repr=False)
 class JointTorque(Sensor):
-    """Forces of all motors [N m, N] in a step, within the effort limits.
+    """Sensor of the forces of all motors in a step [N m, N], clipped to the effort limits.
 
     Parameters
     ----------
     name : str
-        Name of the readings, "joint_torque" by default.
+        Name of the readings. By default "joint_torque".
 
     Examples
     --------

@@ -47,54 +47,55 @@ from .world import World, as_world
 class Simulation(ReprMixin):
     """Fixed-step simulation of one robot.
 
-    A pickle contains the arguments and the controller in its current state.
+    A pickled simulation contains its arguments, and the controller in its current state.
 
     Parameters
     ----------
     robot : Tree or World
-        The robot, or a world with constraints, closed loops and ground. A tree is simulated with its joints'
-        position limits and Coulomb friction. Velocity limits act only in a World with use_velocity_limits=True.
+        The robot, or a world with constraints, closed loops and ground. A Tree is simulated with the position limits
+        and the Coulomb friction of its joints. Velocity limits act only in a World with use_velocity_limits=True.
     dt : float
         Step [s].
     integrator : str
-        A name of `available("integrators")`.
+        Name of an integrator, see `available("integrators")`.
     backend : str or DynamicsBackend
-        A name of `available("dynamics")`, or a backend.
+        Name of a backend, see `available("dynamics")`, or a backend.
     controller : Controller, callable or None
-        An object with `torque(t, q, v)`, see treesim.simulation.control; or a function of (t, q, v) that
-        returns the torque (nv,) [N m, N]; or None for no torque. Both may take a fourth argument, the
+        An object with the method `torque(t, q, v)` (see `treesim.control.Controller`), or a function of (t, q, v); each
+        returns the torque (nv,) [N m, N]. None means no torque. The method or function may take a fourth argument, the
         `ContactReport` of the step before.
     gravity : array_like, shape (3,), optional
-        Gravity [m/s^2], the robot's by default.
+        Gravity [m/s^2]. By default the robot's gravity.
     engine : str
         Engine of the dynamics, as in `treesim.Dynamics`.
     substeps : int, optional
-        Equal parts of a step, as in `treesim.Stepper`.
+        Number of equal parts of a step, as in `treesim.Stepper`.
     contact_solver : str or ContactSolver
-        A name of `available("contact_solvers")`, or a contact solver.
+        Name of a contact solver, see `available("contact_solvers")`, or a contact solver.
     external_forces : ExternalForce, sequence of ExternalForce or callable
-        Forces on links from outside. Or a function of (t, q, v), called at the start of every step, that returns them
-        as `f_ext` of `Stepper.step`, or None. Their work counts as the controller's.
+        External forces on links; or a function of (t, q, v) that is called at the start of every step, and returns
+        forces in the form of the argument `f_ext` of `Stepper.step`, or None. The energy balance counts the work of
+        these forces as work of the controller.
     contact_points : bool
-        Whether to record the contact points of each step, for `Trajectory.contacts`. Contact is then solved twice.
+        Record the contact points of each step, for `Trajectory.contacts`. Contact is then solved twice in each step.
 
     Raises
     ------
     ArgumentError
-        For an invalid argument.
+        If an argument is invalid.
     UnknownNameError
-        For an unknown name of an integrator, backend, contact solver or link.
+        If the name of an integrator, backend, contact solver or link is unknown.
     UnsupportedError
         If the backend or integrator does not support the robot or world.
 
     Warns
     -----
     FrictionWarning
-        If the robot has Coulomb friction that the integrator leaves out.
+        If the robot has Coulomb friction that the integrator does not simulate.
     EffortWarning
-        If there is a controller, and all effort limits of the robot are 0.
+        If a controller is given, but all effort limits of the robot are 0.
     LightJointWarning
-        If a joint has so little effective inertia that it needs more substeps than chosen automatically.
+        If a joint has so little effective inertia that it needs more substeps than the automatic choice.
 
     Examples
     --------
@@ -178,7 +179,7 @@ class Simulation(ReprMixin):
 
     @property
     def external_forces(self) -> ExternalForces:
-        """The external forces."""
+        """External forces on links, as given to the simulation."""
         return self.system.external_forces
 
     def step(self, t: float, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -201,7 +202,7 @@ class Simulation(ReprMixin):
         Raises
         ------
         TreesimError
-            Whatever the dynamics or the controller raise.
+            Every error that the dynamics or the controller raise.
         """
         self.system.applied = None
         q, v = self._method.step(self.system, t, q, v, self.dt)
@@ -213,19 +214,21 @@ class Simulation(ReprMixin):
         Parameters
         ----------
         q0 : array_like, shape (nq,), optional
-            Configuration. By default neutral, or near it where loops and constraints are closed.
+            Configuration. By default the neutral one; in a world with loops or constraints, one near it that closes
+            them.
         v0 : array_like, shape (nv,), optional
-            Velocity, 0 by default.
+            Velocity. 0 by default.
 
         Returns
         -------
         q, v : ndarray, shape (nq,) and (nv,)
-            Initial state; small gaps of constraints are closed.
+            Initial state, in which gaps of constraints below 1e-6 are closed.
 
         Raises
         ------
         ArgumentError
-            If the state does not fit the robot, leaves gaps open, or lies inside the ground.
+            If the state does not fit the robot, leaves larger gaps of constraints open, or places a link inside the
+            ground.
 
         Warns
         -----
@@ -255,17 +258,19 @@ class Simulation(ReprMixin):
     ) -> Trajectory:
         """Return the trajectory over a duration.
 
-        The run ends early at Ctrl-C, at a state that is not finite, or if the dynamics fail. The trajectory up to there
-        is returned, with the reason in `Trajectory.stopped`. The last torque of the trajectory is 0 if unknown.
+        Ctrl-C, a state that is not finite, or a failure of the dynamics ends the run early. The run then returns the
+        trajectory up to its end; the attribute `Trajectory.stopped` contains the reason. If the torque at the last
+        state is unknown, the trajectory contains 0 for it.
 
         Parameters
         ----------
         duration : float
-            Time to simulate [s]: a whole number of steps, to a relative 1e-5.
+            Time to simulate [s]. It must be a whole number of steps, to a relative deviation of 1e-5.
         q0 : array_like, shape (nq,), optional
-            Initial configuration. By default neutral, or near it where loops and constraints are closed.
+            Initial configuration. By default the neutral one; in a world with loops or constraints, one near it that
+            closes them.
         v0 : array_like, shape (nv,), optional
-            Initial velocity, 0 by default.
+            Initial velocity. 0 by default.
         progress : callable, optional
             Called as progress(done, total) about a hundred times, with numbers of steps.
 
@@ -277,24 +282,25 @@ class Simulation(ReprMixin):
         Raises
         ------
         ArgumentError
-            Before the first step, for an invalid state or duration, or if the trajectory does not fit in memory.
+            If the state or the duration is invalid, or the trajectory does not fit in memory; raised before the first
+            step.
         ControllerError
-            If the controller returns anything but (nv,) real numbers.
+            If the controller returns anything other than (nv,) real numbers.
         Exception
-            Other exceptions of the controller, a plugin or `progress`; their attribute `trajectory` is the
-            trajectory so far.
+            Other exceptions that the controller, a plugin or `progress` raises. Their attribute `trajectory` is the
+            trajectory up to the exception.
 
         Warns
         -----
         ContactWarning
-            Once, if contact was not solved in some steps.
+            If contact was not solved in some steps; at most once for a run.
         DivergedWarning
-            If the run ends early for a state that is not finite or a failure of the dynamics, or if its energy is
-            absurd.
+            If a state that is not finite or a failure of the dynamics ends the run. If the energy error is so large
+            that the motion cannot be trusted.
         EnergyWarning
             If the energy error exceeds 1 % of the energy range.
         LimitWarning
-            Once, if joints start beyond their position limits.
+            If joints start beyond their position limits; at most once for a run.
         """
         step_count(duration, self.dt)
         checked_progress(progress)
@@ -306,45 +312,46 @@ class Simulation(ReprMixin):
         start: Trajectory | State | RunStart | Pair,
         progress: Progress | None = None,
     ) -> Trajectory:
-        """Continue a run: return the trajectory over `duration` [s] from the last state of another one.
+        """Continue a run: return the trajectory over a duration from the last state of another trajectory.
 
-        Time, work, and the impulses with which the contact solver starts are continued. A run in parts is therefore
-        equal to one run to the bit. The first state of the new trajectory is the last one of `start`.
+        Time and work continue, and the contact solver starts from the last impulses of `start`. A run in parts is
+        therefore equal to one uninterrupted run, bit for bit. The first state of the new trajectory is the last state
+        of `start`.
 
         Parameters
         ----------
         duration : float
             Time to simulate [s], a whole number of steps.
         start : Trajectory, State or (q, v)
-            A trajectory of the same robot, in memory or loaded from a file; a state of a `Stepper`; or q (nq,), v
-            (nv,) at t = 0 without contact before. The values are used unchanged: quaternions are not normalized,
-            gaps not closed.
+            A trajectory of the same robot, in memory or loaded from a file; a state of a `Stepper`; or a pair q (nq,),
+            v (nv,), which starts at t = 0 without impulses of contact. The values are used unchanged: quaternions are
+            not normalized, and gaps are not closed.
         progress : callable, optional
             As in `run`.
 
         Returns
         -------
         Trajectory
-            As of `run`.
+            States from the first to the last, as of `run`.
 
         Raises
         ------
         ArgumentError
-            If the trajectory or state does not fit the robot; otherwise as `run`.
+            If the trajectory or state does not fit the robot. Other errors are those of `run`.
 
         Warns
         -----
         ContinuationWarning
-            If the world has contact and `start` has no impulses, as files of older versions, or those of another
-            world.
+            If the world has contact, and `start` has no impulses or those of another world. Files of older versions
+            have none.
         LimitWarning
-            If joints of a pair (q, v) are beyond their position limits.
+            If `start` is a pair (q, v), and joints are beyond their position limits.
 
         Notes
         -----
-        The controller continues in its current state. It is not called again for the last state of `start` if its
-        last torque was that of this state. A controller with a state therefore continues in the simulation that ran
-        it, or in a copy or pickle of that simulation. A trajectory's file does not contain the controller's state.
+        The controller continues in its current state. If its last call was for the last state of `start`, that call is
+        not repeated. The file of a trajectory does not contain the state of the controller. To continue a run with a
+        controller that has a state, use the simulation that made `start`, or a copy or pickle of that simulation.
 
         Examples
         --------

@@ -20,13 +20,13 @@ class State(ReprMixin):
     Parameters
     ----------
     t : float
-        Time [s], the same for all states.
+        Time [s]. All states of a batch have the same time.
     q : ndarray, shape (..., nq)
         Configurations.
     v : ndarray, shape (..., nv)
         Velocities.
     impulses : ndarray, shape (..., m)
-        Impulses of a world's constrained rows in the step before [N s, N m s]; 0 at the start.
+        Impulses of the world's constrained rows in the step before [N s, N m s]; 0 at the start.
     contact : ndarray, shape (..., R)
         Impulses of contacts, joint limits and joint friction in the step before, in the order of the world's
         rows.

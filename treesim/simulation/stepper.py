@@ -42,8 +42,8 @@ from .world import World, as_world
 class Stepper(ReprMixin):
     """Time stepper of one robot: `step(state, control)` returns the state after dt and a report.
 
-    Joint damping and friction are the robot's. A stepper may be shared between threads; a pickle contains its
-    arguments.
+    Damping and friction of the joints are taken from the robot. Threads may share a stepper. A pickled stepper contains
+    its arguments.
 
     Parameters
     ----------
@@ -53,42 +53,43 @@ class Stepper(ReprMixin):
     dt : float
         Step [s].
     integrator : str
-        A compiled integrator of `available("integrators")`.
+        Name of a compiled integrator, see `available("integrators")`.
     backend : str or DynamicsBackend
-        A name of `available("dynamics")`, or a backend.
+        Name of a backend, see `available("dynamics")`, or a backend.
     engine : str
         Engine of the dynamics, as in `treesim.Dynamics`.
     kp : float or array_like, shape (nv,)
-        Position gains [N m/rad, N/m]. With gains, controls are targets, tracked by kp (control - q) - kd v;
-        without gains they are forces [N, N m]. Both are clipped to the effort limits.
+        Position gains [N m/rad, N/m]. With gains, controls are target positions, and the applied forces are kp (control
+        - q) - kd v. Without gains, controls are the applied forces [N, N m]. The applied forces are clipped to the
+        effort limits.
     kd : float or array_like, shape (nv,)
         Velocity gains [N m s/rad, N s/m].
     gravity : array_like, shape (3,), optional
-        Gravity [m/s^2], the robot's by default.
+        Gravity [m/s^2]. By default the robot's gravity.
     substeps : int, optional
-        Equal parts of a step. By default as many as the integrator's accuracy needs: 0.5 ms each for
-        "implicit_midpoint", less if joints have little effective inertia.
+        Number of equal parts of a step. By default as many as the integrator needs for its accuracy. For
+        "implicit_midpoint", a part is at most 0.5 ms, or shorter if joints have little effective inertia.
     threads : int, optional
         Number of threads for batches.
     contact_solver : str or ContactSolver
-        A name of `available("contact_solvers")`, or a contact solver.
+        Name of a contact solver, see `available("contact_solvers")`, or a contact solver.
 
     Raises
     ------
     ArgumentError
-        For an invalid argument.
+        If an argument is invalid.
     UnknownNameError
-        For an unknown name of an integrator, backend or contact solver.
+        If the name of an integrator, backend or contact solver is unknown.
     UnsupportedError
-        For an integrator that is not compiled, a joint that the backend does not support, or gains on a joint
-        of several degrees of freedom.
+        If the integrator is not compiled, the backend does not support a joint, or a joint of several degrees of
+        freedom has gains.
 
     Warns
     -----
     FrictionWarning
-        If the robot has Coulomb friction that the integrator leaves out.
+        If the robot has Coulomb friction that the integrator does not simulate.
     LightJointWarning
-        If a joint has so little effective inertia that it needs more substeps than chosen automatically.
+        If a joint has so little effective inertia that it needs more substeps than the automatic choice.
 
     Examples
     --------
@@ -177,35 +178,34 @@ class Stepper(ReprMixin):
     def reset(self, q0: ArrayLike | None = None, v0: ArrayLike | None = None, t: float = 0.0) -> State:
         """Return an initial state or batch of states.
 
-        Gaps of constraints below 1e-6 are closed. A velocity that violates constrained rows is removed in the first
-        step.
+        Gaps of constraints below 1e-6 are closed. The first step removes velocities that violate constraints.
 
         Parameters
         ----------
         q0 : array_like, shape (nq,) or (B, nq), optional
-            Configurations. By default neutral, or near it where loops and constraints are closed. Broadcast with
-            v0.
+            Configurations, which are broadcast with v0. By default the neutral one; in a world with loops or
+            constraints, one near it that closes them.
         v0 : array_like, shape (nv,) or (B, nv), optional
-            Velocities, 0 by default.
+            Velocities. 0 by default.
         t : float
             Time [s].
 
         Returns
         -------
         State
-            The state, without impulses.
+            The state, with impulses 0.
 
         Raises
         ------
         ArgumentError
-            For a wrong shape, larger gaps, or a start inside the ground.
+            If a shape does not fit, a gap exceeds 1e-6, or a link is inside the ground.
         NonFiniteError
-            For a number that is not finite.
+            If a number is not finite.
 
         Warns
         -----
         LimitWarning
-            Once, if joints are beyond their position limits.
+            If joints are beyond their position limits; at most once for a stepper.
         """
         robot = self.robot
         q = coerce(Argument("q0", self.world.close(robot.neutral()) if q0 is None else q0, (robot.nq,)))
@@ -238,42 +238,44 @@ class Stepper(ReprMixin):
     ) -> tuple[State, Report]:
         """Return the state after dt and the results of the step.
 
-        A state that cannot be stepped becomes NaN or infinite; `report.status` marks it and nothing is raised. Cost
-        O(N) with most backends, plus 1.5 us.
+        If a step fails, the state becomes NaN or infinite, `report.status` marks the state, and nothing is raised.
+        Cost: O(N) with most backends, plus 1.5 us.
 
         Parameters
         ----------
         state : State
             State or batch at the start of the step.
         control : array_like, shape (nv,) or (B, nv), optional
-            Constant control over the step: forces [N, N m] or, with gains, targets. None is 0.
+            Control, constant over the step: forces [N, N m], or target positions if the stepper has gains. None means
+            0.
         f_ext : mapping, array_like, ExternalForce or sequence of ExternalForce, optional
-            External forces, constant over the step, to which effort limits do not apply. A mapping {link: wrench} of
-            wrenches (6,) or (B, 6): force [N] first, then moment [N m], in the link's axes about its origin, or along
-            the world's axes for keys (link, "world"). Or such wrenches on all bodies, (N, 6) or (B, N, 6), as in
-            `forward_dynamics`. Or `ExternalForce` objects. The work of external forces is part of
-            `Report.control_work`.
+            External forces, constant over the step, in one of three forms. (1) A mapping {link: wrench} of wrenches
+            (6,) or (B, 6): force [N], then moment [N m], along the link's axes about the link's origin. With a key
+            (link, "world"), the wrench is along the world's axes. (2) An array of wrenches on all bodies, (N, 6) or (B,
+            N, 6), as in `forward_dynamics`. (3) `ExternalForce` objects. Effort limits do not apply to external forces.
+            `Report.control_work` includes the work of external forces.
 
         Returns
         -------
         state : State
-            State at the end.
+            State at the end of the step.
         report : Report
             Forces, work, status and contact.
 
         Raises
         ------
         ArgumentError
-            For shapes that do not fit.
+            If a shape does not fit.
         NonFiniteError
-            For a control or external force that is not finite.
+            If a control or external force is not finite.
         UnknownNameError
-            For a link that the robot does not have.
+            If the robot has no link of this name.
 
         Warns
         -----
         ContactWarning
-            Once, if contact was not solved, and once if a body ends deep in another (`World` without soft surfaces).
+            If contact was not solved; in worlds without soft surfaces also if a body ends deep in another one. Each
+            warning is issued at most once for a stepper.
         """
         if f_ext is None:
             return self._step(state, self._still if control is None else control, False)

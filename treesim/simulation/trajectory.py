@@ -60,10 +60,10 @@ class JointStates(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Trajectory(ReprMixin):
-    """States of one simulation, K of them, the first at the start.
+    """The K recorded states of one simulation, initial state included, with torques, energy and contacts.
 
-    `trajectory["elbow"]` returns q, v and tau of one joint. A mimic joint's tau is 0: its forces are part of
-    the mimicked joint's. An unknown joint raises UnknownNameError with similar names.
+    `trajectory["elbow"]` returns q, v and tau of the joint "elbow". The value tau of a mimic joint is 0, because the
+    tau of the mimicked joint includes it. An unknown joint raises UnknownNameError, which suggests similar names.
 
     Parameters
     ----------
@@ -76,36 +76,35 @@ class Trajectory(ReprMixin):
     v : array_like, shape (K, nv)
         Velocities.
     tau : array_like, shape (K, nv)
-        Generalised forces in the step that starts at each state [N m, N]; 0 in a last state whose torque is
+        Generalised forces in the step that starts at each state [N m, N]. 0 for the last state if its torque is
         unknown.
     energy : array_like, shape (K,)
         Kinetic plus potential energy [J].
     joint_names : sequence of str
-        Joints in the order of their coordinates, without mimic joints.
+        Names of the joints, without mimic joints, in the order of their coordinates.
     joint_types : sequence of str
-        Types of these joints.
+        Types of the joints in `joint_names`.
     metadata : mapping, optional
-        Plain values on how the run was made: dt, backend, integrator, base, seed, energy_range (the energy
-        range [J]), `ground`, and `stopped`, the reason for an early end, or None.
+        Plain values that describe the run: dt, backend, integrator, base, seed, energy_range (the energy range [J]),
+        ground, and stopped (the reason for an early end, or None).
     work : array_like, shape (K, 2), optional
-        Work up to each state [J]: of the controls, and of damping, friction, joint limits and contacts. NaN if
-        unknown.
+        Work from the start to each state [J]. Column 0: work of the controls. Column 1: work of damping, friction,
+        joint limits and contacts. NaN if unknown.
     contact : ContactHistory, optional
         Results of contacts, joint limits and joint friction in every step.
     mimic_joints : mapping, optional
-        Mimic joints, {name: (mimicked joint, multiplier, offset)}, which have no coordinates of their own.
+        {mimic joint: (mimicked joint, multiplier, offset)}. Mimic joints have no coordinates of their own.
     provenance : str or callable, optional
-        Provenance, from which `treesim.replay` repeats the run: one line of text, or a function that returns
-        it.
+        Provenance, from which `treesim.replay` repeats the run: one line of text, or a function that returns this line.
     sensors : Readings, optional
-        Arrays (K, n) by name, with names of their columns in `sensors.columns`. Readings of the world's
-        sensors in the step that starts at each state, by name: see `treesim.Imu` and others. Those of a last
-        state, which starts no step, are NaN.
+        {sensor: array (K, n)}: readings of the world's sensors, such as `treesim.Imu`, in the step that starts at each
+        state. `sensors.columns` contains the names of the columns. The last state starts no step, so its readings are
+        NaN.
 
     Raises
     ------
     ArgumentError
-        If the arrays do not fit together, a joint name or type is invalid, or times do not increase.
+        If the arrays do not fit together, the name or type of a joint is invalid, or times do not increase.
 
     Examples
     --------
@@ -178,7 +177,7 @@ class Trajectory(ReprMixin):
         work: np.ndarray | None = None,
         contact: ContactHistory | None = None,
     ) -> Trajectory:
-        """Return a trajectory of a robot, with names and types of its joints filled in.
+        """Return a trajectory with names and types of joints taken from a robot.
 
         Parameters
         ----------
@@ -234,7 +233,7 @@ class Trajectory(ReprMixin):
 
     @property
     def energy_error(self) -> np.ndarray:
-        """Integration error (K,) [J]: the change of energy minus the work done; NaN if the work is unknown."""
+        """Integration error (K,) [J]: change of energy since the start, minus the work; NaN if the work is unknown."""
         with np.errstate(invalid="ignore"):  # states whose energy overflows
             return self.energy - self.energy[:1] - (self.work - self.work[:1]).sum(axis=1)
 
@@ -244,20 +243,22 @@ class Trajectory(ReprMixin):
         Parameters
         ----------
         body : str
-            A body, or a surface of the world: "ground[k]" if it has no name, "ground" for all surfaces together.
+            Name of a body or of a surface of the world. The k-th surface is "ground[k]" if it has no name; "ground"
+            means all surfaces together.
         other : str, optional
-            Body or surface that exerts the force; all of them by default.
+            Name of the body or surface that exerts the force. By default the forces of all bodies and surfaces are
+            added.
 
         Returns
         -------
         ndarray, shape (K, 6)
-            Force and moment [N, N m] in the step that starts at each state, along the world's axes, at the body's
-            origin. For a surface they are at the world's origin.
+            Force and moment [N, N m] in the step that starts at each state, along the world's axes. The moment is about
+            the body's origin, or for a surface about the world's origin.
 
         Raises
         ------
         UnknownNameError
-            For a name that cannot touch anything.
+            If a name is not that of a body or surface that may touch others.
 
         Examples
         --------
@@ -271,30 +272,31 @@ class Trajectory(ReprMixin):
         return (self.contact or nothing).of_body(body, other)
 
     def joint_wrench(self, joint: str) -> np.ndarray:
-        """Return the mean force and moment that a joint's parent exerts on its child through the joint in each step.
+        """Return the mean force and moment in each step that a parent link exerts on its child through a joint.
 
-        The results are the readings of `ForceTorque(joint)`: of the world's sensor if it has one in this joint, else
-        computed from the states, the contact forces and the external forces. For a fixed joint, contact forces on links
-        of its body are taken from contact points if they were recorded.
+        The results are readings of a sensor `ForceTorque(joint)`. If the world has such a sensor in this joint, its
+        recorded readings are returned. Else, the readings are computed from the states, the contact forces and the
+        external forces. For a fixed joint, contact forces on single links of a body are computed from the contact
+        points, if these were recorded.
 
         Parameters
         ----------
         joint : str
-            Name of a joint, fixed ones included, or of the link that it carries, as in `ForceTorque`.
+            Name of a joint, which may be fixed, or of the joint's child link, as in `ForceTorque`.
 
         Returns
         -------
         ndarray, shape (K, 6)
-            Force and moment [N, N m] in the step that starts at each state, along the link's axes at its origin; NaN in
-            the last state, which starts no step.
+            Force and moment [N, N m] in the step that starts at each state, along the axes of the child link about its
+            origin. NaN for the last state, which starts no step.
 
         Raises
         ------
         UnknownNameError
-            If there is no such joint or link.
+            If no joint or link has this name.
         ArgumentError
-            If the trajectory has no record of its world or of its external forces, or if contact forces on both sides
-            of a fixed joint were recorded without contact points; the error names the remedy.
+            If the trajectory does not contain its world or its external forces. If contact forces on both sides of a
+            fixed joint were recorded without contact points. The error names the remedy.
 
         Examples
         --------
@@ -314,18 +316,20 @@ class Trajectory(ReprMixin):
         Parameters
         ----------
         k : int
-            Index of a state, from the last one if it is negative. The last state starts no step.
+            Index of a state; negative indices count from the last state. The last state starts no step, so it has no
+            contact points.
 
         Returns
         -------
         ndarray, shape (n,)
-            Structured array with the fields of `ContactReport.points`: `body`, `other`, `position`, `normal`, `gap`,
-            `force`, `velocity`, `link` and others.
+            Structured array with the fields of `ContactReport.points`, among them `body`, `other`, `position`,
+            `normal`, `gap`, `force`, `velocity` and `link`.
 
         Raises
         ------
         ArgumentError
-            If there is no such state, or the points were not recorded: see `contact_points` of `Simulation`.
+            If no state has this index. If the points were not recorded, see the argument `contact_points` of
+            `Simulation`.
 
         Examples
         --------
@@ -345,7 +349,7 @@ class Trajectory(ReprMixin):
 
     @property
     def penetration(self) -> np.ndarray:
-        """Largest penetration (K,) of two shapes at the end of the step that starts at each state [m]."""
+        """Largest overlap (K,) of two shapes [m] at the end of the step that starts at each state."""
         return self._solver_info[:, 0]
 
     @property
@@ -355,7 +359,7 @@ class Trajectory(ReprMixin):
 
     @property
     def energy_certificate(self) -> np.ndarray:
-        """Change of kinetic energy (K,) by impulses [J], without springs of soft surfaces; not positive."""
+        """Change of kinetic energy (K,) by impulses [J], without springs of soft surfaces; it is never positive."""
         return self._solver_info[:, 2]
 
     @property
@@ -364,22 +368,22 @@ class Trajectory(ReprMixin):
 
     @property
     def ground(self) -> tuple[Surface, ...]:
-        """Surfaces of the ground, if known (`metadata["ground"]`): planes, static boxes, height fields."""
+        """Surfaces of the ground, such as planes and height fields; empty if `metadata` does not contain them."""
         described: tuple[Any, ...] = checked_parts("metadata: ground", self.metadata.get("ground", ()), object)
         return tuple(surface_of(each) for each in described)
 
     @property
     def stopped(self) -> str | None:
-        """Reason for an early end of the simulation, None if it ran to its end."""
+        """Reason for an early end of the simulation; None if the simulation was completed."""
         return self.metadata.get("stopped")
 
     def with_metadata(self, **entries: Any) -> Trajectory:
-        """Return a copy with `entries` added to its metadata.
+        """Return a copy of the trajectory with more entries in its metadata.
 
         Parameters
         ----------
         **entries
-            Plain values by name; they replace entries of the same name.
+            Plain values by name. They replace entries with the same names.
 
         Returns
         -------
@@ -390,22 +394,22 @@ class Trajectory(ReprMixin):
 
     @property
     def q_names(self) -> tuple[str, ...]:
-        """Name of each coordinate: the joint's, followed by a dot and the coordinate's name if it has several."""
+        """Name of each coordinate: "joint", or "joint.coordinate" for joints of several coordinates."""
         return configuration_names(self.joint_names, self.joint_types)
 
     @property
     def v_names(self) -> tuple[str, ...]:
-        """Name of each degree of freedom: the joint's, followed by a dot and the direction's name if it has several."""
+        """Name of each degree of freedom: "joint", or "joint.direction" for joints of several degrees of freedom."""
         return velocity_names(self.joint_names, self.joint_types)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Trajectory:
-        """Return the trajectory that `save` wrote, equal to the bit.
+        """Read a trajectory from a file that `save` wrote; it is equal to the saved one, bit for bit.
 
         Parameters
         ----------
         path : path-like
-            The file; its suffix selects the format.
+            Path of the file. The suffix selects the format.
 
         Returns
         -------
@@ -416,23 +420,24 @@ class Trajectory(ReprMixin):
         ------
         ArgumentError
             If the file is missing, has an unknown suffix, was not written by treesim, or is damaged. Digests in the
-            file detect every flipped bit in its numbers and description.
+            file detect every changed bit of the numbers and of the description.
         """
         from .files import load
 
         return load(path)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the trajectory to a file, completely or not at all.
+        """Write the trajectory to a file atomically.
 
-        .npz: NumPy's archive. .csv: text with one comment line of metadata, a header, and all digits of the
-        numbers. .parquet: the table of `to_arrow`. .nc: netCDF of `to_xarray`. .mcap: ROS 2 messages and the robot;
-        the trajectory must be that of a simulation. docs/formats.md compares them.
+        The suffix selects the format. `.npz`: NumPy's archive. `.csv`: text with one comment line of metadata, a
+        header, and all digits of the numbers. `.parquet`: the table that `to_arrow` returns. `.nc`: the dataset that
+        `to_xarray` returns, as netCDF. `.mcap`: ROS 2 messages and the robot, for trajectories of simulations only.
+        docs/formats.md compares the formats.
 
         Parameters
         ----------
         path : path-like
-            The file; its suffix selects the format.
+            Path of the file. The suffix selects the format.
 
         Returns
         -------
@@ -442,8 +447,8 @@ class Trajectory(ReprMixin):
         Raises
         ------
         ArgumentError
-            For an unknown suffix, a missing library, or a place that cannot be written. For a full disk the message
-            gives the bytes needed and free. An existing file is then unchanged.
+            If the suffix is unknown, a library is missing, or the file cannot be written. If the disk is full, the
+            message contains the required and the free bytes. After an error, an existing file is unchanged.
 
         Examples
         --------
@@ -464,8 +469,9 @@ class Trajectory(ReprMixin):
         Returns
         -------
         pandas.DataFrame
-            Columns q.NAME, v.NAME, tau.NAME, energy, work, with names as in `q_names` and `v_names` and units as in
-            `Trajectory`. Mimic joints follow the other joints' q and v. `attrs` is the metadata.
+            Columns q.NAME, v.NAME, tau.NAME, energy and work. Names are those of `q_names` and `v_names`; units are
+            those of `Trajectory`. Columns of mimic joints follow those of the other joints. The attribute `attrs`
+            contains the metadata.
 
         Raises
         ------
@@ -488,8 +494,8 @@ class Trajectory(ReprMixin):
         Returns
         -------
         pyarrow.Table
-            Columns t, q.NAME, v.NAME, tau.NAME, energy, work and contact, as in a CSV file. The unit of a column is
-            in its field's metadata.
+            Columns t, q.NAME, v.NAME, tau.NAME, energy, work and contact, as in a CSV file. The metadata of a column's
+            field contain its unit.
 
         Raises
         ------
@@ -505,17 +511,16 @@ class Trajectory(ReprMixin):
         return plugins.get("formats", "parquet").table_of_trajectory(self)
 
     def to_xarray(self) -> Any:
-        """Return an xarray Dataset; `from_xarray` converts it back, also after `to_zarr` and `to_netcdf`.
+        """Return the trajectory as an xarray Dataset, which `from_xarray` converts back.
 
         Returns
         -------
         xarray.Dataset
-            q (time, coordinate), v and tau (time, dof), energy (time), work (time, account). With contact:
-            contact_wrench (time, body, part), contact_pair_wrench (time, pair, side, part) and
-            contact_solver_info (time, solver_info), the diagnostics. Coordinates name the axes:
-            `dataset.v.sel(dof="elbow_joint")`.
-            joint_of_coordinate and joint_of_dof name the joints; unit_of_q, unit_of_v and unit_of_tau the units.
-            Arrays are not copied.
+            Variables q (time, coordinate), v and tau (time, dof), energy (time), work (time, account). If contact was
+            recorded, also contact_wrench (time, body, part), contact_pair_wrench (time, pair, side, part) and
+            contact_solver_info (time, solver_info), the diagnostics of the solver. Coordinates name the axes:
+            `dataset.v.sel(dof="elbow_joint")`. Further coordinates contain the joints (joint_of_coordinate,
+            joint_of_dof) and the units (unit_of_q, unit_of_v, unit_of_tau). Arrays are not copied.
 
         Raises
         ------
@@ -532,12 +537,12 @@ class Trajectory(ReprMixin):
 
     @classmethod
     def from_xarray(cls, dataset: Any) -> Trajectory:
-        """Return the trajectory of a Dataset that `to_xarray` made, equal to the bit.
+        """Return the trajectory in a Dataset that `to_xarray` returned, also after it was stored and read.
 
         Parameters
         ----------
         dataset : xarray.Dataset
-            The dataset.
+            Dataset that `to_xarray` returned, or that was read from its netCDF or Zarr store.
 
         Returns
         -------
@@ -547,18 +552,18 @@ class Trajectory(ReprMixin):
         Raises
         ------
         ArgumentError
-            For another dataset, and if a digest shows that numbers or the description were changed.
+            If the dataset is not one of `to_xarray`. If a digest shows that numbers or the description were changed.
         """
         found: Trajectory = plugins.get("formats", "nc").trajectory_of(dataset)
         return found
 
     def plot(self, path: str | os.PathLike[str]) -> Path:
-        """Plot positions and velocities of the joints that move most, a floating base, contact forces and energy.
+        """Plot the joints that move most, the floating base, contact forces and energy over time.
 
         Parameters
         ----------
         path : path-like
-            The image file: .png, .svg or .pdf.
+            Path of the image file, with the suffix .png, .svg or .pdf.
 
         Returns
         -------
@@ -568,7 +573,7 @@ class Trajectory(ReprMixin):
         Raises
         ------
         ArgumentError
-            If matplotlib is not installed, or the place cannot be written.
+            If matplotlib is not installed, or the file cannot be written.
         """
         draw = plugins.get("plots", "trajectory")
         path = checked_output(path, PLOT_SUFFIXES)

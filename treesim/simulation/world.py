@@ -58,77 +58,80 @@ DEEPEST = 0.02  # m: starts deeper inside the ground are rejected; smaller depth
 class World(ReprMixin):
     """A robot with constraints, closed loops, joint limits, joint friction, ground and other bodies.
 
-    Steppers, simulations and rollouts move a world; each of them accepts a plain robot, too. A world is
-    immutable; a pickle contains its arguments.
+    Steppers, simulations and rollouts accept a World or a Tree. A world is immutable. A pickled world contains its
+    arguments.
 
     Parameters
     ----------
     robot : Tree
         The robot.
     constraints : sequence of FrameConstraint and LoopConstraint, or one
-        Without target, damping or stiffness. Velocities of rows are kept at 0, and gaps are closed in every
-        step. A constrained frame stays at its `pose` (4, 4), by default at its pose in the configuration q. The
-        first frame of a loop is constrained to the second.
+        Constraints without target, damping or stiffness. In every step, velocities of the constrained rows are kept at
+        0, and gaps are closed. The frame of a FrameConstraint stays at the argument `pose` (4, 4), by default at its
+        pose in the configuration q. The first frame of a LoopConstraint stays at the second frame.
     q : array_like, shape (nq,), optional
-        Configuration that defines poses of constrained frames, neutral by default.
+        Configuration that defines default poses of constrained frames. Neutral by default.
     ground : Ground, StaticBox, HeightField, StaticMesh or a sequence of them, optional
-        Surfaces that the robot's collision shapes can touch.
+        Surfaces with which the collision shapes of the robot collide.
     bodies : Tree or sequence of Tree
-        Other trees: free bodies (see `treesim.free_body`), robots or furniture. Shapes of fixed bases are
-        static. `World.robot` is then one tree of all, the robot's bodies and coordinates first.
+        Other trees: free bodies (see `treesim.free_body`), robots or furniture. Collision shapes on a fixed base are
+        static. The attribute `World.robot` is then one tree that contains all trees; the robot's bodies and coordinates
+        come first.
     surface : Surface, optional
-        Contact properties of two links without `surfaces`.
+        Contact properties of links that are not listed in `surfaces`.
     surfaces : mapping of str to Surface, optional
-        Contact properties of links by name. Where two surfaces touch, they are mixed, see docs/contact.md.
+        {link: contact properties}. If two links touch, the properties of both are mixed; see docs/contact.md.
     pairs : mapping of (str, str) to Surface, optional
-        Contact properties of pairs of links, or of a link and a surface of the ground, by names in any order. They
-        are not mixed. "ground" is all surfaces of the ground.
+        {(name, name): contact properties} of two links, or of a link and a surface of the ground, in any order. These
+        properties are used without mixing. The name "ground" means all surfaces of the ground.
     self_collision : bool
-        Whether bodies of the robot can touch each other, except neighbours.
+        Let bodies of the robot collide with each other, except for neighbours in the tree.
     use_loops : bool
-        Whether the robot's own loops (`Tree.loops`) are closed; their constraints are the last ones.
+        Close the robot's own loops (`Tree.loops`). Their constraints follow those of `constraints`.
     use_limits : bool
-        Whether joints stop at their position limits.
+        Stop joints at their position limits.
     use_joint_friction : bool
-        Whether Coulomb friction of joints acts.
+        Simulate the Coulomb friction of joints.
     use_velocity_limits : bool
-        Whether motors brake, with at most their effort limit, a joint that would exceed its velocity limit.
+        Let motors brake joints that would exceed their velocity limits, with at most their effort limits.
     collision : {None, "coal"}
-        Spheres, capsules and boxes touch each other, and vertices of hulls touch these. With "coal" hulls and
-        cylinders touch all other shapes, too, by the package coal.
+        Collision detection between bodies. None: spheres, capsules and boxes collide with each other and with the
+        vertices of hulls. "coal": hulls and cylinders collide with all other shapes, too; this needs the package coal.
     contact_tolerance : float
-        Largest complementarity residual [m/s, rad/s] at which the contact solver stops, at most 1e-5. At 1e-6 steps
-        are faster, and bodies at rest creep by up to as much.
+        Largest complementarity residual [m/s, rad/s] at which the contact solver stops, at most 1e-5. With 1e-6, steps
+        are faster, but bodies at rest may creep at up to 1e-6 m/s.
     sensors : Imu, ForceTorque, ContactForce, FramePose, JointTorque, or a sequence of them, optional
-        Sensors, whose readings are in `Report.sensors`, `Trajectory.sensors`, `Rollouts.sensors` and
-        `BatchStepper.sensors` by name.
+        Sensors. The attributes `sensors` of `Report`, `Trajectory`, `Rollouts` and `BatchStepper` contain their
+        readings by name.
     kinematic : mapping of str to Waypoints, Conveyor or callable, optional
-        Motions of free bodies by name, which nothing that touches them changes: lifts, doors, conveyor belts. A
-        function of the time [s] returns the body's position (3,), position and quaternion (7,), or pose (4, 4). In each
-        step a body moves at constant velocity; its part of q0 and v0 is ignored. Its motion's work counts as the
-        controller's. Forces on it have no effect.
+        {free body: prescribed motion}, for lifts, doors or conveyor belts. Contacts and other forces do not change a
+        prescribed motion. A function of the time [s] returns the body's position (3,), position and quaternion (7,), or
+        pose (4, 4). In each step, the body moves at constant velocity. Its part of q0 and v0 is ignored. The energy
+        balance counts the work of the motion as work of the controller.
 
     Raises
     ------
     ArgumentError
-        For an invalid argument.
+        If an argument is invalid.
     UnknownNameError
-        For an unknown frame, link or surface.
+        If a frame, link or surface is unknown.
     NonFiniteError
-        For a number that is not finite.
+        If a number is not finite.
 
     Warns
     -----
     EnergyWarning
-        If a constraint holds a kinematic body, whose work on it is left out of the energy balance.
+        If a constraint acts on a kinematic body. The energy balance does not include the work that the body does on the
+        constraint.
     ShapeWarning
-        If shapes pass through each other because `collision` is None.
+        If pairs of shapes pass through each other, because `collision` is None.
 
     Notes
     -----
-    Gaps are closed for translations along the world's axes, or along all three of the frame's, and for two or
-    three rotations. Two rotations in a loop are those about the frame's own axes. Other rows, and constraints
-    that mix the two, constrain velocities only (a wheel's, a skate's). Rows may be redundant.
+    Gaps are closed for three kinds of rows: translations along the world's axes; all three translations along the
+    frame's axes; two or three rotations. If a loop constrains two rotations, they are about the frame's own axes. All
+    other rows constrain velocities only, for example those of a wheel or a skate. The same holds for constraints that
+    mix translations and rotations in a row. Rows may be redundant.
 
     Examples
     --------
@@ -264,7 +267,7 @@ class World(ReprMixin):
         return {name: getattr(self, name) for name in ("ground", "bodies", "surface", *SWITCHES, *OPTIONS)} | laws
 
     def with_robot(self, robot: Tree) -> World:
-        """Return the same world with another robot, for example one with other limits.
+        """Return the same world with another robot, for example with other limits.
 
         Parameters
         ----------
@@ -279,7 +282,7 @@ class World(ReprMixin):
         Raises
         ------
         ArgumentError, UnknownNameError
-            If constraints or surfaces do not fit the robot.
+            If constraints or surfaces do not fit the new robot.
         """
         return World(robot, self._given(), **self._options())
 
@@ -299,7 +302,7 @@ class World(ReprMixin):
         Raises
         ------
         ArgumentError, UnknownNameError
-            If the robot does not have what a sensor is on, or two have the same name.
+            If the robot does not have the link, frame or joint of a sensor, or two sensors have the same name.
         """
         return World(self.alone, self._given(), **self._options() | {"sensors": sensors})
 
@@ -315,7 +318,7 @@ class World(ReprMixin):
 
     @property
     def held(self) -> tuple[np.ndarray, ...]:
-        """Tables of the constrained rows, which kernels take after the robot's tables; empty without rows."""
+        """Tables of the constrained rows, which kernels take after the robot's tables; empty without constraints."""
         return self.constants if self.m else ()
 
     @property
@@ -324,7 +327,7 @@ class World(ReprMixin):
         return len(self.tables.rows)
 
     def gaps(self, q: ArrayLike) -> np.ndarray:
-        """Return the position errors of constrained frames along the rows; 0 for rows that constrain velocities only.
+        """Return the position errors along the constrained rows; 0 for rows that constrain velocities only.
 
         Parameters
         ----------
@@ -334,17 +337,17 @@ class World(ReprMixin):
         Returns
         -------
         ndarray, shape (..., m)
-            Gaps [m, rad]; for rotations the sine of the angle. Cost O(N + m).
+            Gaps [m, rad]. The gap of a rotation is the sine of its angle. Cost: O(N + m).
 
         Raises
         ------
         ArgumentError
-            For a wrong shape.
+            If q has another shape.
         """
         return self._look(q)[0]
 
     def jacobian(self, q: ArrayLike) -> np.ndarray:
-        """Return the Jacobian J of the constrained rows: J v are their velocities [m/s, rad/s].
+        """Return the Jacobian J of the constrained rows: J v are the velocities of the rows [m/s, rad/s].
 
         Parameters
         ----------
@@ -354,12 +357,12 @@ class World(ReprMixin):
         Returns
         -------
         ndarray, shape (..., m, nv)
-            Jacobian; the velocity of a loop's second frame is subtracted. Cost O(N nv + m nv).
+            Jacobian. For a loop, it is that of the first frame minus that of the second frame. Cost: O(N nv + m nv).
 
         Raises
         ------
         ArgumentError
-            For a wrong shape.
+            If q has another shape.
         """
         return self._look(q)[1]
 
@@ -373,10 +376,10 @@ class World(ReprMixin):
         return gap, jacobian, cosine
 
     def close(self, q: ArrayLike) -> np.ndarray:
-        """Return a configuration near q without gaps, by damped Gauss-Newton steps.
+        """Return a configuration near q that closes all gaps of constraints, by damped Gauss-Newton steps.
 
-        If the steps get stuck, as between bars in one line, they start again from other configurations near q,
-        which are the same each time. Cost O(m^2 nv) a step.
+        If the steps converge to a configuration with gaps, for example if bars are in one line, the method restarts
+        from other configurations near q. Each call uses the same configurations. Cost of a step: O(m^2 nv).
 
         Parameters
         ----------
@@ -391,7 +394,7 @@ class World(ReprMixin):
         Raises
         ------
         ConvergenceError
-            If none is found; the message names the row with the largest gap.
+            If no such configuration is found; the message names the row with the largest gap.
         """
         q = _configuration(self.robot, q)
         stuck = self._closed_from(q)
@@ -436,11 +439,11 @@ class World(ReprMixin):
 
     @property
     def closed(self) -> np.ndarray:
-        """Mask (m,) of rows: 1 if gaps are closed, 0 if only velocities are constrained."""
+        """Mask (m,) of the constrained rows: 1 if gaps are closed, 0 if only velocities are constrained."""
         return self.constants[2][: self.m]
 
     def start(self, q: np.ndarray) -> np.ndarray:
-        """Return q with gaps below 1e-6 closed.
+        """Return initial configurations in which gaps below 1e-6 are closed; reject larger gaps.
 
         Parameters
         ----------
@@ -455,8 +458,8 @@ class World(ReprMixin):
         Raises
         ------
         ArgumentError
-            For a larger gap, naming the row; and for a link that is more than 2 cm inside the ground or another
-            body.
+            If a gap is larger than 1e-6; the error names the row. If a link is more than 2 cm inside the ground or
+            another body.
         """
         self._refuse_overlaps(q)
         if not self.m:

@@ -28,7 +28,7 @@ class Settings:
     backend : str
         A name of `available("dynamics")`.
     integrator : str
-        A name of `available("integrators")`.
+        Name of an integrator, see `available("integrators")`.
     solver : str
         A name of `available("contact_solvers")`.
     gravity : (float, float, float)
