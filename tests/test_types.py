@@ -84,11 +84,11 @@ def arguments():
 
 def test_arguments_have_types():
     """But for the results that a class of results is made of, what a user keeps with a trajectory, another library's
-    client, and what is handed on."""
+    client or model, and what is handed on."""
     untyped = {(name, argument) for name, argument, kind in arguments() if re.search(r"\bAny\b", str(kind))}
     assert untyped == {
         ("OperationalSpace", "rank"), ("Trajectory", "metadata"), ("Trajectory", "entries"), ("sweep", "client"),
-        ("sweep", "settings"),
+        ("sweep", "settings"), ("convert_state", "model"),
     }  # fmt: skip
 
 
