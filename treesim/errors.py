@@ -119,7 +119,7 @@ class SingularInertiaError(TreesimError, ArithmeticError):
 class AccuracyError(TreesimError, ArithmeticError):
     """Raised if a method has lost so many digits that its result would be wrong.
 
-    The message names the affected body, joint or row, and a method that is accurate.
+    The message names the robot or joint, and a backend that is accurate.
 
     Examples
     --------
