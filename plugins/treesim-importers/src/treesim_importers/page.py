@@ -11,16 +11,19 @@ from .table import READERS
 INTRODUCTION = """\
 # How other programs read a URDF
 
-This page lists, for each program, the rules by which it changes or refuses a file, with their evidence and the fix.
-`treesim readers ROBOT` applies the rules to a robot's file and prints the lines, and the changes of the robot in
-numbers. With `--verify` the installed programs load the file, and differences that no rule predicts are printed.
-`python -m pip install ./plugins/treesim-importers`, from the folder of the sources, installs the command. From Python:
-`treesim_importers.readings(source, readers=None, verify=False)`.
+This page lists the rules by which other programs change or refuse a URDF file. Each rule has its evidence and a fix.
+The command `treesim readers ROBOT` applies the rules to a robot's file. It prints the lines of the file to which rules
+apply, and how each program changes the robot, in numbers. With the option `--verify`, the installed programs load the
+file, and the command prints all differences that no rule predicts. To install the command, run `python -m pip install
+./plugins/treesim-importers` in a checkout of the repository. In Python, call `treesim_importers.readings(source,
+readers=None, verify=False)`.
 
-A program *refuses* the file, *drops*, *alters* or *ignores* some of its content, or *adds* content. *Measured* rules
-were observed in the named version, on the example: its text is inserted in the robot at the end of this page. Rules
-without an example apply to that robot unchanged. Other versions may differ. Rules *by documentation* are taken from the
-named page, and were not measured.
+The column "what happens" begins with the kind of the change: a program *refuses* the file, *drops*, *alters* or
+*ignores* some of its content, or *adds* content. The column "evidence" names the source of a rule. A *measured* rule
+was observed with the named version of the program. If the rule has an example, the example was inserted into the
+[robot at the end of this page](#the-robot-of-the-examples). If the rule has no example, it applies to this robot
+without a change. Other versions of a program may behave differently. A rule *by documentation* is taken from the named
+page, and was not measured.
 
 This page is the output of `python -m treesim_importers.page`.
 """
@@ -34,7 +37,7 @@ def page() -> str:
 
 def _section(reader: Reader) -> Iterator[str]:
     version = f" {reader.version}" if reader.version else ""
-    yield f"## {reader.title}{version}\n\nCalled as `{reader.call}`.\n"
+    yield f"## {reader.title}{version}\n\nThe rules apply to files that are read by `{reader.call}`.\n"
     yield "| rule | when | what happens | evidence | fix |"
     yield "|---|---|---|---|---|"
     yield from (_row(reader, rule) for rule in reader.rules)
