@@ -31,7 +31,7 @@ class TreesimError(Exception):
 
 
 class ModelError(TreesimError, ValueError):
-    """Raised for a kinematic tree that is not well formed; the message names the body, joint or frame.
+    """Raised if a kinematic tree is not well formed; the message names the body, joint or frame.
 
     Examples
     --------
@@ -43,7 +43,7 @@ class ModelError(TreesimError, ValueError):
 
 
 class UrdfError(ModelError):
-    """Raised for a robot description that cannot be read correctly; the message lists each finding with its line.
+    """Raised if a robot description has errors; the message lists each error with its line.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class UrdfError(ModelError):
 
 
 class ArgumentError(TreesimError, ValueError):
-    """Raised for an argument of the wrong type, shape or value; the message names the argument.
+    """Raised if an argument has a wrong type, shape or value; the message names the argument.
 
     Examples
     --------
@@ -80,7 +80,7 @@ class ArgumentError(TreesimError, ValueError):
 
 
 class UnknownNameError(ArgumentError, KeyError):
-    """Raised for an unknown name; the message lists similar and known ones.
+    """Raised if a name is unknown; the message lists similar names and all known names.
 
     Examples
     --------
@@ -95,7 +95,7 @@ class UnknownNameError(ArgumentError, KeyError):
 
 
 class PluginError(TreesimError):
-    """Raised for a plugin that is missing or broken, or whose name two distributions claim.
+    """Raised if a plugin is missing or broken, or two installed distributions register a plugin of the same name.
 
     Examples
     --------
@@ -105,7 +105,7 @@ class PluginError(TreesimError):
 
 
 class SingularInertiaError(TreesimError, ArithmeticError):
-    """Raised for a singular mass matrix; the message names the joint whose motion moves no inertia.
+    """Raised if a mass matrix is singular; the message names a joint that moves no inertia.
 
     Examples
     --------
@@ -119,7 +119,7 @@ class SingularInertiaError(TreesimError, ArithmeticError):
 class AccuracyError(TreesimError, ArithmeticError):
     """Raised if a method has lost so many digits that its result would be wrong.
 
-    The message names the place and a better method.
+    The message names the robot or joint, and a backend that is accurate.
 
     Examples
     --------
@@ -129,7 +129,7 @@ class AccuracyError(TreesimError, ArithmeticError):
 
 
 class NonFiniteError(TreesimError, ArithmeticError):
-    """Raised for a state or an input with NaN or infinity; the message names the argument and the joint.
+    """Raised if a state or an input contains NaN or infinity; the message names the argument and the joint.
 
     Examples
     --------
@@ -141,7 +141,7 @@ class NonFiniteError(TreesimError, ArithmeticError):
 
 
 class ConstraintError(TreesimError, ArithmeticError):
-    """Raised for linearly dependent constraints; the message names a redundant row, and a row that it depends on.
+    """Raised if constraints are linearly dependent; the message names a redundant row and a row on which it depends.
 
     Examples
     --------
@@ -154,7 +154,7 @@ class ConstraintError(TreesimError, ArithmeticError):
 
 
 class ConvergenceError(TreesimError, ArithmeticError):
-    """Raised if an iteration does not reach its tolerance; the message names robot, residual and a remedy.
+    """Raised if an iteration does not reach its tolerance; the message names the robot, the residual and a remedy.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ class ConvergenceError(TreesimError, ArithmeticError):
 
 
 class UnsupportedError(TreesimError):
-    """Raised for a valid request that the chosen backend, integrator or viewer does not support.
+    """Raised if the chosen backend, integrator or viewer does not support a valid request.
 
     Examples
     --------
@@ -202,9 +202,9 @@ class UnsupportedError(TreesimError):
 
 
 class SweepError(TreesimError):
-    """Raised if a sweep with valid arguments cannot continue: a lost scheduler, or chunks that cannot be computed.
+    """Raised if a sweep cannot continue, because the scheduler is lost, or a worker cannot compute its samples.
 
-    Finished results stay in the store, and the same call continues from there.
+    Finished results remain in the store. Repeat the call to continue the sweep.
 
     Examples
     --------
@@ -214,7 +214,7 @@ class SweepError(TreesimError):
 
 
 class TreesimWarning(UserWarning):
-    """Base class of all warnings of treesim: a result differs from the request, or is doubtful.
+    """Base class of all warnings of treesim, which report that a result differs from the request, or is doubtful.
 
     Examples
     --------
@@ -227,10 +227,10 @@ class TreesimWarning(UserWarning):
 
 
 class ContactWarning(TreesimWarning):
-    """Warning of contacts, joint limits or joint friction that are not solved to tolerance, left out, or add energy.
+    """Issued if a step does not solve contacts, joint limits or joint friction correctly.
 
-    Contacts are left out if there are more than the step has memory for. The warning is also issued if a step moves a
-    body deep into what it touches.
+    The causes are: the solver does not reach its tolerance; impulses increase the energy; a step omits contacts,
+    because it has memory for fewer; or a step moves a body deep into another body or surface.
 
     Examples
     --------
@@ -240,7 +240,7 @@ class ContactWarning(TreesimWarning):
 
 
 class ContinuationWarning(TreesimWarning):
-    """Warning that a run continues without the contact impulses of the step before; its last bits may differ.
+    """Issued if a run continues without the contact impulses of the step before; its last bits may then differ.
 
     Examples
     --------
@@ -250,7 +250,7 @@ class ContinuationWarning(TreesimWarning):
 
 
 class ConversionWarning(TreesimWarning):
-    """Warning of parts of a robot or recording without a counterpart in the model or file that it is converted to.
+    """Issued if the target of a conversion cannot represent parts of a robot or recording.
 
     Examples
     --------
@@ -260,7 +260,7 @@ class ConversionWarning(TreesimWarning):
 
 
 class DivergedWarning(TreesimWarning):
-    """Warning of runs and rollouts that reached states which are not finite, or whose dynamics failed.
+    """Issued if a run or rollout reached a state that is not finite, or its dynamics failed.
 
     Examples
     --------
@@ -270,7 +270,7 @@ class DivergedWarning(TreesimWarning):
 
 
 class EffortWarning(TreesimWarning):
-    """Warning of a robot whose effort limits are all 0, so controls have no effect.
+    """Issued if all effort limits of a robot are 0, so that controls have no effect.
 
     Examples
     --------
@@ -280,7 +280,7 @@ class EffortWarning(TreesimWarning):
 
 
 class EnergyWarning(TreesimWarning):
-    """Warning of a large integration error: the energy changed by more than the work done.
+    """Issued if the integration error is large: the change of energy differs from the work.
 
     Examples
     --------
@@ -290,7 +290,7 @@ class EnergyWarning(TreesimWarning):
 
 
 class FrictionWarning(TreesimWarning):
-    """Warning of joint friction that the chosen integrator does not simulate.
+    """Issued if the robot has joint friction that the chosen integrator does not simulate.
 
     Examples
     --------
@@ -300,7 +300,7 @@ class FrictionWarning(TreesimWarning):
 
 
 class LightJointWarning(TreesimWarning):
-    """Warning of a joint with so little effective inertia that it needs more substeps than chosen automatically.
+    """Issued if a joint has so little effective inertia that it needs more substeps than the automatic choice.
 
     Examples
     --------
@@ -310,7 +310,7 @@ class LightJointWarning(TreesimWarning):
 
 
 class LimitWarning(TreesimWarning):
-    """Warning of a run that starts with joints beyond their position limits; the correction changes the energy.
+    """Issued if a run starts with joints beyond their position limits; the correction changes the energy.
 
     Examples
     --------
@@ -320,7 +320,7 @@ class LimitWarning(TreesimWarning):
 
 
 class ReachWarning(TreesimWarning):
-    """Warning of inverse kinematics that do not reach their targets; it names the targets and the joints at limits.
+    """Issued if inverse kinematics do not reach a target; the message names the targets and the joints at limits.
 
     Examples
     --------
@@ -330,7 +330,7 @@ class ReachWarning(TreesimWarning):
 
 
 class ShapeWarning(TreesimWarning):
-    """Warning of a collision shape that is not used, or whose geometry is not completely covered.
+    """Issued if a collision shape is not used, or if collisions cover only a part of its geometry.
 
     Examples
     --------
@@ -340,7 +340,7 @@ class ShapeWarning(TreesimWarning):
 
 
 class SlowWarning(TreesimWarning):
-    """Warning of a player that is slower than the requested speed.
+    """Issued if a player is slower than the requested speed.
 
     Examples
     --------
@@ -350,7 +350,7 @@ class SlowWarning(TreesimWarning):
 
 
 class StoppedWarning(TreesimWarning):
-    """Warning of rollouts or a sweep ended early by Ctrl-C; the results so far are returned.
+    """Issued if Ctrl-C ends rollouts or a sweep early; the finished results are returned.
 
     Examples
     --------
@@ -360,7 +360,7 @@ class StoppedWarning(TreesimWarning):
 
 
 class UrdfWarning(TreesimWarning):
-    """Warning of doubtful contents of a robot description; one warning lists all findings.
+    """Issued if a robot description has doubtful contents; one warning lists all findings.
 
     Examples
     --------

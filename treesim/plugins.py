@@ -153,9 +153,9 @@ def _origin(point: EntryPoint) -> str:
 
 
 def available(kind: PluginKind) -> tuple[str, ...]:
-    """Return the registered names of a kind: built-ins in their order, then installed plugins, sorted.
+    """Return the registered names of a kind: built-in names in a fixed order, then names of plugins, sorted.
 
-    Nothing is imported.
+    The function imports no plugin.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ def available(kind: PluginKind) -> tuple[str, ...]:
     Raises
     ------
     UnknownNameError
-        For another kind.
+        If the kind is unknown.
 
     Examples
     --------

@@ -12,7 +12,7 @@ from .scenes import Scene, SceneRun
 
 @runtime_checkable
 class EngineAdapter(Protocol):
-    """Adapter to another engine; registered in the entry-point group `treesim.engines`, created without arguments.
+    """Adapter to another engine, registered in the entry-point group `treesim.engines`.
 
     Attributes
     ----------
@@ -21,9 +21,11 @@ class EngineAdapter(Protocol):
     title : str
         Name of the engine in tables.
     integrator : str or None
-        Name of treesim's integrator that equals the engine's; None if trajectories are not compared.
+        Name of treesim's integrator that is equal to the integrator of the engine; None if trajectories are not
+        compared.
     levels : tuple of str
-        Levels (RAW, CANONICAL, NUMBERED) at which the adapter reads a robot. At level NUMBERED the text is ignored.
+        Levels (RAW, CANONICAL, NUMBERED) at which the adapter reads a robot. At the level NUMBERED, the adapter ignores
+        the URDF text.
     timed : str
         Level at which the benchmark reads a robot.
     """
@@ -39,7 +41,7 @@ class EngineAdapter(Protocol):
         ...
 
     def refuses(self, robot: Tree) -> str | None:
-        """Return why the engine cannot evaluate a robot.
+        """Return the reason why the engine cannot evaluate a robot, or None.
 
         Parameters
         ----------
@@ -49,12 +51,12 @@ class EngineAdapter(Protocol):
         Returns
         -------
         str or None
-            Reason; None if the engine can evaluate it.
+            Reason; None if the engine can evaluate the robot.
         """
         ...
 
     def read(self, robot: Tree, urdf: str, level: str) -> EngineModel:
-        """Return the engine's model of a robot, read from its URDF text at a level.
+        """Return the engine's model of a robot, read from URDF text.
 
         Parameters
         ----------
@@ -75,32 +77,32 @@ class EngineAdapter(Protocol):
         UnsupportedError
             For features that the engine lacks.
         EngineError
-            If the engine fails on the text, or finds other joints in it than treesim.
+            If the engine fails on the text, or finds other joints in the text than treesim.
         """
         ...
 
 
 @runtime_checkable
 class ControlledAdapter(EngineAdapter, Protocol):
-    """Adapter that also offers deliberately wrong variants of itself, for the negative controls of a comparison."""
+    """Adapter that also provides wrong variants of itself, for the negative controls of a comparison."""
 
     def controls(self) -> Mapping[str, EngineAdapter]:
-        """Return deliberately wrong variants of the adapter; a comparison with each must fail.
+        """Return variants of the adapter with deliberate errors; a comparison with each of them must fail.
 
         Returns
         -------
         mapping
-            Adapters by the description of their error.
+            {description of an error: adapter with this error}.
         """
         ...
 
 
 @runtime_checkable
 class SimulatingAdapter(EngineAdapter, Protocol):
-    """Adapter that also simulates scenes: driven motions, limits, mimic joints, and ground."""
+    """Adapter that also simulates scenes: driven motions with limits, mimic joints, or ground."""
 
     def simulate(self, scene: Scene) -> SceneRun:
-        """Return the motion of a scene.
+        """Return the motion of a scene in the engine.
 
         Parameters
         ----------
@@ -110,7 +112,7 @@ class SimulatingAdapter(EngineAdapter, Protocol):
         Returns
         -------
         SceneRun
-            The motion, and what the engine solves.
+            Motion, and a description of the equations that the engine solves.
 
         Raises
         ------

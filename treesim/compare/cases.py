@@ -32,7 +32,7 @@ def operational_space(rows: int) -> str:
 
 
 class States(NamedTuple):
-    """States at which calls are timed, in treesim's layout.
+    """States of timed calls, in treesim's layout.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class States(NamedTuple):
     v : ndarray, shape (..., nv)
         Velocities.
     a : ndarray, shape (..., nv)
-        Accelerations that `tau` causes.
+        Accelerations under the joint forces `tau`.
     tau : ndarray, shape (..., nv)
         Joint forces [N, N m].
     """
@@ -74,12 +74,12 @@ class Motion(NamedTuple):
 
 
 class ContactScene(NamedTuple):
-    """Scene of the benchmark of steps with contact: a world under PD control, and states from which it is stepped.
+    """Scene of the benchmark of steps with contact: a world under PD control, and its initial states.
 
     Parameters
     ----------
     world : World
-        Robot with collision shapes, or free bodies, and its ground.
+        Robot with collision shapes, or free bodies, and ground.
     q0 : ndarray, shape (S, nq)
         Initial configurations of S runs.
     v0 : ndarray, shape (S, nv)
@@ -107,7 +107,7 @@ class ContactScene(NamedTuple):
 
 
 class Stepping(NamedTuple):
-    """One method of stepping a `ContactScene`.
+    """A method of an engine that steps a `ContactScene`.
 
     Parameters
     ----------
@@ -116,17 +116,18 @@ class Stepping(NamedTuple):
     name : str
         Name of the method.
     start : callable
-        Starts the run of this index, 0 by default.
+        Function that starts a run from the initial state with an index, 0 by default.
     step : callable
-        Takes one step from the current state.
+        Function that takes one step from the current state.
     state : callable
-        Returns the current q (nq,) and v (nv,), in treesim's layout.
+        Function that returns the current q (nq,) and v (nv,), in treesim's layout.
     overlap : callable
-        Returns the largest overlap [m] of the engine's contacts after the last step, 0 without any.
+        Function that returns the largest overlap [m] of the engine's contacts after the last step; 0 without contacts.
     does : str
-        Description of the problem that is solved and of the algorithm.
+        Description of the contact problem and of the algorithm.
     residual : callable, optional
-        Returns the complementarity residual of the last step [m/s, rad/s], if the engine reports it.
+        Function that returns the complementarity residual of the last step [m/s, rad/s]. None if the engine does not
+        report it.
     """
 
     engine: str
@@ -140,29 +141,29 @@ class Stepping(NamedTuple):
 
 
 class BenchmarkCase(NamedTuple):
-    """One timed call of an engine.
+    """A call of an engine that the benchmark times.
 
     Parameters
     ----------
     engine : str
         Name of the engine.
     name : str
-        Name of the call.
+        Name of the call in tables.
     quantity : str
         Quantity that the call computes; calls of one quantity are compared with each other.
     call : callable
-        Does the work that is timed.
+        Function that does the timed work.
     result : callable
-        Repeats the call and returns its result in treesim's layout, of all states or the first few; None if the
-        call has no result.
+        Function that repeats the call and returns its result in treesim's layout, for all states or the first few. None
+        if the call has no result.
     does : str
-        What the call does besides computing the quantity, or leaves out.
+        Work of the call in addition to the quantity, or work that it omits.
     states : int
         Number of states, or of steps, that one call covers.
     numbers : str
         Precision, "float64" or "float32".
     truth : callable, optional
-        Returns the correct result, if it is not the reference of the quantity.
+        Function that returns the correct result, if it differs from the reference of the quantity.
     served : str, optional
         Engine of treesim that runs the call.
     """

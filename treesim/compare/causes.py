@@ -44,7 +44,7 @@ Key = tuple[int, int, float]
 
 @dataclass(frozen=True)
 class Explanation:
-    """One cause of a difference.
+    """One cause of a difference between two engines or descriptions.
 
     Parameters
     ----------
@@ -53,19 +53,20 @@ class Explanation:
     owner : str
         Link or joint concerned, or "the robot".
     cause : str
-        What the other engine or file does differently.
+        Difference of the other engine or file, as text.
     place : str
-        file:line of the element in our file; empty if there is none.
+        file:line of the element in the file that treesim reads; empty if there is none.
     effect : float
-        Median change over random states of the force at `joint` [`unit`].
+        Change of the force at `joint`, as the median over random states [`unit`].
     unit : str
         Unit of `effect`, "N" or "N m".
     joint : str
         Joint at which the effect is largest.
     before, after : float
-        Largest difference of a joint force [N, N m] without and with this cause; earlier causes are included in both.
+        Largest remaining difference of a joint force [N, N m] before and after this cause is included. Earlier causes
+        are included in `before` and `after`.
     also : tuple of str
-        Other candidates with the same effect, which cannot be distinguished from this one.
+        Other candidates with the same effect, which cannot be distinguished from this cause.
     other_place : str
         file:line of the element in the other file; empty if there is none.
     """
@@ -92,7 +93,7 @@ class Explanation:
 
 @dataclass(frozen=True)
 class Causes:
-    """Causes in the order in which they were found, and the difference that they leave unexplained.
+    """Causes of differences, in the order in which they were found, and the difference that remains unexplained.
 
     Parameters
     ----------
@@ -103,7 +104,7 @@ class Causes:
     bodies : tuple of str
         Names of the bodies that still differ.
     untried : str
-        Reason why the search ended before all candidates were tried; empty if all were.
+        Reason why the search ended before all candidates were tried; empty if all were tried.
     """
 
     explanations: tuple[Explanation, ...]
@@ -135,9 +136,9 @@ def explain(
     states: int = STATES,
     seconds: float = SECONDS,
 ) -> Causes:
-    """Find the causes of the differences between treesim and another engine for one robot's file.
+    """Find the causes of differences between treesim and another engine for the file of a robot.
 
-    Costs some dozens of loads of the file and of inverse dynamics for each cause.
+    For each cause, the search loads the file and computes inverse dynamics some dozens of times.
 
     Parameters
     ----------
@@ -152,12 +153,12 @@ def explain(
     states : int
         Number of random states at which candidates are evaluated.
     seconds : float
-        Time limit [s] of the search; `Causes.untried` reports that it was reached.
+        Time limit [s] of the search. If the limit is reached, `Causes.untried` reports it.
 
     Returns
     -------
     Causes
-        Causes found, and what remains unexplained.
+        Causes, and the difference that remains unexplained.
 
     Raises
     ------

@@ -43,13 +43,14 @@ class CensusRow:
     engine : str
         Name of the engine.
     outcome : str
-        AGREES: all compared quantities agree. KNOWN: only the raw level differs, where a known fault of the engine
-        acts. DIFFERS: a quantity differs. FAILED: the engine crashed, exceeded the time limit, or raised. REFUSED: the
-        engine or treesim does not support the robot.
+        AGREES: all compared quantities agree. KNOWN: quantities differ at the raw level only, because of a known fault
+        of the engine. DIFFERS: a quantity differs. FAILED: the engine crashed, exceeded the time limit, or raised an
+        error. REFUSED: the engine or treesim does not support the robot.
     errors : dict
         Largest error of each quantity at the canonical level, and of each row of a scene.
     why : str
-        Reason for any outcome but AGREES, one sentence; names the known faults if there are any, with AGREES too.
+        Reason for an outcome other than AGREES, in one sentence. It names known faults of the engine, also if the
+        outcome is AGREES.
     skipped : dict
         Quantities that were not compared, and the reasons.
     tolerances : dict
@@ -90,11 +91,11 @@ class Census(ReprMixin):
 
     @property
     def robots(self) -> tuple[str, ...]:
-        """Names of the robots, each once, in the order requested."""
+        """Names of the robots, without repetitions, in the order of the request."""
         return tuple(dict.fromkeys(each.robot for each in self.findings))
 
     def count(self, outcome: str, engine: str | None = None, base: str | None = None) -> int:
-        """Return the number of rows with an outcome.
+        """Return the number of rows that have an outcome.
 
         Parameters
         ----------
@@ -116,7 +117,7 @@ class Census(ReprMixin):
         )
 
     def largest_errors(self, engine: str) -> dict[str, float]:
-        """Return the largest error of each quantity over all robots that agree with an engine.
+        """Return the largest error of each quantity over all robots on which treesim and an engine agree.
 
         Parameters
         ----------
@@ -131,7 +132,7 @@ class Census(ReprMixin):
         return _largest([each.errors for each in self._agreed(engine)])
 
     def largest_shares(self, engine: str) -> dict[str, float]:
-        """Return the largest error of each quantity as a part of its tolerance, over the same robots.
+        """Return the largest ratio of error to tolerance of each quantity, over the robots of `largest_errors`.
 
         Parameters
         ----------
@@ -141,7 +142,7 @@ class Census(ReprMixin):
         Returns
         -------
         dict
-            Parts of tolerances by quantity.
+            Ratios of error to tolerance by quantity.
         """
         found = self._agreed(engine)
         return _largest(
@@ -174,7 +175,7 @@ def take_census(
     scenes: str | Sequence[str] = (),
     renumber: bool = False,
 ) -> Census:
-    """Compare treesim with engines on many robots; a failure on one robot becomes a row, not an exception.
+    """Compare treesim with engines on many robots; a failure on a robot becomes a row of the result.
 
     Parameters
     ----------
@@ -189,7 +190,7 @@ def take_census(
     timeout : float
         Time limit [s] of an engine for one robot at one level.
     progress : callable
-        Called with the name of the robot that is compared next.
+        Function that is called with the name of each robot before its comparison.
     scenes, renumber
         As for `compare`.
 

@@ -39,7 +39,7 @@ class Comparison(ReprMixin):
     reports : tuple of Report
         One report for each engine that supports the robot.
     refused : dict
-        Reasons why the other engines do not support it, by their names.
+        {engine: reason} of the engines that do not support the robot.
     """
 
     robot: str
@@ -65,7 +65,7 @@ class Comparison(ReprMixin):
 
     @property
     def passed(self) -> bool:
-        """True if every report passed; False if no engine supports the robot."""
+        """True if at least one engine supports the robot, and every report passed."""
         return bool(self.reports) and all(report.passed for report in self.reports)
 
     @property
@@ -89,7 +89,7 @@ class Comparison(ReprMixin):
         Raises
         ------
         KeyError
-            If there is no report of this engine.
+            If the comparison has no report of this engine.
         """
         for report in self.reports:
             if report.engine == engine:
@@ -102,7 +102,7 @@ class Comparison(ReprMixin):
         Returns
         -------
         dict
-            Arguments, versions, reports, and whether all passed.
+            Arguments, versions, reports, and `passed`.
         """
         return {
             "robot": self.robot, "base": self.base, "seed": self.seed, "states": self.states, "steps": self.steps,
@@ -140,50 +140,50 @@ def compare(
 ) -> Report | Comparison:
     """Compare treesim with other engines on one robot.
 
-    An engine given by name runs in a process of its own, so that its crash becomes part of the report. An adapter runs
-    in this process, unless it is `Isolated`.
+    If an engine is given by name, it runs in a process of its own, so that the report can contain a crash. If an
+    adapter is given, it runs in this process, unless it is an `Isolated` adapter.
 
     Parameters
     ----------
     robot_source : str, path, file or Tree
-        Any source that `treesim.load` reads, or a Tree. A Tree has no file, so it is compared at the canonical level
-        only.
+        Any source that `treesim.load` reads, or a Tree. A Tree has no file, so comparisons are made at the canonical
+        level only.
     against : str, EngineAdapter, or a sequence of them
         Name of an engine, as in `available("engines")`, or an adapter.
     base : {"floating", "fixed", "auto"}
-        Base of the robot; ignored for a Tree.
+        Base of the robot. It is ignored for a Tree.
     seed : int
         Seed of the random states.
     states : int
         Number of random states.
     steps : int
-        Number of steps of the trajectory, by the integrator of the other engine.
+        Number of steps of the trajectory, for which treesim uses the integrator of the other engine.
     dt : float
         Time step [s] of the trajectory.
     controls : bool
-        Repeat the comparison with deliberate errors (negative controls), each of which must be detected.
+        Repeat the comparison with deliberate errors (negative controls). The comparison must detect each of them.
     timeout : float
-        Time limit [s] of an engine for one level or scene, if the engine is given by name.
+        Time limit [s] for one level or scene of an engine that is given by name.
     scenes : str or sequence of str
         Further motions to compare: "torques", "pd", "damping", "armature", "limit", "mimic", "standing", "push_held",
-        "push_sliding", or "all". None by default: those on a plane take seconds for each engine.
+        "push_sliding", or "all". By default none, because motions on a plane take seconds for each engine.
     renumber : bool
-        Also compare the robot in random numberings that are not depth-first, in the engines and by all methods of
-        treesim.
+        Also compare the robot with its bodies in random numberings that are not depth-first, in the engines and by all
+        methods of treesim.
 
     Returns
     -------
     Report or Comparison
-        Report of one engine; Comparison of a sequence of engines.
+        A Report for one engine; a Comparison for a sequence of engines.
 
     Raises
     ------
     UnsupportedError
-        If a single engine cannot evaluate the robot.
+        If one engine is given, and it cannot evaluate the robot.
     PluginError
         If an engine's plugin is not installed.
     UnknownNameError
-        For the name of an unknown scene.
+        If the name of a scene is unknown.
 
     Examples
     --------

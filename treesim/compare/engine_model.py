@@ -18,9 +18,10 @@ INVERSE_MASS_MATRICES = 10  # states; an engine may need nv calls for each
 
 
 class EngineModel:
-    """Robot in another engine; adapters derive from it and override the methods that their engine supports.
+    """Base class of a robot in another engine; adapters override the methods that their engine supports.
 
-    A method that is not overridden raises UnsupportedError, and the comparison skips its quantity.
+    A method that is not overridden raises UnsupportedError. The comparison then skips the quantity that the method
+    would compute.
 
     Parameters
     ----------
@@ -44,7 +45,7 @@ class EngineModel:
     integrators : tuple of str
         Names of the integrators that `free_motion` supports.
     mimic_joints : bool
-        True if `robot` may have mimic joints; if False, they raise UnsupportedError.
+        True if the engine supports mimic joints; if False, a robot with mimic joints raises UnsupportedError.
     """
 
     engine = "the engine"
@@ -156,7 +157,7 @@ class EngineModel:
         raise self._without("forward dynamics")
 
     def trajectory(self, q0: np.ndarray, v0: np.ndarray, steps: int, dt: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return the free motion under gravity, by the engine's integrator.
+        """Return the free motion under gravity, computed by the engine's integrator.
 
         Parameters
         ----------
@@ -181,7 +182,7 @@ class EngineModel:
     def free_motion(
         self, q0: np.ndarray, v0: np.ndarray, dt: float, steps: int, every: int, integrator: str
     ) -> tuple[np.ndarray, np.ndarray, float]:
-        """Return the free motion by a named integrator at every `every`-th step, and its run time.
+        """Return the free motion under gravity, computed by a named integrator of the engine, and its run time.
 
         Parameters
         ----------
@@ -196,7 +197,7 @@ class EngineModel:
         every : int
             Number of steps between stored states.
         integrator : str
-            One of `integrators`.
+            Name of an integrator, one of `integrators`.
 
         Returns
         -------
@@ -215,7 +216,7 @@ class EngineModel:
     # a batch of states, for `compare`
 
     def evaluate(self, states: StateBatch) -> Results:
-        """Evaluate a batch of states, by default one call after the other.
+        """Evaluate a batch of states; the default implementation calls the other methods for each state.
 
         Parameters
         ----------
@@ -254,11 +255,11 @@ class EngineModel:
         Raises
         ------
         UnsupportedError, EngineError
-            If it cannot be timed.
+            If the model cannot be timed.
         """
 
     def calls(self, state: States) -> list[BenchmarkCase]:
-        """Return the timed calls on one state.
+        """Return the calls on one state that the benchmark times.
 
         Parameters
         ----------
@@ -273,7 +274,7 @@ class EngineModel:
         return []
 
     def operational(self, state: States, frames: tuple[str, ...], regular: bool) -> list[BenchmarkCase]:
-        """Return the timed calls for the inverse operational inertia and the full operational space of frames.
+        """Return timed calls for the inverse operational-space inertia and the full operational space of frames.
 
         Parameters
         ----------
@@ -282,7 +283,8 @@ class EngineModel:
         frames : tuple of str
             Names of the frames.
         regular : bool
-            True if the inverse operational inertia can be inverted; otherwise the full operational space is left out.
+            True if the inverse operational-space inertia can be inverted. If False, calls for the full operational
+            space are omitted.
 
         Returns
         -------
@@ -292,7 +294,7 @@ class EngineModel:
         return []
 
     def batches(self, states: States, threads: int) -> list[BenchmarkCase]:
-        """Return the timed calls on many states.
+        """Return the calls on many states that the benchmark times.
 
         Parameters
         ----------
@@ -309,7 +311,7 @@ class EngineModel:
         return []
 
     def rollouts(self, motion: Motion, threads: int) -> list[BenchmarkCase]:
-        """Return the timed calls that simulate from many initial states.
+        """Return the timed calls that simulate motions from many initial states.
 
         Parameters
         ----------
@@ -341,14 +343,14 @@ class EngineModel:
         return []
 
     def contact_rollouts(self, scene: ContactScene, count: int, steps: int, threads: int) -> list[BenchmarkCase]:
-        """Return the timed calls that simulate a scene with contact from its initial states, repeated in turn.
+        """Return the timed calls that simulate a scene with contact from its initial states.
 
         Parameters
         ----------
         scene : ContactScene
             World under PD control, and its initial states.
         count : int
-            Number of rollouts.
+            Number of rollouts. Initial states of the scene are repeated in turn.
         steps : int
             Number of steps.
         threads : int

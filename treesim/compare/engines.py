@@ -20,7 +20,7 @@ UNTIMED = {"drake": "Drake"}  # not benchmarked
 
 
 def find_engine(name: str) -> EngineAdapter:
-    """Return the engine adapter registered under a name.
+    """Return the engine adapter that is registered under a name.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def find_engine(name: str) -> EngineAdapter:
     Raises
     ------
     PluginError
-        If none is registered; the message contains the command that installs one.
+        If no adapter is registered under the name; the message contains the install command.
 
     Examples
     --------
@@ -64,12 +64,12 @@ def chosen_engines(label: str, given: object) -> list[EngineAdapter]:
 
 
 def installed_engines(notes: list[str]) -> list[EngineAdapter]:
-    """Return the installed engine adapters, those of this repository first.
+    """Return the installed engine adapters; adapters of treesim's own plugins come first.
 
     Parameters
     ----------
     notes : list of str
-        Messages on missing or broken plugins are appended to it.
+        List to which messages about missing or broken plugins are appended.
 
     Returns
     -------

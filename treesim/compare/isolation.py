@@ -21,7 +21,7 @@ TIME_LIMIT = 300.0  # [s] for one robot at one level
 class Isolated:
     """Engine adapter that runs another adapter in a process of its own, with a time limit.
 
-    The process starts at the first evaluation, serves all robots, and ends with `close` or at the end of a `with`
+    The process starts at the first evaluation and evaluates all robots. It ends with `close`, or at the end of a `with`
     block. The next evaluation starts a new process.
 
     Parameters
@@ -29,7 +29,7 @@ class Isolated:
     adapter : EngineAdapter
         Adapter of the engine; it must be picklable.
     timeout : float
-        Time [s] after which the process is ended.
+        Time limit [s] of an evaluation, after which the process is ended.
 
     Examples
     --------
@@ -56,7 +56,7 @@ class Isolated:
         return self.adapter.version()
 
     def refuses(self, robot: Tree) -> str | None:
-        """Return why the engine cannot evaluate a robot.
+        """Return the reason why the engine cannot evaluate a robot, or None.
 
         Parameters
         ----------
@@ -66,12 +66,12 @@ class Isolated:
         Returns
         -------
         str or None
-            Reason; None if the engine can evaluate it.
+            Reason; None if the engine can evaluate the robot.
         """
         return self.adapter.refuses(robot)
 
     def read(self, robot: Tree, urdf: str, level: str) -> IsolatedModel:
-        """Return a model of the robot; the engine itself reads it in its process, at evaluation.
+        """Return a model of the robot; the engine's process reads the robot at the first evaluation.
 
         Parameters
         ----------
@@ -90,12 +90,12 @@ class Isolated:
         return IsolatedModel(self, robot, urdf, level)
 
     def controls(self) -> dict[str, Isolated]:
-        """Return deliberately wrong variants of the adapter, each in a process of its own.
+        """Return variants of the adapter with deliberate errors, each in a process of its own.
 
         Returns
         -------
         dict
-            Adapters by the description of their error; empty if the adapter has none.
+            {description of an error: adapter with this error}; empty if the adapter provides none.
         """
         wrong = self.adapter.controls() if isinstance(self.adapter, ControlledAdapter) else {}
         return {name: Isolated(adapter, self.timeout) for name, adapter in wrong.items()}
@@ -145,7 +145,7 @@ class Isolated:
         Raises
         ------
         UnsupportedError
-            If the adapter simulates no scenes, or the engine lacks a feature of this one.
+            If the adapter simulates no scenes, or the engine lacks a feature of this scene.
         EngineError
             If the engine fails, crashes, or exceeds the time limit.
         """
@@ -168,7 +168,7 @@ class Isolated:
         return found
 
     def close(self) -> None:
-        """End the engine's process, if there is one."""
+        """End the engine's process, if it runs."""
         if self._process is not None:
             self._process.end()
             self._process = None

@@ -11,10 +11,10 @@ from ..model.tree import Tree
 
 
 class Layout(Protocol):
-    """Map between treesim's and an engine's states and forces, in both directions.
+    """Map between states and forces of treesim and those of an engine, in both directions.
 
-    All arguments may have leading batch axes. Velocities and forces are rotated at the configuration q, which is in
-    treesim's layout, if the engine uses other axes.
+    All arguments may have leading batch axes. If the engine uses other axes, velocities and forces are rotated. The
+    rotation depends on the configuration q, which is in treesim's layout.
     """
 
     def configuration_to_engine(self, q: np.ndarray) -> np.ndarray:
@@ -101,7 +101,7 @@ class Layout(Protocol):
         ...
 
     def acceleration_from_engine(self, q: np.ndarray, v: np.ndarray, theirs: np.ndarray) -> np.ndarray:
-        """Convert the time derivative of the engine's velocity to that of v.
+        """Convert the time derivative of the engine's velocity to the time derivative of v.
 
         Parameters
         ----------

@@ -30,13 +30,14 @@ class Row:
     states : int
         Number of compared states.
     largest, median : float
-        Error max|d| / max(physical scale, max|reference|) over the states.
+        Largest and median error over the states. The error of a state is max|difference| / max(physical scale,
+        max|reference|).
     tolerance : float
         Largest error that passes.
     passed : bool
         True if largest <= tolerance; False for NaN.
     where : str
-        Body, joint or step with the largest difference.
+        Body, joint or step that has the largest difference.
     note : str
         Remark.
     known_fault : str
@@ -67,20 +68,20 @@ class Row:
 
 @dataclass(frozen=True)
 class TrajectoryCurves:
-    """Distances at every step from which the row "trajectory" is computed.
+    """Distances between trajectories at every step, from which the row "trajectory" is computed.
 
     Parameters
     ----------
     t : tuple of float
         Time [s].
     apart : tuple of float
-        Distance between both engines' runs.
+        Distance between the runs of the two engines.
     divergence : tuple of float
-        Distance between treesim's run and its perturbed copy.
+        Distance between treesim's run and a run from a perturbed initial state.
     allowed : tuple of float
         Tolerance at each step.
     valid : int
-        Number of initial steps over which the perturbed copy stays close.
+        Number of initial steps during which the perturbed run stays close.
     """
 
     t: Curve
@@ -105,13 +106,13 @@ class Convergence:
     errors : tuple of float
         Error of each run against an accurate integrator.
     extrapolated : tuple of float
-        Errors of the Richardson extrapolation of neighbouring runs, at the smaller dt.
+        Errors of the Richardson extrapolation of two successive runs, listed at the smaller dt.
     slope, extrapolated_slope : float
-        Orders fitted to the logarithms of both errors.
+        Orders that are fitted to the logarithms of `errors` and of `extrapolated`.
     tolerance, extrapolated_tolerance : float
-        Largest deviations of the slopes that pass.
+        Largest allowed deviations of the slopes.
     passed : bool
-        True if the slopes equal order and order + 1 within the tolerances.
+        True if the slopes are equal to order and order + 1, within the tolerances.
     """
 
     order: int
@@ -128,7 +129,7 @@ class Convergence:
 
 @dataclass(frozen=True)
 class Conservation:
-    """Errors of conserved quantities along a free motion; reported without pass or fail, as integrators differ in them.
+    """Errors of conserved quantities along a free motion, for information: they are not part of `Report.passed`.
 
     Parameters
     ----------
@@ -139,10 +140,11 @@ class Conservation:
     energy : tuple of float
         Energy error at each step, relative to the energy range.
     linear_momentum : tuple of float
-        Error relative to the largest linear momentum, less the impulse of gravity; empty for a fixed base.
+        Error of the linear momentum after the impulse of gravity is subtracted, relative to the largest linear
+        momentum; empty for a fixed base.
     angular_momentum : tuple of float
-        Error about the centre of mass, less the impulse of gravity; empty for a fixed base. Relative to the largest
-        angular momentum, or to the largest linear momentum times the robot's length if that is larger.
+        Error of the angular momentum about the centre of mass; empty for a fixed base. It is relative to the largest
+        angular momentum, or to the largest linear momentum times the robot's length if this is larger.
     """
 
     run: str
@@ -161,9 +163,9 @@ class Control:
     name : str
         Description of the error.
     applies : bool
-        True if the error changes a number of this robot by more than rounding.
+        True if the error changes a result for this robot by more than rounding.
     noticed : bool
-        True if the comparison failed.
+        True if the comparison failed, as it must.
     found : str
         Failure that the comparison reported.
     """
@@ -192,7 +194,7 @@ class Report(ReprMixin):
     base : str
         "fixed" or "floating".
     sha256 : str or None
-        SHA-256 of the robot's file, if it has one.
+        SHA-256 of the robot's file; None if the robot has no file.
     gravity : tuple of float
         Gravity [m/s^2] in the world.
     seed : int
@@ -206,11 +208,11 @@ class Report(ReprMixin):
     skipped : dict
         Quantities that were not compared, and the reasons.
     changes : dict
-        Changes that the other engine required, by level.
+        {level: changes to the robot that the other engine required}.
     summary : str
-        One sentence; if something disagrees it names the first body or joint and the likely cause.
+        Summary in one sentence. If quantities differ, it names the first body or joint and the likely cause.
     failures : dict
-        Failures of the engine by level: a crash, the time limit, or an exception.
+        {level: failure of the engine}, which is a crash, the time limit, or an exception.
     trajectory : TrajectoryCurves, optional
         Distances of the runs, if the engine computes trajectories.
     convergence : Convergence, optional
@@ -254,15 +256,15 @@ class Report(ReprMixin):
     def passed(self) -> bool:
         """True if every quantity agrees, the motion converges, and every negative control was detected.
 
-        Differences that known faults of the engine explain do not count. False if nothing was compared, or the engine
-        failed.
+        Differences that are explained by known faults of the engine are accepted. False if nothing was compared, or the
+        engine failed.
         """
         checked: list[Control | Convergence] = [*self.controls, *([self.convergence] if self.convergence else [])]
         agreed = bool(self.rows) and all(row.accepted for row in self.rows)
         return agreed and not self.failures and all(each.passed for each in checked)
 
     def row(self, quantity: str, level: str) -> Row:
-        """Return the row of a quantity at a level.
+        """Return the row of the report for a quantity at a level.
 
         Parameters
         ----------

@@ -15,7 +15,7 @@ NUMBERED = "numbered"  # our bodies in the engine, in the tree's own numbering, 
 
 
 class EngineError(TreesimError):
-    """Raised if an engine fails on a robot or its states; the message names the reason."""
+    """Raised if an engine fails on a robot or on its states; the message names the reason."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,13 +33,14 @@ class StateBatch:
     q0 : ndarray, shape (nq,)
         Initial configuration of a free motion under gravity.
     v0 : ndarray, shape (nv,)
-        Its initial velocity.
+        Initial velocity of the free motion.
     steps : int
-        Its number of steps; 0 for no motion.
+        Number of steps of the free motion; 0 for no motion.
     dt : float
-        Its time step [s].
+        Time step [s] of the free motion.
     refinements : tuple of (int, float)
-        Number of steps and time step [s] of further free motions from the same start; only final states are compared.
+        Number of steps and time step [s] of further free motions from the same initial state. Only their final states
+        are compared.
     """
 
     q: np.ndarray
@@ -55,7 +56,7 @@ class StateBatch:
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """Results of one model by quantity, in treesim's layout.
+    """Results of an engine for one robot by quantity, in treesim's layout.
 
     Parameters
     ----------

@@ -12,7 +12,7 @@ from ..model.tree import Tree
 class Law(NamedTuple):
     """Control law tau = constant + amplitude sin(2 pi frequency t) + kp (posture - q) - kd v.
 
-    An engine evaluates it at the start of each step, from its own state; the torque is constant during the step.
+    An engine evaluates the law at the start of each step from its own state. The torque is constant during the step.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class Law(NamedTuple):
     posture: np.ndarray
 
     def torque(self, robot: Tree, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Return the joint forces.
+        """Return the joint forces of the law.
 
         Parameters
         ----------
@@ -57,15 +57,15 @@ class Law(NamedTuple):
 
 
 class Scene(NamedTuple):
-    """Motion that every engine simulates from the same state under the same law.
+    """Motion that every engine simulates from the same initial state under the same control law.
 
     Parameters
     ----------
     name : str
         Kind of scene.
     robot : Tree
-        Robot with its gravity. Its damping, armature, mimic joints and shapes act; those that do not belong to the
-        scene have been removed.
+        Robot with its gravity. Damping, armature, mimic joints and shapes that do not belong to the scene have been
+        removed.
     law : Law
         Control law.
     q0 : ndarray, shape (nq,)
@@ -94,14 +94,15 @@ class Scene(NamedTuple):
 
 
 class Softness(NamedTuple):
-    """Compliance of an engine's limits and contacts, whose constraints relax exponentially.
+    """Compliance of an engine's limits and contacts, which close gaps exponentially.
 
     Parameters
     ----------
     time_constant : float
-        Time [s] in which a gap decays by 1/e, without load.
+        Time [s] in which a gap without load decreases to 1/e.
     regularization : float
-        Constraint inertia R / A: acceleration that a unit force causes in the constraint beyond that of the robot.
+        Ratio R / A: R is the additional acceleration by compliance, A the acceleration of the robot, under the same
+        force.
     """
 
     time_constant: float
@@ -124,7 +125,7 @@ class Softness(NamedTuple):
 
 
 class GroundForces(NamedTuple):
-    """Forces of the plane on the robot at each step.
+    """Forces of the ground plane on the robot at each step.
 
     Parameters
     ----------
@@ -147,7 +148,7 @@ class GroundForces(NamedTuple):
     def of_points(
         cls, points: list[tuple[np.ndarray, np.ndarray]], overlap: list[float], margin: float = 0.0
     ) -> GroundForces:
-        """Return the total forces of contact points.
+        """Return the total forces of the contact points at each step.
 
         Parameters
         ----------
@@ -187,11 +188,12 @@ class SceneRun(NamedTuple):
     v : ndarray, shape (steps + 1, nv)
         Velocities.
     integrator : str
-        Name of treesim's integrator that equals the engine's.
+        Name of treesim's integrator that is equal to the integrator of the engine.
     solves : str
-        Description of what the engine solves.
+        Description of the equations that the engine solves.
     softness : Softness, optional
-        Compliance of its limits, contacts or mimic constraints; None if they are rigid, or there are none.
+        Compliance of the engine's limits, contacts or mimic constraints; None if the scene has none of these, or they
+        are rigid.
     ground : GroundForces, optional
         Forces of the plane.
     mimic_gap : float

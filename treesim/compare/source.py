@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class RobotSource:
-    """A robot and the XML from which it was read.
+    """A robot and the URDF text from which it was read.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ class RobotSource:
     sha256 : str, optional
         SHA-256 of the original document.
     mimic_robot : Tree, optional
-        Robot with its mimic joints; None if it has none.
+        Robot with its mimic joints; None for a robot without mimic joints.
     """
 
     robot: Tree

@@ -38,7 +38,7 @@ SOLVED = ("inverse_mass_matrix", "forward_dynamics")  # whose tolerance grows wi
 
 
 class OtherRobot(Protocol):
-    """Second description of a robot."""
+    """Interface of the second description of a robot in `compare_robots`."""
 
     @property
     def label(self) -> str:
@@ -47,12 +47,12 @@ class OtherRobot(Protocol):
 
     @property
     def joints(self) -> Mapping[str, str]:
-        """Types of its moving joints by name."""
+        """Types of the moving joints by name."""
         ...
 
     @property
     def parameters(self) -> Mapping[str, Mapping[str, float]]:
-        """Joint parameters by joint: those of PARAMETERS that the description has."""
+        """Joint parameters by joint. Parameters that the description does not contain are missing."""
         ...
 
     @property
@@ -62,16 +62,16 @@ class OtherRobot(Protocol):
 
     @property
     def tolerance(self) -> float:
-        """Tolerance of its numbers relative to physical scales: the rounding of its file format."""
+        """Tolerance of the numbers relative to physical scales, which is the rounding of the file format."""
         ...
 
     @property
     def description(self) -> Description | None:
-        """URDF from which `model` made its model; None for other formats."""
+        """URDF from which `model` made the model; None for other formats."""
         ...
 
     def model(self, robot: Tree, joints: Collection[str]) -> EngineModel:
-        """Return the description's model for comparison with treesim's tree.
+        """Return a model of the description for the comparison with treesim's tree.
 
         Parameters
         ----------
@@ -112,11 +112,13 @@ class TwoRobots(ReprMixin):
     seed : int
         Seed of the random states.
     rows : tuple of Row
-        As in a Report, with one row for each joint parameter. Joints of only one description are fixed at zero.
+        Compared quantities as in `Report`, and one row for each joint parameter. Joints that only one description has
+        are fixed at zero.
     only_first, only_second : tuple of str
-        Joints of only one description, or with different types.
+        Joints that only one description has, or whose types differ.
     frames : dict
-        Bodies whose frames differ, with the pose of the second frame in the first. This does not change the motion.
+        {body: pose of the second description's frame in the first description's frame}, if the frames differ. Such a
+        difference does not change the motion.
     causes : Causes
         Causes of the differences.
     summary : str
@@ -145,7 +147,7 @@ class TwoRobots(ReprMixin):
 
     @property
     def passed(self) -> bool:
-        """True if both describe the same robot; body frames may differ."""
+        """True if both descriptions describe the same robot; body frames may differ."""
         return not self.only_first and not self.only_second and all(row.passed for row in self.rows)
 
     def to_dict(self) -> dict[str, Any]:
@@ -232,16 +234,17 @@ def compare_robots(
     states: int = STATES,
     seconds: float = SECONDS,
 ) -> TwoRobots:
-    """Compare two descriptions of one robot, and find the causes of their differences.
+    """Compare two descriptions of a robot, and find the causes of their differences.
 
-    Joints are matched by name only; links may have different names and frames.
+    Joints are matched by name. Names and frames of links may differ.
 
     Parameters
     ----------
     first : str, path, file or Tree
         Any source that `treesim.load` reads, or a Tree.
     second : str, path, file or Tree
-        The same, or "mujoco:robot.xml", a file that MuJoCo reads (plugin treesim-mujoco).
+        Any source that `treesim.load` reads, a Tree, or "mujoco:robot.xml", a file that MuJoCo reads (plugin
+        treesim-mujoco).
     base : {"floating", "fixed", "auto"}
         Base of robots read from URDF.
     seed : int
@@ -249,7 +252,7 @@ def compare_robots(
     states : int
         Number of random states.
     seconds : float
-        Time limit [s] of the search for causes; `Causes.untried` reports that it was reached.
+        Time limit [s] of the search for causes. If the limit is reached, `Causes.untried` reports it.
 
     Returns
     -------
@@ -259,7 +262,7 @@ def compare_robots(
     Raises
     ------
     UnsupportedError
-        If no joint is shared.
+        If the descriptions have no joint in common.
     PluginError
         If the plugin for `second` is missing.
 

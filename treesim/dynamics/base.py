@@ -31,21 +31,21 @@ NO_FORCES = np.empty(0)
 
 @dataclass(frozen=True)
 class Capabilities:
-    """Supported features of a forward-dynamics backend, its cost, and its source.
+    """Features that a forward-dynamics backend supports, and its cost and source.
 
     Parameters
     ----------
     joint_types : tuple of str
-        Names of joint types. All by default.
+        Supported joint types. All by default.
     external_forces, armature, batches : bool
-        Whether it supports f_ext, armature and leading batch axes.
+        True if the backend supports f_ext, armature and leading batch axes, respectively.
     mimic_joints : bool
-        Whether `forward_dynamics` supports robots with mimic joints. If not, it computes the spanning tree, and the
-        constraints of mimic joints are added to its result.
+        True if the backend's `forward_dynamics` supports robots with mimic joints. If False, the backend gets the
+        spanning tree, and treesim adds the constraints of mimic joints to the result.
     error_factor : float
-        Errors of the method on robots, relative to those of the articulated-body algorithm; 1 if comparable.
+        Typical error of the method divided by the error of the articulated-body algorithm; 1 if comparable.
     cost, source : str
-        Order of its cost, and the literature.
+        Order of the method's cost, and its literature.
 
     Examples
     --------

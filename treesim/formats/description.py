@@ -21,9 +21,10 @@ OLD_METADATA = {"energy_in_play": "energy_range"}
 
 
 def described(trajectory: Trajectory) -> str:
-    """Return names, metadata, mimic joints, provenance, number of states, and digests of all data as JSON.
+    """Return the description of a trajectory as JSON: all data except arrays, and digests of the arrays.
 
-    Raises ArgumentError for metadata that JSON cannot represent.
+    The description contains names, metadata, mimic joints, provenance and the number of states. Raises ArgumentError if
+    JSON cannot represent the metadata.
 
     Example:
         >>> import json
@@ -84,7 +85,7 @@ class Description:
 
 
 def read_description(text: str | bytes) -> Description:
-    """Return the description in a JSON text; raises ArgumentError if it is damaged or not written by treesim."""
+    """Return the description that a JSON text contains; raise ArgumentError if the text is not valid."""
     values = parsed(text, "its description")
     description = record_of(Description, _renamed(values), "its description", extra=True)
     check_description(values, description.digests)
@@ -102,9 +103,9 @@ def _renamed(values: Any) -> Any:
 
 
 def restored(description: Description, arrays: Mapping[str, Any]) -> Trajectory:
-    """Return the trajectory of a description and the arrays t, q, v, tau, energy, work and contact.
+    """Build a trajectory from a description and the arrays t, q, v, tau, energy, work and contact.
 
-    Raises ArgumentError if they do not match each other, or their digests differ.
+    Raises ArgumentError if description and arrays do not match, or the digests of the arrays differ.
     """
     names = ("robot_name", "joint_names", "joint_types", "metadata", "mimic_joints", "provenance")
     trajectory = Trajectory(**{name: getattr(description, name) for name in names}, **arrays)

@@ -42,10 +42,10 @@ def write_lerobot(
     fps: int = 50,
     task: str = "simulation",
 ) -> Path:
-    """Write trajectories of one robot as episodes of a new LeRobotDataset.
+    """Write trajectories of one robot to a new LeRobotDataset, each as one episode.
 
-    The dataset has single precision and cannot be read back. The folder appears when it is complete; a failed
-    write leaves nothing. The last state of a trajectory starts no step, so it is not a frame.
+    The dataset has single precision, and treesim cannot read it. The folder appears when it is complete; after an
+    error, no folder remains. The last state of a trajectory starts no step, so the dataset has no frame for it.
 
     Parameters
     ----------
@@ -54,9 +54,9 @@ def write_lerobot(
     folder : path
         Folder to create.
     fps : int
-        Frames per second; 1 / fps must be a whole number of steps of every trajectory.
+        Frames per second. In every trajectory, 1 / fps must be a whole number of steps.
     task : str
-        Description of the episodes.
+        Description of the task that the episodes show.
 
     Returns
     -------
@@ -66,8 +66,8 @@ def write_lerobot(
     Raises
     ------
     ArgumentError
-        If the folder exists or cannot be written; if robots differ or have no joints; if the rate does not fit;
-        if numbers are not finite in single precision; if pyarrow is missing.
+        If the folder exists or cannot be written. If robots differ or have no joints. If the frame rate does not fit.
+        If numbers are not finite in single precision. If pyarrow is missing.
 
     Examples
     --------

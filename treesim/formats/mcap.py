@@ -61,9 +61,9 @@ Placed = tuple[tuple[str, str], np.ndarray, np.ndarray]  # parent and child, tra
 
 
 def write_mcap(trajectory: Trajectory, path: str | PathLike[str], robot: Tree | None = None) -> Path:
-    """Write a trajectory to an .mcap file; `Trajectory.save` does so for simulated trajectories.
+    """Write a trajectory and its robot to an .mcap file.
 
-    Takes about 0.8 ms per state of a humanoid.
+    For simulated trajectories, `Trajectory.save` calls this function. A state of a humanoid takes about 0.8 ms.
 
     Parameters
     ----------
@@ -72,8 +72,8 @@ def write_mcap(trajectory: Trajectory, path: str | PathLike[str], robot: Tree | 
     path : path
         File with the suffix .mcap.
     robot : Tree, optional
-        Robot that moved. Required if no simulation made the trajectory. For a trajectory read from a file, it
-        adds the meshes.
+        Robot of the trajectory. Required if the trajectory does not come from a simulation. If the trajectory was read
+        from a file, pass the robot to add its meshes.
 
     Returns
     -------
@@ -83,7 +83,7 @@ def write_mcap(trajectory: Trajectory, path: str | PathLike[str], robot: Tree | 
     Raises
     ------
     ArgumentError
-        If the robot is unknown or another one, if times are out of range, or if a library is missing.
+        If the robot is unknown or does not fit the trajectory. If times are out of range. If a library is missing.
 
     Examples
     --------

@@ -43,11 +43,11 @@ from .sensors import LastStep, method_for_sensors
 
 
 class BatchStepper(ReprMixin):
-    """Stepper of B states of one robot; each call of `step` advances all of them by `steps` steps.
+    """Stepper of B states of one robot; each call of `step` advances all states by a number of steps.
 
-    Under the same controls the states equal those of `treesim.rollout` to the bit, for any division into calls.
-    A copy or pickle continues from the same states with the same bits, and shares no array with the original.
-    At the start the robot is neutral and at rest, and the time is 0.
+    Under the same controls, the states are equal to those of `treesim.rollout`, bit for bit. Bits do not depend on the
+    division of steps into calls. A copy or pickle continues from the same states with the same bits, and shares no
+    array with the original. At the start, all states are neutral and at rest, and the time is 0.
 
     Parameters
     ----------
@@ -58,9 +58,10 @@ class BatchStepper(ReprMixin):
     dt : float
         Step [s].
     steps : int
-        Steps of each call.
+        Number of steps of each call of `step`.
     kp : float or array_like, shape (nv,)
-        Position gains [N m/rad, N/m]. Where a gain is not 0, controls are targets; elsewhere forces [N, N m].
+        Position gains [N m/rad, N/m]. For joints with a gain kp or kd, controls are target positions; for others they
+        are forces [N, N m].
     kd : float or array_like, shape (nv,)
         Velocity gains [N m s/rad, N s/m].
     integrator : str
@@ -78,33 +79,33 @@ class BatchStepper(ReprMixin):
     model_parameters : mapping, optional
         As in `treesim.rollout`, for B states.
     contact_wrenches : bool
-        Whether to compute `contact_wrench`. In the last step of each call, contact is then solved by slower code, state
-        by state.
+        Compute the attribute `contact_wrench`. In the last step of each call, contact is then solved by slower code,
+        state by state.
 
     Attributes
     ----------
     t : float
         Sum of the times of all calls of `step` [s]; `put` does not change it.
     contact_wrench : ndarray, shape (B, N + 1, 6), or None
-        Mean contact wrenches on all bodies, the base first, during the last step before the current time, as in
-        `ContactReport.wrench`; 0 after `put`. None unless they are requested.
+        Mean contact wrenches on all bodies in the last step, base first, as in `ContactReport.wrench`; 0 after `put`.
+        None without contact_wrenches=True.
     sensors : mapping of str to ndarray, shape (B, n)
-        Readings of the world's sensors by name, in the last step; NaN before the first one and after `put`.
+        Readings of the world's sensors in the last step, by name; NaN before the first step and after `put`.
     finite : ndarray of bool, shape (B,)
-        States that are finite.
+        True for states that are finite.
     residual : ndarray, shape (B,)
-        Largest complementarity residual of contacts, joint limits and joint friction since `put` [m/s, rad/s];
-        None if there are none of these.
+        Largest complementarity residual of contacts, joint limits and joint friction since the last `put` [m/s, rad/s].
+        None for worlds without contacts, joint limits and joint friction.
 
     Raises
     ------
     ArgumentError, UnknownNameError, UnsupportedError
-        As `treesim.rollout`. ArgumentError also if two threads use the stepper at the same time.
+        As for `treesim.rollout`. ArgumentError also if two threads use the stepper at the same time.
 
     Warns
     -----
     LimitWarning
-        Once, if joints start beyond their position limits.
+        If joints start beyond their position limits; at most once for a stepper.
 
     Examples
     --------
@@ -261,37 +262,37 @@ class BatchStepper(ReprMixin):
 
     @property
     def q(self) -> np.ndarray:
-        """Configurations (B, nq), read-only; valid until the second call of `step` from now."""
+        """Configurations (B, nq), read-only. The array is overwritten by the second call of `step` from now."""
         return _read_only(self._q)
 
     @property
     def v(self) -> np.ndarray:
-        """Velocities (B, nv), read-only; valid until the second call of `step` from now."""
+        """Velocities (B, nv), read-only. The array is overwritten by the second call of `step` from now."""
         return _read_only(self._v)
 
     @property
     def sensors(self) -> Readings:
-        """Readings (B, n) of the world's sensors in the last step, by name; computed when they are read."""
+        """{sensor: readings (B, n)} of the world's sensors in the last step."""
         return NO_READINGS if self._last is None else self._last.readings()
 
     def put(self, rows: slice | ArrayLike, q: ArrayLike, v: ArrayLike) -> None:
-        """Set the states of some rows, and reset the warm start of their contact.
+        """Set some of the B states, and reset the warm start of their contact solver.
 
         Parameters
         ----------
         rows : slice or array_like
-            Rows to set: a slice, indices or a mask.
+            Indices of the states to set: a slice, an array of indices, or a mask.
         q : array_like, shape (..., nq)
-            Configurations; gaps of constraints below 1e-6 are closed.
+            Configurations. Gaps of constraints below 1e-6 are closed.
         v : array_like, shape (..., nv)
             Velocities.
 
         Raises
         ------
         ArgumentError
-            For a wrong shape, larger gaps, or a start deep inside the ground.
+            If a shape does not fit, a gap exceeds 1e-6, or a link is deep inside the ground.
         NonFiniteError
-            For a number that is not finite.
+            If a number is not finite.
         """
         given = Argument("q", q, (self.robot.nq,)), Argument("v", v, (self.robot.nv,))
         q, v = (coerce(argument) for argument in given)
@@ -334,32 +335,33 @@ class BatchStepper(ReprMixin):
         return given
 
     def step(self, control: ArrayLike | None = None, f_ext: Wrenches | None = None) -> None:
-        """Advance all states by `steps` steps under a constant control; `finite` marks states that are finite.
+        """Advance all states by `steps` steps under a constant control.
 
-        Cost: 20 us plus the steps.
+        The attribute `finite` then marks the states that are finite. Cost: 20 us, plus the cost of the steps.
 
         Parameters
         ----------
         control : array_like, shape (nv,) or (B, nv), optional
-            Forces [N, N m] or, with gains, targets. None is 0.
+            Forces [N, N m], or target positions for joints with gains. None means 0.
         f_ext : mapping, array_like, ExternalForce or sequence of ExternalForce, optional
-            External forces, as in `treesim.rollout`: {link: wrench} of wrenches (6,), (B, 6) or (B, steps, 6); or
-            wrenches on all bodies, (N, 6) or (B, N, 6); or `ExternalForce` objects, whose start and stop are times
-            `t` of this stepper. Calls with external forces take slower code, and may differ by rounding.
+            External forces in the forms of `treesim.rollout`. Start and stop of `ExternalForce` objects refer to the
+            time `t` of this stepper. Calls with external forces run slower code, and may differ from other calls by
+            rounding.
 
         Raises
         ------
         ArgumentError
-            For a wrong shape.
+            If a shape does not fit.
         NonFiniteError
-            For a control or external force that is not finite.
+            If a control or external force is not finite.
         UnknownNameError
-            For a link that the robot does not have.
+            If the robot has no link of this name.
 
         Warns
         -----
         ContactWarning
-            Once if contact was not solved, and once if a step moves a body deep into another.
+            If contact was not solved, or a step moved a body deep into another one. Each of these warnings is issued at
+            most once for a stepper.
         """
         given = 0.0 if control is None else self._given(control)
         with self._alone("step"):

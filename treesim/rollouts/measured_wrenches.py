@@ -14,10 +14,10 @@ from ..states.arguments import checked_robot
 
 
 def joint_wrench(robot: Tree, joint: str) -> Callable[[Any, Any, Any], np.ndarray]:
-    """Return a function of q, v and tau that computes the wrench across a joint, for use in measures and policies.
+    """Return a function of q, v, tau that computes the wrench across a joint, for use in measures and policies.
 
-    External forces, contact forces and constraints are not part of it: a sensor `ForceTorque(joint)` of the world
-    includes them, whose readings measures take as `s["force_torque_..."]`.
+    The wrench does not include effects of external forces, contact forces and constraints. If they are needed, add a
+    sensor `ForceTorque(joint)` to the world. Measures take its readings as `s["force_torque_..."]`.
 
     Parameters
     ----------
@@ -29,13 +29,14 @@ def joint_wrench(robot: Tree, joint: str) -> Callable[[Any, Any, Any], np.ndarra
     Returns
     -------
     callable
-        Force and moment (6,) [N, N m] of the parent on the link that the joint carries, as in
-        `treesim.joint_wrenches`, cost O(N); tau (nv,) as in `treesim.forward_dynamics`.
+        Function that returns the force and moment (6,) [N, N m] of the parent on the child link, as
+        `treesim.joint_wrenches` does. Its argument tau (nv,) is that of `treesim.forward_dynamics`. Cost of a call:
+        O(N).
 
     Raises
     ------
     UnknownNameError
-        For an unknown joint.
+        If the joint is unknown.
 
     Examples
     --------

@@ -37,9 +37,9 @@ Function = Callable[..., Any]
 
 @dataclass(frozen=True)
 class Measure:
-    """Base class of reductions of a function's values x along a rollout.
+    """Base class of measures, which reduce the values x of a function along a rollout.
 
-    Subclasses define the memory that is updated after every step; all of it stays finite.
+    Subclasses define a memory of numbers and its update after every step. All numbers of the memory must stay finite.
     """
 
     function: Function
@@ -50,15 +50,15 @@ class Measure:
             raise ArgumentError(f"a measure needs a function of (t, q, v), got {short_repr(self.function)}")
 
     def begin(self, largest: float) -> list[float]:
-        """Return the memory before the first step; largest: the largest finite number of its type."""
+        """Return the memory before the first step; `largest` is the largest finite number of its type."""
         return [0.0]
 
     def after(self, kept: Sequence[Any], x: Any, t: Any) -> list[Any]:
-        """Return the memory after a step that ends at time t with the value x; kept: the memory before."""
+        """Return the memory after a step that ends at time t with the value x; `kept` is the memory before the step."""
         raise NotImplementedError
 
     def value(self, kept: np.ndarray, seen: np.ndarray) -> np.ndarray:
-        """Return the measure (B,) or (B, bins) from the memory (B, n); seen (B,): number of measured steps."""
+        """Return the result (B,) or (B, bins) from the memory `kept` (B, n); `seen` (B,): number of measured steps."""
         raise NotImplementedError
 
 
@@ -189,17 +189,17 @@ class Histogram(Measure):
 
 
 def any_(function: Function) -> Measure:
-    """Return the measure of whether a condition held after any step.
+    """Return a measure that is True if a condition held after at least one step.
 
     Parameters
     ----------
     function : callable
-        Returns the condition, see `treesim.measures`.
+        Function that returns the condition. Its arguments are described in docs/measures.md.
 
     Returns
     -------
     Measure
-        Its value is bool (B,).
+        Measure whose results are bool (B,).
 
     Raises
     ------
@@ -218,17 +218,17 @@ def any_(function: Function) -> Measure:
 
 
 def all_(function: Function) -> Measure:
-    """Return the measure of whether a condition held after all steps.
+    """Return a measure that is True if a condition held after all steps.
 
     Parameters
     ----------
     function : callable
-        Returns the condition, see `treesim.measures`.
+        Function that returns the condition. Its arguments are described in docs/measures.md.
 
     Returns
     -------
     Measure
-        Its value is bool (B,).
+        Measure whose results are bool (B,).
 
     Raises
     ------
@@ -244,17 +244,17 @@ def all_(function: Function) -> Measure:
 
 
 def first_time(function: Function) -> Measure:
-    """Return the measure of the time at the end of the first step after which a condition held.
+    """Return a measure of the time at which a condition first held: the end of the first such step.
 
     Parameters
     ----------
     function : callable
-        Returns the condition, see `treesim.measures`.
+        Function that returns the condition. Its arguments are described in docs/measures.md.
 
     Returns
     -------
     Measure
-        Its value is the time (B,) [s], infinity if the condition never held.
+        Measure whose results are times (B,) [s]; infinite if the condition never held.
 
     Raises
     ------
@@ -272,19 +272,19 @@ def first_time(function: Function) -> Measure:
 
 
 def stop(function: Function) -> Measure:
-    """Return the measure that ends a rollout when a condition first holds after a step.
+    """Return a measure that ends a rollout after the first step after which a condition holds.
 
-    The rollout's state is constant from then on. `Rollouts.ended` is the number of that step.
+    The state of the rollout is constant after this step. `Rollouts.ended` contains the number of the step.
 
     Parameters
     ----------
     function : callable
-        Returns the condition, see `treesim.measures`.
+        Function that returns the condition. Its arguments are described in docs/measures.md.
 
     Returns
     -------
     Measure
-        Its value is the time (B,) [s] at the end of that step, infinity if the condition never held.
+        Measure whose results are the times (B,) [s] at the end of this step; infinite if the condition never held.
 
     Raises
     ------
@@ -303,17 +303,17 @@ def stop(function: Function) -> Measure:
 
 
 def minimum(function: Function) -> Measure:
-    """Return the measure of the smallest value after a step; NaN values are ignored.
+    """Return a measure of the smallest value after a step; NaN values are ignored.
 
     Parameters
     ----------
     function : callable
-        Returns the value, see `treesim.measures`.
+        Function that returns the value. Its arguments are described in docs/measures.md.
 
     Returns
     -------
     Measure
-        Its value is a number (B,), NaN where no step was measured.
+        Measure whose results are numbers (B,); NaN for rollouts in which no step was measured.
 
     Raises
     ------
@@ -332,17 +332,17 @@ def minimum(function: Function) -> Measure:
 
 
 def maximum(function: Function) -> Measure:
-    """Return the measure of the largest value after a step; NaN values are ignored.
+    """Return a measure of the largest value after a step; NaN values are ignored.
 
     Parameters
     ----------
     function : callable
-        Returns the value, see `treesim.measures`.
+        Function that returns the value. Its arguments are described in docs/measures.md.
 
     Returns
     -------
     Measure
-        Its value is a number (B,), NaN where no step was measured.
+        Measure whose results are numbers (B,); NaN for rollouts in which no step was measured.
 
     Raises
     ------
@@ -358,19 +358,19 @@ def maximum(function: Function) -> Measure:
 
 
 def mean(function: Function) -> Measure:
-    """Return the measure of the mean of the values after all measured steps.
+    """Return a measure of the mean of the values after all measured steps.
 
-    The sum is compensated: it is exact to a few units in the last place for any number of steps.
+    Summation is compensated: the sum is exact to a few units in the last place for any number of steps.
 
     Parameters
     ----------
     function : callable
-        Returns the value, see `treesim.measures`.
+        Function that returns the value. Its arguments are described in docs/measures.md.
 
     Returns
     -------
     Measure
-        Its value is a number (B,), NaN where no step was measured.
+        Measure whose results are numbers (B,); NaN for rollouts in which no step was measured.
 
     Raises
     ------
@@ -389,17 +389,17 @@ def mean(function: Function) -> Measure:
 
 
 def last(function: Function) -> Measure:
-    """Return the measure of the value after the last measured step.
+    """Return a measure of the value after the last measured step.
 
     Parameters
     ----------
     function : callable
-        Returns the value, see `treesim.measures`.
+        Function that returns the value. Its arguments are described in docs/measures.md.
 
     Returns
     -------
     Measure
-        Its value is a number (B,), NaN where no step was measured.
+        Measure whose results are numbers (B,); NaN for rollouts in which no step was measured.
 
     Raises
     ------
@@ -419,26 +419,26 @@ def last(function: Function) -> Measure:
 
 
 def histogram(function: Function, bins: int, range: tuple[float, float]) -> Measure:  # as np.histogram
-    """Return the measure of a histogram of the values after all steps, as counted by np.histogram.
+    """Return a measure that counts the values after all steps in bins, as np.histogram does.
 
     Parameters
     ----------
     function : callable
-        Returns the value, see `treesim.measures`.
+        Function that returns the value. Its arguments are described in docs/measures.md.
     bins : int
         Number of bins of equal size, at most 64.
     range : (float, float)
-        Lower and upper end of the bins; values outside are not counted.
+        Lower and upper end of the bins. Values outside are not counted.
 
     Returns
     -------
     Measure
-        Its value is int (B, bins).
+        Measure whose results are int (B, bins).
 
     Raises
     ------
     ArgumentError
-        If `function` is not callable, or for invalid bins or range.
+        If `function` is not callable, or `bins` or `range` is invalid.
 
     Examples
     --------
@@ -458,7 +458,7 @@ def histogram(function: Function, bins: int, range: tuple[float, float]) -> Meas
 
 
 def position(robot: Tree, frame: str) -> Callable[[Any], np.ndarray]:
-    """Return a function of q that computes the position of a frame's origin, for use in measures and policies.
+    """Return a function of q that computes the position of a frame, for use in measures and policies.
 
     Parameters
     ----------
@@ -470,13 +470,13 @@ def position(robot: Tree, frame: str) -> Callable[[Any], np.ndarray]:
     Returns
     -------
     callable
-        Position (3,) [m] in the world, cost O(depth). For numbers q (..., nq) it is that of
-        `treesim.frame_pose`.
+        Function that returns the position (3,) of the frame's origin in the world [m]. Cost of a call: O(depth). The
+        function also accepts arrays q (..., nq).
 
     Raises
     ------
     UnknownNameError
-        For an unknown frame.
+        If the frame is unknown.
 
     Examples
     --------
@@ -502,7 +502,7 @@ def position(robot: Tree, frame: str) -> Callable[[Any], np.ndarray]:
 
 
 def energy(robot: Tree) -> Callable[[Any, Any], Any]:
-    """Return a function of q and v that computes the robot's energy, for use in measures and policies.
+    """Return a function of q and v that computes the energy of a robot, for use in measures and policies.
 
     Parameters
     ----------
@@ -512,8 +512,8 @@ def energy(robot: Tree) -> Callable[[Any, Any], Any]:
     Returns
     -------
     callable
-        Kinetic plus potential energy [J], cost O(N). For numbers q (..., nq), v (..., nv) it is that of
-        `treesim.energy`.
+        Function that returns the kinetic plus potential energy [J]. Cost of a call: O(N). The function also accepts
+        arrays q (..., nq) and v (..., nv).
 
     Examples
     --------

@@ -73,30 +73,30 @@ def rollout(
 ) -> Rollouts:
     """Simulate B rollouts of a robot in compiled code.
 
-    The states equal those of `Simulation` up to rounding, with joint damping, limits, Coulomb friction and
-    gains. Gravity and armature are the robot's. If all arrays are float32, results are float32. Results do not
-    depend on the number of threads.
+    The states are equal to those of `Simulation` up to rounding. Joint damping, position limits, Coulomb friction and
+    gains are included. Gravity and armature are those of the robot. If all arrays are float32, results are float32.
+    Results do not depend on the number of threads.
 
-    After Ctrl-C the results so far are returned within a second, with the reason in `Rollouts.stopped` and a
-    StoppedWarning; files stay unfinished. Any other exception, such as one of `progress`, has the results so
-    far as its attribute `rollouts`.
+    After Ctrl-C, the function returns the finished results within a second and issues a StoppedWarning. The attribute
+    `Rollouts.stopped` contains the reason, and files of results remain unfinished. Every other exception, for example
+    one raised by `progress`, has an attribute `rollouts` with the finished results.
 
     Parameters
     ----------
     robot : Tree or World
-        The robot, or a world. A world with constraints or closed loops needs float64.
+        The robot, or a world. Worlds with constraints or closed loops support float64 only.
     q0 : array_like, shape (nq,) or (B, nq)
-        Initial configurations. q0, v0, control and policy_parameters are broadcast.
+        Initial configurations. The arguments q0, v0, control and policy_parameters are broadcast together.
     v0 : array_like, shape (nv,) or (B, nv)
         Initial velocities.
     control : array_like, shape (steps, nv) or (B, steps, nv), or callable, optional
-        Forces of the degrees of freedom [N, N m]. Where kp or kd is not 0, targets of coordinates [rad, m]
-        instead, tracked by kp (target - q) - kd v within the effort limits. None is no force. A function is a
-        policy, see Notes.
+        Forces on the degrees of freedom [N, N m]. For joints with a gain kp or kd, controls are target positions [rad,
+        m] instead; the applied force is then kp (target - q) - kd v, clipped to the effort limits. None means no force.
+        A function is a policy, see Notes.
     dt : float
         Step [s].
     steps : int, optional
-        Number of steps, by default that of control.
+        Number of steps. By default the length of the array `control`.
     kp : float or array_like, shape (nv,)
         Position gains [N m/rad, N/m].
     kd : float or array_like, shape (nv,)
@@ -104,18 +104,19 @@ def rollout(
     every : int
         Number of steps between two recorded states.
     out : (ndarray, ndarray), (ndarray, ndarray, ndarray) or path-like, optional
-        Arrays for q, v and, with work=True, the work; they must not overlap the arguments. A path: the results are
-        written to "<out>_q.npy", "<out>_v.npy" and "<out>_work.npy", and may be larger than memory; readings of sensors
-        to "<out>_sensor_0.npy" and so on, in the world's order. The files have temporary names until they are complete;
-        `read_unfinished` reads those of a killed process.
+        Arrays for q, v and, with work=True, the work, which must not overlap the arguments; or a path. With a path,
+        results may be larger than memory. They are written to the files "<out>_q.npy", "<out>_v.npy" and
+        "<out>_work.npy". Readings of sensors are written to "<out>_sensor_0.npy" and so on, in the world's order of
+        sensors. Files have temporary names until they are complete. `read_unfinished` reads the files of a killed
+        process.
     progress : callable, optional
-        Called as progress(done, total) with numbers of rollouts.
+        Function that is called as progress(done, total), with the numbers of finished and of all rollouts.
     engine : str
-        As in `forward_dynamics`. SIMD code is used for any number of rollouts where it is supported.
+        As in `forward_dynamics`. Where SIMD code is supported, it is used for any number of rollouts.
     policy_parameters : array_like, shape (k,) or (B, k), optional
-        Parameters p of a policy and of measures.
+        Parameters p, which a policy and measures take as an argument.
     threads : int, optional
-        Number of threads, by default as in `treesim.use_threads`.
+        Number of threads. By default the number that `treesim.use_threads` sets.
     backend : str or DynamicsBackend
         As in `treesim.Stepper`.
     integrator : str
@@ -123,28 +124,29 @@ def rollout(
     substeps : int, optional
         As in `treesim.Stepper`.
     work : bool
-        Whether to integrate the work of controls, and of damping, friction, joint limits and contacts. It is
-        then compared with the energy: see `Rollouts.work`, `Rollouts.energy_error`. States do not change by a
-        bit; docs/integrators.md states the cost.
+        Integrate the work of controls, and of damping, friction, joint limits and contacts (`Rollouts.work`). The work
+        is then compared with the change of energy (`Rollouts.energy_error`). The bits of states do not depend on this
+        option. docs/integrators.md states its cost.
     contact_solver : str or ContactSolver
         As in `treesim.Stepper`.
     model_parameters : mapping, optional
-        Model parameters, batched or shared: mass (B, n_bodies), center_of_mass (B, n_bodies, 3), inertia (B,
-        n_bodies, 3, 3) about it in the body's axes, armature, damping, joint_friction, lower, upper, effort_limit, kp,
-        kd (B, nv), gravity (B, 3), ground_friction (B,); each also without B, or as {name: array} for some bodies
-        or joints. See docs/parameters.md.
+        Model parameters that replace those of the robot. For bodies: mass (B, n_bodies), center_of_mass (B, n_bodies,
+        3), and inertia (B, n_bodies, 3, 3) about the centre of mass along the body's axes. For degrees of freedom, (B,
+        nv) each: armature, damping, joint_friction, lower, upper, effort_limit, kp, kd. Further gravity (B, 3) and
+        ground_friction (B,). An array without the axis B holds for all rollouts; {name: array} sets values of some
+        bodies or joints. See docs/parameters.md.
     measure : mapping of str to Measure, optional
-        Reductions of the states during the run, see `treesim.measures` and docs/measures.md. They include all
-        steps, also those without a record. The results are in `Rollouts.measures`.
+        Reductions of the states during the run, see `treesim.measures` and docs/measures.md. Measures take the states
+        after all steps, also those that are not recorded. The attribute `Rollouts.measures` contains the results.
     keep : {"all", "last", "none"}
-        Recorded states: one after every `every` steps, the last one of each rollout, or none, for measures
-        alone.
+        Recorded states. "all": the state after every `every` steps. "last": the last state of each rollout. "none": no
+        states, if only measures are needed.
     f_ext : mapping, array_like, ExternalForce or sequence of ExternalForce, optional
-        External forces, to which effort limits do not apply. A mapping {link: wrench} of wrenches (6,), (B, 6) or (B,
-        steps, 6): force [N] first, then moment [N m], in the link's axes about its origin, or along the world's axes
-        for keys (link, "world"). Or such wrenches on all bodies, (N, 6) or (B, N, 6). Or `ExternalForce` objects, which
-        act from their start to their stop. Their work counts as the controls'. They take the slower code that steps one
-        by one, in double precision.
+        External forces, in one of three forms. (1) A mapping {link: wrench} of wrenches (6,), (B, 6) or (B, steps, 6):
+        force [N], then moment [N m], along the link's axes about the link's origin. With a key (link, "world"), the
+        wrench is along the world's axes. (2) An array of wrenches on all bodies, (N, 6) or (B, N, 6). (3)
+        `ExternalForce` objects. Effort limits do not apply to external forces. Their work is added to the work of the
+        controls. With external forces, slower code steps the states one by one, in double precision.
 
     Returns
     -------
@@ -154,45 +156,45 @@ def rollout(
     Raises
     ------
     ArgumentError
-        For invalid arguments, and for results that do not fit in memory or on the disk, before anything is
-        computed.
+        If an argument is invalid. If the results do not fit in memory or on the disk; raised before the computation.
     NonFiniteError
-        For arguments that are not finite.
+        If an argument is not finite.
     UnknownNameError
-        For an unknown name of an engine, backend, integrator, or `keep`.
+        If the name of an engine, backend or integrator, or the value of `keep`, is unknown.
     UnsupportedError
-        For sensors in float32, gains on a joint of several degrees of freedom, an engine "specialized" that is not
-        available, and a policy or measure that branches.
+        If the world has sensors and arrays are float32. If a joint of several degrees of freedom has gains. If the
+        engine is "specialized", but not available. If a policy or measure branches.
 
     Warns
     -----
     FrictionWarning
-        If the robot has Coulomb friction that the integrator leaves out.
+        If the robot has Coulomb friction that the integrator does not simulate.
     EffortWarning
-        If there are controls, and all effort limits of the robot are 0.
+        If controls are given, but all effort limits of the robot are 0.
     LimitWarning
         If joints start beyond their position limits.
     ContactWarning
-        If contact was not solved in some rollouts, and if steps move bodies deep into others.
+        If contact was not solved in some rollouts. If steps moved bodies deep into other bodies.
     DivergedWarning
-        If states are not finite; names the first such rollout.
+        If states are not finite. The warning names the first rollout with such a state.
     EnergyWarning
-        With work=True, if energy errors exceed 1 % of the energy range. Checked in one record in 50 steps, 32
-        at most.
+        With work=True, if energy errors exceed 1 % of the energy range. One recorded state in 50 steps is checked, and
+        at most 32 states.
     StoppedWarning
-        After Ctrl-C.
+        If Ctrl-C ended the computation.
 
     Notes
     -----
-    A policy is a function policy(t, q, v, p, u) that writes the control into u (nv,), which is 0 before the
-    call. Its arguments are the time t [s], the state, and p, the rollout's row of `policy_parameters`. The function is
-    traced: it is called once with symbolic numbers and compiled with the loop over steps. It may use + - * /,
-    integer powers, NumPy's sin, cos, sqrt, exp, tanh, products of arrays, and maximum, minimum, absolute, less,
-    select and atan2 of treesim.numbers. It cannot branch on its arguments.
+    A policy is a function policy(t, q, v, p, u) that writes the control into u (nv,). The array u is 0 before the call.
+    The other arguments are the time t [s], the state q and v, and p, the rollout's row of `policy_parameters`. The
+    function is traced: it is called once with symbolic numbers, and compiled together with the loop over steps. A
+    policy may use + - * /, integer powers, and NumPy's sin, cos, sqrt, exp, tanh and products of arrays. It may also
+    use maximum, minimum, absolute, less, select and atan2 of `treesim.numbers`. A policy cannot branch on its
+    arguments.
 
-    In a policy(t, q, v, p, u, c), c (N + 1, 6) are the mean contact wrenches on the bodies in the step before,
-    the base first, as in `ContactReport.wrench`, and u is the control of the step before; both are 0 at the start.
-    Contact is then solved by slower code, state by state.
+    A policy may also have the form policy(t, q, v, p, u, c). The array c (N + 1, 6) then contains the mean contact
+    wrenches on the bodies in the step before, base first, as in `ContactReport.wrench`. The array u contains the
+    control of the step before. At the start, c and u are 0. Contact is then solved by slower code, state by state.
 
     Examples
     --------

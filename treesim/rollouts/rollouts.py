@@ -30,9 +30,9 @@ BLOCK = 256  # rollouts searched together for states that are not finite
 class Rollouts(ReprMixin):
     """States of B rollouts at K recorded times.
 
-    q, v and work are memory-mapped files, or the caller's arrays, if `out` requested that. If rollouts ended
-    early, B counts the rollouts that were begun, and K the times that at least one of them has; missing states
-    are NaN.
+    If the argument `out` of `rollout` was a path or arrays, then q, v and work are memory-mapped files or these arrays.
+    If the computation ended early, B is the number of rollouts that were begun, and K is the number of recorded times
+    of the longest one. Missing states are NaN.
 
     Parameters
     ----------
@@ -43,35 +43,36 @@ class Rollouts(ReprMixin):
     v : ndarray, shape (B, K, nv)
         Velocities.
     diverged : ndarray of int, shape (B,)
-        Index of the first recorded state that is not finite; -1 if there is none. 0 if no state is recorded and
-        one was not finite.
+        Index of the first recorded state that is not finite; -1 if all states are finite. If no states are recorded, 0
+        marks a rollout with a state that was not finite.
     done : ndarray of int, shape (B,)
-        Number of computed records; K unless the rollouts were stopped.
+        Number of recorded states. It is K, unless the computation ended early.
     stopped : str or None
-        Reason for an early end.
+        Reason for an early end; None if the computation was completed.
     work : ndarray, shape (B, K, 2), optional
-        Work from the start to each recorded state [J]: of the controls, and of damping, friction, joint limits
-        and contacts. None without work=True.
+        Work from the start to each recorded state [J]. Column 0: work of the controls. Column 1: work of damping,
+        friction, joint limits and contacts. None without work=True.
     robot : Tree, optional
         The robot; None if the rollouts were read from files.
     energy_at_start : ndarray, shape (B,), optional
-        Kinetic plus potential energy at the start [J]; None without work.
+        Kinetic plus potential energy at the start [J]; None without work=True.
     residual : ndarray, shape (B,), optional
-        Largest complementarity residual of contacts, joint limits and joint friction in any step [m/s, rad/s];
-        None if there are none of these. Solvers reach about 1e-9; above 1e-5 a step is not solved.
+        Largest complementarity residual of contacts, joint limits and joint friction in any step [m/s, rad/s]. None for
+        worlds without contacts, joint limits and joint friction. Solvers reach about 1e-9; a step with a residual above
+        1e-5 counts as not solved.
     own : BatchedRobots, optional
-        Batched model parameters of the robots.
+        Batched model parameters of the rollouts.
     measures : mapping of str to ndarray
-        Measures, (B,) or (B, bins) each, see `treesim.measures`.
+        {name: result (B,) or (B, bins)} of each measure, see `treesim.measures`.
     measured : ndarray of int, shape (B,), optional
-        Number of measured steps. All steps, unless the rollout was ended by `treesim.measures.stop`, diverged,
-        or was stopped.
+        Number of measured steps. It is the number of all steps, unless the rollout diverged, was interrupted, or was
+        ended by `treesim.measures.stop`.
     ended : ndarray of int, shape (B,)
-        Number of the step at which a measure ended the rollout, whose state is constant afterwards; -1 if none
-        did.
+        Number of the step after which a measure ended the rollout; -1 if no measure did. The state is constant
+        afterwards.
     sensors : Readings
-        Readings (B, K, n) of the world's sensors by name, in the steps that end at the recorded times; NaN after the
-        end of a rollout, and where states are not finite.
+        {sensor: readings (B, K, n)} of the world's sensors in the steps that end at the recorded times. NaN after the
+        end of a rollout, and for states that are not finite.
 
     Examples
     --------
@@ -105,9 +106,10 @@ class Rollouts(ReprMixin):
 
     @property
     def energy(self) -> np.ndarray:
-        """Kinetic plus potential energy (B, K) of the recorded states in double precision [J]; NaN for other states.
+        """Kinetic plus potential energy (B, K) of the recorded states [J]; NaN for states that are not finite.
 
-        Raises ArgumentError for rollouts read from files without the robot. Computed on demand, cost O(N) each.
+        The energy is computed in double precision at the first access. Cost of a state: O(N). Raises ArgumentError if
+        the rollouts were read from files without the robot.
         """
         if self.robot is None:
             raise ArgumentError("energies need the robot: give it to read_unfinished")
@@ -115,10 +117,10 @@ class Rollouts(ReprMixin):
 
     @property
     def energy_error(self) -> np.ndarray:
-        """Integration error (B, K) [J]: the change of energy since the start minus the work done.
+        """Integration error (B, K) [J]: change of energy since the start, minus the work.
 
-        NaN for states that are not finite. Raises ArgumentError if the work or the energy at the start is unknown.
-        Computed on demand, cost O(N) each.
+        The error is NaN for states that are not finite. It is computed at the first access. Cost of a state: O(N).
+        Raises ArgumentError if the work or the energy at the start is unknown.
         """
         if self.work is None:
             raise ArgumentError("the work of these rollouts was not counted: roll out with work=True")
@@ -129,14 +131,14 @@ class Rollouts(ReprMixin):
         return self.energy - self.energy_at_start[:, None] - self.work.sum(axis=-1, dtype=float)
 
     def to_xarray(self) -> Any:
-        """Return the rollouts as an xarray Dataset; arrays are not copied.
+        """Return the rollouts as an xarray Dataset, without copying arrays.
 
         Returns
         -------
         xarray.Dataset
-            q (rollout, time, coordinate), v (rollout, time, dof), work (rollout, time, account), sensor.NAME (rollout,
-            time, NAME.column), and diverged, done, residual and energy_at_start (rollout). If the robot is known,
-            coordinates have the joints' names and units, as in `Trajectory.to_xarray`.
+            Variables q (rollout, time, coordinate), v (rollout, time, dof), work (rollout, time, account), sensor.NAME
+            (rollout, time, NAME.column), and diverged, done, residual and energy_at_start (rollout). If the robot is
+            known, coordinates contain the names and units of joints, as in `Trajectory.to_xarray`.
 
         Raises
         ------
@@ -152,16 +154,15 @@ class Rollouts(ReprMixin):
         return plugins.get("formats", "nc").dataset_of_rollouts(self)
 
     def to_arrow(self) -> Any:
-        """Return the rollouts as a pyarrow Table with one row per recorded state; arrays are copied.
+        """Return a copy of the rollouts as a pyarrow Table, with one row for each recorded state.
 
-        `pyarrow.parquet.write_table` writes it to a Parquet file.
+        The function `pyarrow.parquet.write_table` writes the table to a Parquet file.
 
         Returns
         -------
         pyarrow.Table
-            Columns rollout, t, q.NAME, v.NAME, work if it was integrated, and sensor.NAME.COLUMN, with units in the
-            fields' metadata.
-            Names are numbers if the robot is unknown.
+            Columns rollout, t, q.NAME, v.NAME, sensor.NAME.COLUMN, and work, if the work was integrated. The metadata
+            of each field contain the unit. If the robot is unknown, numbers replace the names of joints.
 
         Raises
         ------

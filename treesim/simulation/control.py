@@ -25,16 +25,17 @@ SAME_TIME = 1e-9  # s: times of steps are products, and contain rounding errors
 
 
 class Controller(Protocol):
-    """Interface of controllers: an object whose method `torque` maps time and state to generalised forces.
+    """Interface of controllers, whose method `torque` maps time and state to generalised forces.
 
-    The method receives copies of q and v, and its result is checked and copied. Writing to them changes no run.
+    The method receives copies of q and v. Its result is checked and copied. Later changes of these arrays therefore do
+    not influence the run.
 
-    A controller may also have `stiffness` and `damping`, (nv,) each [N m/rad, N m s/rad]: the derivatives of
-    its torque with respect to position and velocity, sign reversed. An integrator may then add dt * damping +
-    dt^2 * stiffness to the diagonal of the mass matrix. This keeps stiff gains stable at large steps.
+    A controller may also have attributes `stiffness` and `damping`, (nv,) each [N m/rad, N m s/rad]. They are the
+    negative derivatives of its torque with respect to position and velocity. An integrator may then add dt * damping +
+    dt^2 * stiffness to the diagonal of the mass matrix, so that stiff gains remain stable at large steps.
 
-    A controller that needs contact has `torque(t, q, v, contact)` instead, with the `ContactReport` of the step before;
-    so may a function.
+    If a controller needs contact, its method is `torque(t, q, v, contact)`, where `contact` is the `ContactReport` of
+    the step before. A function that is used as a controller may have this argument, too.
     """
 
     def torque(self, t: float, q: np.ndarray, v: np.ndarray) -> ArrayLike:
@@ -54,7 +55,7 @@ class StatelessController:
 
 
 class Function(ReprMixin):
-    """Controller that wraps a function of (t, q, v), or of (t, q, v, contact), returning the torque."""
+    """Controller that wraps a function of (t, q, v) or of (t, q, v, contact), which returns the torque."""
 
     def __init__(self, function: Callable[..., ArrayLike]) -> None:
         self.function = function
@@ -132,7 +133,7 @@ def controller_name(controller: Controller) -> str:
 
 
 class Zero(ReprMixin):
-    """Controller that applies no torque: the robot moves under gravity and its own friction.
+    """Controller that applies no torque.
 
     Parameters
     ----------
@@ -157,7 +158,7 @@ class Zero(ReprMixin):
         return [("degrees of freedom", len(self._torque))]
 
     def torque(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Return zeros (nv,)."""
+        """Return an array (nv,) of zeros."""
         return self._torque
 
 
@@ -395,7 +396,7 @@ def make_controller(
     kp: ArrayLike = 100.0,
     kd: ArrayLike = 10.0,
 ) -> Zero | PD:
-    """Return the controller of a name: "none", "hold" (PD about q0) or "pd" (PD about the neutral configuration).
+    """Return the controller "none", "hold" (PD control to q0) or "pd" (PD control to the neutral configuration).
 
     Parameters
     ----------
@@ -418,9 +419,9 @@ def make_controller(
     Raises
     ------
     UnknownNameError
-        For another name.
+        If the name is unknown.
     ArgumentError
-        For an invalid robot, configuration or gain.
+        If the robot, configuration or a gain is invalid.
 
     Examples
     --------
@@ -439,16 +440,16 @@ def make_controller(
 
 
 def default_controller(robot: Tree, on_ground: bool, has_gains: bool = False) -> ControllerName:
-    """Return the name of the controller that viewers use by default: "hold" or "none".
+    """Return the name of the controller that viewers use by default, "hold" or "none".
 
     Parameters
     ----------
     robot : Tree
-        The robot. The result is "none" if all its effort limits are 0.
+        The robot. If all its effort limits are 0, the result is "none".
     on_ground : bool
-        Whether the world has a ground. The result is "hold" for a floating base on a ground.
+        True if the world has a ground. For a floating base on a ground, the result is "hold".
     has_gains : bool
-        Whether the user gave kp or kd. The result is then "hold".
+        True if the user passed kp or kd. The result is then "hold".
 
     Returns
     -------

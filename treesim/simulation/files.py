@@ -52,14 +52,14 @@ def _format_of(path: Path) -> Format:
 
 
 def save(trajectory: Trajectory, path: str | os.PathLike[str]) -> Path:
-    """Write a trajectory to a file atomically, in the format of its suffix; see `Trajectory.save`.
+    """Write a trajectory to a file atomically; the suffix selects the format; see `Trajectory.save`.
 
     Parameters
     ----------
     trajectory : Trajectory
         Trajectory.
     path : path
-        File, with a suffix of `suffixes()`.
+        Path of the file, with one of the suffixes that `suffixes()` returns.
 
     Returns
     -------
@@ -73,12 +73,12 @@ def save(trajectory: Trajectory, path: str | os.PathLike[str]) -> Path:
 
 
 def load(path: str | os.PathLike[str]) -> Trajectory:
-    """Return the trajectory in a file, in the format of its suffix; see `Trajectory.load`.
+    """Read a trajectory from a file, whose suffix selects the format; see `Trajectory.load`.
 
     Parameters
     ----------
     path : path
-        File, with a suffix of `suffixes()`.
+        Path of the file, with one of the suffixes that `suffixes()` returns.
 
     Returns
     -------

@@ -60,21 +60,21 @@ def sweep(
 ) -> Study:
     """Run rollouts with random model parameters, starts and policy parameters, and store their results.
 
-    The same call after an interruption computes only what is missing. Ctrl-C ends the sweep with a
-    StoppedWarning; `Study.stopped` is then the reason. A sample's bits do not depend on chunks, workers,
+    If a sweep is interrupted, repeat the call: only missing results are computed. Ctrl-C ends the sweep with a
+    StoppedWarning; `Study.stopped` then contains the reason. The bits of a sample do not depend on chunks, workers,
     threads or retries.
 
-    Samples that diverge are results (`Study.failed`). Samples that raise an error or kill their worker are
-    found by bisection, left out, and listed there, too.
+    Samples that diverge have results, and are listed in `Study.failed`. Samples that raise an error or kill their
+    worker are found by bisection and have no results. `Study.failed` lists these samples, too.
 
     Parameters
     ----------
     robot : Tree or World
         As in `treesim.rollout`.
     q0 : array_like, shape (nq,), optional
-        Nominal initial configuration, neutral by default.
+        Nominal initial configuration. Neutral by default.
     v0 : array_like, shape (nv,), optional
-        Nominal initial velocity, 0 by default.
+        Nominal initial velocity. 0 by default.
     control : array_like, shape (steps, nv), or callable, optional
         Controls, or a function policy(t, q, v, p, u) or policy(t, q, v, p, u, c), as in `treesim.rollout`.
     steps : int
@@ -82,17 +82,17 @@ def sweep(
     samples : int
         Number of samples.
     store : path-like
-        A folder such as "run.zarr" on a disk that all workers reach. It contains a program (policy and
-        measures, by cloudpickle): open no store that you do not trust.
+        Folder such as "run.zarr" on a disk that all workers can access. A store contains a program (policy and
+        measures, by cloudpickle), so do not open a store that you do not trust.
     dt : float
         Step [s].
     seed : int
-        Seed. A sample's draws depend on it, on the sample's number and on the name in `vary` only.
+        Seed of the random draws. A draw depends only on the seed, the number of the sample, and the name in `vary`.
     vary : mapping, optional
-        Distributions of `treesim.sweeps` (Normal, Uniform, LogUniform, Choice), or lists of values, by name;
-        see Notes.
+        {name: distribution or list of values}. Distributions are Normal, Uniform, LogUniform and Choice of
+        `treesim.sweeps`. The Notes list the names.
     measure : mapping of str to Measure, optional
-        Reductions of the states, see `treesim.measures`.
+        Reductions of the states by name, see `treesim.measures`.
     policy_parameters : array_like, shape (k,), optional
         Nominal policy parameters.
     kp : float or array_like, shape (nv,)
@@ -100,49 +100,51 @@ def sweep(
     kd : float or array_like, shape (nv,)
         Nominal velocity gains [N m s/rad, N s/m].
     keep : {"summary", "last", "all"}
-        Stored results: draws and measures; also the last states; or also all states after every `every` steps. With
-        states also the readings of the world's sensors, as columns sensor.NAME.
+        Stored results. "summary": draws and measures. "last": also the last state of each sample. "all": also the state
+        after every `every` steps. With states, the readings of the world's sensors are stored as columns sensor.NAME.
     every : int
         Number of steps between two stored states.
     chunk : int, optional
-        Samples of a task, by default about five seconds of work.
+        Number of samples of one task. By default about five seconds of work.
     client : dask.distributed.Client, optional
-        Client of a cluster whose workers are used; by default processes on this machine.
+        Client of a cluster whose workers run the sweep. By default processes on this machine run it.
     workers : int, optional
-        Number of these processes, by default one for each NUMA node.
+        Number of processes on this machine. By default one for each NUMA node.
     threads : int, optional
-        treesim's threads of each worker, by default one for each of its cores.
+        Number of treesim's threads of each worker. By default one for each core of the worker.
     progress : callable, optional
-        Called as progress(done, total) after each chunk.
+        Function that is called as progress(done, total) after each task, with numbers of samples.
     announce : callable, optional
-        Called with an Estimate of time and size before the work begins; an exception ends the sweep.
+        Function that is called with an Estimate of time and size before the work begins. An exception of this function
+        ends the sweep.
     **settings
-        integrator, substeps, backend, contact_solver, engine, f_ext of `rollout`; f_ext is the same for all samples.
+        Arguments integrator, substeps, backend, contact_solver, engine and f_ext of `rollout`. All samples have the
+        same f_ext.
 
     Returns
     -------
     Study
-        The sweep in its store.
+        The sweep and its results in the store.
 
     Raises
     ------
     ArgumentError
-        For an invalid argument, or a store of another sweep, naming the differences.
+        If an argument is invalid. If the store contains another sweep; the message names the differences.
     UnknownNameError
-        For an unknown name in `vary`.
+        If a name in `vary` is unknown.
     SweepError
-        If the cluster is lost.
+        If the scheduler of the cluster is lost.
     TreesimError
-        Whatever `treesim.rollout` raises, before anything is computed.
+        Every error of `treesim.rollout`, raised before the computation.
 
     Notes
     -----
-    A draw replaces the nominal value; `scale(distribution)` multiplies it. Names in `vary` are "mass",
-    "center_of_mass", "inertia" of links; "damping", "joint_friction", "armature", "effort_limit",
-    "kp", "kd", "v0" of degrees of freedom; "q0" of coordinates, also with `around(q, sd)`; "gravity";
-    "ground_friction"; and "p", the policy's parameters. "mass[torso]", "joint_friction[hip]", "gravity[z]", "p[0]"
-    are single entries. "mass[*]" draws for each link independently; "mass" is one draw for all. Entries that
-    set the same number act in the given order.
+    A draw replaces the nominal value; with `scale(distribution)`, the draw is multiplied by the nominal value. Names in
+    `vary` are: "mass", "center_of_mass" and "inertia" of links; "damping", "joint_friction", "armature",
+    "effort_limit", "kp", "kd" and "v0" of degrees of freedom; "q0" of coordinates, also with `around(q, sd)`;
+    "gravity"; "ground_friction"; and "p", the parameters of the policy. "mass[torso]", "joint_friction[hip]",
+    "gravity[z]" and "p[0]" mean single values. "mass[*]" makes an independent draw for each link; "mass" makes one draw
+    for all links. If several entries set the same number, they act in the given order.
 
     Examples
     --------

@@ -21,30 +21,31 @@ MU, TOLERANCE, ITERATIONS = 1e-4, 1e-10, 100  # defaults of `constrained_dynamic
 
 
 def check_constrained(method: str | Any, robots: Robots = None, tolerance: float = 1e-8) -> Conformance:
-    """Check a method of constrained dynamics on robots.
+    """Check that a method of constrained dynamics meets its protocol.
 
-    Accelerations and forces are compared with the dense system [M -Jᵀ; J 0] for robots at rest with one and
-    with two constrained frames. The reported residual, batches, and errors for contradicting dependent rows and
-    for NaN are checked too.
+    Robots are at rest, and one or two of their frames are constrained. Accelerations and forces are compared with the
+    solution of the dense system [M -Jᵀ; J 0]. The check also covers the reported residual, batches, and errors for NaN
+    and for dependent rows that contradict each other.
 
     Parameters
     ----------
     method : str or ConstrainedMethod
         Name in `available("constrained")`, or an object.
     robots : sequence of Tree, optional
-        Robots; `sample_robots()` by default.
+        Robots of the check; `sample_robots()` by default.
     tolerance : float
-        Allowed error relative to the largest number, in addition to the rounding error of the dense system.
+        Allowed error, relative to the largest number of a result, in addition to the rounding error of the dense
+        system.
 
     Returns
     -------
     Conformance
-        All requirements, met.
+        All requirements, which are met.
 
     Raises
     ------
     ConformanceError
-        If a requirement is not met; lists all of these.
+        If a requirement is not met. The message lists all such requirements.
 
     Examples
     --------

@@ -36,13 +36,14 @@ class Solved(NamedTuple):
 
 
 def check_contact_solver(solver: str | Any) -> Conformance:
-    """Check a contact solver.
+    """Check that a contact solver meets its protocol.
 
-    The solver's kernel runs uncompiled on problems with known impulses: one contact that opens, sticks and slides;
-    joint limits, joint friction and constrained rows; stacked cubes. For random problems the complementarity residual
-    (natural map) is checked, and that impulses do not raise the energy. A solution must be a fixed point, and only the
-    impulses may change. Then the compiled solver simulates a cube that slides on a plane; a convex relaxation simulates
-    a cube at rest. Takes seconds, mostly for compilation.
+    The kernel of the solver runs uncompiled on problems with known impulses. These are a contact that opens, one that
+    sticks and one that slides; joint limits, joint friction and constrained rows; and stacked cubes. For random
+    problems, the complementarity residual (natural map) must be small, and impulses must not increase the energy. A
+    solution must be a fixed point, and the solver may change nothing except for the impulses. The compiled solver then
+    simulates a cube that slides on a plane, or a cube at rest for a convex relaxation. The check takes seconds, mostly
+    for compilation.
 
     Parameters
     ----------
@@ -52,12 +53,12 @@ def check_contact_solver(solver: str | Any) -> Conformance:
     Returns
     -------
     Conformance
-        All requirements, met.
+        All requirements, which are met.
 
     Raises
     ------
     ConformanceError
-        If a requirement is not met; lists all of these.
+        If a requirement is not met. The message lists all such requirements.
 
     Examples
     --------

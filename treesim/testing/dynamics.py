@@ -24,32 +24,34 @@ Bound = Callable[..., Any]
 
 
 def check_dynamics(backend: str | Any, robots: Robots = None, bound: Bound | None = None) -> Conformance:
-    """Check a forward-dynamics backend on robots and random states.
+    """Check that a forward-dynamics backend meets its protocol.
 
-    The backend must solve the equation of motion, with external forces, another gravity and armature if it declares
-    them. Batches and broadcasting are checked. Results must be new arrays, arguments unchanged, and a second call equal
-    to the bit. Wrong shapes and numbers that are not finite must raise errors that name the argument.
+    The backend must solve the equation of motion for robots at random states. External forces, another gravity and
+    armature are included if the backend declares support for them. Batches and broadcasting are checked. Results must
+    be new arrays, and arguments must not change. A second call must return the same bits. Wrong shapes and numbers that
+    are not finite must raise errors that name the argument.
 
     Parameters
     ----------
     backend : str or DynamicsBackend
         Name in `available("dynamics")`, or an object.
     robots : sequence of Tree, optional
-        Robots; `sample_robots()` by default. Those with joints that the backend does not declare are left out.
+        Robots of the check; `sample_robots()` by default. Robots with joint types that the backend does not declare are
+        omitted.
     bound : callable, optional
-        `bound(robot, q, v, tau, a, **options)` returns the allowed error of accelerations a (..., nv), relative
-        to the largest. The default is the effect of rounding the mass matrix and the forces once, times the
-        backend's `error_factor`.
+        Function `bound(robot, q, v, tau, a, **options)` that returns the allowed error of accelerations a (..., nv),
+        relative to the largest one. By default, the allowed error is the effect of rounding the mass matrix and the
+        forces once, times the attribute `error_factor` of the backend.
 
     Returns
     -------
     Conformance
-        All requirements, met.
+        All requirements, which are met.
 
     Raises
     ------
     ConformanceError
-        If a requirement is not met; lists all of these.
+        If a requirement is not met. The message lists all such requirements.
 
     Examples
     --------

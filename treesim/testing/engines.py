@@ -35,28 +35,28 @@ def engine_robots() -> tuple[Tree, ...]:
 
 
 def check_engine(adapter: str | EngineAdapter, robots: Robots = None) -> Conformance:
-    """Check an adapter to another engine on robots.
+    """Check that an adapter to another engine meets its protocol.
 
-    The engine must agree with treesim (`compare`) at single states, along a trajectory if it has one, and in driven
-    motions if the adapter simulates scenes. The adapter's layout must pass `check_layout`.
+    The engine must agree with treesim at single states, as `compare` finds. If the engine computes trajectories, or the
+    adapter simulates driven scenes, these must agree, too. The layout of the adapter must pass `check_layout`.
 
     Parameters
     ----------
     adapter : str or EngineAdapter
         Name in `available("engines")`, or an object.
     robots : sequence of Tree, optional
-        Robots; small ones of common joints on fixed and floating bases by default. Those that the engine does
-        not support are left out, but it must support one.
+        Robots of the check. By default small robots with common joints, on fixed and floating bases. Robots that the
+        engine does not support are omitted, but the engine must support at least one.
 
     Returns
     -------
     Conformance
-        All requirements, met.
+        All requirements, which are met.
 
     Raises
     ------
     ConformanceError
-        If a requirement is not met; lists all of these.
+        If a requirement is not met. The message lists all such requirements.
 
     Examples
     --------
@@ -109,11 +109,11 @@ def _check_robot(checks: Checks, engine: EngineAdapter, robot: Tree) -> bool:
 
 
 def check_layout(layout: Layout, robot: Tree, seed: int = 0) -> Conformance:
-    """Check a layout between treesim's and an engine's coordinates on one robot.
+    """Check a layout, which maps treesim's coordinates to those of an engine, on one robot.
 
-    Each map must have an inverse; the power, force times velocity, must be equal on both sides; accelerations
-    must be the time derivatives of velocities along a motion, which reveals rotating axes. A random state and a
-    batch are used.
+    Each map must have an inverse. The power, force times velocity, must be equal in both coordinates. Along a motion,
+    accelerations must be the time derivatives of velocities; this reveals rotating axes. The check uses a random state
+    and a batch of states.
 
     Parameters
     ----------
@@ -127,12 +127,12 @@ def check_layout(layout: Layout, robot: Tree, seed: int = 0) -> Conformance:
     Returns
     -------
     Conformance
-        All requirements, met.
+        All requirements, which are met.
 
     Raises
     ------
     ConformanceError
-        If a requirement is not met; lists all of these.
+        If a requirement is not met. The message lists all such requirements.
 
     Examples
     --------

@@ -39,11 +39,11 @@ def sample_runs() -> dict[str, Trajectory]:
 
 
 def check_format(form: str | Any) -> Conformance:
-    """Check a file format.
+    """Check that a file format meets its protocol.
 
-    Every number, name and the metadata of a trajectory must be read as they were written, with contact and without. A
-    robot without joints may be refused. A file that is cut off, or of another program, must raise ValueError, OSError
-    or an error of treesim.
+    All numbers, names and metadata of a trajectory must be read as they were written, with and without contact. The
+    format may refuse robots without joints. A truncated file, or a file of another program, must raise ValueError,
+    OSError or an error of treesim.
 
     Parameters
     ----------
@@ -53,12 +53,12 @@ def check_format(form: str | Any) -> Conformance:
     Returns
     -------
     Conformance
-        All requirements, met.
+        All requirements, which are met.
 
     Raises
     ------
     ConformanceError
-        If a requirement is not met; lists all of these.
+        If a requirement is not met. The message lists all such requirements.
 
     Examples
     --------

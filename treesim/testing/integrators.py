@@ -23,11 +23,12 @@ MASS, FRICTION, SPEED, DT = 2.0, 3.0, 1.5, 1e-3  # [kg], [N], [m/s], [s]: the sl
 
 
 def check_integrator(integrator: str | Any) -> Conformance:
-    """Check an integrator on a floating-base robot with spherical, prismatic and revolute joints.
+    """Check that an integrator meets its protocol.
 
-    The error must fall with the declared order, measured against RK4 with much smaller steps. Quaternions must
-    keep unit length, arguments must not change, and steps must not depend on earlier ones. A body in free fall
-    is checked, and Coulomb friction that stops a sliding block if it is declared.
+    The robot of the check has a floating base and spherical, prismatic and revolute joints. The error, compared with
+    RK4 with much smaller steps, must decrease with the declared order. Quaternions must keep unit length, arguments
+    must not change, and steps must not depend on earlier steps. A body in free fall is checked, too. If the integrator
+    declares Coulomb friction, friction must stop a sliding block.
 
     Parameters
     ----------
@@ -37,12 +38,12 @@ def check_integrator(integrator: str | Any) -> Conformance:
     Returns
     -------
     Conformance
-        All requirements, met.
+        All requirements, which are met.
 
     Raises
     ------
     ConformanceError
-        If a requirement is not met; lists all of these.
+        If a requirement is not met. The message lists all such requirements.
 
     Examples
     --------

@@ -20,29 +20,29 @@ REFERENCES: tuple[Reference, ...] = ("local_world_aligned", "local")
 
 
 def check_operational(method: str | Any, robots: Robots = None, error_factor: float = 1.0) -> Conformance:
-    """Check a method for Λ⁻¹ on robots and frames.
+    """Check that a method for the inverse operational-space inertia Λ⁻¹ meets its protocol.
 
-    Λ⁻¹ must equal J M⁻¹ Jᵀ, symmetric to the bit, for frames in any order, repeated, and none, in both axes.
-    Batches, and errors that name the argument, are checked too.
+    Λ⁻¹ must be equal to J M⁻¹ Jᵀ, and exactly symmetric. Frames are given in any order, repeatedly, or not at all, with
+    world axes and with local axes. The check also covers batches, and errors that name the argument.
 
     Parameters
     ----------
     method : str or object
         Name in `available("operational")`, or an object.
     robots : sequence of Tree, optional
-        Robots; `sample_robots()` by default.
+        Robots of the check; `sample_robots()` by default.
     error_factor : float
         Allowed error, as a multiple of the effect of rounding M and J once.
 
     Returns
     -------
     Conformance
-        All requirements, met.
+        All requirements, which are met.
 
     Raises
     ------
     ConformanceError
-        If a requirement is not met; lists all of these.
+        If a requirement is not met. The message lists all such requirements.
 
     Examples
     --------

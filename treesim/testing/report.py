@@ -27,7 +27,7 @@ class ConformanceError(TreesimError, AssertionError):
     Parameters
     ----------
     report : Conformance
-        Result of all requirements.
+        Result of the check, with all requirements.
 
     Examples
     --------
@@ -54,11 +54,11 @@ class Finding:
     Parameters
     ----------
     requirement : str
-        The requirement.
+        Text of the requirement.
     robot : str
-        Name of the robot on which it was checked; "" if none.
+        Name of the robot on which the requirement was checked; "" if none.
     problem : str or None
-        Reason why it is not met; None if it is met.
+        Reason why the requirement is not met; None if it is met.
 
     Examples
     --------
@@ -85,9 +85,9 @@ class Conformance(ReprMixin):
     kind : str
         Kind of the implementation, such as "integrator".
     name : str
-        Its name.
+        Name of the implementation.
     findings : tuple of Finding
-        Checked requirements, with their outcomes.
+        Outcome of each checked requirement.
 
     Examples
     --------
@@ -102,7 +102,7 @@ class Conformance(ReprMixin):
 
     @property
     def failures(self) -> tuple[Finding, ...]:
-        """Requirements that are not met."""
+        """Outcomes of the requirements that are not met."""
         return tuple(finding for finding in self.findings if finding.problem is not None)
 
     def __repr__(self) -> str:
@@ -210,7 +210,7 @@ def demand_error(kind: type[Exception], call: Callable[[], Any], mentions: str, 
 
 
 def farthest(found: np.ndarray, truth: np.ndarray) -> float:
-    """Return the largest deviation, relative to the largest number of `truth`.
+    """Return the largest deviation of two arrays, relative to the largest number of `truth`.
 
     Parameters
     ----------
@@ -220,7 +220,7 @@ def farthest(found: np.ndarray, truth: np.ndarray) -> float:
     Returns
     -------
     float
-        Relative deviation; infinite if it is not finite.
+        Relative deviation; infinite if an array contains NaN or infinity.
 
     Raises
     ------

@@ -36,7 +36,7 @@ class State(NamedTuple):
     v, a, tau : ndarray, shape (nv,)
         Velocity, acceleration, and joint forces [N, N m].
     f_ext : ndarray, shape (N, 6)
-        External wrenches, which would accelerate free bodies by about 1 [m/s^2, rad/s^2].
+        External wrenches, each of which would accelerate its body by about 1 [m/s^2, rad/s^2] if the body were free.
 
     Examples
     --------
@@ -54,7 +54,7 @@ class State(NamedTuple):
 
 
 def random_state(robot: Tree, seed: int = 0) -> State:
-    """Return a random state of a robot, with accelerations, joint forces and a wrench on every body.
+    """Return a random state of a robot, including accelerations, joint forces and a wrench on every body.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def on_floating_base(tree: Tree) -> Tree:
 
 
 def sample_robots() -> tuple[Tree, ...]:
-    """Return the default robots of checks: small ones that together have all joint types.
+    """Return the default robots of checks: small robots that together have all joint types.
 
     Returns
     -------

@@ -33,30 +33,30 @@ GROUND = (Ground(), StaticBox((1, 1, 0.1)), HeightField(np.zeros((3, 3))), Stati
 
 
 def check_viewer(viewer: str | Any, robots: Robots = None) -> Conformance:
-    """Check a viewer, except for its pictures, which a person must look at.
+    """Check that a viewer meets its protocol, except for its pictures, which a person must check.
 
-    The viewer must show a robot with shapes and without, update its configuration, and replace it by another. A
-    `GroundViewer` must accept every kind of ground, a `ReferenceViewer` an overlay and none, an `InteractiveViewer` a
-    panel and states. Sliders, marks and clicks are checked if it offers them. The viewer must allow closing twice and
-    further use. Wrong shapes, NaN, and `update` before `show` must raise clear errors. A `Recorder` must write a file,
-    and reject a frame rate that is not positive.
+    The viewer must show robots with and without shapes, update the configuration, and replace a robot by another one. A
+    `GroundViewer` must accept every kind of ground. A `ReferenceViewer` must accept an overlay, and None. An
+    `InteractiveViewer` must accept a panel and states. If the viewer offers sliders, marks or clicks, these are
+    checked, too. A second call of `close` and further use must be allowed. Wrong shapes, NaN, and `update` before
+    `show` must raise clear errors. A `Recorder` must write a file, and reject a frame rate that is not positive.
 
     Parameters
     ----------
     viewer : str or Viewer
         Name in `available("viewers")`, or an object.
     robots : sequence of Tree, optional
-        Robots; `sample_robots()` by default.
+        Robots of the check; `sample_robots()` by default.
 
     Returns
     -------
     Conformance
-        All requirements, met.
+        All requirements, which are met.
 
     Raises
     ------
     ConformanceError
-        If a requirement is not met; lists all of these.
+        If a requirement is not met. The message lists all such requirements.
 
     Examples
     --------

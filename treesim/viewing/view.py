@@ -43,8 +43,8 @@ class Click(NamedTuple):
 class View(ReprMixin):
     """View of a robot that a program moves, created by `treesim.viewer`.
 
-    Methods may be called from any thread. Functions given to `on_click` are called only by `update` and `wait`,
-    in the calling thread, so a program needs no locks. In a notebook a view is displayed as the viewer's page.
+    Any thread may call the methods. Only `update` and `wait` call functions that are registered by `on_click`, in their
+    own thread, so a program needs no locks. A notebook displays a view as the viewer's page.
 
     Parameters
     ----------
@@ -53,12 +53,12 @@ class View(ReprMixin):
     viewer : Viewer
         The viewer.
     q : array_like, shape (nq,), optional
-        Configuration, neutral by default.
+        Configuration. Neutral by default.
 
     Raises
     ------
     TreesimError
-        As `treesim.viewer`.
+        The errors of `treesim.viewer`.
 
     Examples
     --------
@@ -93,7 +93,7 @@ class View(ReprMixin):
 
     @property
     def url(self) -> str | None:
-        """Address of the page, None if the viewer has none."""
+        """Address of the viewer's page; None if the viewer has no page."""
         return getattr(self.viewer, "url", None)
 
     def __enter__(self) -> View:
@@ -113,7 +113,7 @@ class View(ReprMixin):
     def update(self, q: ArrayLike) -> None:
         """Show the robot at a configuration, and process clicks.
 
-        Cheap enough for every step of a simulation: a slow page skips to the latest configuration.
+        The method may be called in every step of a simulation: a slow page skips to the latest configuration.
 
         Parameters
         ----------
@@ -123,11 +123,11 @@ class View(ReprMixin):
         Raises
         ------
         ArgumentError
-            For a wrong shape, or if the view is closed.
+            If the shape does not fit, or the view is closed.
         NonFiniteError
-            For a number that is not finite.
+            If a number is not finite.
         Exception
-            Whatever a function of `on_click` raises.
+            Every exception that a function of `on_click` raises.
         """
         with self._lock:
             self._check_open("update")
@@ -135,7 +135,7 @@ class View(ReprMixin):
         self._events.run()
 
     def wait(self, seconds: float) -> None:
-        """Wait, and process clicks meanwhile.
+        """Wait for a time, and process clicks meanwhile.
 
         Parameters
         ----------
@@ -145,16 +145,16 @@ class View(ReprMixin):
         Raises
         ------
         ArgumentError
-            For an invalid time.
+            If the time is invalid.
         Exception
-            Whatever a function of `on_click` raises.
+            Every exception that a function of `on_click` raises.
         """
         self._events.wait(positive_number("seconds", seconds, zero=True))
 
     def slider(self, name: str, lower: float, upper: float, value: float | None = None, unit: str = "") -> float:
-        """Return the value of a slider, which the first call creates; to be called in a program's loop.
+        """Return the value of a slider; the first call with its name creates the slider.
 
-        A slider whose limits change is created anew.
+        Call the method in the loop of a program. If the limits change, the slider is created again.
 
         Parameters
         ----------
@@ -165,7 +165,7 @@ class View(ReprMixin):
         upper : float
             Upper limit.
         value : float, optional
-            Initial value, by default the middle.
+            Initial value. By default the middle of the limits.
         unit : str
             Unit that is displayed.
 
@@ -177,7 +177,7 @@ class View(ReprMixin):
         Raises
         ------
         ArgumentError
-            For limits that are not finite or in the wrong order, or a value outside them.
+            If the limits are not finite or in the wrong order, or `value` is outside of the limits.
         UnsupportedError
             If the viewer has no sliders.
         """
@@ -191,17 +191,17 @@ class View(ReprMixin):
             return self._sliders[name][2]
 
     def on_click(self, call: Callable[[Click], object]) -> Callable[[Click], object]:
-        """Register a function that `update` and `wait` call, in their thread, for each click on the robot.
+        """Register a function that `update` and `wait` call for each click on the robot.
 
         Parameters
         ----------
         call : callable
-            Called as call(click) with a `Click`.
+            Function that is called as call(click) with a `Click`.
 
         Returns
         -------
         callable
-            `call`, so that this method is also a decorator.
+            The function `call`, so that this method can be used as a decorator.
 
         Raises
         ------
@@ -221,7 +221,7 @@ class View(ReprMixin):
         return call
 
     def arrow(self, name: str, origin: ArrayLike, vector: ArrayLike, color: Sequence[float] = ARROW_COLOR) -> None:
-        """Draw an arrow; replaces the mark of its name.
+        """Draw an arrow; an arrow or frame with the same name is replaced.
 
         Parameters
         ----------
@@ -237,7 +237,7 @@ class View(ReprMixin):
         Raises
         ------
         ArgumentError
-            For an invalid argument.
+            If an argument is invalid.
         UnsupportedError
             If the viewer draws no arrows.
         """
@@ -253,7 +253,7 @@ class View(ReprMixin):
             viewer.set_arrow(_named(name), start, along, tuple(shade.tolist()))
 
     def frame(self, name: str, pose: ArrayLike, length: float = FRAME_LENGTH) -> None:
-        """Draw the axes of a frame (x red, y green, z blue); replaces the mark of its name.
+        """Draw the axes of a frame: x red, y green, z blue; an arrow or frame with the same name is replaced.
 
         Parameters
         ----------
@@ -267,7 +267,7 @@ class View(ReprMixin):
         Raises
         ------
         ArgumentError
-            For an invalid argument.
+            If an argument is invalid.
         UnsupportedError
             If the viewer draws no frames.
         """
@@ -277,7 +277,7 @@ class View(ReprMixin):
             viewer.set_frame(_named(name), _rigid(f"frame {name!r}: pose", pose), axes)
 
     def remove(self, name: str) -> None:
-        """Remove the arrow or frame of a name, if there is one.
+        """Remove the arrow or frame that has a name, if it exists.
 
         Parameters
         ----------
@@ -324,37 +324,37 @@ def viewer(
     port: int = 0,
     browser: bool = False,
 ) -> View:
-    """Show a robot, or a world with its ground, and return the View with which a program moves it.
+    """Show a robot, or a world with its ground, and return a View that moves the shown robot.
 
-    A view is a context manager, which closes the viewer. `view.url` is the page's address; in a notebook a view
-    is displayed as the page. Methods that a viewer does not support raise UnsupportedError.
+    A view is a context manager that closes the viewer. The attribute `view.url` is the address of the viewer's page. A
+    notebook displays a view as this page. If a viewer does not support a method, the method raises UnsupportedError.
 
     Parameters
     ----------
     robot : Tree or World
         The robot, or a world.
     viewer : str or Viewer
-        A name of `treesim.available("viewers")`, or a `treesim.viewing.protocols.Viewer`.
+        Name of a viewer, see `treesim.available("viewers")`, or a `treesim.viewing.protocols.Viewer`.
     q : array_like, shape (nq,), optional
-        Initial configuration, neutral by default.
+        Initial configuration. Neutral by default.
     port : int
-        Port of the page, 0 for any.
+        Port of the page; 0 chooses a free port.
     browser : bool
-        Whether to open the page in the web browser.
+        Open the page in the web browser.
 
     Returns
     -------
     View
-        The view.
+        View of the robot.
 
     Raises
     ------
     ArgumentError
-        For an invalid argument.
+        If an argument is invalid.
     UnknownNameError, PluginError
-        For an unknown viewer, or one that cannot be loaded.
+        If the viewer is unknown, or cannot be loaded.
     UnsupportedError
-        For a port, if the viewer serves no page.
+        If a port is given, but the viewer serves no page.
 
     Examples
     --------

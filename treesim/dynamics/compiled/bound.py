@@ -293,7 +293,7 @@ class Dynamics(ReprMixin):
         frames : str or sequence of str
             Names of the frames.
         method : str
-            A name of `available("operational")`.
+            Name of a method, see `available("operational")`.
         reference : str
             Axes: "local_world_aligned" or "local".
         out : numpy.ndarray, optional

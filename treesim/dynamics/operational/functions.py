@@ -36,7 +36,7 @@ def inverse_operational_inertia(
     frames : str or sequence of str
         Names of the frames.
     method : str
-        A name of `available("operational")`.
+        Name of a method, see `available("operational")`.
     reference : str
         Axes: "local_world_aligned" or "local", as in `treesim.frame_jacobian`.
 

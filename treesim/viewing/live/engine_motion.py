@@ -18,12 +18,12 @@ def engine_motion(
 ) -> Trajectory:
     """Return the motion of a robot under gravity alone, computed by another engine's integrator.
 
-    There are no controller, contact, limits, joint damping, friction and armature.
+    The motion is computed without controller, contact, limits, joint damping, friction and armature.
 
     Parameters
     ----------
     engine : str
-        A name of `available("engines")`.
+        Name of an engine, see `available("engines")`.
     robot : Tree
         The robot.
     q0 : ndarray, shape (nq,)
@@ -45,9 +45,9 @@ def engine_motion(
     Raises
     ------
     PluginError
-        For an engine that is not installed.
+        If the engine is not installed.
     UnsupportedError
-        For a robot that the engine does not support.
+        If the engine does not support the robot.
     EngineError
         If the engine fails.
 

@@ -38,7 +38,7 @@ COMPILED = ("backend", "integrator", "solver")  # settings whose change may requ
 
 
 class Scene(NamedTuple):
-    """Start of a live simulation.
+    """World and initial state of a live simulation.
 
     Parameters
     ----------
@@ -49,11 +49,11 @@ class Scene(NamedTuple):
     v : ndarray, shape (nv,)
         Initial velocity.
     base : str
-        Name of the base's type.
+        Type of the base, "fixed" or "floating".
     push : callable, optional
-        Wraps the controller, for example in a push.
+        Function that wraps the controller, for example to add a push.
     external_forces : sequence of ExternalForce
-        External forces.
+        External forces on links.
     """
 
     world: World

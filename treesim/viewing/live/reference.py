@@ -30,20 +30,22 @@ METHODS = {
 
 @dataclass(frozen=True)
 class ReferenceSettings:
-    """Settings of the reference run.
+    """Settings of the reference run, which is shown as an overlay.
 
     Parameters
     ----------
     of : str
-        "none"; "simulation", the same world by other methods; or the name of a recording.
+        Content of the reference run: "none"; "simulation", which simulates the same world by other methods; or the name
+        of a recording.
     backend : str
-        A name of `available("dynamics")`, or "same" as the robot's.
+        Name of a backend, see `available("dynamics")`, or "same" for the backend of the robot's simulation.
     integrator : str
-        A name of `available("integrators")`, or "same" as the robot's.
+        Name of an integrator, see `available("integrators")`, or "same" for the integrator of the robot's simulation.
     solver : str
-        A name of `available("contact_solvers")`, or "same" as the robot's.
+        Name of a contact solver, see `available("contact_solvers")`, or "same" for the solver of the robot's
+        simulation.
     substeps : int, optional
-        Equal parts of a step, by default those of the robot.
+        Number of equal parts of a step. By default that of the robot's simulation.
 
     Examples
     --------
@@ -59,7 +61,7 @@ class ReferenceSettings:
     substeps: int | None = None
 
     def over(self, settings: Settings) -> Settings:
-        """Return the reference run's simulation settings from the robot's.
+        """Return the simulation settings of the reference run.
 
         Parameters
         ----------
@@ -69,19 +71,19 @@ class ReferenceSettings:
         Returns
         -------
         Settings
-            The same, with the reference run's methods.
+            Settings of the robot's simulation, with the methods of the reference run.
         """
         chosen = {name: getattr(self, name) for name in METHODS.values()}
         methods: dict[str, Any] = {name: method for name, method in chosen.items() if method != SAME}
         return replace(settings, substeps=self.substeps or settings.substeps, **methods)
 
     def changed(self, values: Mapping[str, Any], choices: list[str]) -> ReferenceSettings:
-        """Return these settings with a page's changes; a change of methods also turns the reference run on.
+        """Return these settings with changes from a page; a change of methods also turns the reference run on.
 
         Parameters
         ----------
         values : mapping
-            Changes, by the page's names.
+            Changes by the names that pages use.
         choices : list of str
             Allowed values of `of`.
 
@@ -93,7 +95,7 @@ class ReferenceSettings:
         Raises
         ------
         UnknownNameError
-            For an unknown name.
+            If a name is unknown.
         """
         found: dict[str, Any] = {name: _method(name, values[key]) for key, name in METHODS.items() if key in values}
         if "reference" in values:
@@ -103,7 +105,7 @@ class ReferenceSettings:
         return replace(self, **found)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the settings by the page's names.
+        """Return the settings by the names that pages use.
 
         Returns
         -------

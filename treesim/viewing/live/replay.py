@@ -42,29 +42,29 @@ FPS = 60.0
 
 
 class Replay:
-    """Real-time playback of a recorded motion, controlled from a viewer's pages.
+    """Real-time playback of a recorded motion, which users control from a viewer's pages.
 
-    The state shown is the last one recorded at or before the time.
+    The shown state is the last one that was recorded at or before the time of the playback.
 
     Parameters
     ----------
     robot : Tree
         The robot.
     trajectory : Trajectory
-        Its motion, of at least one state.
+        Motion of the robot, with at least one state.
     viewer : Viewer
-        A viewer; one that is not an InteractiveViewer plays the motion once. The caller closes it.
+        The viewer, which the playback does not close. A viewer that is not an InteractiveViewer plays the motion once.
     speed : float
-        Speed as a multiple of real time.
+        Speed of the motion as a multiple of real time.
     clock : callable
-        Returns the wall-clock time [s]; replaced in tests.
+        Function that returns the wall-clock time [s]; tests replace it.
     references : mapping of str to Trajectory, optional
-        Other motions of the robot for the reference run; the first one is shown at the start.
+        Other motions of the robot, which the reference run can show. The first motion is shown at the start.
 
     Raises
     ------
     ArgumentError
-        For a trajectory of another robot, or without states.
+        If the trajectory belongs to another robot, or has no states.
 
     Examples
     --------
@@ -98,13 +98,13 @@ class Replay:
 
     @property
     def span(self) -> tuple[float, float]:
-        """First and last time [s]."""
+        """First and last time of the motion [s]."""
         return float(self.trajectory.t[0]), float(self.trajectory.t[-1])
 
     def run(self, duration: float | None = None) -> float:
-        """Play for a duration or for ever; the motion pauses at its end.
+        """Play for a duration, or without end; the motion pauses after its last state.
 
-        The pause ends a run with a duration, and one before a viewer that is not interactive.
+        If a duration is given or the viewer is not interactive, this pause ends the call.
 
         Parameters
         ----------
@@ -114,7 +114,7 @@ class Replay:
         Returns
         -------
         float
-            The time shown at the end [s].
+            Time of the last shown state [s].
         """
         end = math.inf if duration is None else self.t + duration
         steered = duration is None and isinstance(self._viewer, InteractiveViewer)
@@ -128,14 +128,14 @@ class Replay:
         return self.t
 
     def receive(self, message: Message, reply: Reply) -> None:
-        """Queue a page's request; thread-safe.
+        """Queue the request of a page; any thread may call this method.
 
         Parameters
         ----------
         message : mapping
-            The request.
+            Request of the page.
         reply : callable
-            Called as reply(text), with an error for that page.
+            Function that is called as reply(text), with an error for the page.
         """
         if not self._events.post(partial(self._handle, message, reply), MOST_WAITING):
             reply(TOO_MANY)
@@ -210,7 +210,7 @@ class Replay:
 
     @property
     def reference(self) -> RecordedReference | None:
-        """Recorded motion shown as reference run, None for none."""
+        """Recorded motion that the reference run shows; None if it shows no motion."""
         return self._references.get(self.reference_settings.of)
 
     @property

@@ -35,34 +35,34 @@ class _EndedError(Exception):
 
 
 class LiveSession(ReprMixin):
-    """Real-time simulation that is shown by a viewer and controlled from its pages.
+    """Real-time simulation that a viewer shows and that users control from the viewer's pages.
 
-    A page's request that fails changes nothing; the page receives the error. If the physics fails, the
-    simulation pauses with a message until it is reset. Methods that are not compiled yet are compiled in a
-    background thread, while the motion continues. `run` plays in the calling thread, `start` in a thread of its
-    own, for example in a notebook, where the session is displayed as the viewer's page.
+    If a request of a page fails, nothing changes, and the page receives the error. If a step of the simulation fails,
+    the simulation pauses with a message until it is reset. Numerical methods that are not compiled yet are compiled in
+    a background thread, while the motion continues. The method `run` plays in the calling thread; `start` plays in a
+    thread of its own. A notebook displays the session as the viewer's page.
 
     Parameters
     ----------
     scene : Scene
         World and initial state.
     viewer : InteractiveViewer
-        The viewer, which the caller closes.
+        The viewer. The session does not close it.
     settings : Settings, optional
         Initial settings.
     library : Library, optional
-        Robots to choose from.
+        Robots that users of a page can choose.
     clock : callable
-        Returns the wall-clock time [s]; replaced in tests.
+        Function that returns the wall-clock time [s]; tests replace it.
     reference : ReferenceSettings, optional
-        Overlay shown for comparison.
+        Reference run, which is shown as an overlay for comparison.
     recordings : mapping of str to Trajectory, optional
-        Motions of the same robot for the reference run.
+        Recorded motions of the same robot, which the reference run can show.
 
     Raises
     ------
     TreesimError
-        Whatever `treesim.Simulation` raises.
+        Every error of `treesim.Simulation`.
 
     Examples
     --------
@@ -112,7 +112,7 @@ class LiveSession(ReprMixin):
         return page_html(url, repr(self)) if url and not self._compiled.over else super()._repr_html_()
 
     def start(self) -> LiveSession:
-        """Play in a thread of its own until `close`, or until the program's main thread ends.
+        """Play in a new thread until `close` is called, or the program's main thread ends.
 
         Returns
         -------
@@ -122,7 +122,7 @@ class LiveSession(ReprMixin):
         Raises
         ------
         ArgumentError
-            If it plays already.
+            If the session is already playing.
         """
         if self._playing is not None and self._playing.is_alive():
             raise ArgumentError("start: this session plays already; close() ends it")
@@ -131,9 +131,9 @@ class LiveSession(ReprMixin):
         return self
 
     def close(self) -> None:
-        """End the thread of `start` and wait for it; the viewer stays open.
+        """End the thread that `start` began, and wait for its end; the viewer stays open.
 
-        A `run` in another thread is ended by `end`.
+        If another thread executes `run`, call `end` to end it.
         """
         if self._playing is not None:
             self.end()
@@ -141,18 +141,18 @@ class LiveSession(ReprMixin):
             self._playing = None
 
     def run(self, duration: float | None = None) -> float:
-        """Play for a duration of simulation time, or until `end`.
+        """Play for a duration of simulation time, or until `end` is called.
 
         Parameters
         ----------
         duration : float, optional
-            Simulation time [s]. With a duration, errors of the physics are raised; without one the simulation
-            pauses.
+            Simulation time [s]. With a duration, a failure of the simulation raises its error. Without a duration, a
+            failure pauses the simulation.
 
         Returns
         -------
         float
-            The simulation's time at the end [s].
+            Simulation time at the end [s].
         """
         self._message = "code is being compiled"
         self._send_state()
@@ -179,7 +179,7 @@ class LiveSession(ReprMixin):
                 self._stop(error)
 
     def end(self) -> None:
-        """End `run` before the next frame; thread-safe."""
+        """End `run` before the next frame; any thread may call this method."""
 
         def ended(player: Player) -> None:
             raise _EndedError
@@ -187,22 +187,22 @@ class LiveSession(ReprMixin):
         self.physics.player.post(ended)
 
     def receive(self, message: Message, reply: Reply) -> None:
-        """Queue a page's request; thread-safe.
+        """Queue the request of a page; any thread may call this method.
 
         Parameters
         ----------
         message : mapping
-            The request.
+            Request of the page.
         reply : callable
-            Called as reply(text), with an error for that page.
+            Function that is called as reply(text), with an error for the page.
         """
         if not self._post(lambda: self._do(message, reply), reply, MOST_WAITING):
             reply(TOO_MANY)
 
     def set_force(self, name: str, body: str, force: ArrayLike, point: ArrayLike = (0.0, 0.0, 0.0)) -> None:
-        """Apply a constant external force to a point of a body; thread-safe.
+        """Apply a constant external force to a point of a body; any thread may call this method.
 
-        The force acts until it is replaced or removed by its name, or another robot is loaded.
+        The force acts until a force with the same name replaces it, it is removed, or another robot is loaded.
 
         Parameters
         ----------
@@ -213,18 +213,18 @@ class LiveSession(ReprMixin):
         force : array_like, shape (3,)
             Force [N] along the world's axes.
         point : array_like, shape (3,)
-            Point in the body's axes [m].
+            Point in coordinates of the body's frame [m].
 
         Raises
         ------
         ArgumentError, UnknownNameError
-            For an invalid force, point or body.
+            If the force, point or body is invalid.
         """
         made = Force(self.physics.robot, body, point, force)
         self._post(lambda: self.physics.push(name, made), warnings.warn)
 
     def remove_force(self, name: str) -> None:
-        """Remove the external force of a name, if there is one; thread-safe.
+        """Remove the external force that has a name, if it exists; any thread may call this method.
 
         Parameters
         ----------

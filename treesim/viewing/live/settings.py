@@ -26,25 +26,25 @@ class Settings:
     Parameters
     ----------
     backend : str
-        A name of `available("dynamics")`.
+        Name of a backend, see `available("dynamics")`.
     integrator : str
         Name of an integrator, see `available("integrators")`.
     solver : str
-        A name of `available("contact_solvers")`.
+        Name of a contact solver, see `available("contact_solvers")`.
     gravity : (float, float, float)
         Gravity [m/s^2].
     dt : float
         Step [s].
     controller : str
-        Name of the controller, see `treesim.control.make_controller`.
+        Name of a controller, see `treesim.control.make_controller`.
     kp : float
         Position gain of the controller [N m/rad, N/m].
     kd : float
         Velocity gain of the controller [N m s/rad, N s/m].
     speed : float
-        Speed as a multiple of real time.
+        Speed of the motion as a multiple of real time.
     substeps : int, optional
-        As in `treesim.Simulation`; cannot be changed while the simulation runs.
+        Number of equal parts of a step, as in `treesim.Simulation`. It cannot be changed during the simulation.
 
     Examples
     --------
@@ -65,7 +65,7 @@ class Settings:
     substeps: int | None = None
 
     def changed(self, values: Mapping[str, Any]) -> Settings:
-        """Return the settings with validated changes; other names in `values` are ignored.
+        """Return the settings with validated changes; names in `values` that are not settings are ignored.
 
         Parameters
         ----------
@@ -80,7 +80,7 @@ class Settings:
         Raises
         ------
         ArgumentError, UnknownNameError
-            For an invalid value.
+            If a value is invalid.
         """
         return replace(self, **{name: check(name, values[name]) for name, check in CHECKS.items() if name in values})
 
