@@ -105,7 +105,7 @@ RULES = (
         "GZ08",
         "refuses",
         "two links that are fixed to a massless link: first a link with an <inertial> of mass 0, then a link with mass",
-        "lumping divides by zero, and the file is refused: Pose values must be finite",
+        "merging the links divides by zero, and the file is refused: Pose values must be finite",
         "remove the <inertial> of massless links",
         _divided_by_zero,
         refuse,
@@ -121,9 +121,9 @@ RULES = (
     Rule(
         "GZ09",
         "drops",
-        "a link that has, with what is lumped into it, no mass above 1e-6 kg",
-        "the link is dropped with everything that joints other than fixed ones hang on it, without a word: a massless "
-        "frame between two links loses all behind it",
+        "a link that, together with the links merged into it, has a mass of at most 1e-6 kg",
+        "the link is dropped without a message, with all links that are connected to it by joints that are not "
+        "fixed. A massless frame between two links loses all links behind it",
         "give the link a mass of 1e-5 kg or more",
         _light,
         c.drop_with_carried,
