@@ -43,7 +43,8 @@ def test_a_reading_says_its_place_code_and_effect_in_one_line(tmp_path):
     path.write_text(SOUND)
     (found,) = readings(path, ["newton"])
     assert str(found) == (
-        f"{path}:5: joint 'hinge': NE16: Newton adds: its actuator is in mode POSITION, with gains of zero"
+        f"{path}:5: joint 'hinge': NE16: Newton adds: "
+        "the joint gets an actuator in the mode POSITION, with gains of zero"
     )
 
 

@@ -57,7 +57,7 @@ class Reading:
     Example:
         >>> from treesim_importers import readings
         >>> print(readings('<robot name="fan"><link name="base"/></robot>', ["pybullet"])[0])
-        <text>:1: link 'base': PB10: PyBullet adds: the link weighs 1 kg, with moments of 1 kg m^2 under ...
+        <text>:1: link 'base': PB10: PyBullet adds: the link gets a mass of 1 kg and, ...inertia of 1 kg m^2
     """
 
     reader: str
