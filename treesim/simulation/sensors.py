@@ -176,7 +176,7 @@ class Imu(Sensor):
     frame : str
         Name of a link, or of another frame of the robot.
     name : str
-        Name of the readings. By default "imu_" followed by the frame's name.
+        Name of the readings. By default `imu_` followed by the frame's name.
 
     Examples
     --------
@@ -227,7 +227,7 @@ class ForceTorque(Sensor):
         Name of a joint, which may be fixed, or of the joint's child link. The parent of the root link of a fixed base
         is the world.
     name : str
-        Name of the readings. By default "force_torque_" followed by the joint's name.
+        Name of the readings. By default `force_torque_` followed by the joint's name.
 
     Examples
     --------
@@ -262,7 +262,7 @@ class ContactForce(Sensor):
     link : str
         Name of a body.
     name : str
-        Name of the readings. By default "contact_force_" followed by the link's name.
+        Name of the readings. By default `contact_force_` followed by the link's name.
 
     Examples
     --------
@@ -300,7 +300,7 @@ class FramePose(Sensor):
     frame : str
         Name of a link, or of another frame of the robot.
     name : str
-        Name of the readings. By default "frame_pose_" followed by the frame's name.
+        Name of the readings. By default `frame_pose_` followed by the frame's name.
 
     Examples
     --------
