@@ -19,7 +19,7 @@ def to_pinocchio(robot: Tree) -> Any:
 
     Joints are numbered like the bodies. Position, velocity and effort limits, damping, dry friction, armature and
     gravity are included for joints of every type. Frames keep their names; frames of bodies have type BODY, others
-    OP_FRAME. Before the model is returned, its bodies, poses, mass matrix, bias forces and forward dynamics are
+    OP_FRAME. Before the model is returned, the model's bodies, poses, mass matrix, bias forces and forward dynamics are
     compared with treesim's at random states. `convert_state(robot, q, v, to="pinocchio")` converts states. A call takes
     some milliseconds.
 
@@ -115,7 +115,7 @@ def to_mujoco(robot: Tree) -> Any:
 
 
 def to_mujoco_spec(robot: Tree) -> Any:
-    """Return the robot as a mujoco.MjSpec, whose `to_xml()` returns XML and `compile()` the model of `to_mujoco`.
+    """Return the robot as a mujoco.MjSpec, which can be edited, compiled, and written as XML.
 
     Parameters
     ----------
@@ -125,7 +125,8 @@ def to_mujoco_spec(robot: Tree) -> Any:
     Returns
     -------
     mujoco.MjSpec
-        Specification of the model. Errors and warnings are those of `to_mujoco`.
+        Specification: `to_xml()` returns XML, `compile()` returns the model of `to_mujoco`. Errors and warnings are
+        those of `to_mujoco`.
 
     Examples
     --------

@@ -669,8 +669,8 @@ class Tree(Immutable):
     def random(self, rng: np.random.Generator | int | None = None) -> np.ndarray:
         """Return a random configuration: positions uniform within their limits, and uniform rotations.
 
-        A limit beyond 1e6 rad or m counts as infinite. It is replaced by a limit at pi rad or 1 m from zero, or
-        farther, so that the range between both limits is at least 2 pi rad or 2 m.
+        A limit beyond 1e6 rad or m counts as infinite. An infinite limit is replaced by a limit at pi rad or 1 m from
+        zero, or farther from zero if the range between both limits would be less than 2 pi rad or 2 m.
 
         Parameters
         ----------

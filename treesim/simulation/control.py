@@ -25,7 +25,7 @@ SAME_TIME = 1e-9  # s: times of steps are products, and contain rounding errors
 
 
 class Controller(Protocol):
-    """Interface of controllers, whose method `torque` maps time and state to generalised forces.
+    """Interface of controllers: the method `torque` maps time and state to generalised forces.
 
     The method receives copies of q and v. Its result is checked and copied. Later changes of these arrays therefore do
     not influence the run.
@@ -298,7 +298,7 @@ class Pushed(ReprMixin):
         return [("robot", self.robot), ("force [N]", vector(self.force)), *when, ("controller", self.controller)]
 
     def torque(self, t: float, q: np.ndarray, v: np.ndarray, *contact: ContactReport) -> ArrayLike:
-        """Return the torque of the other controller, plus the generalised force of the push while it acts.
+        """Return the torque of the wrapped controller, plus the generalised force of the push while the push acts.
 
         Parameters
         ----------

@@ -274,10 +274,10 @@ class Trajectory(ReprMixin):
     def joint_wrench(self, joint: str) -> np.ndarray:
         """Return the mean force and moment in each step that a parent link exerts on its child through a joint.
 
-        The results are readings of a sensor `ForceTorque(joint)`. If the world has such a sensor, the recorded readings
-        are returned. Otherwise, the readings are computed from the states, the contact forces and the external forces.
-        For a fixed joint, contact forces on single links of a body are computed from the contact points, if these were
-        recorded.
+        The results are readings of a sensor `ForceTorque(joint)`. If the world has this sensor, the function returns
+        the recorded readings. Otherwise, the readings are computed from the states, the contact forces and the external
+        forces. For a fixed joint, contact forces on single links of a body are computed from the contact points, if
+        these were recorded.
 
         Parameters
         ----------

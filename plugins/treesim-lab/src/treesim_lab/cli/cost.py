@@ -45,8 +45,7 @@ def cost(
     tree: Annotated[
         str | None,
         typer.Option(
-            help="Count operations on a tree that is given by the parents λ(1) ... λ(N) of its bodies,"
-            " instead of ROBOT."
+            help="Parents λ(1) ... λ(N) of the bodies of a tree, on which operations are counted instead of ROBOT."
         ),
     ] = None,
     dofs: Annotated[
@@ -60,7 +59,7 @@ def cost(
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Compare formulas, counted operations and times of every algorithm on ROBOT, and advise one.
+    """Compare formulas, counted operations and times of every algorithm on ROBOT, and recommend one.
 
     With --papers, recompute the tables of published papers. With --advice, compare the
     advice with measured times on many trees. With --tree, evaluate the formulas

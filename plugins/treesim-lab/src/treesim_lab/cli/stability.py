@@ -82,7 +82,7 @@ def stability(
     against: Annotated[
         str | None,
         typer.Option(
-            help="mujoco: test the integrators of MuJoCo, too, without damping and friction.", show_default=False
+            help="Engine whose integrators are tested, too, without damping and friction: mujoco.", show_default=False
         ),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the random states.")] = 0,
