@@ -20,11 +20,11 @@ from .common import JsonOption, examples, guarded, output, print_json
 )
 def cache(
     clear: Annotated[
-        bool, typer.Option("--clear", help="Delete all compiled code, of all versions of treesim.")
+        bool, typer.Option("--clear", help="Delete the compiled code of all versions of treesim.")
     ] = False,
     json: JsonOption = False,
 ) -> None:
-    """Print the folder and the size of the cache of compiled code; with --clear, empty it first."""
+    """Print folder and size of the cache of compiled code; with --clear, empty the cache first."""
     if clear:
         for path in _versions():
             try:

@@ -44,48 +44,51 @@ def check(
         list[str],
         typer.Argument(
             metavar="ROBOT",
-            help="URDF files, or names of installed robots (`treesim robots` lists them).",
+            help="URDF files, or names of installed robots (`treesim robots` lists the names).",
             show_default=False,
         ),
     ],
     tier: Annotated[
         list[str] | None,
-        typer.Option(help="Check only this tier: syntax, structure, physics or assets; may be repeated."),
+        typer.Option(help="Tier to check: syntax, structure, physics or assets. May be repeated. Default: all tiers."),
     ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Treat doubtful physics as errors.")] = False,
     base: BaseOption = "fixed",
     mimic: MimicOption = None,
-    meshes: Annotated[bool, typer.Option(help="Read mesh files, to compare masses with shapes.")] = True,
-    notes: Annotated[bool, typer.Option(help="Print notes, too.")] = True,
+    meshes: Annotated[bool, typer.Option(help="Read mesh files, to compare masses with the volumes of shapes.")] = True,
+    notes: Annotated[bool, typer.Option(help="Print notes in addition to errors and warnings.")] = True,
     element_usage: Annotated[
-        bool, typer.Option("--usage", help="List how each element and attribute is used.")
+        bool, typer.Option("--usage", help="List how treesim uses each element and attribute of the file.")
     ] = False,
-    format: Annotated[str, typer.Option(help="Output: text, json, sarif (2.1.0), or github (annotations).")] = "text",
+    format: Annotated[
+        str, typer.Option(help="Format of the output: text, json, sarif (SARIF 2.1.0) or github (annotations).")
+    ] = "text",
     readers: Annotated[
         bool | None,
         typer.Option(
             "--readers/--no-readers",
-            help="Report how other programs read the file (text only). Default: if treesim-importers is installed.",
+            help="Report how other programs read the file, in the output format text. Default: on, if "
+            "treesim-importers is installed.",
             show_default=False,
         ),
     ] = None,
     fix: Annotated[
         Path | None,
         typer.Option(
-            help="Write the robot with all unambiguous repairs to this file, and check that file.",
+            help="File to which the robot with all unambiguous repairs is written. The written file is checked.",
             show_default=False,
         ),
     ] = None,
     repair: Annotated[
         list[str] | None,
-        typer.Option(help="With --fix, also make this repair: limits, fixed or armature; may be repeated."),
+        typer.Option(help="Further repair to make with --fix: limits, fixed or armature. May be repeated."),
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Check robot descriptions: syntax, structure, physics, assets; report how each element is used.
+    """Check robot descriptions: syntax, structure, physics and assets.
 
-    Exit code 1 if a robot has errors (with --strict: or doubtful physics).
-    Exit code 2 for invalid arguments.
+    The exit code is 1 if a robot has errors; with --strict, also for doubtful physics.
+    The exit code is 2 if an argument is invalid.
     """
     import treesim
 

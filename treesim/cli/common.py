@@ -46,8 +46,8 @@ RobotArgument = Annotated[
     str,
     typer.Argument(
         metavar="ROBOT",
-        help="A URDF file, its file:// or package:// URL, or the name of an installed robot (`treesim robots` lists "
-        "them).",
+        help="A URDF file, its file:// or package:// URL, or the name of an installed robot "
+        "(`treesim robots` lists the names).",
         show_default=False,
     ),
 ]
@@ -58,15 +58,16 @@ OptionalRobotArgument = Annotated[
 BaseOption = Annotated[
     str,
     typer.Option(
-        help="Fix the root link to the world (fixed), or let it move freely (floating). auto: floating, unless the "
-        "root link is called world, has no mass, or has one joint only, as an arm's pedestal.",
+        help="fixed: the root link is fixed to the world. floating: the root link moves freely. "
+        "auto: floating, unless the root link is called world, has no mass, or has only one "
+        "moving joint, as the pedestal of an arm.",
         rich_help_panel=MODEL,
     ),
 ]
 MimicOption = Annotated[
     str | None,
     typer.Option(
-        help="`free` treats mimic joints as independent; by default they follow the mimicked joints exactly.",
+        help="free: mimic joints move independently. By default, mimic joints follow their mimicked joints exactly.",
         rich_help_panel=MODEL,
     ),
 ]
@@ -74,24 +75,26 @@ XacroOption = Annotated[
     bool,
     typer.Option(
         "--xacro",
-        help="Expand ROBOT with the installed xacro, whatever its name; this evaluates expressions and reads files.",
+        help="Expand ROBOT with the installed program xacro, also if the file name does not end in"
+        " .xacro. xacro evaluates expressions in the file and reads files that it names.",
         rich_help_panel=MODEL,
     ),
 ]
 RecordOption = Annotated[
     Path | None,
     typer.Option(
-        help="Write the motion to this file: .mp4 (film), .png (last state), .glb (meshes, animation), .html.",
+        help="File to which the motion is written: .mp4 (film), .png (last state), .glb (meshes "
+        "and animation) or .html.",
         show_default=False,
         rich_help_panel=OUTPUT,
     ),
 ]
 QuietOption = Annotated[
-    bool, typer.Option("--quiet", "-q", help="Show no progress and no table.", rich_help_panel=OUTPUT)
+    bool, typer.Option("--quiet", "-q", help="Print no progress and no table.", rich_help_panel=OUTPUT)
 ]
 JsonOption = Annotated[
     bool,
-    typer.Option("--json", help="Print the result as JSON on standard output, errors too.", rich_help_panel=OUTPUT),
+    typer.Option("--json", help="Print the result, or the error, as JSON on standard output.", rich_help_panel=OUTPUT),
 ]
 
 

@@ -35,45 +35,52 @@ if TYPE_CHECKING:
 def compare(
     robot: RobotArgument,
     second: Annotated[
-        str | None, typer.Argument(help="A second description of the same robot, to compare with the first.")
+        str | None, typer.Argument(help="Second description of the same robot, which is compared with ROBOT.")
     ] = None,
     against: Annotated[
         str,
-        typer.Option(help="Other engines, separated by commas (`treesim plugins` lists them), or mujoco:FILE.xml."),
+        typer.Option(
+            help="Other engines, separated by commas (`treesim plugins` lists all engines), or mujoco:FILE.xml."
+        ),
     ] = "pybullet",
     base: BaseOption = "auto",
     states: Annotated[int, typer.Option(help="Number of random states.")] = 100,
-    steps: Annotated[int, typer.Option(help="Steps of the trajectory; 0 for none.")] = 1000,
+    steps: Annotated[int, typer.Option(help="Number of steps of the trajectory; 0 for no trajectory.")] = 1000,
     seed: Annotated[int, typer.Option(help="Seed of the random states.")] = 0,
-    dt: Annotated[float, typer.Option(help="Step of the trajectory in seconds.")] = 1e-3,
+    dt: Annotated[float, typer.Option(help="Time step of the trajectory (s).")] = 1e-3,
     controls: Annotated[
         bool,
-        typer.Option("--controls", help="Also run negative controls: deliberate errors that must be detected."),
+        typer.Option(
+            "--controls",
+            help="Run negative controls, too: repeat the comparison with deliberate errors, which must be detected.",
+        ),
     ] = False,
     scenes: Annotated[
         str,
         typer.Option(
-            help="Further motions, separated by commas: torques, pd, damping, armature, limit, mimic, standing, "
-            "push_held, push_sliding, or all.",
+            help="Further motions to compare, separated by commas: torques, pd, damping, armature, "
+            "limit, mimic, standing, push_held, push_sliding, or all.",
             show_default=False,
         ),
     ] = "",
     renumber: Annotated[
         bool,
-        typer.Option("--renumber", help="Also compare the robot in numberings of its bodies that are not depth-first."),
+        typer.Option(
+            "--renumber", help="Compare the robot also with its bodies in numberings that are not depth-first."
+        ),
     ] = False,
     timeout: Annotated[float, typer.Option(help="Time limit of an engine for one robot at one level (s).")] = 300.0,
     html: Annotated[
-        Path | None, typer.Option(help="Write the report with its plots to one .html file.", show_default=False)
+        Path | None, typer.Option(help="File .html to which the report and its plots are written.", show_default=False)
     ] = None,
     json: JsonOption = False,
 ) -> None:
     """Compare treesim with other engines, or two descriptions of one robot, and find the causes of differences.
 
-    Compares the model, mass matrix, bias, dynamics, trajectory and convergence.
-    --all compares all installed robots (`treesim compare --all -h`);
-    --high-precision compares every method on ROBOT with 40 digits.
-    Exit code 1 if anything disagrees, or an engine fails.
+    Compared are the model, mass matrix, bias forces, dynamics, trajectory and convergence.
+    With --all, all installed robots are compared (`treesim compare --all -h`).
+    With --high-precision, every method is compared with a result of 40 digits.
+    The exit code is 1 if a quantity disagrees, or an engine fails.
     """
     import treesim.compare
 

@@ -17,8 +17,9 @@ PathsArgument = Annotated[
     list[Path],
     typer.Argument(
         metavar="RUN... TARGET",
-        help="Trajectories of `treesim simulate --out`, then the output: one file, whose suffix selects the format "
-        "(.npz, .csv, .parquet, .nc, .mcap), or a new folder for a LeRobotDataset with one episode per trajectory.",
+        help="Trajectories that `treesim simulate --out` wrote, followed by the target. The target"
+        " is a file, whose suffix selects the format (.npz, .csv, .parquet, .nc, .mcap), or a"
+        " new folder for a LeRobotDataset with one episode for each trajectory.",
         show_default=False,
     ),
 ]
@@ -35,7 +36,7 @@ def convert(
     task: Annotated[str, typer.Option(help="Task description of a LeRobotDataset.")] = "simulation",
     json: JsonOption = False,
 ) -> None:
-    """Convert recorded motions to another format: for pandas, xarray, ROS 2, Foxglove, Rerun, LeRobot."""
+    """Convert trajectories to other formats, for pandas, xarray, ROS 2, Foxglove, Rerun or LeRobot."""
     from ..formats import write_lerobot
     from ..simulation.trajectory import Trajectory
 

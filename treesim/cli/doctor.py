@@ -24,9 +24,10 @@ CHECK_TOLERANCE = 1e-10  # [N m], of torques of 2 N m: 1e5 roundings
     "treesim doctor --json",
 )
 def doctor(json: JsonOption = False) -> None:
-    """Check that compiled dynamics work, and print what a bug report needs.
+    """Check that compiled dynamics work, and print the facts that a bug report needs.
 
-    Prints versions, processor, threads, cache, plugins, and programs that are missing. Exit code 1 if the check fails.
+    The facts are versions, processor, threads, cache, plugins and missing programs. The exit code is 1 if the check
+    fails.
     """
     found = facts()
     if json:

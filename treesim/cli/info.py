@@ -50,19 +50,24 @@ def info(
     base: BaseOption = "fixed",
     mimic: MimicOption = None,
     tree: Annotated[
-        str | None, typer.Option(help="Show this tree instead: the parents λ(1) ... λ(N) of its bodies; 0 is the base.")
+        str | None,
+        typer.Option(
+            help="Show a tree that is given by the parents λ(1) ... λ(N) of its bodies, instead of "
+            "ROBOT; 0 is the base."
+        ),
     ] = None,
     dofs: Annotated[
-        str | None, typer.Option(help="Degrees of freedom of the joints of --tree. Default: 1 of each.")
+        str | None, typer.Option(help="Degrees of freedom of each joint of --tree. Default: 1 for each joint.")
     ] = None,
     frames: Annotated[
-        str | None, typer.Option(help="Bodies with task frames: numbers for --tree, names of ROBOT's frames.")
+        str | None,
+        typer.Option(help="Bodies that have task frames: numbers of bodies of --tree, or names of frames of ROBOT."),
     ] = None,
     json: JsonOption = False,
 ) -> None:
     """Show ROBOT's bodies, joints, parents, depth, mass and sparsity.
 
-    Or show those of a tree that is typed in (--tree).
+    With --tree, show parents, depth and sparsity of a tree that is given by numbers.
     """
     if (robot is None) == (tree is None):
         raise ArgumentError("give one of ROBOT and --tree")

@@ -15,7 +15,7 @@ from .common import JsonOption, examples, guarded, output, print_json
     "treesim plugins --json",
 )
 def plugins(json: JsonOption = False) -> None:
-    """List backends, methods, integrators, viewers, engines and commands, and the packages they come from."""
+    """List backends, methods, integrators, viewers, engines and commands, each with its package."""
     listed = registry.listing()
     if json:
         print_json([{**asdict(plugin), "capabilities": _capabilities(plugin)} for plugin in listed])

@@ -23,19 +23,21 @@ if TYPE_CHECKING:
     "treesim replay run.npz --source my_robot.urdf --json",
 )
 def replay(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="A file of `treesim simulate --out`.", show_default=False)],
+    run: Annotated[
+        Path, typer.Argument(metavar="RUN", help="Trajectory that `treesim simulate --out` wrote.", show_default=False)
+    ],
     source: Annotated[
         str | None,
-        typer.Option(metavar="ROBOT", help="The robot's description; changes since the run are reported."),
+        typer.Option(metavar="ROBOT", help="Robot description. Changes of this file since the run are reported."),
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Repeat the simulation stored in RUN and report whether every bit is the same.
+    """Repeat the simulation that is stored in RUN, and compare every bit of the results.
 
-    If not, report the first step and number that differ.
-    Also report changed versions, processor and interpreter.
+    If results differ, report the first step and number that differ.
+    Changed versions, another processor and another interpreter are reported, too.
     The robot is read from RUN.
-    Exit code 0: identical; 1: different; 2: the run cannot be repeated.
+    Exit code 0: identical; 1: different; 2: the simulation cannot be repeated.
     """
     import treesim
 

@@ -17,11 +17,11 @@ from .common import JsonOption, examples, guarded, output, print_json
 )
 def robots(
     containing: Annotated[
-        str, typer.Argument(metavar="[TEXT]", help="List only names that contain this text.", show_default=False)
+        str, typer.Argument(metavar="[TEXT]", help="Text that the listed names must contain.", show_default=False)
     ] = "",
     json: JsonOption = False,
 ) -> None:
-    """List the robots of installed data packages, by the names that every command accepts."""
+    """List the robots of installed data packages. Every command accepts the listed names."""
     from ..urdf import installed_robots
 
     entries = [entry for entry in installed_robots() if containing.lower() in entry.name.lower()]

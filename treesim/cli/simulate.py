@@ -90,34 +90,38 @@ class Outputs:
 )
 def simulate(
     robot: RobotArgument,
-    duration: Annotated[float, typer.Option(help="Simulated time (s).", rich_help_panel=common.INTEGRATOR_PANEL)] = 5.0,
+    duration: Annotated[
+        float, typer.Option(help="Simulation time (s).", rich_help_panel=common.INTEGRATOR_PANEL)
+    ] = 5.0,
     options: RunOptions = RunOptions(),  # noqa: B008
     out: Annotated[
         Path | None,
         typer.Option(
             "--out",
             "-o",
-            help="Write the trajectory to this .npz, .csv, .parquet, .nc or .mcap file.",
+            help="File to which the trajectory is written: .npz, .csv, .parquet, .nc or .mcap.",
             rich_help_panel=OUTPUT,
         ),
     ] = None,
     plot: Annotated[
-        Path | None, typer.Option(help="Plot the trajectory to this .png, .svg or .pdf file.", rich_help_panel=OUTPUT)
+        Path | None,
+        typer.Option(help="File to which the trajectory is plotted: .png, .svg or .pdf.", rich_help_panel=OUTPUT),
     ] = None,
     html: Annotated[
-        Path | None, typer.Option(help="Record the motion to this .html file.", rich_help_panel=OUTPUT)
+        Path | None, typer.Option(help=".html file to which the motion is written.", rich_help_panel=OUTPUT)
     ] = None,
     record: RecordOption = None,
     viewer: Annotated[
         str | None,
         typer.Option(
-            help="Viewer that records it; by default meshcat, or another that is installed.", rich_help_panel=OUTPUT
+            help="Viewer that records the motion. By default meshcat, or another installed viewer.",
+            rich_help_panel=OUTPUT,
         ),
     ] = None,
     quiet: QuietOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Simulate ROBOT and report its speed and conservation errors. Ctrl-C keeps the steps so far."""
+    """Simulate ROBOT, and report run time and errors of conservation. After Ctrl-C, finished steps are kept."""
     from ..errors import DivergedWarning
     from ..rollouts.replay import source_digest
     from ..simulation.durations import check_room

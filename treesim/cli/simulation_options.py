@@ -47,7 +47,7 @@ SubstepsOption = Annotated[
     int | None,
     typer.Option(
         min=1,
-        help="Substeps per step; by default as many as the integrator needs.",
+        help="Number of substeps of each step. By default as many as the integrator needs for its accuracy.",
         show_default=False,
         rich_help_panel=INTEGRATOR_PANEL,
     ),
@@ -63,7 +63,7 @@ class SimulationOptions:
     gravity: Annotated[
         str | None,
         typer.Option(
-            help="Gravity (m/s^2): its z component or x,y,z; the robot's own if not given.", rich_help_panel=MODEL
+            help="Gravity (m/s^2): its z component, or x,y,z. By default the robot's gravity.", rich_help_panel=MODEL
         ),
     ] = None
     q0: Annotated[str | None, typer.Option(help=f"Initial configuration: {SPELLINGS}.", rich_help_panel=START)] = None
@@ -71,49 +71,64 @@ class SimulationOptions:
     controller: Annotated[
         str | None,
         typer.Option(
-            help="none; hold (PD about the start); pd (PD towards neutral, within limits).", rich_help_panel=CONTROL
+            help="none; hold (PD control to the initial configuration); pd (PD control to the neutral "
+            "configuration, moved into the position limits).",
+            rich_help_panel=CONTROL,
         ),
     ] = "none"
     kp: Annotated[
         float | None,
-        typer.Option(help="Stiffness of hold and pd (N m/rad, N/m).", show_default=f"{KP:g}", rich_help_panel=CONTROL),
+        typer.Option(
+            help="Position gain of the controllers hold and pd (N m/rad, N/m).",
+            show_default=f"{KP:g}",
+            rich_help_panel=CONTROL,
+        ),
     ] = None
     kd: Annotated[
         float | None,
         typer.Option(
-            help="Damping of hold and pd (N m s/rad, N s/m).", show_default=f"{KD:g}", rich_help_panel=CONTROL
+            help="Velocity gain of the controllers hold and pd (N m s/rad, N s/m).",
+            show_default=f"{KD:g}",
+            rich_help_panel=CONTROL,
         ),
     ] = None
     ground: Annotated[
         bool | None,
         typer.Option(
-            "--ground", help="Add a floor at z = 0; a floating-base robot is placed on it.", rich_help_panel=CONTACT
+            "--ground",
+            help="Add a floor at z = 0. A robot with a floating base is placed on the floor.",
+            rich_help_panel=CONTACT,
         ),
     ] = False
     ground_friction: Annotated[
         float | None,
         typer.Option(
-            help="Coulomb friction of the --ground or --terrain.", show_default=f"{FRICTION:g}", rich_help_panel=CONTACT
+            help="Coefficient of Coulomb friction of --ground or --terrain.",
+            show_default=f"{FRICTION:g}",
+            rich_help_panel=CONTACT,
         ),
     ] = None
     terrain: Annotated[
         str | None,
         typer.Option(
-            help="Mesh file (m) of an immovable surface instead of the floor; its triangles face outside.",
+            help="Mesh file (in metres) of a static surface that replaces the floor. The normals of "
+            "its triangles must point out of the solid.",
             metavar="FILE",
             rich_help_panel=CONTACT,
         ),
     ] = None
     contact_solver: Annotated[
-        str, typer.Option(help="Contact solver; `treesim plugins` lists them.", rich_help_panel=CONTACT)
+        str, typer.Option(help="Contact solver. `treesim plugins` lists all contact solvers.", rich_help_panel=CONTACT)
     ] = SOLVER
     dt: Annotated[float, typer.Option(help="Time step (s).", rich_help_panel=INTEGRATOR_PANEL)] = DT
     integrator: Annotated[
-        str, typer.Option(help="Integrator; `treesim plugins` lists them.", rich_help_panel=INTEGRATOR_PANEL)
+        str, typer.Option(help="Integrator. `treesim plugins` lists all integrators.", rich_help_panel=INTEGRATOR_PANEL)
     ] = INTEGRATOR
     backend: Annotated[
         str,
-        typer.Option(help="Forward-dynamics backend; `treesim plugins` lists them.", rich_help_panel=INTEGRATOR_PANEL),
+        typer.Option(
+            help="Forward-dynamics backend. `treesim plugins` lists all backends.", rich_help_panel=INTEGRATOR_PANEL
+        ),
     ] = BACKEND
     substeps: SubstepsOption = None
 
@@ -128,24 +143,24 @@ class RunOptions(SimulationOptions):
     push: Annotated[
         str | None,
         typer.Option(
-            help="Push the root link with this force: x,y,z (N) along the world's axes.",
+            help="Force that pushes the root link: x,y,z (N) along the world's axes.",
             show_default=False,
             rich_help_panel=CONTROL,
         ),
     ] = None
     push_at: Annotated[
         float | None,
-        typer.Option(help="Start of the --push (s).", show_default=f"{PUSH_AT:g}", rich_help_panel=CONTROL),
+        typer.Option(help="Time at which --push starts (s).", show_default=f"{PUSH_AT:g}", rich_help_panel=CONTROL),
     ] = None
     push_for: Annotated[
         float | None,
-        typer.Option(help="Duration of the --push (s).", show_default=f"{PUSH_FOR:g}", rich_help_panel=CONTROL),
+        typer.Option(help="Duration of --push (s).", show_default=f"{PUSH_FOR:g}", rich_help_panel=CONTROL),
     ] = None
     force: Annotated[
         list[str] | None,
         typer.Option(
-            help="External force on a link: LINK:x,y,z (N) along the world's axes, from start to stop (s) with "
-            "@start:stop. May be repeated.",
+            help="External force on a link: LINK:x,y,z (N) along the world's axes. With @start:stop "
+            "(s), the force acts from start to stop. May be repeated.",
             metavar="LINK:X,Y,Z[@START:STOP]",
             show_default=False,
             rich_help_panel=CONTROL,
@@ -160,7 +175,8 @@ class ViewOptions(RunOptions):
     controller: Annotated[
         str | None,
         typer.Option(
-            help="none; hold (PD about the start); pd (PD towards neutral, within limits).",
+            help="none; hold (PD control to the initial configuration); pd (PD control to the neutral "
+            "configuration, moved into the position limits).",
             show_default="hold on a ground, else none",
             rich_help_panel=CONTROL,
         ),
@@ -169,7 +185,7 @@ class ViewOptions(RunOptions):
         bool | None,
         typer.Option(
             "--ground/--no-ground",
-            help="Add a floor at z = 0; a floating-base robot is placed on it.",
+            help="Add a floor at z = 0. A robot with a floating base is placed on the floor.",
             show_default="if a floating-base robot has collision shapes",
             rich_help_panel=CONTACT,
         ),

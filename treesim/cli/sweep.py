@@ -36,7 +36,8 @@ class SweepOptions(SimulationOptions):
 
     base: BaseOption = "fixed"
     controller: Annotated[
-        str | None, typer.Option(help="none, or hold (PD about the start).", rich_help_panel=CONTROL)
+        str | None,
+        typer.Option(help="none, or hold (PD control to the initial configuration).", rich_help_panel=CONTROL),
     ] = "none"
 
 
@@ -50,37 +51,60 @@ def sweep(
     robot: RobotArgument,
     out: Annotated[
         Path,
-        typer.Option("--out", "-o", help="Folder of the store; the same command resumes it.", rich_help_panel=OUTPUT),
+        typer.Option(
+            "--out",
+            "-o",
+            help="Folder of the store. If the folder contains unfinished results, the same command resumes the sweep.",
+            rich_help_panel=OUTPUT,
+        ),
     ],
     samples: Annotated[float, typer.Option(help="Number of rollouts, such as 1e6.")] = 1000,
-    steps: Annotated[int, typer.Option(help="Steps of each rollout.")] = 1000,
+    steps: Annotated[int, typer.Option(help="Number of steps of each rollout.")] = 1000,
     vary: Annotated[list[str] | None, typer.Option(help=f"{VARY}. May be repeated.")] = None,
     measure: Annotated[
         list[str] | None,
-        typer.Option(help="NAME=KIND(FORMULA of t, q, v), such as fell=any(q[2] < 0.4). May be repeated."),
+        typer.Option(
+            help="Measurement, written as NAME=KIND(FORMULA of t, q, v), such as fell=any(q[2] < 0.4). May be repeated."
+        ),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed; random values depend on it and the sample's number.")] = 0,
+    seed: Annotated[
+        int,
+        typer.Option(
+            min=0, help="Seed. The random values of a sample depend on the seed and on the number of the sample."
+        ),
+    ] = 0,
     policy: Annotated[
         str | None,
         typer.Option(
-            help="FILE.py:FUNCTION, a policy(t, q, v, p, u), or FILE.npz:TASK, a network of treesim-gymnasium.",
+            help="Policy: FILE.py:FUNCTION for a function policy(t, q, v, p, u), or FILE.npz:TASK for "
+            "a network of treesim-gymnasium.",
             rich_help_panel=CONTROL,
         ),
     ] = None,
     parameters: Annotated[
         str | None,
-        typer.Option(help="Numbers p of --policy, such as 10,0.5; --vary p[0]=...", rich_help_panel=CONTROL),
+        typer.Option(
+            help="Parameters p of --policy, such as 10,0.5. The option --vary p[0]=... varies the first one.",
+            rich_help_panel=CONTROL,
+        ),
     ] = None,
     options: SweepOptions = SweepOptions(),
     keep: Annotated[
-        str, typer.Option(help="Stored data: summary; last (also final states); all (all states).")
+        str,
+        typer.Option(
+            help="Stored data: summary (draws and measurements); last (also the final states); all (also all states)."
+        ),
     ] = "summary",
-    every: Annotated[int, typer.Option(help="With --keep all: steps between stored states.")] = 1,
-    chunk: Annotated[int | None, typer.Option(help="Samples per task; by default about 5 s of work.")] = None,
-    workers: Annotated[
-        int | None, typer.Option(help="Processes on this machine; by default one per NUMA node.")
+    every: Annotated[int, typer.Option(help="Number of steps between stored states, with --keep all.")] = 1,
+    chunk: Annotated[
+        int | None, typer.Option(help="Number of samples of each task. By default about 5 s of work.")
     ] = None,
-    threads: Annotated[int | None, typer.Option(help="Threads per process; by default one per core.")] = None,
+    workers: Annotated[
+        int | None, typer.Option(help="Number of processes on this machine. By default one for each NUMA node.")
+    ] = None,
+    threads: Annotated[
+        int | None, typer.Option(help="Number of threads of each process. By default one for each core.")
+    ] = None,
     scheduler: Annotated[
         str | None, typer.Option(help="Address of a Dask scheduler, such as tcp://head:8786.", show_default=False)
     ] = None,
@@ -90,7 +114,7 @@ def sweep(
 ) -> None:
     """Simulate ROBOT many times with random physics, initial states and gains, and store measurements.
 
-    Ctrl-C keeps finished samples; the same command resumes.
+    After Ctrl-C, finished samples are kept; the same command resumes the sweep.
     Exit code 1 if samples were left out, or the cluster was lost.
     Samples whose states diverge count as results.
     """

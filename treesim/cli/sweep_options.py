@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 CALL = re.compile(r"(\w+)\((.*)\)", re.DOTALL)
 VARY = (
-    "NAME=DISTRIBUTION: normal(mean,sd), uniform(a,b), loguniform(a,b), a,b,c or, for q0, around(sd); scale(...) "
-    "multiplies the robot's values"
+    "Random values, written as NAME=DISTRIBUTION. Distributions: normal(mean,sd), uniform(a,b), loguniform(a,b), "
+    "a list a,b,c, or for q0 around(sd). scale(DISTRIBUTION) multiplies the robot's values"
 )
 KINDS = ("any_", "all_", "first_time", "minimum", "maximum", "mean", "last", "stop")
 

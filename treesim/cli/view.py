@@ -34,8 +34,8 @@ RobotOrRecording = Annotated[
     str,
     typer.Argument(
         metavar="ROBOT",
-        help="A URDF file, the name of an installed robot (`treesim robots` lists them), or a trajectory (.npz, "
-        ".mcap ...) of `treesim simulate --out` to replay.",
+        help="A URDF file, the name of an installed robot (`treesim robots` lists the names), or a"
+        " trajectory (.npz, .mcap ...) of `treesim simulate --out` to replay.",
         show_default=False,
     ),
 ]
@@ -56,12 +56,16 @@ def view(
     duration: Annotated[
         float | None,
         typer.Option(
-            help="End after this time (s); by default only at Ctrl-C.", show_default=False, rich_help_panel=OUTPUT
+            help="Time after which the command ends (s). By default it ends only at Ctrl-C.",
+            show_default=False,
+            rich_help_panel=OUTPUT,
         ),
     ] = None,
-    speed: Annotated[float, typer.Option(help="Speed relative to real time.", rich_help_panel=OUTPUT)] = 1.0,
+    speed: Annotated[
+        float, typer.Option(help="Speed of the motion as a multiple of real time.", rich_help_panel=OUTPUT)
+    ] = 1.0,
     viewer: Annotated[
-        str, typer.Option(help="Viewer; `treesim plugins` lists them.", rich_help_panel=OUTPUT)
+        str, typer.Option(help="Viewer. `treesim plugins` lists all viewers.", rich_help_panel=OUTPUT)
     ] = "meshcat",
     port: Annotated[
         int | None,
@@ -70,26 +74,30 @@ def view(
             max=65535,
             show_default="any",
             rich_help_panel=OUTPUT,
-            help="Port of the page; with a fixed port, pages reconnect after a restart.",
+            help="Port of the page. If the port is given, open pages reconnect after a restart of the command.",
         ),
     ] = None,
     no_browser: Annotated[
-        bool, typer.Option("--no-browser", help="Only print the address, do not open it.", rich_help_panel=OUTPUT)
+        bool,
+        typer.Option(
+            "--no-browser", help="Print the address of the page, and do not open the page.", rich_help_panel=OUTPUT
+        ),
     ] = False,
     until_closed: Annotated[
-        bool, typer.Option("--until-closed", help="End when the last page is closed.", rich_help_panel=OUTPUT)
+        bool,
+        typer.Option("--until-closed", help="End the command when the last page is closed.", rich_help_panel=OUTPUT),
     ] = False,
     html: HtmlOption = None,
     record: RecordOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Simulate ROBOT in real time on an interactive page; Ctrl-C ends.
+    """Simulate ROBOT in real time on an interactive page, until Ctrl-C.
 
-    A trajectory of `treesim simulate --out` in place of a robot is replayed.
-    The page can play, pause, step and go back.
-    It sets joints, gains, gravity, time step, backend, integrator and
-    contact solver during the motion. Ctrl and drag pulls a link.
-    With --json the first line is {"url": ...}, the last a summary.
+    If ROBOT is a trajectory of `treesim simulate --out`, it is replayed.
+    Buttons of the page play, pause, step and go back.
+    During the motion, the page can change joints, gains, gravity, time step,
+    backend, integrator and contact solver. To pull a link, hold Ctrl and drag it.
+    With --json, the first line of the output is {"url": ...}, and the last line is a summary.
     """
     from ..viewing.protocols import InteractiveViewer
 

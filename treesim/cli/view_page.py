@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 HtmlOption = Annotated[
     Path | None,
     typer.Option(
-        help="Write one .html file that simulates the robot without Python, server or network, and exit. Without a "
-        "ground a floating-base robot starts with gravity off.",
+        help="Write one .html file that simulates the robot without Python, server or network, and"
+        " exit. Without ground, gravity is off at the start for a floating base.",
         show_default=False,
         rich_help_panel=common.OUTPUT,
     ),

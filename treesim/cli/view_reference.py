@@ -25,9 +25,10 @@ ReferenceOption = Annotated[
     str | None,
     typer.Option(
         metavar="REFERENCE",
-        help="A translucent reference run: other methods, as in backend=rjk,integrator=rk4,substeps=10 "
-        "(or contact_solver=admm); a trajectory (.npz, .mcap ...); or another engine's free motion of 10 s, by the "
-        "engine's name (`treesim plugins` lists them).",
+        help="Reference run, which is shown translucent: other methods, such as "
+        "backend=rjk,integrator=rk4,substeps=10 or contact_solver=admm; a trajectory (.npz, "
+        ".mcap ...); or the name of an engine, which computes 10 s of unconstrained motion "
+        "(`treesim plugins` lists all engines).",
         show_default=False,
         rich_help_panel=common.OUTPUT,
     ),

@@ -24,20 +24,23 @@ def readers(
     reader: Annotated[
         list[str] | None,
         typer.Option(
-            help="pybullet, mujoco, pinocchio, drake, gazebo, newton, isaac; may be repeated. Default: all.",
+            help="Program: pybullet, mujoco, pinocchio, drake, gazebo, newton or isaac. May be repeated. Default: all.",
             show_default=False,
         ),
     ] = None,
     verify: Annotated[
-        bool, typer.Option("--verify", help="Let the installed programs load the file, and compare.")
+        bool,
+        typer.Option(
+            "--verify", help="Load the file in the installed programs, and compare the result with the predictions."
+        ),
     ] = False,
     json: JsonOption = False,
 ) -> None:
     """List what other programs refuse, drop, alter, ignore or add in ROBOT's file, and how to fix it.
 
-    Exit code 1 if one of them refuses the file, or if --verify finds a
+    The exit code is 1 if a program refuses the file, or --verify finds a
     difference that no rule predicts.
-    docs/readers.md lists all rules, with their evidence.
+    docs/readers.md lists all rules and their evidence.
     """
     from . import examine
 

@@ -15,8 +15,8 @@ Robots = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="[ROBOT]...",
-        help="URDF files or names of installed robots; `chain30` is an unbranched chain of 30 joints. Without any: "
-        "every backend, on chains.",
+        help="URDF files or names of installed robots. `chain30` is an unbranched chain of 30 "
+        "joints. Without ROBOT, every backend is measured on chains.",
         show_default=False,
     ),
 ]
@@ -32,24 +32,32 @@ def accuracy(
     robots: Robots = None,
     base: BaseOption = "fixed",
     mimic: MimicOption = None,
-    states: Annotated[int, typer.Option(min=1, help="Random states of robots and of factorizations.")] = 64,
+    states: Annotated[int, typer.Option(min=1, help="Number of random states for ROBOT and for factorizations.")] = 64,
     factorization: Annotated[
-        bool, typer.Option("--factorization", help="Errors of LTL, LTDL and dense Cholesky of the mass matrix.")
+        bool,
+        typer.Option(
+            "--factorization",
+            help="Measure errors of LTL, LTDL and dense Cholesky factors of the mass matrix, instead of accelerations.",
+        ),
     ] = False,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Chains of 10 and 100 bodies only; of factorizations, trees of up to 16.")
+        bool,
+        typer.Option(
+            "--quick",
+            help="Measure only chains of 10 and 100 bodies; for factorizations only trees of up to 16 bodies.",
+        ),
     ] = False,
     json: JsonOption = False,
 ) -> None:
     """Measure relative errors against a high-precision reference (40 digits).
 
-    With ROBOT...: errors of every engine, kernel by kernel, and distances
-    between engines, compared with the effect of rounding the problem once.
-    Without: errors of every backend on chains of up to 1000 bodies,
-    force-driven and in prescribed motion, and on chains with one light or
-    heavy link; without and with one step of refinement.
-    With --factorization: errors of the factors of mass matrices and of solves
-    with them, on ROBOT... or on four families of trees.
+    With ROBOT: errors of each kernel in every engine, and distances between
+    engines. They are compared with the effect of rounding the problem once.
+    Without ROBOT: errors of every backend on chains of up to 1000 bodies, and on
+    chains with one light or heavy link. The chains are driven by forces, or follow
+    a prescribed motion. Errors are measured with and without a step of refinement.
+    With --factorization: errors of factors of mass matrices and of solves with
+    these factors, on ROBOT or on four families of trees.
     """
     if factorization:
         from .accuracy_factors import show_factors

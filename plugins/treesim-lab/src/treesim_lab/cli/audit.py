@@ -38,16 +38,18 @@ def audit(
     robot: RobotArgument,
     base: BaseOption = "fixed",
     mimic: MimicOption = None,
-    states: Annotated[int, typer.Option(min=1, help="Random states, each computed with 40 digits.")] = 3,
+    states: Annotated[
+        int, typer.Option(min=1, help="Number of random states, each of which is computed with 40 digits.")
+    ] = 3,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the random states.")] = 0,
     json: JsonOption = False,
 ) -> None:
-    """Check the accuracy of every method on ROBOT against 40 digits, and identities of mechanics.
+    """Check every method on ROBOT against results with 40 digits, and identities of mechanics.
 
-    For each method: correct digits, error and bound, the residual of its
-    equations, and the distance from the median of all methods.
+    The table contains for each method: correct digits, error and its bound,
+    the residual of the equations, and the distance from the median of all methods.
     The bound is the effect of rounding the mass matrix and the forces, times
-    the method's error factor. Exit code 1 if an error exceeds its bound.
+    the error factor of the method. The exit code is 1 if an error exceeds its bound.
     """
     from ..audits import audit as compute_audit
 

@@ -37,8 +37,9 @@ Robots = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="ROBOT...",
-        help="URDF files or names of installed robots; `chain30` is an unbranched chain of 30 joints. Several, or none "
-        "with --summary: a table of ratios.",
+        help="URDF files or names of installed robots. `chain30` is an unbranched chain of 30 "
+        "joints. For several robots, or for none with --summary, a table of speed ratios is "
+        "printed.",
         show_default=False,
     ),
 ]
@@ -58,39 +59,51 @@ def bench(
     mimic: MimicOption = None,
     batch: Annotated[int, typer.Option(min=0, help="Time batches of this many states instead of single calls.")] = 0,
     sizes: Annotated[int, typer.Option(min=0, help="Time batches of 100, 1000, ... up to this many states.")] = 0,
-    single: Annotated[bool, typer.Option("--single", help="With --sizes: in single precision.")] = False,
+    single: Annotated[bool, typer.Option("--single", help="With --sizes: time in single precision.")] = False,
     summary: Annotated[
-        bool, typer.Option("--summary", help="Speed ratios on several robots, by default on five standard ones.")
+        bool,
+        typer.Option("--summary", help="Print speed ratios for several robots. By default for five standard robots."),
     ] = False,
     contact: Annotated[
         bool, typer.Option("--contact", help="Time steps and rollouts of ROBOT with contact, and of stacks of boxes.")
     ] = False,
     scene: Annotated[
         list[str] | None,
-        typer.Option(help="With --contact: a scene, by default all; can be repeated.", show_default=False),
+        typer.Option(help="With --contact: scene to time. May be repeated. By default all scenes.", show_default=False),
     ] = None,
     kp: Annotated[
-        float, typer.Option(min=0, help="With --contact: gain of every joint (N m/rad, N/m); kd = 0.05 s kp.")
+        float,
+        typer.Option(
+            min=0,
+            help="With --contact: position gain kp of every joint (N m/rad, N/m). The velocity gain is"
+            " 0.05 s times kp.",
+        ),
     ] = 1000.0,
-    every_backend: Annotated[bool, typer.Option("--backends", help="Also time every other backend.")] = False,
-    cold: Annotated[bool, typer.Option("--cold", help="Also start a process with an empty kernel cache.")] = False,
+    every_backend: Annotated[bool, typer.Option("--backends", help="Time all other backends of treesim, too.")] = False,
+    cold: Annotated[
+        bool, typer.Option("--cold", help="Time the start of a process with an empty kernel cache, too.")
+    ] = False,
     repeats: Annotated[
-        int | None, typer.Option(min=1, help="Rounds; every call is timed once per round.", show_default=False)
+        int | None,
+        typer.Option(min=1, help="Number of rounds. Every call is timed once in each round.", show_default=False),
     ] = None,
     threads: Annotated[
-        int | None, typer.Option(min=1, help="Threads of all engines, by default all cores.", show_default=False)
+        int | None,
+        typer.Option(min=1, help="Number of threads of each engine. By default one for each core.", show_default=False),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the random states.")] = 0,
-    plot: Annotated[Path | None, typer.Option(help="Plot the result to this file, by matplotlib.")] = None,
-    save: Annotated[Path | None, typer.Option(help="Also write the result as JSON to this file.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="File to which the result is plotted by matplotlib.")] = None,
+    save: Annotated[Path | None, typer.Option(help="File to which the result is also written as JSON.")] = None,
     json: JsonOption = False,
 ) -> None:
-    """Time treesim on ROBOT, compared with installed engines (Pinocchio, MuJoCo, PyBullet), in turns in one process.
+    """Time treesim and installed engines (Pinocchio, MuJoCo, PyBullet) on ROBOT, in turns in one process.
 
-    Times single calls and the start of a new process.
-    With --batch: many states at once. With --sizes: up to a million of them.
-    With --contact: steps of a robot that stands, moves or falls, and of stacks, with their drift and overlap.
-    Other tests, each with -h: `bench energy` (drift of integrators),
+    By default, single calls and the start of a new process are timed.
+    With --batch: calls for many states at once.
+    With --sizes: calls for up to a million states.
+    With --contact: steps of a robot that stands, moves or falls, and of stacks of boxes. Drift and overlap are
+    measured, too.
+    Further benchmarks have help pages of their own (-h): `bench energy` (drift of integrators),
     `bench accuracy`, `bench scaling` and `bench schedule`.
     """
     from treesim.engine.threads import use_threads

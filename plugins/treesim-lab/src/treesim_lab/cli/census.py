@@ -27,33 +27,41 @@ def census(
     robots: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="ROBOT...", help="URDF files or names; none for all installed robots.", show_default=False
+            metavar="ROBOT...",
+            help="URDF files or names of installed robots. Without ROBOT, all installed robots are used.",
+            show_default=False,
         ),
     ] = None,
     against: Annotated[
-        str, typer.Option(help="Other engines, separated by commas (`treesim plugins` lists them).")
+        str, typer.Option(help="Other engines, separated by commas (`treesim plugins` lists all engines).")
     ] = "pybullet,mujoco,pinocchio",
     base: Annotated[str, typer.Option(help="fixed, floating, both, or auto.")] = "both",
     states: Annotated[int, typer.Option(min=1, help="Number of random states.")] = 20,
-    steps: Annotated[int, typer.Option(min=0, help="Steps of the trajectory; 0 for none.")] = 200,
+    steps: Annotated[int, typer.Option(min=0, help="Number of steps of the trajectory; 0 for no trajectory.")] = 200,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the random states.")] = 0,
     scenes: Annotated[
-        str, typer.Option(help="Scenes as for `treesim compare`, separated by commas, or all.", show_default=False)
+        str,
+        typer.Option(help="Further motions as in `treesim compare`, separated by commas, or all.", show_default=False),
     ] = "",
     renumber: Annotated[
-        bool, typer.Option("--renumber", help="Also compare numberings of the bodies that are not depth-first.")
+        bool,
+        typer.Option(
+            "--renumber", help="Compare robots also with their bodies in numberings that are not depth-first."
+        ),
     ] = False,
     high_precision: Annotated[
         bool,
-        typer.Option("--high-precision", help="Also compare with 40 digits, by treesim's kernels on mpmath's numbers."),
+        typer.Option(
+            "--high-precision", help="Compare also with 40 digits: treesim's kernels compute with numbers of mpmath."
+        ),
     ] = False,
     timeout: Annotated[float, typer.Option(help="Time limit of an engine for one robot at one level (s).")] = 60.0,
     json: JsonOption = False,
 ) -> None:
-    """Compare ROBOTS with other engines, and list every disagreement.
+    """Compare robots with other engines, and list every disagreement.
 
-    Exit code 1 for a disagreement that is not a known fault of the engine,
-    or if an engine fails.
+    The exit code is 1 if an engine fails, or disagrees for another reason
+    than one of its known faults.
     """
     from treesim.compare import census as outcomes
     from treesim.compare.census import take_census

@@ -19,36 +19,52 @@ from treesim.errors import ArgumentError
 )
 def cost(
     robot: OptionalRobotArgument = None,
-    papers: Annotated[bool, typer.Option("--papers", help="Recompute the papers' tables instead.")] = False,
-    advice: Annotated[bool, typer.Option("--advice", help="Compare the advice with measured times instead.")] = False,
+    papers: Annotated[
+        bool, typer.Option("--papers", help="Recompute the tables of published papers, instead of advising on ROBOT.")
+    ] = False,
+    advice: Annotated[
+        bool,
+        typer.Option(
+            "--advice", help="Compare the advice with measured times on many trees, instead of advising on ROBOT."
+        ),
+    ] = False,
     base: BaseOption = "fixed",
     mimic: MimicOption = None,
     frame: Annotated[
         list[str] | None,
-        typer.Option(help="A task frame of the inverse operational inertia; may be repeated. Default: limb tips."),
+        typer.Option(help="Task frame of the inverse operational-space inertia. May be repeated. Default: limb tips."),
     ] = None,
-    repeats: Annotated[int, typer.Option(min=0, help="Rounds of timing; 0 leaves times out.")] = 20,
+    repeats: Annotated[int, typer.Option(min=0, help="Number of rounds of timing; with 0, nothing is timed.")] = 20,
     plot: Annotated[
         Path | None,
-        typer.Option(help="Plot the pattern of mass matrix and factor, or with --papers the figures, to this file."),
+        typer.Option(
+            help="File to which the sparsity patterns of mass matrix and factor are plotted; with "
+            "--papers, the figures of the papers."
+        ),
     ] = None,
     tree: Annotated[
-        str | None, typer.Option(help="Count on this tree instead: the parents λ(1) ... λ(N) of its bodies.")
+        str | None,
+        typer.Option(
+            help="Count operations on a tree that is given by the parents λ(1) ... λ(N) of its bodies,"
+            " instead of ROBOT."
+        ),
     ] = None,
     dofs: Annotated[
-        str | None, typer.Option(help="Degrees of freedom of the joints of --tree. Default: 1 of each.")
+        str | None, typer.Option(help="Degrees of freedom of each joint of --tree. Default: 1 for each joint.")
     ] = None,
-    frames: Annotated[str | None, typer.Option(help="Bodies of --tree with task frames. Default: limb tips.")] = None,
+    frames: Annotated[
+        str | None, typer.Option(help="Bodies of --tree that have task frames. Default: limb tips.")
+    ] = None,
     vary: Annotated[
-        str | None, typer.Option(help="Add joints to every limb of --tree: joints_per_limb=FIRST..LAST.")
+        str | None, typer.Option(help="Numbers of joints to add to every limb of --tree: joints_per_limb=FIRST..LAST.")
     ] = None,
     json: JsonOption = False,
 ) -> None:
     """Compare formulas, counted operations and times of every algorithm on ROBOT, and advise one.
 
-    Or recompute the papers' tables (--papers), compare the advice with measured
-    times on many trees (--advice), or evaluate the formulas on a tree that is
-    typed in (--tree).
+    With --papers, recompute the tables of published papers. With --advice, compare the
+    advice with measured times on many trees. With --tree, evaluate the formulas
+    on a tree that is given by numbers.
     """
     if sum((papers, advice, robot is not None, tree is not None)) != 1:
         raise ArgumentError("give one of ROBOT, --tree, --papers and --advice")

@@ -23,22 +23,28 @@ FACTORIZATION_ROUNDS = {False: 30, True: 1}
     "treesim bench scaling --factorization",
 )
 def scaling(
-    plot: Annotated[Path | None, typer.Option(help="Plot times over sizes to this file, by matplotlib.")] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Sizes up to 100 only.")] = False,
-    budget: Annotated[float, typer.Option(help="Longest single call (s); larger sizes are left out.")] = 0.5,
+    plot: Annotated[Path | None, typer.Option(help="File to which times over sizes are plotted by matplotlib.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Time only sizes of up to 100 bodies.")] = False,
+    budget: Annotated[
+        float, typer.Option(help="Largest time of a single call (s). Sizes that would take longer are omitted.")
+    ] = 0.5,
     factorization: Annotated[
-        bool, typer.Option("--factorization", help="Compare times of sparse LTDL and dense Cholesky instead.")
+        bool,
+        typer.Option(
+            "--factorization", help="Time sparse LTDL and dense Cholesky factorization, instead of the backends."
+        ),
     ] = False,
     depth: Annotated[
-        bool, typer.Option("--depth", help="Count critical paths of level-parallel methods instead.")
+        bool,
+        typer.Option("--depth", help="Count the critical paths of level-parallel methods, instead of timing backends."),
     ] = False,
     json: JsonOption = False,
 ) -> None:
     """Time every backend on chains, binary trees, side branches and grids of 10 to 10,000 bodies.
 
-    Exponents are fitted to the upper decade and compared with the published
-    orders. A backend stops if its next size would take longer than --budget.
-    Also measures the memory of O(N) backends on long chains.
+    Exponents are fitted to the upper decade of sizes, and compared with the
+    published orders. A backend is not timed at sizes that would take longer than
+    --budget. The memory of O(N) backends on long chains is measured, too.
     """
     if factorization:
         from .factorization import show_factorization

@@ -19,13 +19,15 @@ MOST_BODIES = 8  # named in a row of the table
 
 MethodOption = Annotated[
     str | None,
-    typer.Option(help="List the stages of this method; by default compare all methods with stages."),
+    typer.Option(help="Method whose stages are listed. By default all methods that have stages are compared."),
 ]
 
 
 FrameOption = Annotated[
     list[str] | None,
-    typer.Option(help="Schedule the inverse operational-space inertia of this frame (repeat for several)."),
+    typer.Option(
+        help="Frame whose inverse operational-space inertia is scheduled, instead of forward dynamics. May be repeated."
+    ),
 ]
 
 
@@ -40,10 +42,12 @@ def schedule(
     frame: FrameOption = None,
     base: BaseOption = "fixed",
     mimic: MimicOption = None,
-    plot: Annotated[Path | None, typer.Option(help="Plot the schedule to this .png, .svg or .pdf file.")] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="File to which the schedule is plotted: .png, .svg or .pdf.")
+    ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Show which parts of ROBOT's forward dynamics can run in parallel, by stage, and the critical path."""
+    """Show the critical path of ROBOT's forward dynamics, and the parts that can run in parallel."""
     from treesim.dynamics.compiled.schedules import schedule as schedule_of
     from treesim.dynamics.compiled.schedules import scheduled_methods
     from treesim.plotting import require_matplotlib

@@ -45,31 +45,35 @@ def stability(
     robots: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="ROBOT...", help="URDF files or names; none for all installed robots.", show_default=False
+            metavar="ROBOT...",
+            help="URDF files or names of installed robots. Without ROBOT, all installed robots are used.",
+            show_default=False,
         ),
     ] = None,
     ground: Annotated[
         bool,
         typer.Option(
-            "--ground", help="Measure contact accuracy on a plane instead: robots stand, are pushed and fall."
+            "--ground",
+            help="Measure the accuracy of contact on a plane, instead of free motion. Robots stand, "
+            "are pushed, and fall.",
         ),
     ] = False,
     duration: Annotated[
         float | None,
-        typer.Option(help="Duration of each motion (s); by default 60, with --ground 1.", show_default=False),
+        typer.Option(help="Duration of each motion (s). By default 60; with --ground, 1.", show_default=False),
     ] = None,
     dt: Annotated[
         str | None,
         typer.Option(
-            help="Time steps (s), separated by commas; by default 1e-3,2e-3,5e-3, with --ground 1e-3.",
+            help="Time steps (s), separated by commas. By default 1e-3,2e-3,5e-3; with --ground, 1e-3.",
             show_default=False,
         ),
     ] = None,
     integrator: Annotated[
         str | None,
         typer.Option(
-            help="Integrators, separated by commas; `treesim plugins` lists them; by default implicit_midpoint, with "
-            "--ground also semi_implicit_euler.",
+            help="Integrators, separated by commas (`treesim plugins` lists all integrators). By "
+            "default implicit_midpoint; with --ground, also semi_implicit_euler.",
             show_default=False,
         ),
     ] = None,
@@ -77,18 +81,21 @@ def stability(
     base: Annotated[str, typer.Option(help="fixed, floating, or both.")] = "both",
     against: Annotated[
         str | None,
-        typer.Option(help="mujoco: also test its integrators, without damping and friction.", show_default=False),
+        typer.Option(
+            help="mujoco: test the integrators of MuJoCo, too, without damping and friction.", show_default=False
+        ),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the random states.")] = 0,
     json: JsonOption = False,
 ) -> None:
-    """Measure the energy drift of integrators on ROBOTS in free motion, from rest and from three random states.
+    """Measure the energy drift of integrators on robots in free motion, from rest and from three random states.
 
-    Reports gained and lost energy relative to the energy range, whether
-    states stay finite, and the time of a step.
-    With --ground ROBOTS stand on a plane with stiff joints, are pushed by
-    half their weight for 0.1 s, and fall without control. On a fixed base
-    they fall from a random configuration onto a plane within reach.
+    The table contains gained and lost energy relative to the energy range,
+    whether states stay finite, and the time of a step.
+    With --ground, robots with a floating base stand on a plane with stiff joints,
+    are pushed by half their weight for 0.1 s, and fall without control.
+    Robots with a fixed base fall from a random configuration onto a plane within
+    reach.
     """
     from treesim import plugins
 

@@ -30,14 +30,15 @@ LONGEST_REASON = 56  # characters
 )
 def survey(
     containing: Annotated[
-        str, typer.Argument(metavar="[TEXT]", help="Only robots whose name contains this text.", show_default=False)
+        str,
+        typer.Argument(metavar="[TEXT]", help="Text that the names of the robots must contain.", show_default=False),
     ] = "",
     json: JsonOption = False,
 ) -> None:
     """Load every installed robot and simulate 100 steps of 1 ms from rest, on a fixed and on a floating base.
 
-    The table contains the findings in the file, the repair it needs, and
-    the result of Pinocchio, if it is installed.
+    The table contains the findings in each file, the repair that the file needs,
+    and the result of Pinocchio, if Pinocchio is installed.
     """
     from treesim.urdf import installed_robots
 
