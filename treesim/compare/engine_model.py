@@ -259,7 +259,7 @@ class EngineModel:
         """
 
     def calls(self, state: States) -> list[BenchmarkCase]:
-        """Return the calls on one state that the benchmark times.
+        """Return calls for one state, which the benchmark times.
 
         Parameters
         ----------
@@ -294,7 +294,7 @@ class EngineModel:
         return []
 
     def batches(self, states: States, threads: int) -> list[BenchmarkCase]:
-        """Return the calls on many states that the benchmark times.
+        """Return calls for many states, which the benchmark times.
 
         Parameters
         ----------

@@ -30,9 +30,10 @@ class Controller(Protocol):
     The method receives copies of q and v. Its result is checked and copied. Later changes of these arrays therefore do
     not influence the run.
 
-    A controller may also have attributes `stiffness` and `damping`, (nv,) each [N m/rad, N m s/rad]. They are the
-    negative derivatives of its torque with respect to position and velocity. An integrator may then add dt * damping +
-    dt^2 * stiffness to the diagonal of the mass matrix, so that stiff gains remain stable at large steps.
+    A controller may also have attributes `stiffness` and `damping`, (nv,) each [N m/rad, N m s/rad]. `stiffness` and
+    `damping` are the negative derivatives of the torque with respect to position and velocity. An integrator may then
+    add dt * damping + dt^2 * stiffness to the diagonal of the mass matrix, so that stiff gains remain stable at large
+    steps.
 
     If a controller needs contact, its method is `torque(t, q, v, contact)`, where `contact` is the `ContactReport` of
     the step before. A function that is used as a controller may have this argument, too.

@@ -277,7 +277,7 @@ class View(ReprMixin):
             viewer.set_frame(_named(name), _rigid(f"frame {name!r}: pose", pose), axes)
 
     def remove(self, name: str) -> None:
-        """Remove the arrow or frame that has a name, if it exists.
+        """Remove an arrow or a frame by its name, if it exists.
 
         Parameters
         ----------

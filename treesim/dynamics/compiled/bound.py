@@ -40,8 +40,9 @@ class Dynamics(ReprMixin):
     """Dynamics functions compiled for one robot, with little overhead per call.
 
     Arguments may have leading batch axes. Every method has an argument `out`: an array of type `dtype`, into which the
-    method writes its result, and which it returns. The array `out` may be one of the other arguments. Threads may share
-    an object. Results differ from the results of functions such as `treesim.forward_dynamics` in the last digits.
+    method writes its result, and which it returns. The array `out` may be one of the other arguments. Several threads
+    may use the same object. Results differ from the results of functions such as `treesim.forward_dynamics` in the last
+    digits.
 
     Parameters
     ----------

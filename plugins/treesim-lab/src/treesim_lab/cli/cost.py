@@ -19,9 +19,14 @@ from treesim.errors import ArgumentError
 )
 def cost(
     robot: OptionalRobotArgument = None,
-    papers: Annotated[bool, typer.Option("--papers", help="Recompute the tables of the papers instead.")] = False,
+    papers: Annotated[
+        bool, typer.Option("--papers", help="Recompute the tables of published papers, instead of advising on ROBOT.")
+    ] = False,
     advice: Annotated[
-        bool, typer.Option("--advice", help="Compare the advice with measured times on many trees instead.")
+        bool,
+        typer.Option(
+            "--advice", help="Compare the advice with measured times on many trees, instead of advising on ROBOT."
+        ),
     ] = False,
     base: BaseOption = "fixed",
     mimic: MimicOption = None,
@@ -57,7 +62,7 @@ def cost(
 ) -> None:
     """Compare formulas, counted operations and times of every algorithm on ROBOT, and advise one.
 
-    With --papers, recompute the tables of the papers. With --advice, compare the
+    With --papers, recompute the tables of published papers. With --advice, compare the
     advice with measured times on many trees. With --tree, evaluate the formulas
     on a tree that is given by numbers.
     """

@@ -53,7 +53,9 @@ def stability(
     ground: Annotated[
         bool,
         typer.Option(
-            "--ground", help="Measure the accuracy of contact on a plane instead: robots stand, are pushed, and fall."
+            "--ground",
+            help="Measure the accuracy of contact on a plane, instead of free motion. Robots stand, "
+            "are pushed, and fall.",
         ),
     ] = False,
     duration: Annotated[
