@@ -230,7 +230,7 @@ class ContactWarning(TreesimWarning):
     """Issued if a step does not solve contacts, joint limits or joint friction correctly.
 
     The causes are: the solver does not reach its tolerance; impulses increase the energy; a step omits contacts,
-    because it has memory for fewer; or a step moves a body deep into another body or surface.
+    because its memory is full; or a step moves a body deep into another body or surface.
 
     Examples
     --------

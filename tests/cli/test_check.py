@@ -63,7 +63,7 @@ def test_exit_codes(treesim: Callable[..., Any], folder: Path, arguments: list[s
 def test_the_report_says_what_where_why_and_how(treesim: Callable[..., Any], folder: Path) -> None:
     shown = " ".join(treesim("check", "doubtful.urdf").stdout.split())
     for words in (
-        "doubtful.urdf: 3 bodies", "structure warning U403", "line 14 joint 'shoulder'", "why Some readers normalise",
+        "doubtful.urdf: 3 bodies", "structure warning U403", "line 14 joint 'shoulder'", "why Some programs normalise",
         "fix Write a vector of length 1", "2 altered (joint/axis, joint/axis@xyz)",
         "passed: 0 errors, 1 warning, 0 notes",
     ):  # fmt: skip

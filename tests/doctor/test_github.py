@@ -11,7 +11,7 @@ def test_an_annotation_is_one_line_with_its_place(tmp_path, monkeypatch):
     first, _ = treesim.check(path).findings
     assert annotation(first) == (
         "::error file=a%2Cb%3Ac 100%25.urdf,line=2,title=U201 element without a name::<link> has no name"
-        "%0AFix: Give the element a name of its own."
+        "%0AFix: Give the element a name that no other element has."
     )
 
 

@@ -52,8 +52,7 @@ def info(
     tree: Annotated[
         str | None,
         typer.Option(
-            help="Show a tree that is given by the parents λ(1) ... λ(N) of its bodies, instead of "
-            "ROBOT; 0 is the base."
+            help="Parents λ(1) ... λ(N) of the bodies of a tree, which is shown instead of ROBOT; 0 is the base."
         ),
     ] = None,
     dofs: Annotated[

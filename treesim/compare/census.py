@@ -117,7 +117,7 @@ class Census(ReprMixin):
         )
 
     def largest_errors(self, engine: str) -> dict[str, float]:
-        """Return the largest error of each quantity over all robots on which treesim and an engine agree.
+        """Return the largest error of each quantity over all robots for which an engine agrees with treesim.
 
         Parameters
         ----------

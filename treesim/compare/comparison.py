@@ -140,8 +140,8 @@ def compare(
 ) -> Report | Comparison:
     """Compare treesim with other engines on one robot.
 
-    If an engine is given by name, it runs in a process of its own, so that the report can contain a crash. If an
-    adapter is given, it runs in this process, unless it is an `Isolated` adapter.
+    If an engine is given by name, it runs in a process of its own, so that the report can contain a crash. Adapters run
+    in this process, except for `Isolated` adapters.
 
     Parameters
     ----------

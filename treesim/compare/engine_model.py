@@ -259,7 +259,7 @@ class EngineModel:
         """
 
     def calls(self, state: States) -> list[BenchmarkCase]:
-        """Return the calls on one state that the benchmark times.
+        """Return the calls to time on one state.
 
         Parameters
         ----------
@@ -294,7 +294,7 @@ class EngineModel:
         return []
 
     def batches(self, states: States, threads: int) -> list[BenchmarkCase]:
-        """Return the calls on many states that the benchmark times.
+        """Return the calls to time on many states.
 
         Parameters
         ----------
@@ -328,7 +328,7 @@ class EngineModel:
         return []
 
     def steppings(self, scene: ContactScene) -> list[Stepping]:
-        """Return the methods of stepping a scene with contact.
+        """Return the engine's methods that step a scene with contact.
 
         Parameters
         ----------

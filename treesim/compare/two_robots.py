@@ -52,7 +52,7 @@ class OtherRobot(Protocol):
 
     @property
     def parameters(self) -> Mapping[str, Mapping[str, float]]:
-        """Joint parameters by joint. Parameters that the description does not contain are missing."""
+        """Joint parameters by joint. The mapping lacks parameters that the description does not contain."""
         ...
 
     @property
@@ -62,7 +62,7 @@ class OtherRobot(Protocol):
 
     @property
     def tolerance(self) -> float:
-        """Tolerance of the numbers relative to physical scales, which is the rounding of the file format."""
+        """Rounding of numbers in the file format, relative to physical scales, as a tolerance."""
         ...
 
     @property

@@ -19,7 +19,7 @@ def to_pinocchio(robot: Tree) -> Any:
 
     Joints are numbered like the bodies. Position, velocity and effort limits, damping, dry friction, armature and
     gravity are included for joints of every type. Frames keep their names; frames of bodies have type BODY, others
-    OP_FRAME. Before the model is returned, its bodies, poses, mass matrix, bias forces and forward dynamics are
+    OP_FRAME. Before the model is returned, the model's bodies, poses, mass matrix, bias forces and forward dynamics are
     compared with treesim's at random states. `convert_state(robot, q, v, to="pinocchio")` converts states. A call takes
     some milliseconds.
 
@@ -72,10 +72,10 @@ def to_mujoco(robot: Tree) -> Any:
     "velocity_limit". Before the model is returned, its dynamics are compared with treesim's as in `to_pinocchio`.
     `to_mujoco_spec` returns a specification, which can be edited before compilation and written as XML.
 
-    In MuJoCo, mimic joints have coordinates of their own. Equality constraints with the names of the mimic joints
-    couple them to the mimicked joints. MuJoCo's equality constraints are always soft. Even with the hardest setting,
-    1e-4 to 1e-3 of the acceleration that violates the constraint remains. The comparison of accelerations allows for
-    this compliance.
+    In MuJoCo, mimic joints have coordinates of their own. An equality constraint with the name of the mimic joint
+    couples it to the mimicked joint. MuJoCo's equality constraints are always soft. Even with the hardest setting, 1e-4
+    to 1e-3 of the acceleration that violates the constraint remains. The comparison of accelerations allows for this
+    compliance.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def to_mujoco(robot: Tree) -> Any:
 
 
 def to_mujoco_spec(robot: Tree) -> Any:
-    """Return the robot as a mujoco.MjSpec, whose `to_xml()` returns XML and `compile()` the model of `to_mujoco`.
+    """Return the robot as a mujoco.MjSpec, which can be edited, compiled, and written as XML.
 
     Parameters
     ----------
@@ -125,7 +125,8 @@ def to_mujoco_spec(robot: Tree) -> Any:
     Returns
     -------
     mujoco.MjSpec
-        Specification of the model. Errors and warnings are those of `to_mujoco`.
+        Specification: `to_xml()` returns XML, `compile()` returns the model of `to_mujoco`. Errors and warnings are
+        those of `to_mujoco`.
 
     Examples
     --------
@@ -141,7 +142,7 @@ def to_mujoco_spec(robot: Tree) -> Any:
 def convert_state(
     robot: Tree, q: ArrayLike, v: ArrayLike, *, to: str = "treesim", source: str = "treesim", model: Any = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Convert a configuration and a velocity from one engine's convention to another's.
+    """Convert a configuration and a velocity from the convention of one engine to that of another.
 
     The conventions "pinocchio" and "mujoco" are those of the models that `to_pinocchio` and `to_mujoco` return. "drake"
     is the convention of a MultibodyPlant that contains only this robot. "pybullet" stands for position and orientation

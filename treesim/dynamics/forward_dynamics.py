@@ -39,7 +39,7 @@ def forward_dynamics(
     out: np.ndarray | None = None,
     model_parameters: ModelParameters | None = None,
 ) -> np.ndarray:
-    """Return the accelerations qdd for generalised forces tau: M qdd + bias = tau.
+    """Return the accelerations qdd under generalised forces tau, from the equation M qdd + bias = tau.
 
     Parameters
     ----------

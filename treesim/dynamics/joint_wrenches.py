@@ -53,9 +53,9 @@ def joint_wrenches(
 ) -> np.ndarray:
     """Return the wrench f that the parent of each body exerts on the body through its joint.
 
-    The wrench f contains the forces of the motor, of the bearing, and of the transmission of mimic joints. Its
-    component along the joint axis is S' f = tau - armature qdd, because the rotor of the motor is not part of the body.
-    The wrench on a floating base comes from tau alone, and is usually zero. The function raises the errors of
+    The wrench f contains the forces of the motor, of the bearing, and of the transmission of mimic joints. The
+    component of f along the joint axis is S' f = tau - armature qdd, because the rotor of the motor is not part of the
+    body. The wrench on a floating base comes from tau alone, and is usually zero. The function raises the errors of
     `treesim.forward_dynamics`.
 
     Parameters

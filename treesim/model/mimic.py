@@ -31,7 +31,8 @@ REGULARIZATION = 1 / 64  # fraction of a joint's inertia that regularizes mimic 
 class Mimic(ReprMixin):
     """Relation of a mimic joint to its mimicked joint: position = `multiplier` * mimicked position + `offset`.
 
-    Both joints have one degree of freedom. The mimicked joint may be a mimic joint itself.
+    The mimic joint and the mimicked joint must have one degree of freedom each. The mimicked joint may be a mimic joint
+    itself.
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ MOST_DOFS = 1 << 24  # whose tables take gigabytes
 class Topology(Immutable, ReprMixin):
     """Connectivity of a kinematic tree.
 
-    Any regular numbering (0 <= λ(i) < i) is accepted, whether it is depth-first or not. A topology is immutable. Its
+    Any regular numbering (0 <= λ(i) < i) is accepted, whether it is depth-first or not. A topology is immutable. The
     construction costs O(N + n).
 
     Parameters

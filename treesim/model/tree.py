@@ -259,7 +259,8 @@ class Tree(Immutable):
         """Return the spanning tree with rotor inertias that are equivalent to the robot's armature.
 
         The armature of an independent joint is divided evenly between the joint and its mimic joints
-        (`MimicMap.shared`). The flat tables may contain negative rotor inertias, which regularize the spanning tree.
+        (`MimicMap.shared`). Rotor inertias in the array `reals` of the returned tree may be negative, which regularizes
+        the dynamics.
 
         Returns
         -------
@@ -511,8 +512,9 @@ class Tree(Immutable):
     def last_dof(self, body: int) -> int:
         """Return the last degree of freedom that moves a body.
 
-        All other degrees of freedom that move the body are ancestors of the last one in `dof_parent`. The same holds
-        for robots with mimic joints, because the body's inertia couples all of these degrees of freedom. Cost: O(nv N).
+        All other degrees of freedom that move the body are ancestors of the last one in `dof_parent`. In robots with
+        mimic joints, they are ancestors because the body's inertia couples all degrees of freedom that move the body.
+        Cost: O(nv N).
 
         Parameters
         ----------
@@ -531,7 +533,7 @@ class Tree(Immutable):
         return int(np.flatnonzero(moving).max(initial=-1)) + 1
 
     def frame(self, name: str) -> Frame:
-        """Return the frame that has a name.
+        """Return the frame with a given name.
 
         Parameters
         ----------
@@ -554,7 +556,7 @@ class Tree(Immutable):
             raise unknown_name("frame", name, self.frames, of=repr(self.name)) from None
 
     def joint(self, name: str) -> Joint:
-        """Return the joint that has a name.
+        """Return the joint with a given name.
 
         Parameters
         ----------
@@ -667,8 +669,8 @@ class Tree(Immutable):
     def random(self, rng: np.random.Generator | int | None = None) -> np.ndarray:
         """Return a random configuration: positions uniform within their limits, and uniform rotations.
 
-        A limit beyond 1e6 rad or m counts as infinite. It is replaced by a limit at pi rad or 1 m from zero, or
-        farther, so that the range between both limits is at least 2 pi rad or 2 m.
+        A limit beyond 1e6 rad or m counts as infinite. An infinite limit is replaced by a limit at pi rad or 1 m from
+        zero, or farther from zero if the range between both limits would be less than 2 pi rad or 2 m.
 
         Parameters
         ----------

@@ -272,7 +272,7 @@ def first_time(function: Function) -> Measure:
 
 
 def stop(function: Function) -> Measure:
-    """Return a measure that ends a rollout after the first step after which a condition holds.
+    """Return a measure that ends a rollout as soon as a condition holds after a step.
 
     The state of the rollout is constant after this step. `Rollouts.ended` contains the number of the step.
 

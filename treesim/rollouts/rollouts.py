@@ -30,9 +30,9 @@ BLOCK = 256  # rollouts searched together for states that are not finite
 class Rollouts(ReprMixin):
     """States of B rollouts at K recorded times.
 
-    If the argument `out` of `rollout` was a path or arrays, then q, v and work are memory-mapped files or these arrays.
-    If the computation ended early, B is the number of rollouts that were begun, and K is the number of recorded times
-    of the longest one. Missing states are NaN.
+    If the argument `out` of `rollout` was a path, then q, v and work are memory-mapped files. If it was arrays, then q,
+    v and work are these arrays. If the computation ended early, B is the number of rollouts that were begun, and K is
+    the number of recorded times of the longest one. Missing states are NaN.
 
     Parameters
     ----------
@@ -119,8 +119,8 @@ class Rollouts(ReprMixin):
     def energy_error(self) -> np.ndarray:
         """Integration error (B, K) [J]: change of energy since the start, minus the work.
 
-        The error is NaN for states that are not finite. It is computed at the first access. Cost of a state: O(N).
-        Raises ArgumentError if the work or the energy at the start is unknown.
+        The error is NaN for states that are not finite. The error is computed at the first access. Cost of a state:
+        O(N). Raises ArgumentError if the work or the energy at the start is unknown.
         """
         if self.work is None:
             raise ArgumentError("the work of these rollouts was not counted: roll out with work=True")

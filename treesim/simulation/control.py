@@ -25,14 +25,15 @@ SAME_TIME = 1e-9  # s: times of steps are products, and contain rounding errors
 
 
 class Controller(Protocol):
-    """Interface of controllers, whose method `torque` maps time and state to generalised forces.
+    """Interface of controllers: the method `torque` maps time and state to generalised forces.
 
     The method receives copies of q and v. Its result is checked and copied. Later changes of these arrays therefore do
     not influence the run.
 
-    A controller may also have attributes `stiffness` and `damping`, (nv,) each [N m/rad, N m s/rad]. They are the
-    negative derivatives of its torque with respect to position and velocity. An integrator may then add dt * damping +
-    dt^2 * stiffness to the diagonal of the mass matrix, so that stiff gains remain stable at large steps.
+    A controller may also have attributes `stiffness` and `damping`, (nv,) each [N m/rad, N m s/rad]. `stiffness` and
+    `damping` are the negative derivatives of the torque with respect to position and velocity. An integrator may then
+    add dt * damping + dt^2 * stiffness to the diagonal of the mass matrix, so that stiff gains remain stable at large
+    steps.
 
     If a controller needs contact, its method is `torque(t, q, v, contact)`, where `contact` is the `ContactReport` of
     the step before. A function that is used as a controller may have this argument, too.
@@ -297,7 +298,7 @@ class Pushed(ReprMixin):
         return [("robot", self.robot), ("force [N]", vector(self.force)), *when, ("controller", self.controller)]
 
     def torque(self, t: float, q: np.ndarray, v: np.ndarray, *contact: ContactReport) -> ArrayLike:
-        """Return the torque of the other controller, plus the generalised force of the push while it acts.
+        """Return the torque of the wrapped controller, plus the generalised force of the push while the push acts.
 
         Parameters
         ----------

@@ -52,7 +52,7 @@ def _format_of(path: Path) -> Format:
 
 
 def save(trajectory: Trajectory, path: str | os.PathLike[str]) -> Path:
-    """Write a trajectory to a file atomically; the suffix selects the format; see `Trajectory.save`.
+    """Write a trajectory to a file atomically, as `Trajectory.save` does.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def save(trajectory: Trajectory, path: str | os.PathLike[str]) -> Path:
 
 
 def load(path: str | os.PathLike[str]) -> Trajectory:
-    """Read a trajectory from a file, whose suffix selects the format; see `Trajectory.load`.
+    """Read a trajectory from a file, as `Trajectory.load` does.
 
     Parameters
     ----------

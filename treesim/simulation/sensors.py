@@ -211,10 +211,10 @@ class ForceTorque(Sensor):
 
     A reading is the force [N] and the torque [N m] that the parent link exerts on the child link through the joint. It
     contains the forces of motor and bearings, along the axes of the child link and about its origin. The reading is the
-    mean over a step. It is computed from the mean acceleration of all links beyond the joint, and from gravity, contact
-    forces and external forces on these links, as in `treesim.joint_wrenches`. The reading does not include rotor
-    inertias (armature). If closed loops or constrained frames act on links beyond the joint, the reading includes their
-    forces, as if the joint transmitted them.
+    mean over a step. The reading is computed from the mean acceleration of all links beyond the joint, and from
+    gravity, contact forces and external forces on these links, as in `treesim.joint_wrenches`. The reading does not
+    include rotor inertias (armature). If closed loops or constrained frames act on links beyond the joint, the reading
+    includes their forces, as if the joint transmitted them.
 
     A step computes contact forces on bodies, but not on the single links that are welded into one body. If both sides
     of a fixed joint have collision shapes, the reading is therefore NaN in steps in which the body has contacts.

@@ -42,8 +42,8 @@ from .world import World, as_world
 class Stepper(ReprMixin):
     """Time stepper of one robot: `step(state, control)` returns the state after dt and a report.
 
-    Damping and friction of the joints are taken from the robot. Threads may share a stepper. A pickled stepper contains
-    its arguments.
+    Damping and friction of the joints are taken from the robot. Several threads may use the same stepper. A pickled
+    stepper contains its arguments.
 
     Parameters
     ----------
@@ -238,8 +238,8 @@ class Stepper(ReprMixin):
     ) -> tuple[State, Report]:
         """Return the state after dt and the results of the step.
 
-        If a step fails, the state becomes NaN or infinite, `report.status` marks the state, and nothing is raised.
-        Cost: O(N) with most backends, plus 1.5 us.
+        If a step fails, the state becomes NaN or infinite, `report.status` marks the state, and nothing is raised. The
+        cost is O(N) with most backends, plus 1.5 us.
 
         Parameters
         ----------

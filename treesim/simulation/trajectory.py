@@ -274,10 +274,10 @@ class Trajectory(ReprMixin):
     def joint_wrench(self, joint: str) -> np.ndarray:
         """Return the mean force and moment in each step that a parent link exerts on its child through a joint.
 
-        The results are readings of a sensor `ForceTorque(joint)`. If the world has such a sensor in this joint, its
-        recorded readings are returned. Else, the readings are computed from the states, the contact forces and the
-        external forces. For a fixed joint, contact forces on single links of a body are computed from the contact
-        points, if these were recorded.
+        The results are readings of a sensor `ForceTorque(joint)`. If the world has this sensor, the function returns
+        the recorded readings. Otherwise, the readings are computed from the states, the contact forces and the external
+        forces. For a fixed joint, contact forces on single links of a body are computed from the contact points, if
+        these were recorded.
 
         Parameters
         ----------
@@ -429,10 +429,10 @@ class Trajectory(ReprMixin):
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the trajectory to a file atomically.
 
-        The suffix selects the format. `.npz`: NumPy's archive. `.csv`: text with one comment line of metadata, a
-        header, and all digits of the numbers. `.parquet`: the table that `to_arrow` returns. `.nc`: the dataset that
-        `to_xarray` returns, as netCDF. `.mcap`: ROS 2 messages and the robot, for trajectories of simulations only.
-        docs/formats.md compares the formats.
+        The suffix selects the format. A `.npz` file is NumPy's archive. A `.csv` file is text with one comment line of
+        metadata, a header, and all digits of the numbers. A `.parquet` file contains the table that `to_arrow` returns.
+        A `.nc` file contains the dataset that `to_xarray` returns, as netCDF. A `.mcap` file contains ROS 2 messages
+        and the robot; the trajectory must come from a simulation. docs/formats.md compares the formats.
 
         Parameters
         ----------

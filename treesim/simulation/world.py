@@ -347,7 +347,7 @@ class World(ReprMixin):
         return self._look(q)[0]
 
     def jacobian(self, q: ArrayLike) -> np.ndarray:
-        """Return the Jacobian J of the constrained rows: J v are the velocities of the rows [m/s, rad/s].
+        """Return the Jacobian J of the constrained rows, so that J v are their velocities [m/s, rad/s].
 
         Parameters
         ----------

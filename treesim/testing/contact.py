@@ -38,12 +38,11 @@ class Solved(NamedTuple):
 def check_contact_solver(solver: str | Any) -> Conformance:
     """Check that a contact solver meets its protocol.
 
-    The kernel of the solver runs uncompiled on problems with known impulses. These are a contact that opens, one that
-    sticks and one that slides; joint limits, joint friction and constrained rows; and stacked cubes. For random
-    problems, the complementarity residual (natural map) must be small, and impulses must not increase the energy. A
-    solution must be a fixed point, and the solver may change nothing except for the impulses. The compiled solver then
-    simulates a cube that slides on a plane, or a cube at rest for a convex relaxation. The check takes seconds, mostly
-    for compilation.
+    The kernel of the solver runs uncompiled on problems with known impulses. The problems are a contact that opens,
+    sticks or slides; joint limits, joint friction and constrained rows; and stacked cubes. For random problems, the
+    complementarity residual (natural map) must be small, and impulses must not increase the energy. A solution must be
+    a fixed point, and the solver may change nothing except for the impulses. The compiled solver then simulates a cube
+    that slides on a plane, or a cube at rest for a convex relaxation. The check takes seconds, mostly for compilation.
 
     Parameters
     ----------

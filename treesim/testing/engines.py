@@ -37,8 +37,8 @@ def engine_robots() -> tuple[Tree, ...]:
 def check_engine(adapter: str | EngineAdapter, robots: Robots = None) -> Conformance:
     """Check that an adapter to another engine meets its protocol.
 
-    The engine must agree with treesim at single states, as `compare` finds. If the engine computes trajectories, or the
-    adapter simulates driven scenes, these must agree, too. The layout of the adapter must pass `check_layout`.
+    The engine must agree with treesim at single states, as `compare` finds. Trajectories of the engine and scenes that
+    the adapter simulates must agree, too. The layout of the adapter must pass `check_layout`.
 
     Parameters
     ----------

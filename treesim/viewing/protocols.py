@@ -139,7 +139,7 @@ class MarkViewer(Viewer, Protocol):
         """
 
     def remove_mark(self, name: str) -> None:
-        """Remove the arrow or frame that has a name, if it exists."""
+        """Remove an arrow or a frame by its name, if it exists."""
 
 
 @runtime_checkable

@@ -277,7 +277,7 @@ class View(ReprMixin):
             viewer.set_frame(_named(name), _rigid(f"frame {name!r}: pose", pose), axes)
 
     def remove(self, name: str) -> None:
-        """Remove the arrow or frame that has a name, if it exists.
+        """Remove an arrow or a frame by its name, if it exists.
 
         Parameters
         ----------
@@ -327,7 +327,8 @@ def viewer(
     """Show a robot, or a world with its ground, and return a View that moves the shown robot.
 
     A view is a context manager that closes the viewer. The attribute `view.url` is the address of the viewer's page. A
-    notebook displays a view as this page. If a viewer does not support a method, the method raises UnsupportedError.
+    notebook displays a view as the viewer's page. If a viewer does not support a method, the method raises
+    UnsupportedError.
 
     Parameters
     ----------

@@ -39,9 +39,10 @@ Explain = Callable[[dict[str, np.ndarray]], Exception]  # of finite arguments wh
 class Dynamics(ReprMixin):
     """Dynamics functions compiled for one robot, with little overhead per call.
 
-    Arguments may have leading batch axes. Every method has an argument `out`: an array of type `dtype`, into which the
-    method writes its result, and which it returns. The array `out` may be one of the other arguments. Threads may share
-    an object. Results differ from the results of functions such as `treesim.forward_dynamics` in the last digits.
+    Arguments may have leading batch axes. Every method has an argument `out`, an array of type `dtype`. The method
+    writes its result into `out`, and returns `out`. The array may be one of the other arguments. Several threads may
+    use the same object. Results differ from the results of functions such as `treesim.forward_dynamics` in the last
+    digits.
 
     Parameters
     ----------

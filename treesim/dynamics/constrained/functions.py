@@ -34,7 +34,7 @@ def constrained_dynamics(
     tolerance: float = 1e-10,
     max_iterations: int = 100,
 ) -> ConstrainedAcceleration:
-    """Return accelerations qdd and constraint forces f: M qdd + bias = tau + J' f, and J qdd + dJ/dt v = target.
+    """Solve M qdd + bias = tau + J' f and J qdd + dJ/dt v = target for accelerations qdd and constraint forces f.
 
     Parameters
     ----------

@@ -55,8 +55,8 @@ _fast_entry = lru_cache(maxsize=32)(FastEntry)
 class Articulated(TriangularFactors):
     """Articulated-body quantities of a robot at configurations, as `articulated` returns them.
 
-    The factors L and D of the mass matrix M = L' D L are equal to those of `ltdl`, but products and solves do not form
-    them. Products and solves are sweeps over the tree that cost O(N) (Jain 1991, Lemma 6.2 to 6.4). Arguments x are
+    The factors L and D of the mass matrix M = L' D L are equal to those of `ltdl`. Products and solves with these
+    factors are sweeps over the tree, which form no matrix and cost O(N) (Jain 1991, Lemma 6.2 to 6.4). Arguments x are
     vectors (..., nv) with the leading axes of the configurations, or matrices (..., nv, k) whose columns are vectors.
 
     Parameters
@@ -179,8 +179,8 @@ class Articulated(TriangularFactors):
     def inertia(self, frame: str) -> np.ndarray:
         """Return the articulated-body inertia I of the body of a frame, which includes all bodies further out.
 
-        Suppose that the body is cut from its parent, is at rest, and its joints to bodies further out are free. A force
-        f on the body then causes the acceleration I^-1 f (Featherstone 2008, section 7.1).
+        Suppose that the body is at rest, its connection to its parent is cut, and its joints to bodies further out are
+        free. A force f on the body then causes the acceleration I^-1 f (Featherstone 2008, section 7.1).
 
         Parameters
         ----------

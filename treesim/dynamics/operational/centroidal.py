@@ -96,7 +96,7 @@ def centroidal_momentum_matrix(
     out: np.ndarray | None = None,
     model_parameters: ModelParameters | None = None,
 ) -> np.ndarray:
-    """Return the centroidal momentum matrix A: A v is the momentum about the centre of mass.
+    """Return the centroidal momentum matrix A, so that A v is the momentum about the centre of mass.
 
     The function raises the errors of `treesim.centroidal_momentum`. Cost: O(N), by composite inertias.
 
@@ -144,7 +144,7 @@ def centroidal_dynamics(
     engine: Engine = "auto",
     model_parameters: ModelParameters | None = None,
 ) -> np.ndarray:
-    """Return the time derivative of the centroidal momentum for accelerations a: A a + dA/dt v.
+    """Return the time derivative A a + dA/dt v of the centroidal momentum for accelerations a.
 
     The derivative is equal to the sum of all external wrenches about the centre of mass, weights and contact forces
     included. The function raises the errors of `treesim.centroidal_momentum`. Cost: O(N).

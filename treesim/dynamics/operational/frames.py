@@ -228,7 +228,7 @@ def body_poses(robot: Tree, q: ArrayLike) -> np.ndarray:
 def frame_jacobian(
     robot: Tree, q: ArrayLike, frame: str, *, reference: JacobianReference = "local_world_aligned"
 ) -> np.ndarray:
-    """Return the Jacobian J of a frame: J v is the frame's velocity, linear before angular.
+    """Return the Jacobian J of a frame, so that J v is the frame's velocity, linear before angular.
 
     Parameters
     ----------

@@ -189,7 +189,7 @@ def solve_ik(
 ) -> IKResult:
     """Solve inverse kinematics by damped least squares: find configurations in which frames have given poses.
 
-    Targets and initial configurations may have leading batch axes. These axes are broadcast together.
+    Leading batch axes of targets and initial configurations are broadcast together.
 
     Parameters
     ----------

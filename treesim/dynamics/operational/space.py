@@ -181,7 +181,7 @@ def operational_space(
     gravity: ArrayLike | None = None,
     rtol: float = RTOL,
 ) -> OperationalSpace:
-    """Return the operational-space quantities of tasks: J, Λ^-1, Λ, the rank of Λ, J̄, N and β.
+    """Return the operational-space quantities J, Λ^-1, Λ, the rank of Λ, J̄, N and β of tasks.
 
     Parameters
     ----------

@@ -110,7 +110,7 @@ def _turn_of_both(rotation: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FrameTask(FramesTask):
-    """Task on the motion of one frame: xdot = rows (velocity of the frame's origin; angular velocity).
+    """Task on the motion of one frame; xdot is `rows` times the frame's velocity, linear before angular.
 
     Parameters
     ----------

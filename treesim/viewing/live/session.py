@@ -224,7 +224,7 @@ class LiveSession(ReprMixin):
         self._post(lambda: self.physics.push(name, made), warnings.warn)
 
     def remove_force(self, name: str) -> None:
-        """Remove the external force that has a name, if it exists; any thread may call this method.
+        """Remove an external force by its name, if it exists; any thread may call this method.
 
         Parameters
         ----------

@@ -36,7 +36,8 @@ def accuracy(
     factorization: Annotated[
         bool,
         typer.Option(
-            "--factorization", help="Measure errors of LTL, LTDL and dense Cholesky factors of the mass matrix instead."
+            "--factorization",
+            help="Measure errors of LTL, LTDL and dense Cholesky factors of the mass matrix, instead of accelerations.",
         ),
     ] = False,
     quick: Annotated[

@@ -57,8 +57,12 @@ def bench(
     robots: Robots = None,
     base: BaseOption = "fixed",
     mimic: MimicOption = None,
-    batch: Annotated[int, typer.Option(min=0, help="Time batches of this many states instead of single calls.")] = 0,
-    sizes: Annotated[int, typer.Option(min=0, help="Time batches of 100, 1000, ... up to this many states.")] = 0,
+    batch: Annotated[
+        int, typer.Option(min=0, help="Number of states of a batch. Batches are timed instead of single calls.")
+    ] = 0,
+    sizes: Annotated[
+        int, typer.Option(min=0, help="Largest number of states. Batches of 100, 1000, ... states are timed.")
+    ] = 0,
     single: Annotated[bool, typer.Option("--single", help="With --sizes: time in single precision.")] = False,
     summary: Annotated[
         bool,

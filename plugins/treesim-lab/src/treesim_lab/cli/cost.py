@@ -19,9 +19,14 @@ from treesim.errors import ArgumentError
 )
 def cost(
     robot: OptionalRobotArgument = None,
-    papers: Annotated[bool, typer.Option("--papers", help="Recompute the tables of the papers instead.")] = False,
+    papers: Annotated[
+        bool, typer.Option("--papers", help="Recompute the tables of published papers, instead of advising on ROBOT.")
+    ] = False,
     advice: Annotated[
-        bool, typer.Option("--advice", help="Compare the advice with measured times on many trees instead.")
+        bool,
+        typer.Option(
+            "--advice", help="Compare the advice with measured times on many trees, instead of advising on ROBOT."
+        ),
     ] = False,
     base: BaseOption = "fixed",
     mimic: MimicOption = None,
@@ -40,8 +45,7 @@ def cost(
     tree: Annotated[
         str | None,
         typer.Option(
-            help="Count operations on a tree that is given by the parents λ(1) ... λ(N) of its bodies,"
-            " instead of ROBOT."
+            help="Parents λ(1) ... λ(N) of the bodies of a tree, on which operations are counted instead of ROBOT."
         ),
     ] = None,
     dofs: Annotated[
@@ -55,9 +59,9 @@ def cost(
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Compare formulas, counted operations and times of every algorithm on ROBOT, and advise one.
+    """Compare formulas, counted operations and times of every algorithm on ROBOT, and recommend one.
 
-    With --papers, recompute the tables of the papers. With --advice, compare the
+    With --papers, recompute the tables of published papers. With --advice, compare the
     advice with measured times on many trees. With --tree, evaluate the formulas
     on a tree that is given by numbers.
     """

@@ -29,10 +29,14 @@ def scaling(
         float, typer.Option(help="Largest time of a single call (s). Sizes that would take longer are omitted.")
     ] = 0.5,
     factorization: Annotated[
-        bool, typer.Option("--factorization", help="Compare the times of sparse LTDL and dense Cholesky instead.")
+        bool,
+        typer.Option(
+            "--factorization", help="Time sparse LTDL and dense Cholesky factorization, instead of the backends."
+        ),
     ] = False,
     depth: Annotated[
-        bool, typer.Option("--depth", help="Count the critical paths of level-parallel methods instead.")
+        bool,
+        typer.Option("--depth", help="Count the critical paths of level-parallel methods, instead of timing backends."),
     ] = False,
     json: JsonOption = False,
 ) -> None:

@@ -53,7 +53,9 @@ def stability(
     ground: Annotated[
         bool,
         typer.Option(
-            "--ground", help="Measure the accuracy of contact on a plane instead: robots stand, are pushed, and fall."
+            "--ground",
+            help="Measure the accuracy of contact on a plane, instead of free motion. Robots stand, "
+            "are pushed, and fall.",
         ),
     ] = False,
     duration: Annotated[
@@ -80,7 +82,7 @@ def stability(
     against: Annotated[
         str | None,
         typer.Option(
-            help="mujoco: test the integrators of MuJoCo, too, without damping and friction.", show_default=False
+            help="Engine whose integrators are tested, too, without damping and friction: mujoco.", show_default=False
         ),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the random states.")] = 0,
