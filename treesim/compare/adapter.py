@@ -99,7 +99,7 @@ class ControlledAdapter(EngineAdapter, Protocol):
 
 @runtime_checkable
 class SimulatingAdapter(EngineAdapter, Protocol):
-    """Adapter that also simulates scenes: driven motions with limits, mimic joints, or ground."""
+    """Adapter that also simulates scenes: motions with joint limits, with mimic joints, or on a ground."""
 
     def simulate(self, scene: Scene) -> SceneRun:
         """Return the motion of a scene in the engine.

@@ -73,9 +73,9 @@ def to_mujoco(robot: Tree) -> Any:
     `to_mujoco_spec` returns a specification, which can be edited before compilation and written as XML.
 
     In MuJoCo, mimic joints have coordinates of their own. An equality constraint with the name of the mimic joint
-    couples it to the mimicked joint. MuJoCo's equality constraints are always soft. Even with the hardest setting, 1e-4
-    to 1e-3 of the acceleration that violates the constraint remains. The comparison of accelerations allows for this
-    compliance.
+    couples it to the mimicked joint. MuJoCo's equality constraints are always soft. Even the hardest setting leaves
+    a fraction of 1e-4 to 1e-3 of the acceleration that violates the constraint. The comparison of accelerations
+    allows for this compliance.
 
     Parameters
     ----------

@@ -55,8 +55,8 @@ def joint_wrenches(
 
     The wrench f contains the forces of the motor, of the bearing, and of the transmission of mimic joints. The
     component of f along the joint axis is S' f = tau - armature qdd, because the rotor of the motor is not part of the
-    body. The wrench on a floating base comes from tau alone, and is usually zero. The function raises the errors of
-    `treesim.forward_dynamics`.
+    body. No bearing holds a floating base, so its wrench consists of its entries in tau, which are usually zero. The
+    function raises the errors of `treesim.forward_dynamics`.
 
     Parameters
     ----------

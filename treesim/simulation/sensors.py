@@ -169,7 +169,7 @@ class Imu(Sensor):
 
     A reading is the specific force a - g of the frame's origin [m/s^2], followed by the angular velocity [rad/s]: a_x,
     a_y, a_z, w_x, w_y, w_z, along the frame's axes. Specific force and angular velocity refer to the middle of a step.
-    They are computed from the mean acceleration in the step.
+    They are computed from the mean velocity and the mean acceleration in the step.
 
     Parameters
     ----------
