@@ -29,5 +29,5 @@ def test_every_promise_names_its_test():
     """But for those that say what is not promised."""
     promises = re.findall(r"^- (.*?)(?=^- |^## |\Z)", TEXT.partition("## Plugins")[0], re.MULTILINE | re.DOTALL)
     bare = [promise for promise in promises if not NAMED.search(promise)]
-    limits = ("A mesh file may name", "Dask's scheduler", "viser's own server")
+    limits = ("A mesh file may name", "Dask's scheduler", "The number of connections is limited")
     assert [promise for promise in bare if not promise.startswith(limits)] == []
