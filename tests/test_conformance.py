@@ -62,7 +62,7 @@ def missing_places(where):
 
 
 def missing_cases(test):
-    """Yield the case of a marker if it stands neither in the test's file nor in the values beside it."""
+    """Yield the case of a marker if it stands neither in the test's file nor in the values next to it."""
     path = ROOT / test.path
     if not any(test.case in file.read_text(encoding="utf-8") for file in [path, *path.parent.glob("*.json")]):
         yield f"{test.path}::{test.name}[{test.case}]"
