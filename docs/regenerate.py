@@ -31,9 +31,9 @@ BLOCK = re.compile(
     r"^```text\n\$ (?P<command>.*)\n(?P<output>(?:.*\n)*?)```$(?P<record>\n\n\*Run on [^*]*\*$)?", re.MULTILINE
 )
 TIMING = re.compile(
-    r"treesim (bench(?! accuracy| scaling --depth)|cost (?!--papers|--tree|.*--repeats 0))|python \S*measure\.py"
+    r"treesim (bench(?! accuracy| scaling --depth)|cost (?!--papers|--tree|.*--repeats 0))|python (\S*measure|examples/17)"
 )
-PACKAGES = ("numpy", "llvmlite", "pin", "mujoco", "pybullet")
+PACKAGES = ("numpy", "llvmlite", "pin", "mujoco", "pybullet", "pin-pink")
 PROGRAMS = {  # that write whole pages
     "findings.md": "python -m treesim.doctor.page",
     "readers.md": "python -m treesim_importers.page",

@@ -40,9 +40,6 @@ NOT_RUN = {
 }
 # numbers of a page that only make it take longer, and what is run in their place
 SHORTER = {
-    r"\bB = 100_000\b": "B = 200",
-    r"\bB, steps, rng = 512, 250,": "B, steps, rng = 16, 10,",
-    r"\brange\(12\)": "range(1)",
     r"\bsamples=1000,": "samples=124,",
     r"\bstates=100, steps=1000\b": "states=4, steps=20",
     r"\bcontrols=True\b": "controls=True, states=4, steps=20",
@@ -71,7 +68,6 @@ SLOW = {
     "measures.md", "record.md", "sensors.md", "sweep.md",
     "viewer.md", "viewer_programs.md",
     "plugins/treesim-gymnasium/README.md", "plugins/treesim-meshcat/README.md", "plugins/treesim-pybullet/README.md",
-    "docs/results/rollouts.md",
 }  # fmt: skip
 
 

@@ -98,7 +98,6 @@ ALLOWED = {  # sentences by file: names of fields in old files, and words that a
         'CONTACT_LABELS = {"wrench": "wrench", "told": "solver_info", "pair_wrench": "pair_wrench"}'
     },
     "treesim/formats/npz.py": {'OLD_SOLVER_INFO = "told"  # its name in files of older versions'},
-    "docs/results/viewer.md": {"a gain is set and told after", "% beside physics"},  # printed by a program
 }
 
 

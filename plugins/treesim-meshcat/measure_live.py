@@ -60,7 +60,7 @@ class Page:
             seconds.append(await self.latency("kp", first + k))
             await asyncio.sleep(PAUSE)
         p50, p95 = np.percentile(np.array(seconds) * 1e3, [50, 95])
-        print(f"{label}: a gain is set and told after {p50:.1f} ms (median), {p95:.1f} ms (95 %)")
+        print(f"{label}: a new gain takes effect after {p50:.1f} ms (median), {p95:.1f} ms (95 %)")
 
 
 class Clocks:
@@ -156,7 +156,7 @@ async def measure(program: Program) -> None:
         "the loop": rest,
         "sending": share["sending"],
     }
-    print(", ".join(f"{part} {value:.1%}" for part, value in parts.items()), f"of a core; {outside:.1%} beside physics")
+    print(", ".join(f"{part} {value:.1%}" for part, value in parts.items()), f"of a core; {outside:.1%} without physics")
     await page.latencies("running", 1000.0)
     for backend in ("crba_ltdl", "aba"):
         print(f"backend {backend} after {1e3 * await page.latency('backend', backend):.0f} ms")
