@@ -31,7 +31,8 @@ BLOCK = re.compile(
     r"^```text\n\$ (?P<command>.*)\n(?P<output>(?:.*\n)*?)```$(?P<record>\n\n\*Run on [^*]*\*$)?", re.MULTILINE
 )
 TIMING = re.compile(
-    r"treesim (bench(?! accuracy| scaling --depth)|cost (?!--papers|--tree|.*--repeats 0))|python (\S*measure|examples/17)"
+    r"treesim (bench(?! accuracy| scaling --depth)|cost (?!--papers|--tree|.*--repeats 0))"
+    r"|python (\S*measure|examples/17)"
 )
 PACKAGES = ("numpy", "llvmlite", "pin", "mujoco", "pybullet", "pin-pink")
 PROGRAMS = {  # that write whole pages

@@ -16,7 +16,6 @@ import treesim
 from treesim import Body, Inertia, Joint, Tree
 from treesim.viewing.live.panel import panel_of
 
-playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright (pip install playwright)")
 pytest.importorskip("viser", reason="needs viser (pip install viser)")
 
 from treesim_viser import ViserViewer
@@ -79,10 +78,10 @@ def choices(page: Any, field: Any, count: int) -> list[str]:
     """Open the list of a field, and return the texts of its options: a busy page may close the list at once."""
     for _ in range(20):
         field.click()
-        try:
-            return page.wait_for_function(CHOICES, arg=count, timeout=3000).json_value()
-        except playwright.TimeoutError:
-            continue
+        for _ in range(100):
+            if texts := page.evaluate(CHOICES, count):
+                return texts
+            page.wait_for_timeout(20)
     raise AssertionError(f"no list of {count} options opens")
 
 
