@@ -99,3 +99,22 @@ def test_a_change_of_what_is_printed_is_found():
 def test_what_is_not_run_stands_on_a_page(rule):
     text = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
     assert any(re.search(rule, block.command) for block in TOOL.blocks(text))
+
+
+# arguments with which the programs that measure finish soon
+SMALL = {"model_parameters": "2", "measures": "64", "threads": "1", "work": "2", "passes": "0.01", "observations": "4"}
+
+
+def test_a_program_that_measures_stands_on_a_page_and_has_a_small_run():
+    shown = {block.command for page in PAGES for block in TOOL.blocks(page.read_text(encoding="utf-8"))}
+    programs = {path.stem for path in (FOLDER / "measure").glob("*.py")}
+    assert programs == set(SMALL)
+    assert {f"python docs/measure/{name}.py" for name in programs} <= shown
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(SMALL))
+def test_a_program_that_measures_runs(name):
+    for package in ("treesim-lab", *{"model_parameters": ["mujoco"], "observations": ["gymnasium"]}.get(name, [])):
+        need(package)
+    assert TOOL.run(f"python {FOLDER / 'measure' / name}.py {SMALL[name]}").output

@@ -42,6 +42,7 @@ def run(case: str, count: int) -> None:
     q0 = np.tile(robot.neutral(), (count, 1))
     q0[:, 2] = 0.8
     q0[:, 7:] += 0.02 * rng.normal(size=(count, robot.nq - 7))
+    q0 = robot.clamp(q0)
     v0 = 0.1 * rng.normal(size=(count, robot.nv))
     treesim.rollout(robot, q0[:64], v0[:64], steps=STEPS, **CASES[case])  # compiles
     before, began = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.perf_counter()

@@ -60,7 +60,7 @@ def rollouts(robot: treesim.Tree, steps: int, fields: Mapping[str, np.ndarray]) 
 def simulations(robot: treesim.Tree, steps: int, fields: tuple[str, ...]) -> Callable[[], object]:
     """Return a call of MuJoCo's batch, with own values of these fields for each simulation."""
     rng = np.random.default_rng(0)
-    model = treesim.to_mujoco(robot).model
+    model = treesim.to_mujoco(robot)
     model.opt.timestep, model.opt.integrator = 1e-3, mujoco.mjtIntegrator.mjINT_EULER
     model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONTACT) | int(mujoco.mjtDisableBit.mjDSBL_CONSTRAINT)
     batch = Batch(model, nsim=SIMULATIONS, nthread=1)

@@ -104,7 +104,7 @@ def clocked_program(options: list[str]) -> None:
 
     clocks = Clocks()
     clocks.clocked(Simulation, "step", "physics")
-    clocks.clocked(LiveSession, "_send", "states")
+    clocks.clocked(LiveSession, "_send_state", "states")
     clocks.clocked(MeshcatViewer, "update", "poses")
     signal.signal(signal.SIGUSR1, clocks.send)
     sys.argv = ["treesim", "view", *options, "--no-browser", "--json"]
@@ -130,8 +130,8 @@ class Program:
         return self._line()
 
     def end(self) -> None:
-        """Interrupt the program, as its user does."""
-        self._process.send_signal(signal.SIGINT)
+        """End the program; not by SIGINT, which jobs in the background of a shell ignore."""
+        self._process.terminate()
         self._process.communicate()
 
 
@@ -156,7 +156,9 @@ async def measure(program: Program) -> None:
         "the loop": rest,
         "sending": share["sending"],
     }
-    print(", ".join(f"{part} {value:.1%}" for part, value in parts.items()), f"of a core; {outside:.1%} without physics")
+    print(
+        ", ".join(f"{part} {value:.1%}" for part, value in parts.items()), f"of a core; {outside:.1%} without physics"
+    )
     await page.latencies("running", 1000.0)
     for backend in ("crba_ltdl", "aba"):
         print(f"backend {backend} after {1e3 * await page.latency('backend', backend):.0f} ms")

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -55,7 +54,7 @@ def measure(browser: Browser, options: list[str]) -> None:
             lines.append(short_repr(what))
         print(", ".join(lines), flush=True)
     finally:
-        program.send_signal(signal.SIGINT)
+        program.terminate()
         program.communicate()
         page.close()
 

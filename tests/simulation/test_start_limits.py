@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -11,6 +12,7 @@ from typer.testing import CliRunner
 import treesim
 from treesim import Joint, LimitWarning, Mimic
 from treesim.cli.main import app
+from treesim.simulation.start_limits import warn_of_start
 
 ARM = treesim.Inertia(2.0, (0, 0, -0.5), np.diag([0.1, 0.1, 0.01]))
 
@@ -176,3 +178,13 @@ def test_the_command_line_reports_it_once():
     found = CliRunner().invoke(app, ["simulate", "panda", "--duration", "0.002"])
     assert found.exit_code == 0 and found.output.count("LimitWarning") == 0
     assert " ".join(found.output.split()).count("'panda' starts beyond position limits") == 1
+
+
+def test_a_large_batch_is_checked_without_a_copy_of_it():
+    q = np.tile(WITHIN, (100_000, 1))
+    tracemalloc.start()
+    try:
+        assert not warn_of_start(treesim.World(ROBOT), q, 1)
+        assert tracemalloc.get_traced_memory()[1] < q.nbytes / 4
+    finally:
+        tracemalloc.stop()

@@ -61,12 +61,16 @@ def warn_of_start(
     """
     if not world.use_limits or not q.size:
         return False
-    limits = position_limits(world.robot)
+    limits, tolerance = position_limits(world.robot), ROUNDING[q.dtype.itemsize]
+    states = q.reshape(-1, world.robot.nq)
+    # of all states first, because the excess of each takes as much memory as a large batch
+    if own is None and not max(limits.excess(f(states, axis=0)).max(initial=0.0) for f in (np.max, np.min)) > tolerance:
+        return False
     if own is not None:
         lower, upper = (x[..., limits.dof] for x in own)
         limits = limits._replace(lower=lower, upper=upper)
     excess = limits.excess(q)
-    if not excess.max(initial=0.0) > ROUNDING[q.dtype.itemsize]:
+    if not excess.max(initial=0.0) > tolerance:
         return False
     warnings.warn(_message(world, q, excess, limits, gravity), LimitWarning, stacklevel=stacklevel + 1)
     return True
