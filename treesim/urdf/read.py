@@ -177,7 +177,8 @@ def _parsed_leniently(data: bytes, findings: Findings) -> tuple[_Element, bytes]
         for changed, what in without_ignored(data):
             with suppress(UrdfError):
                 root = _parse_xml(changed, Findings(findings.file))
-                findings.add("U107", f"{fault.message}; read without {what}, no part of the robot", fault.line)
+                text = f"{fault.message}; read without {what}, which are no part of the robot"
+                findings.add("U107", text, fault.line)
                 return root, changed
     return _parse_xml(data, findings), data
 
@@ -198,7 +199,7 @@ def _parse_xml(data: bytes, findings: Findings) -> _Element:
     if _has_declarations(root):
         line = data.replace(b"\0", b"").partition(b"<!DOCTYPE")[0].count(b"\n") + 1
         text = "the document's <!DOCTYPE> declares entities or attributes, or names an external DTD"
-        raise findings.fail("U104", text, line, "leave nothing but <!DOCTYPE robot>, or remove it")
+        raise findings.fail("U104", text, line, "write only <!DOCTYPE robot>, or remove it")
     _drop_default_namespace(root)
     if root.tag != "robot":
         found = f"not a URDF (found <{shortened(root.tag)}>)"
