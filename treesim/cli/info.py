@@ -52,7 +52,7 @@ def info(
     tree: Annotated[
         str | None,
         typer.Option(
-            help="Parents λ(1) ... λ(N) of the bodies of a tree, which is shown instead of ROBOT; 0 is the base."
+            help="Parents λ(1) ... λ(N) of the bodies of a tree, to show instead of ROBOT. 0 is the base."
         ),
     ] = None,
     dofs: Annotated[
@@ -60,13 +60,13 @@ def info(
     ] = None,
     frames: Annotated[
         str | None,
-        typer.Option(help="Bodies that have task frames: numbers of bodies of --tree, or names of frames of ROBOT."),
+        typer.Option(help="Task frames: names of frames of ROBOT, or numbers of bodies of --tree."),
     ] = None,
     json: JsonOption = False,
 ) -> None:
     """Show ROBOT's bodies, joints, parents, depth, mass and sparsity.
 
-    With --tree, show parents, depth and sparsity of a tree that is given by numbers.
+    With --tree, show parents, depth and sparsity of a tree that is given by the numbers of its parents.
     """
     if (robot is None) == (tree is None):
         raise ArgumentError("give one of ROBOT and --tree")
