@@ -161,7 +161,7 @@ class ContactReport(ReprMixin):
         return found
 
     def between(self, body: str, other: str) -> np.ndarray:
-        """Return the mean wrench in the step that the body or surface `other` exerts on `body`.
+        """Return the mean wrench that the body or surface `other` exerts on `body` during the step.
 
         Parameters
         ----------
@@ -186,17 +186,20 @@ class ContactReport(ReprMixin):
 
     @property
     def penetration(self) -> np.ndarray:
-        """Largest overlap (...) of two shapes at the end of the step [m]."""
+        """Largest overlap of two shapes at the end of the step [m], shape (...)."""
         return self.solver_info[..., PENETRATION]
 
     @property
     def residual(self) -> np.ndarray:
-        """Largest complementarity residual (...) of velocities [m/s, rad/s] of contacts, joint limits and friction."""
+        """Largest complementarity residual of velocities [m/s, rad/s], shape (...).
+
+        The residual includes contacts, joint limits and joint friction.
+        """
         return self.solver_info[..., RESIDUAL]
 
     @property
     def position_residual(self) -> np.ndarray:
-        """Largest complementarity residual (...) of positions [m/s, rad/s], over contacts and joint limits.
+        """Largest complementarity residual of the positions of contacts and joint limits [m/s, rad/s], shape (...).
 
         The conditions on positions are that gaps do not become negative, and that overlaps shrink.
         """
@@ -204,25 +207,25 @@ class ContactReport(ReprMixin):
 
     @property
     def certificate(self) -> np.ndarray:
-        """Change of kinetic energy (...) by impulses [J]; it is never positive, see docs/contact_model.md.
+        """Change of kinetic energy by impulses [J], shape (...).
 
-        Impulses of springs (soft surfaces) are not included.
+        The change is never positive, see docs/contact_model.md. Impulses of springs (soft surfaces) are not included.
         """
         return self.solver_info[..., CERTIFICATE]
 
     @property
     def count(self) -> np.ndarray:
-        """Number of contacts (...) in the contact problem."""
+        """Number of contacts in the contact problem, shape (...)."""
         return self.solver_info[..., CONTACTS].astype(int)
 
     @property
     def iterations(self) -> np.ndarray:
-        """Number of iterations (...) of the contact solver, including sweeps over the contacts."""
+        """Number of iterations of the contact solver, including sweeps over the contacts, shape (...)."""
         return self.solver_info[..., ITERATIONS].astype(int)
 
     @property
     def left_out(self) -> np.ndarray:
-        """Number of contacts (...) that were omitted, because the step has memory for fewer contacts."""
+        """Number of contacts that were omitted, because the step has memory for fewer contacts; shape (...)."""
         return self.solver_info[..., LEFT_OUT].astype(int)
 
     def __repr__(self) -> str:
