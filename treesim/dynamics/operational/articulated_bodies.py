@@ -109,7 +109,7 @@ class Articulated(TriangularFactors):
 
     @property
     def D(self) -> np.ndarray:
-        """Diagonal factor (..., nv) of M = L' D L: articulated inertia that each dof moves [kg, kg m^2]."""
+        """Diagonal factor (..., nv) of M = L' D L: articulated inertias of the degrees of freedom [kg, kg m^2]."""
         rows = self._quantities[..., self._bodies :].reshape(*self.shape, kernels.DOF)
         inverse: np.ndarray = rows[..., 6]
         return 1 / inverse
