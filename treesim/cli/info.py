@@ -66,7 +66,7 @@ def info(
 ) -> None:
     """Show ROBOT's bodies, joints, parents, depth, mass and sparsity.
 
-    With --tree, show parents, depth and sparsity of a tree that is given by the numbers of its parents.
+    With --tree, show parents, depth and sparsity of a tree that is given by the parents of its bodies.
     """
     if (robot is None) == (tree is None):
         raise ArgumentError("give one of ROBOT and --tree")

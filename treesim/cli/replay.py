@@ -36,8 +36,8 @@ def replay(
     """Repeat the simulation that is stored in RUN, and compare every bit of the results.
 
     If results differ, the command reports the first step and the first number that differ. It also reports changed
-    versions, another processor and another interpreter. The robot is read from RUN. Exit code 0: identical; 1:
-    different; 2: the simulation cannot be repeated.
+    versions, another processor and another interpreter. The robot is read from RUN. The exit code is 0 if the runs are
+    identical, 1 if they differ, and 2 if the simulation cannot be repeated.
     """
     import treesim
 

@@ -45,7 +45,7 @@ class Frame(NamedTuple):
 class Player(ReprMixin):
     """Real-time player of a simulation, which computes the steps of each frame and shows the last state.
 
-    A frame ends when its wall-clock time is over. If the computer is too slow, the motion becomes slower than
+    A frame ends after 1 / `fps` seconds of wall-clock time. If the computer is too slow, the motion becomes slower than
     requested. When the player is late by more than 0.2 s for the first time, it issues a SlowWarning.
 
     `post(event)` queues a function `event(player)`; any thread may call `post`. The player calls the function before

@@ -62,7 +62,7 @@ def cost(
     """Compare formulas, counted operations and times of every algorithm on ROBOT, and recommend one.
 
     With --papers, recompute the tables of published papers. With --advice, compare the recommendations with measured
-    times on many trees. With --tree, evaluate the formulas on a tree that is given by the numbers of its parents.
+    times on many trees. With --tree, evaluate the formulas on a tree that is given by the parents of its bodies.
     """
     if sum((papers, advice, robot is not None, tree is not None)) != 1:
         raise ArgumentError("give one of ROBOT, --tree, --papers and --advice")

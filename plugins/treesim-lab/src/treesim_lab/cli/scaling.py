@@ -43,7 +43,7 @@ def scaling(
 ) -> None:
     """Time every backend on chains, binary trees, side branches and grids of 10 to 10,000 bodies.
 
-    The command fits the growth of times with size over the largest decade of sizes, and compares the exponents with the
+    For the largest decade of sizes, the command fits exponents of time over size. It compares these exponents with the
     published orders. A backend is not timed at sizes that would take longer than --budget. The command also measures
     the memory of O(N) backends on long chains.
     """

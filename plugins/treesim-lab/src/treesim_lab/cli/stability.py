@@ -72,7 +72,7 @@ def stability(
         str | None,
         typer.Option(
             help="Integrators, separated by commas (`treesim plugins` lists all integrators). By default "
-            "implicit_midpoint. With --ground, semi_implicit_euler is the second default.",
+            "implicit_midpoint. With --ground, the default also includes semi_implicit_euler.",
             show_default=False,
         ),
     ] = None,
