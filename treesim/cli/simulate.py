@@ -121,8 +121,10 @@ def simulate(
     quiet: QuietOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Simulate ROBOT, and report the run time and the errors of conserved quantities. After Ctrl-C, finished steps are
-    kept."""
+    """Simulate ROBOT, and report the run time and the errors of conserved quantities.
+
+    After Ctrl-C, finished steps are kept.
+    """
     from ..errors import DivergedWarning
     from ..rollouts.replay import source_digest
     from ..simulation.durations import check_room
