@@ -65,9 +65,7 @@ def compare(
     ] = "",
     renumber: Annotated[
         bool,
-        typer.Option(
-            "--renumber", help="Repeat the comparison with bodies that are not numbered depth-first."
-        ),
+        typer.Option("--renumber", help="Repeat the comparison with bodies that are not numbered depth-first."),
     ] = False,
     timeout: Annotated[float, typer.Option(help="Time limit of an engine for each evaluation of a robot (s).")] = 300.0,
     html: Annotated[

@@ -28,8 +28,9 @@ def replay(
     ],
     source: Annotated[
         str | None,
-        typer.Option(metavar="ROBOT", help="Robot description. The command reports changes of this file since the "
-        "run."),
+        typer.Option(
+            metavar="ROBOT", help="Robot description. The command reports changes of this file since the run."
+        ),
     ] = None,
     json: JsonOption = False,
 ) -> None:

@@ -100,8 +100,8 @@ def sweep(
         int | None, typer.Option(help="Number of samples of each task. By default, a task takes about 5 s.")
     ] = None,
     workers: Annotated[
-        int | None, typer.Option(help="Number of processes on this machine. By default, one process runs on each NUMA "
-        "node.")
+        int | None,
+        typer.Option(help="Number of processes on this machine. By default, one process runs on each NUMA node."),
     ] = None,
     threads: Annotated[
         int | None, typer.Option(help="Number of threads of each process. By default, one thread runs on each core.")

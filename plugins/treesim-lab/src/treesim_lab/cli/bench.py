@@ -65,12 +65,16 @@ def bench(
     single: Annotated[bool, typer.Option("--single", help="Time the calls of --sizes in single precision.")] = False,
     summary: Annotated[
         bool,
-        typer.Option("--summary", help="Print speed ratios for several robots. Without ROBOT, the command times five "
-        "standard robots."),
+        typer.Option(
+            "--summary",
+            help="Print speed ratios for several robots. Without ROBOT, the command times five standard robots.",
+        ),
     ] = False,
     contact: Annotated[
-        bool, typer.Option("--contact", help="Measure the time of steps and rollouts with contact, for ROBOT and for "
-        "stacks of boxes.")
+        bool,
+        typer.Option(
+            "--contact", help="Measure the time of steps and rollouts with contact, for ROBOT and for stacks of boxes."
+        ),
     ] = False,
     scene: Annotated[
         list[str] | None,
@@ -80,8 +84,7 @@ def bench(
         float,
         typer.Option(
             min=0,
-            help="Position gain kp of every joint with --contact (N m/rad, N/m). The velocity gain is"
-            " 0.05 s times kp.",
+            help="Position gain kp of every joint with --contact (N m/rad, N/m). The velocity gain is 0.05 s times kp.",
         ),
     ] = 1000.0,
     every_backend: Annotated[bool, typer.Option("--backends", help="Also time all other backends of treesim.")] = False,
@@ -94,7 +97,11 @@ def bench(
     ] = None,
     threads: Annotated[
         int | None,
-        typer.Option(min=1, help="Number of threads of each engine. By default, one thread runs on each core.", show_default=False),
+        typer.Option(
+            min=1,
+            help="Number of threads of each engine. By default, one thread runs on each core.",
+            show_default=False,
+        ),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the random states.")] = 0,
     plot: Annotated[Path | None, typer.Option(help="File for a plot of the result, drawn by matplotlib.")] = None,

@@ -45,15 +45,13 @@ def census(
     ] = "",
     renumber: Annotated[
         bool,
-        typer.Option(
-            "--renumber", help="Repeat the comparison with bodies that are not numbered depth-first."
-        ),
+        typer.Option("--renumber", help="Repeat the comparison with bodies that are not numbered depth-first."),
     ] = False,
     high_precision: Annotated[
         bool,
         typer.Option(
-            "--high-precision", help="Also compare with results of 40 digits, which treesim's kernels compute with the "
-            "package mpmath."
+            "--high-precision",
+            help="Also compare with results of 40 digits, which treesim's kernels compute with the package mpmath.",
         ),
     ] = False,
     timeout: Annotated[float, typer.Option(help="Time limit of an engine for each evaluation of a robot (s).")] = 60.0,

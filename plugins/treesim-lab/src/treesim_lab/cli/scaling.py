@@ -36,8 +36,10 @@ def scaling(
     ] = False,
     depth: Annotated[
         bool,
-        typer.Option("--depth", help="Count operations on the critical paths of level-parallel methods, instead of "
-        "timing backends."),
+        typer.Option(
+            "--depth",
+            help="Count operations on the critical paths of level-parallel methods, instead of timing backends.",
+        ),
     ] = False,
     json: JsonOption = False,
 ) -> None:
