@@ -163,7 +163,7 @@ def _without_odd_declaration(data: bytes, findings: Findings) -> bytes:
     odd = re.match(ODD_DECLARATION.encode(), data)
     if odd is None or (b"encoding" in odd[0] and b"utf-8" not in odd[0].lower()):
         return data
-    findings.add("U106", "odd XML declaration, read as XML 1.0", odd[0].count(b"\n") + 1)
+    findings.add("U106", "invalid XML declaration, read as XML 1.0", odd[0].count(b"\n") + 1)
     return b"\n" * odd[0].count(b"\n") + data[odd.end() :]
 
 

@@ -74,7 +74,7 @@ SYNTAX = {
         '<joint name="shoulder" type="revolute">',
     ),
     "U203": Advice(
-        "For a missing mass or inertia, other programs use different default values, such as 0 or 1 kg.",
+        "Other programs replace a missing mass or inertia by different default values, such as 0 or 1 kg.",
         "Add the element or attribute that the message names.",
         "<mass/>",
         MASS,
