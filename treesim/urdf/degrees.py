@@ -43,7 +43,7 @@ def _check(
     radians = [tuple(map(math.radians, angles)) for angles in values]
     hint = " ".join(f'{name}="{_listed(angles)}"' for name, angles in zip(given, radians, strict=True))
     message = f"{title(owner)}: <{element.tag} {text}>: the values look like degrees, but are read as radians"
-    findings.add("U315", message, element, f"if they are degrees, write {hint}")
+    findings.add("U315", message, element, f"if in degrees, write {hint}")
 
 
 def _listed(angles: tuple[float, ...]) -> str:
