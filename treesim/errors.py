@@ -189,7 +189,7 @@ class ConvergenceError(TreesimError, ArithmeticError):
 
 
 class UnsupportedError(TreesimError):
-    """Raised if the chosen backend, integrator or viewer does not support a valid request.
+    """Raised if a request is valid, but the chosen backend, integrator or viewer does not support it.
 
     Examples
     --------
@@ -229,8 +229,8 @@ class TreesimWarning(UserWarning):
 class ContactWarning(TreesimWarning):
     """Issued if a step does not solve contacts, joint limits or joint friction correctly.
 
-    The causes are: the solver does not reach its tolerance; impulses increase the energy; a step omits contacts,
-    because its memory is full; or a step moves a body deep into another body or surface.
+    For example, the solver does not reach its tolerance, or impulses increase the energy. A step may also omit
+    contacts, because its memory is full, or move a body deep into another body or surface.
 
     Examples
     --------
@@ -240,7 +240,7 @@ class ContactWarning(TreesimWarning):
 
 
 class ContinuationWarning(TreesimWarning):
-    """Issued if a run continues without the contact impulses of the step before; its last bits may then differ.
+    """Issued if a run continues without the contact impulses of the step before; the last digits may then differ.
 
     Examples
     --------
@@ -250,7 +250,7 @@ class ContinuationWarning(TreesimWarning):
 
 
 class ConversionWarning(TreesimWarning):
-    """Issued if the target of a conversion cannot represent parts of a robot or recording.
+    """Issued if a conversion drops parts of a robot or recording, because the target cannot represent them.
 
     Examples
     --------
@@ -260,7 +260,7 @@ class ConversionWarning(TreesimWarning):
 
 
 class DivergedWarning(TreesimWarning):
-    """Issued if a run or rollout reached a state that is not finite, or its dynamics failed.
+    """Issued if a run or rollout reached a state that is not finite, or if the dynamics failed.
 
     Examples
     --------
@@ -300,7 +300,7 @@ class FrictionWarning(TreesimWarning):
 
 
 class LightJointWarning(TreesimWarning):
-    """Issued if a joint has so little effective inertia that it needs more substeps than the automatic choice.
+    """Issued if a joint has so little effective inertia that it needs more substeps than the automatic choice provides.
 
     Examples
     --------
@@ -330,7 +330,7 @@ class ReachWarning(TreesimWarning):
 
 
 class ShapeWarning(TreesimWarning):
-    """Issued if a collision shape is not used, or if collisions cover only a part of its geometry.
+    """Issued if a collision shape is not used, or if only a part of its geometry can collide.
 
     Examples
     --------
@@ -360,7 +360,7 @@ class StoppedWarning(TreesimWarning):
 
 
 class UrdfWarning(TreesimWarning):
-    """Issued if a robot description has doubtful contents; one warning lists all findings.
+    """Issued if a robot description has doubtful contents. One warning lists all findings of a file.
 
     Examples
     --------

@@ -73,7 +73,7 @@ def test_friction_of_single_links_is_told_where_something_is_met(way):
     )
     assert reported(robot) == []
     (text,) = reported(robot, Ground())
-    assert "friction of links is left out: that of 'it'" in text and "surfaces={link: treesim.Surface(friction=" in text
+    assert "friction of links is ignored: 'it'" in text and "surfaces={link: treesim.Surface(friction=" in text
     (note,) = (note for note in robot.notes if note.code == "U511")
     assert note.line and note.severity == "info"
     assert reported(robot, Ground(), surfaces={"it": treesim.Surface(friction=0.0)}) == []

@@ -48,4 +48,4 @@ def test_angles_in_degrees(limits, rpy, expected):
     turned += '<parent link="rod"/><child link="tool"/>'
     text = robot(joint("hinge", "base", "rod", "revolute", more=turned), base="", rod=solid(), tool="")
     found = [one for one in treesim.check(text, strict=True).findings if one.severity == "error"]
-    assert [(one.code, one.hint) for one in found] == [("U315", f"if so, write {fix}") for fix in expected]
+    assert [(one.code, one.hint) for one in found] == [("U315", f"if in degrees, write {fix}") for fix in expected]

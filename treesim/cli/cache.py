@@ -24,7 +24,7 @@ def cache(
     ] = False,
     json: JsonOption = False,
 ) -> None:
-    """Print folder and size of the cache of compiled code; with --clear, empty the cache first."""
+    """Print the folder and the size of the cache of compiled code. With --clear, empty the cache first."""
     if clear:
         for path in _versions():
             try:

@@ -67,7 +67,7 @@ def check(
         bool | None,
         typer.Option(
             "--readers/--no-readers",
-            help="Report how other programs read the file, in the output format text. Default: on, if "
+            help="With the output format text, also report how other programs read the file. Default: on, if "
             "treesim-importers is installed.",
             show_default=False,
         ),
@@ -75,7 +75,7 @@ def check(
     fix: Annotated[
         Path | None,
         typer.Option(
-            help="File to which the robot with all unambiguous repairs is written. The written file is checked.",
+            help="File to which the robot with all unambiguous repairs is written. The command then checks this file.",
             show_default=False,
         ),
     ] = None,

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 def compare(
     robot: RobotArgument,
     second: Annotated[
-        str | None, typer.Argument(help="Second description of the same robot, which is compared with ROBOT.")
+        str | None, typer.Argument(help="Second description of the robot, to compare with ROBOT.")
     ] = None,
     against: Annotated[
         str,
@@ -52,7 +52,7 @@ def compare(
         bool,
         typer.Option(
             "--controls",
-            help="Run negative controls, too: repeat the comparison with deliberate errors, which must be detected.",
+            help="Also run negative controls: the comparison is repeated with deliberate errors, and must detect them.",
         ),
     ] = False,
     scenes: Annotated[
@@ -65,11 +65,9 @@ def compare(
     ] = "",
     renumber: Annotated[
         bool,
-        typer.Option(
-            "--renumber", help="Compare the robot also with its bodies in numberings that are not depth-first."
-        ),
+        typer.Option("--renumber", help="Repeat the comparison with bodies that are not numbered depth-first."),
     ] = False,
-    timeout: Annotated[float, typer.Option(help="Time limit of an engine for one robot at one level (s).")] = 300.0,
+    timeout: Annotated[float, typer.Option(help="Time limit of an engine for each evaluation of a robot (s).")] = 300.0,
     html: Annotated[
         Path | None, typer.Option(help="File .html to which the report and its plots are written.", show_default=False)
     ] = None,
@@ -77,10 +75,9 @@ def compare(
 ) -> None:
     """Compare treesim with other engines, or two descriptions of one robot, and find the causes of differences.
 
-    Compared are the model, mass matrix, bias forces, dynamics, trajectory and convergence.
-    With --all, all installed robots are compared (`treesim compare --all -h`).
-    With --high-precision, every method is compared with a result of 40 digits.
-    The exit code is 1 if a quantity disagrees, or an engine fails.
+    The command compares the model, the mass matrix, forces, accelerations, and the trajectory with its convergence.
+    With --all, it compares all installed robots (`treesim compare --all -h`). With --high-precision, it compares every
+    method with a result of 40 digits. The exit code is 1 if a quantity disagrees, or an engine fails.
     """
     import treesim.compare
 

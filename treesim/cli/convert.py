@@ -17,9 +17,9 @@ PathsArgument = Annotated[
     list[Path],
     typer.Argument(
         metavar="RUN... TARGET",
-        help="Trajectories that `treesim simulate --out` wrote, followed by the target. The target"
-        " is a file, whose suffix selects the format (.npz, .csv, .parquet, .nc, .mcap), or a"
-        " new folder for a LeRobotDataset with one episode for each trajectory.",
+        help="Trajectories that `treesim simulate --out` wrote, followed by the target. If the target is a file, its "
+        "suffix selects the format (.npz, .csv, .parquet, .nc, .mcap). If the target is a new folder, it becomes a "
+        "LeRobotDataset with one episode for each trajectory.",
         show_default=False,
     ),
 ]

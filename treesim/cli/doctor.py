@@ -24,9 +24,9 @@ CHECK_TOLERANCE = 1e-10  # [N m], of torques of 2 N m: 1e5 roundings
     "treesim doctor --json",
 )
 def doctor(json: JsonOption = False) -> None:
-    """Check that compiled dynamics work, and print the facts that a bug report needs.
+    """Check that compiled dynamics work, and print data for a bug report.
 
-    The facts are versions, processor, threads, cache, plugins and missing programs. The exit code is 1 if the check
+    The data are versions, processor, threads, cache, plugins and missing programs. The exit code is 1 if the check
     fails.
     """
     found = facts()

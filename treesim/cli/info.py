@@ -51,22 +51,20 @@ def info(
     mimic: MimicOption = None,
     tree: Annotated[
         str | None,
-        typer.Option(
-            help="Parents λ(1) ... λ(N) of the bodies of a tree, which is shown instead of ROBOT; 0 is the base."
-        ),
+        typer.Option(help="Parents λ(1) ... λ(N) of the bodies of a tree, to show instead of ROBOT. 0 is the base."),
     ] = None,
     dofs: Annotated[
         str | None, typer.Option(help="Degrees of freedom of each joint of --tree. Default: 1 for each joint.")
     ] = None,
     frames: Annotated[
         str | None,
-        typer.Option(help="Bodies that have task frames: numbers of bodies of --tree, or names of frames of ROBOT."),
+        typer.Option(help="Task frames: names of frames of ROBOT, or numbers of bodies of --tree."),
     ] = None,
     json: JsonOption = False,
 ) -> None:
     """Show ROBOT's bodies, joints, parents, depth, mass and sparsity.
 
-    With --tree, show parents, depth and sparsity of a tree that is given by numbers.
+    With --tree, show parents, depth and sparsity of a tree that is given by the parents of its bodies.
     """
     if (robot is None) == (tree is None):
         raise ArgumentError("give one of ROBOT and --tree")

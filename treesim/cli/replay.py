@@ -28,16 +28,17 @@ def replay(
     ],
     source: Annotated[
         str | None,
-        typer.Option(metavar="ROBOT", help="Robot description. Changes of this file since the run are reported."),
+        typer.Option(
+            metavar="ROBOT", help="Robot description. The command reports changes of this file since the run."
+        ),
     ] = None,
     json: JsonOption = False,
 ) -> None:
     """Repeat the simulation that is stored in RUN, and compare every bit of the results.
 
-    If results differ, report the first step and number that differ.
-    Changed versions, another processor and another interpreter are reported, too.
-    The robot is read from RUN.
-    Exit code 0: identical; 1: different; 2: the simulation cannot be repeated.
+    If results differ, the command reports the first step and the first number that differ. It also reports changed
+    versions, another processor and another interpreter. The robot is read from RUN. The exit code is 0 if the runs are
+    identical, 1 if they differ, and 2 if the simulation cannot be repeated.
     """
     import treesim
 

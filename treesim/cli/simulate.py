@@ -114,14 +114,17 @@ def simulate(
     viewer: Annotated[
         str | None,
         typer.Option(
-            help="Viewer that records the motion. By default meshcat, or another installed viewer.",
+            help="Viewer that records the motion. By default, meshcat or another installed viewer.",
             rich_help_panel=OUTPUT,
         ),
     ] = None,
     quiet: QuietOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Simulate ROBOT, and report run time and errors of conservation. After Ctrl-C, finished steps are kept."""
+    """Simulate ROBOT, and report the run time and the errors of conserved quantities.
+
+    After Ctrl-C, finished steps are kept.
+    """
     from ..errors import DivergedWarning
     from ..rollouts.replay import source_digest
     from ..simulation.durations import check_room

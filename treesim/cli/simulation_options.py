@@ -47,7 +47,7 @@ SubstepsOption = Annotated[
     int | None,
     typer.Option(
         min=1,
-        help="Number of substeps of each step. By default as many as the integrator needs for its accuracy.",
+        help="Number of substeps of each step. By default, the number that the integrator needs for its accuracy.",
         show_default=False,
         rich_help_panel=INTEGRATOR_PANEL,
     ),

@@ -84,7 +84,7 @@ def sweep(
     parameters: Annotated[
         str | None,
         typer.Option(
-            help="Parameters p of --policy, such as 10,0.5. The option --vary p[0]=... varies the first one.",
+            help="Parameters p of --policy, such as 10,0.5. The option --vary p[0]=... varies the first parameter.",
             rich_help_panel=CONTROL,
         ),
     ] = None,
@@ -97,13 +97,14 @@ def sweep(
     ] = "summary",
     every: Annotated[int, typer.Option(help="Number of steps between stored states, with --keep all.")] = 1,
     chunk: Annotated[
-        int | None, typer.Option(help="Number of samples of each task. By default about 5 s of work.")
+        int | None, typer.Option(help="Number of samples of each task. By default, a task takes about 5 s.")
     ] = None,
     workers: Annotated[
-        int | None, typer.Option(help="Number of processes on this machine. By default one for each NUMA node.")
+        int | None,
+        typer.Option(help="Number of processes on this machine. By default, one process runs on each NUMA node."),
     ] = None,
     threads: Annotated[
-        int | None, typer.Option(help="Number of threads of each process. By default one for each core.")
+        int | None, typer.Option(help="Number of threads of each process. By default, one thread runs on each core.")
     ] = None,
     scheduler: Annotated[
         str | None, typer.Option(help="Address of a Dask scheduler, such as tcp://head:8786.", show_default=False)
@@ -114,9 +115,8 @@ def sweep(
 ) -> None:
     """Simulate ROBOT many times with random physics, initial states and gains, and store measurements.
 
-    After Ctrl-C, finished samples are kept; the same command resumes the sweep.
-    Exit code 1 if samples were left out, or the cluster was lost.
-    Samples whose states diverge count as results.
+    After Ctrl-C, finished samples are kept; the same command resumes the sweep. The exit code is 1 if samples were left
+    out, or the cluster was lost. The results include samples whose states diverge.
     """
     import treesim
 

@@ -56,7 +56,7 @@ def view(
     duration: Annotated[
         float | None,
         typer.Option(
-            help="Time after which the command ends (s). By default it ends only at Ctrl-C.",
+            help="Time after which the command ends (s). By default, it ends only at Ctrl-C.",
             show_default=False,
             rich_help_panel=OUTPUT,
         ),
@@ -93,11 +93,10 @@ def view(
 ) -> None:
     """Simulate ROBOT in real time on an interactive page, until Ctrl-C.
 
-    If ROBOT is a trajectory of `treesim simulate --out`, it is replayed.
-    Buttons of the page play, pause, step and go back.
-    During the motion, the page can change joints, gains, gravity, time step,
-    backend, integrator and contact solver. To pull a link, hold Ctrl and drag it.
-    With --json, the first line of the output is {"url": ...}, and the last line is a summary.
+    If ROBOT is a trajectory of `treesim simulate --out`, the page replays it. The page has buttons to play, pause, step
+    and go back. During the motion, you can change joints, gains, gravity, the time step and the numerical methods. To
+    pull a link, hold Ctrl and drag it. With --json, the first line of the output is {"url": ...}, and the last line is
+    a summary.
     """
     from ..viewing.protocols import InteractiveViewer
 

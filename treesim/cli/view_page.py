@@ -17,7 +17,7 @@ HtmlOption = Annotated[
     Path | None,
     typer.Option(
         help="Write one .html file that simulates the robot without Python, server or network, and"
-        " exit. Without ground, gravity is off at the start for a floating base.",
+        " exit. A robot with a floating base starts without gravity, unless there is ground.",
         show_default=False,
         rich_help_panel=common.OUTPUT,
     ),

@@ -56,7 +56,7 @@ class EngineAdapter(Protocol):
         ...
 
     def read(self, robot: Tree, urdf: str, level: str) -> EngineModel:
-        """Return the engine's model of a robot, read from URDF text.
+        """Return the engine's model of a robot, which the engine reads from URDF text.
 
         Parameters
         ----------
@@ -84,7 +84,7 @@ class EngineAdapter(Protocol):
 
 @runtime_checkable
 class ControlledAdapter(EngineAdapter, Protocol):
-    """Adapter that also provides wrong variants of itself, for the negative controls of a comparison."""
+    """Adapter that also provides variants with deliberate errors, for the negative controls of a comparison."""
 
     def controls(self) -> Mapping[str, EngineAdapter]:
         """Return variants of the adapter with deliberate errors; a comparison with each of them must fail.

@@ -118,7 +118,7 @@ class Causes:
         return not self.left and not self.bodies
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the causes as dictionaries, lists, numbers and strings.
+        """Return the causes as plain data: dictionaries, lists and values.
 
         Returns
         -------
@@ -138,7 +138,7 @@ def explain(
 ) -> Causes:
     """Find the causes of differences between treesim and another engine for the file of a robot.
 
-    For each cause, the search loads the file and computes inverse dynamics some dozens of times.
+    For each cause, the search loads the file and computes inverse dynamics dozens of times.
 
     Parameters
     ----------

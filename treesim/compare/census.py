@@ -32,7 +32,7 @@ AGREES, KNOWN, DIFFERS, FAILED, REFUSED = OUTCOMES = "agrees", "known fault", "d
 
 @dataclass(frozen=True)
 class CensusRow:
-    """Outcome of the comparison of one robot on one base with one engine.
+    """Outcome of one comparison: of one robot, on a fixed or a floating base, with one engine.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ class Census(ReprMixin):
         return tuple(dict.fromkeys(each.robot for each in self.findings))
 
     def count(self, outcome: str, engine: str | None = None, base: str | None = None) -> int:
-        """Return the number of rows that have an outcome.
+        """Return the number of rows with a given outcome.
 
         Parameters
         ----------
@@ -117,7 +117,7 @@ class Census(ReprMixin):
         )
 
     def largest_errors(self, engine: str) -> dict[str, float]:
-        """Return the largest error of each quantity over all robots for which an engine agrees with treesim.
+        """Return the largest error of each quantity, over all robots for which an engine agrees with treesim.
 
         Parameters
         ----------
@@ -153,7 +153,7 @@ class Census(ReprMixin):
         return [each for each in self.findings if (each.engine, each.outcome) == (engine, AGREES)]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the result as dictionaries, lists, numbers and strings.
+        """Return the result as plain data: dictionaries, lists and values.
 
         Returns
         -------

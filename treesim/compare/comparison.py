@@ -97,7 +97,7 @@ class Comparison(ReprMixin):
         raise KeyError(f"there is no report on {engine!r}; there are: {', '.join(self.engines) or 'none'}")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the comparison as dictionaries, lists, numbers and strings.
+        """Return the comparison as plain data: dictionaries, lists and values.
 
         Returns
         -------
@@ -140,8 +140,8 @@ def compare(
 ) -> Report | Comparison:
     """Compare treesim with other engines on one robot.
 
-    If an engine is given by name, it runs in a process of its own, so that the report can contain a crash. Adapters run
-    in this process, except for `Isolated` adapters.
+    If an engine is given by name, it runs in a process of its own. If the engine crashes, the report contains the
+    crash. If an engine is given as an adapter, it runs in this process, unless the adapter is `Isolated`.
 
     Parameters
     ----------

@@ -250,7 +250,7 @@ class EngineModel:
     # timed calls of the benchmark; a list is empty if the engine has none
 
     def prepare_timing(self) -> None:
-        """Prepare the model for timing in this process.
+        """Prepare the model for time measurements in this process.
 
         Raises
         ------
@@ -259,7 +259,7 @@ class EngineModel:
         """
 
     def calls(self, state: States) -> list[BenchmarkCase]:
-        """Return the calls to time on one state.
+        """Return the calls that the benchmark times on one state.
 
         Parameters
         ----------
@@ -294,7 +294,7 @@ class EngineModel:
         return []
 
     def batches(self, states: States, threads: int) -> list[BenchmarkCase]:
-        """Return the calls to time on many states.
+        """Return the calls that the benchmark times on many states.
 
         Parameters
         ----------

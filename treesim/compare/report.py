@@ -129,7 +129,7 @@ class Convergence:
 
 @dataclass(frozen=True)
 class Conservation:
-    """Errors of conserved quantities along a free motion, for information: they are not part of `Report.passed`.
+    """Errors of conserved quantities along a free motion; `Report.passed` does not depend on them.
 
     Parameters
     ----------
@@ -256,8 +256,8 @@ class Report(ReprMixin):
     def passed(self) -> bool:
         """True if every quantity agrees, the motion converges, and every negative control was detected.
 
-        Differences that are explained by known faults of the engine are accepted. False if nothing was compared, or the
-        engine failed.
+        A difference that a known fault of the engine explains counts as agreement. The value is False if nothing was
+        compared, or the engine failed.
         """
         checked: list[Control | Convergence] = [*self.controls, *([self.convergence] if self.convergence else [])]
         agreed = bool(self.rows) and all(row.accepted for row in self.rows)
@@ -289,7 +289,7 @@ class Report(ReprMixin):
         raise KeyError(f"{quantity} was not compared in level {level}")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the report as dictionaries, lists, numbers and strings.
+        """Return the report as plain data: dictionaries, lists and values.
 
         Returns
         -------

@@ -12,7 +12,7 @@ from ..model.tree import Tree
 class Law(NamedTuple):
     """Control law tau = constant + amplitude sin(2 pi frequency t) + kp (posture - q) - kd v.
 
-    An engine evaluates the law at the start of each step from its own state. The torque is constant during the step.
+    An engine evaluates the law for its own state at the start of each step. The torque is constant during the step.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ class Softness(NamedTuple):
     regularization: float
 
     def static_gap(self, acceleration: float) -> float:
-        """Return the gap [m, rad] at rest under a load.
+        """Return the gap that a constant load causes at rest [m, rad].
 
         Parameters
         ----------

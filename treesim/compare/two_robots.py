@@ -62,7 +62,7 @@ class OtherRobot(Protocol):
 
     @property
     def tolerance(self) -> float:
-        """Rounding of numbers in the file format, relative to physical scales, as a tolerance."""
+        """Tolerance for the rounding of numbers in the file format, relative to physical scales."""
         ...
 
     @property
@@ -151,7 +151,7 @@ class TwoRobots(ReprMixin):
         return not self.only_first and not self.only_second and all(row.passed for row in self.rows)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the comparison as dictionaries, lists, numbers and strings.
+        """Return the comparison as plain data: dictionaries, lists and values.
 
         Returns
         -------

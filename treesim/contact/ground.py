@@ -102,7 +102,7 @@ class Surface(ReprMixin):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Ground(Surface):
-    """Ground plane. All points x with n . x <= height are inside the ground.
+    """Ground plane. A point x is inside the ground if n . x <= height, where n is the normal.
 
     Parameters
     ----------

@@ -112,15 +112,15 @@ class ContactReport(ReprMixin):
     def wrench(self) -> np.ndarray:
         """Mean contact force [N] and moment [N m] (..., N + 1, 6) on every body during the step, the base first.
 
-        In world axes at the body's origin.
+        The axes are those of the world, and the moment is about the body's origin.
         """
         return _mean([each.wrench for each in self._substeps])
 
     @cached_property
     def pairs(self) -> np.ndarray:
-        """Wrenches (..., P, 12) of the pairs `touching.groups`: on the first, then on the second. See `between`.
+        """Wrenches (..., P, 12) of the pairs `touching.groups`: on the first body, then on the second. See `between`.
 
-        One row of zeros if there are no pairs.
+        The array has one row of zeros if there are no pairs.
         """
         return _mean([each.pairs for each in self._substeps])
 
@@ -129,14 +129,13 @@ class ContactReport(ReprMixin):
         """Contact points of the step of one state, a structured array (n,).
 
         Fields: `body` and `other`, names of bodies or surfaces; `position` [m, world]; `normal`, from `other` to
-        `body`; `gap` [m] at the end of the step, negative for an overlap; `force` [N, world] on `body`, the mean
-        over the step, and `torque` [N m, world] of torsional and rolling friction; `velocity` [m/s, world] of
-        `body` relative to `other` at the end of the step; `link` and `other_link`, the links of the two bodies that
-        touch, which may be welded to them. With several substeps every substep has points of its
-        own, with its number in `substep` and its part of the mean force. So forces, and their moments with the
-        torques, add up to `wrench`. The points of several contacts between two faces are one of the many
-        distributions of their force: their sum and moment are unique. The step is computed again when this is
-        read for the first time. Raises UnsupportedError for batches.
+        `body`; `gap` [m] at the end of the step, negative for an overlap; `force` [N, world] on `body`, the mean over
+        the step, and `torque` [N m, world] of torsional and rolling friction; `velocity` [m/s, world] of `body`
+        relative to `other` at the end of the step; `link` and `other_link`, the links of the two bodies that touch,
+        which may be welded to them. Each of several substeps has points of its own, with the number of the substep in
+        `substep` and its part of the mean force. The sum of the forces, and of their moments and the torques, is
+        therefore `wrench`. If two faces touch at several points, only the sum and the moment of the forces are unique.
+        The step is computed again when the attribute is read for the first time. Raises UnsupportedError for batches.
         """
         if self._points_of is None:
             raise UnsupportedError(
@@ -148,8 +147,8 @@ class ContactReport(ReprMixin):
     def solver_info(self) -> np.ndarray:
         """Diagnostics (..., 7), which the other properties return by name.
 
-        The largest ones of the substeps; but sums of energy dissipation and iterations, and the last number of
-        contacts.
+        With several substeps, the values are the largest of the substeps. Energy dissipation and iterations are sums,
+        and the number of contacts is that of the last substep.
         """
         if len(self._substeps) == 1:
             return np.asarray(self._substeps[0].solver_info)
@@ -161,7 +160,7 @@ class ContactReport(ReprMixin):
         return found
 
     def between(self, body: str, other: str) -> np.ndarray:
-        """Return the mean wrench in the step that the body or surface `other` exerts on `body`.
+        """Return the mean wrench that the body or surface `other` exerts on `body` during the step.
 
         Parameters
         ----------
@@ -186,17 +185,20 @@ class ContactReport(ReprMixin):
 
     @property
     def penetration(self) -> np.ndarray:
-        """Largest overlap (...) of two shapes at the end of the step [m]."""
+        """Largest overlap of two shapes at the end of the step [m], shape (...)."""
         return self.solver_info[..., PENETRATION]
 
     @property
     def residual(self) -> np.ndarray:
-        """Largest complementarity residual (...) of velocities [m/s, rad/s] of contacts, joint limits and friction."""
+        """Largest complementarity residual of velocities [m/s, rad/s], shape (...).
+
+        The residual includes contacts, joint limits and joint friction.
+        """
         return self.solver_info[..., RESIDUAL]
 
     @property
     def position_residual(self) -> np.ndarray:
-        """Largest complementarity residual (...) of positions [m/s, rad/s], over contacts and joint limits.
+        """Largest complementarity residual of the positions of contacts and joint limits [m/s, rad/s], shape (...).
 
         The conditions on positions are that gaps do not become negative, and that overlaps shrink.
         """
@@ -204,25 +206,25 @@ class ContactReport(ReprMixin):
 
     @property
     def certificate(self) -> np.ndarray:
-        """Change of kinetic energy (...) by impulses [J]; it is never positive, see docs/contact_model.md.
+        """Change of kinetic energy by impulses [J], shape (...).
 
-        Impulses of springs (soft surfaces) are not included.
+        The change is never positive, see docs/contact_model.md. Impulses of springs (soft surfaces) are not included.
         """
         return self.solver_info[..., CERTIFICATE]
 
     @property
     def count(self) -> np.ndarray:
-        """Number of contacts (...) in the contact problem."""
+        """Number of contacts in the contact problem, shape (...)."""
         return self.solver_info[..., CONTACTS].astype(int)
 
     @property
     def iterations(self) -> np.ndarray:
-        """Number of iterations (...) of the contact solver, including sweeps over the contacts."""
+        """Number of iterations of the contact solver, including sweeps over the contacts, shape (...)."""
         return self.solver_info[..., ITERATIONS].astype(int)
 
     @property
     def left_out(self) -> np.ndarray:
-        """Number of contacts (...) that were omitted, because the step has memory for fewer contacts."""
+        """Number of contacts that were omitted, because the step has memory for fewer contacts; shape (...)."""
         return self.solver_info[..., LEFT_OUT].astype(int)
 
     def __repr__(self) -> str:

@@ -142,7 +142,7 @@ class StaticMesh(SolidSurface):
 
     @property
     def edges(self) -> MeshEdges:
-        """Edges of the mesh, and its vertices, of which those with equal coordinates are merged."""
+        """Edges and vertices of the mesh, after vertices with equal coordinates were merged."""
         found: MeshEdges = vars(self)["_edges"]
         return found
 

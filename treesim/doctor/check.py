@@ -45,13 +45,13 @@ def check(
     meshes: bool = True,
     xacro: bool = False,
 ) -> Diagnosis:
-    """Check a robot description; return all errors and doubtful contents, and how each element is used.
+    """Check a robot description, and return all errors, all doubtful contents, and the usage of each element.
 
-    Errors that `load` would raise become findings. The tier "physics" compares the mass, inertia and centre of mass of
-    each link and the links fixed to it with their shapes. This tier also checks the mass matrix, the weight that each
-    joint supports, and overlaps of shapes. The checked configurations are the neutral one and 32 random ones within the
-    position limits. If no tree can be built, links are still checked one by one. A check takes as long as reading the
-    meshes, plus some ms for each link.
+    Errors that `load` would raise become findings. In the tier "physics", each link and the links fixed to it form one
+    group. The mass, inertia and centre of mass of a group are compared with its shapes. This tier also checks the mass
+    matrix, the weight that each joint supports, and overlaps of shapes. The checked configurations are the neutral one
+    and 32 random ones within the position limits. If no tree can be built, each link is still checked alone. A check
+    takes as long as reading the meshes, plus some ms for each link.
 
     Parameters
     ----------

@@ -47,4 +47,4 @@ def check_conditioning(robot: Tree, joints: Mapping[str, _Element], findings: Fi
     names = [name for name, where in robot.v_index.items() if motion[where].max() >= BLAMED * motion.max()]
     text = f"{pose_name(worst)} the mass matrix has condition number {condition[worst]:.1e} (scaled to unit diagonal)"
     at = next((joints[name] for name in names if name in joints), None)
-    findings.add("U605", f"{text}: next to no inertia resists joints {listed(names)} together", at)
+    findings.add("U605", f"{text}: almost no inertia resists joints {listed(names)} together", at)

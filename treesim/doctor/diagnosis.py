@@ -95,7 +95,7 @@ class Diagnosis(ReprMixin):
 
     @property
     def summary(self) -> str:
-        """Number of findings of each severity as text, "1 error, 0 warnings, 2 notes"."""
+        """Number of findings of each severity as text, such as "1 error, 0 warnings, 2 notes"."""
         words = zip(("error", "warning", "note"), self.counts.values(), strict=True)
         return ", ".join(f"{count} {word}{'s' * (count != 1)}" for word, count in words)
 
@@ -106,7 +106,7 @@ class Diagnosis(ReprMixin):
         return [(found.code, found.line or "", found.message) for found in self.findings]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the diagnosis without the tree, ready for JSON.
+        """Return the diagnosis as a dictionary for JSON, without the tree.
 
         Returns
         -------

@@ -37,7 +37,7 @@ def check_gyration(groups: Iterable[Group], findings: Findings) -> None:
             times = f"{factor:.2g}" if factor < 10 else f"{factor:,.0f}"
             findings.add("U602", text, at, f"the inertia is at least {times} times too large")
         elif gyration < POINT * group.hull.diameter:
-            text = f"{group.title}: radius of gyration {gyration:.3g} m, in shapes {group.hull.diameter:.3g} m across"
+            text = f"{group.title}: radius of gyration {gyration:.3g} m, but shapes {group.hull.diameter:.3g} m across"
             findings.add("U603", text, at)
 
 

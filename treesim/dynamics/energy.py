@@ -27,8 +27,8 @@ def energy(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the kinetic and the potential energy of a robot.
 
-    The kinetic energy includes the energy of rotors (armature). The potential energy is measured from the world's
-    origin. The function raises the errors of `treesim.forward_dynamics`. Cost: O(N).
+    The kinetic energy includes the energy of rotors (armature). The potential energy of a mass at the world's origin is
+    zero. The function raises the errors of `treesim.forward_dynamics`. Cost: O(N).
 
     Parameters
     ----------

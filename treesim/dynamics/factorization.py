@@ -24,8 +24,8 @@ class Factorization(TriangularFactors):
 
     Arguments x of the methods are vectors (..., n) with the leading axes of H, or matrices (..., n, k) whose columns
     are vectors. For each vector, a product or a triangular solve costs D1 = Σ (d_i - 1) multiply-adds, and `solve`
-    costs 2 D1 (Featherstone 2005, Table 1). The result of `articulated` has the same methods; it needs no mass matrix
-    and costs O(n).
+    costs 2 D1 (Featherstone 2005, Table 1). The function `articulated` returns an object with the same methods, without
+    a mass matrix and at cost O(n).
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ class Factorization(TriangularFactors):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Shape (..., n) of an argument with one vector for each matrix."""
+        """Shape (..., n) of an argument x that has one vector for each matrix."""
         return (*self._packed.shape[:-1], len(self._parent))
 
     @property
@@ -117,13 +117,13 @@ class Factorization(TriangularFactors):
 
     @property
     def log_det(self) -> np.ndarray:
-        """Natural logarithm (...) of the determinant of H."""
+        """Natural logarithm of the determinant of H, shape (...)."""
         found: np.ndarray = np.log(self._diagonal()).sum(axis=-1)
         return np.asarray(found if self._unit else 2 * found, self._dtype)
 
     @property
     def topology(self) -> Topology:
-        """Tree whose paths are the sparsity pattern of L."""
+        """Tree whose paths define the sparsity pattern of L."""
         return self._tree
 
     def packed(self) -> tuple[np.ndarray, np.ndarray, bool]:
@@ -237,8 +237,8 @@ def ltdl(dof_parent: ArrayLike, H: ArrayLike) -> Factorization:
 def ltl(dof_parent: ArrayLike, H: ArrayLike) -> Factorization:
     """Return the factor L of H = L' L without fill-in, where L is lower triangular.
 
-    Cost: n square roots, D1 divisions and D2 multiply-adds (`Topology.D1`, `Topology.D2`). The source and the errors
-    are those of `ltdl`.
+    Cost: n square roots, D1 divisions and D2 multiply-adds (`Topology.D1`, `Topology.D2`). Source and errors: see
+    `ltdl`.
 
     Parameters
     ----------

@@ -41,8 +41,8 @@ def inverse_dynamics(
 ) -> np.ndarray:
     """Return the generalised forces tau for accelerations a.
 
-    The function raises the errors of `treesim.forward_dynamics`. Both methods cost O(N). "rnea" has fewer operations;
-    the two recursions of "composite" are independent.
+    The function raises the errors of `treesim.forward_dynamics`. The methods "rnea" and "composite" cost O(N). "rnea"
+    has fewer operations. The two recursions of "composite" are independent of each other.
 
     Parameters
     ----------

@@ -94,7 +94,7 @@ class Placement(ReprMixin):
         return Placement(product(R, other.rotation), product(R, other.translation) + self.translation)
 
     def inverse(self) -> Placement:
-        """Return the pose of the other frame in this frame.
+        """Return the inverse placement: the pose of the other frame in this frame.
 
         Returns
         -------
@@ -185,7 +185,7 @@ class Inertia(ReprMixin):
         return [("mass [kg]", self.mass), center, *matrix("rotational [kg m^2]", self.rotational)]
 
     def in_frame(self, placement: Placement) -> Inertia:
-        """Return the same inertia expressed in another frame.
+        """Return the same inertia, expressed in another frame.
 
         Parameters
         ----------

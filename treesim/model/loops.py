@@ -25,8 +25,7 @@ LOOP_TYPES = get_args(LoopType)
 class Loop(ReprMixin):
     """A joint that closes a kinematic loop: a constraint between two frames of a tree.
 
-    A `treesim.World` closes the loops of its robot. Functions of a tree, such as `forward_dynamics`, ignore loops and
-    compute the open tree.
+    A `treesim.World` closes the loops of its robot. Functions of a tree, such as `forward_dynamics`, ignore loops.
 
     Parameters
     ----------

@@ -104,7 +104,7 @@ class CollisionShape(Immutable, ReprMixin):
         return self._maker(self.body, self.link), ()
 
     def attached_to(self, body: int, link: str, placement: Placement | None = None) -> Self:
-        """Return the same shape, attached to another body and link.
+        """Return a copy of the shape that is attached to another body and link.
 
         Parameters
         ----------

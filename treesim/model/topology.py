@@ -136,7 +136,7 @@ class Topology(Immutable, ReprMixin):
         return tuple(int(j) + 1 for j in np.flatnonzero(self.parent == i))
 
     def support(self, i: int) -> tuple[int, ...]:
-        """Return κ(i), the joints on the path from the base to body i.
+        """Return κ(i), the numbers of the joints on the path from the base to body i.
 
         Parameters
         ----------
@@ -155,7 +155,7 @@ class Topology(Immutable, ReprMixin):
         return tuple(reversed(path))
 
     def subtree(self, i: int) -> tuple[int, ...]:
-        """Return ν(i), the bodies that joint i supports.
+        """Return ν(i), the bodies that joint i supports: body i and all bodies further out.
 
         Parameters
         ----------
@@ -173,7 +173,7 @@ class Topology(Immutable, ReprMixin):
         return tuple(j for j in range(1, self.n_bodies + 1) if inside[j])
 
     def nearest_common_ancestor(self, p: int, q: int) -> int:
-        """Return the last body that the path from the base to body p and the path to body q have in common.
+        """Return the nearest common ancestor of two bodies: the last body that is on both paths from the base.
 
         Parameters
         ----------
@@ -199,7 +199,7 @@ class Topology(Immutable, ReprMixin):
 
     @property
     def depth(self) -> int:
-        """Greatest number of joints between the base and a body."""
+        """Depth of the tree: the greatest number of joints between the base and a body."""
         return int(self.body_depth.max(initial=0))
 
     @property

@@ -419,7 +419,7 @@ class Tree(Immutable):
         return partial(type(self), self.name, **self._parts()), ()
 
     def with_name(self, name: str) -> Self:
-        """Return the same tree under another name.
+        """Return a copy of the tree with another name.
 
         Parameters
         ----------
@@ -434,7 +434,7 @@ class Tree(Immutable):
         return type(self)(name, **self._parts())
 
     def with_base_pose(self, pose: Placement | ArrayLike) -> Self:
-        """Return the same tree with its fixed base at another pose in the world.
+        """Return a copy of the tree whose fixed base has another pose in the world.
 
         Parameters
         ----------
@@ -482,7 +482,7 @@ class Tree(Immutable):
 
     @property
     def n_links(self) -> int:
-        """Number of moving links, which is the number of bodies."""
+        """Number of moving links, which is also the number of bodies."""
         return self.n_bodies
 
     @property
@@ -512,9 +512,9 @@ class Tree(Immutable):
     def last_dof(self, body: int) -> int:
         """Return the last degree of freedom that moves a body.
 
-        All other degrees of freedom that move the body are ancestors of the last one in `dof_parent`. In robots with
-        mimic joints, they are ancestors because the body's inertia couples all degrees of freedom that move the body.
-        Cost: O(nv N).
+        All other degrees of freedom that move the body are ancestors of this one in `dof_parent`. In robots with mimic
+        joints, they are ancestors because the body's inertia couples all degrees of freedom that move the body. Cost:
+        O(nv N).
 
         Parameters
         ----------
@@ -669,8 +669,8 @@ class Tree(Immutable):
     def random(self, rng: np.random.Generator | int | None = None) -> np.ndarray:
         """Return a random configuration: positions uniform within their limits, and uniform rotations.
 
-        A limit beyond 1e6 rad or m counts as infinite. An infinite limit is replaced by a limit at pi rad or 1 m from
-        zero, or farther from zero if the range between both limits would be less than 2 pi rad or 2 m.
+        A limit beyond 1e6 rad or m counts as infinite. The method replaces an infinite limit by a limit at pi rad or 1
+        m from zero. The new limit is farther from zero if the range would otherwise be less than 2 pi rad or 2 m.
 
         Parameters
         ----------
@@ -714,8 +714,8 @@ class Tree(Immutable):
     def integrate(self, q: ArrayLike, displacement: ArrayLike) -> np.ndarray:
         """Return the configuration reached from q by a displacement, which is velocity times time.
 
-        Every joint moves by the exponential map of its part of the displacement. The map of a floating joint is that of
-        SE(3).
+        Every joint moves by the exponential map of its part of the displacement. A floating joint uses the exponential
+        map of SE(3).
 
         Parameters
         ----------

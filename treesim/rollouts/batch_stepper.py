@@ -45,9 +45,9 @@ from .sensors import LastStep, method_for_sensors
 class BatchStepper(ReprMixin):
     """Stepper of B states of one robot; each call of `step` advances all states by a number of steps.
 
-    Under the same controls, the states are equal to those of `treesim.rollout`, bit for bit. Bits do not depend on the
-    division of steps into calls. A copy or pickle continues from the same states with the same bits, and shares no
-    array with the original. At the start, all states are neutral and at rest, and the time is 0.
+    Under the same controls, the states are equal to those of `treesim.rollout`, bit for bit. The states do not depend
+    on how the steps are divided into calls. A copy or pickle continues from the same states with the same bits, and
+    shares no array with the original. At the start, all states are neutral and at rest, and the time is 0.
 
     Parameters
     ----------
@@ -262,17 +262,23 @@ class BatchStepper(ReprMixin):
 
     @property
     def q(self) -> np.ndarray:
-        """Configurations (B, nq), read-only. The array is overwritten by the second call of `step` from now."""
+        """Configurations (B, nq), read-only.
+
+        The array is valid during the next call of `step`; the call after that overwrites the array.
+        """
         return _read_only(self._q)
 
     @property
     def v(self) -> np.ndarray:
-        """Velocities (B, nv), read-only. The array is overwritten by the second call of `step` from now."""
+        """Velocities (B, nv), read-only.
+
+        The array is valid during the next call of `step`; the call after that overwrites the array.
+        """
         return _read_only(self._v)
 
     @property
     def sensors(self) -> Readings:
-        """{sensor: readings (B, n)} of the world's sensors in the last step."""
+        """Readings of the world's sensors in the last step, a mapping {sensor: array (B, n)}."""
         return NO_READINGS if self._last is None else self._last.readings()
 
     def put(self, rows: slice | ArrayLike, q: ArrayLike, v: ArrayLike) -> None:

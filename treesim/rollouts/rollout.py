@@ -78,8 +78,8 @@ def rollout(
     Results do not depend on the number of threads.
 
     After Ctrl-C, the function returns the finished results within a second and issues a StoppedWarning. The attribute
-    `Rollouts.stopped` contains the reason, and files of results remain unfinished. Every other exception, for example
-    one raised by `progress`, has an attribute `rollouts` with the finished results.
+    `Rollouts.stopped` contains the reason. Files of results remain unfinished. Every other exception, for example one
+    raised by `progress`, has an attribute `rollouts` with the finished results.
 
     Parameters
     ----------

@@ -30,9 +30,9 @@ BLOCK = 256  # rollouts searched together for states that are not finite
 class Rollouts(ReprMixin):
     """States of B rollouts at K recorded times.
 
-    If the argument `out` of `rollout` was a path, then q, v and work are memory-mapped files. If it was arrays, then q,
-    v and work are these arrays. If the computation ended early, B is the number of rollouts that were begun, and K is
-    the number of recorded times of the longest one. Missing states are NaN.
+    If the argument `out` of `rollout` was a path, then q, v and work are memory-mapped files. If the argument consisted
+    of arrays, then q, v and work are these arrays. If the computation ended early, B is the number of rollouts that
+    were begun, and K is the number of recorded times of the longest one. Missing states are NaN.
 
     Parameters
     ----------

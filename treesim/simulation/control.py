@@ -166,8 +166,8 @@ class Zero(ReprMixin):
 class PD(ReprMixin):
     """Proportional-derivative control of every joint towards a posture: tau = kp (posture - q) - kd v.
 
-    The difference posture - q is computed on the configuration manifold, so the law also applies to spherical and
-    planar joints. Floating joints get no torque. The torque is clipped to the effort limits of the robot.
+    The law also applies to spherical and planar joints, because posture - q is computed on the configuration manifold.
+    Floating joints get no torque. The torque is clipped to the effort limits of the robot.
 
     Parameters
     ----------
@@ -234,9 +234,9 @@ class PD(ReprMixin):
 
 
 class Pushed(ReprMixin):
-    """Controller that adds an external force on the root link of a floating robot during some time.
+    """Controller that adds an external force on the root link of a floating robot for a limited time.
 
-    The force acts at the centre of mass of the root link, during every step that begins within the given time. During a
+    The force acts at the centre of mass of the root link, during every step that begins within this time. During a
     step, the force turns with the link. The root joint has no effort limit, so the force is not clipped. The energy
     balance counts the work of the force as work of the controller. Cost of a step: O(1).
 

@@ -43,15 +43,15 @@ class Frame(NamedTuple):
 
 
 class Player(ReprMixin):
-    """Real-time player of a simulation: takes the steps of each frame and shows its last state.
+    """Real-time player of a simulation, which computes the steps of each frame and shows the last state.
 
-    A frame ends when its wall-clock time is over. If the computer is too slow, the motion becomes slower than
+    A frame ends after 1 / `fps` seconds of wall-clock time. If the computer is too slow, the motion becomes slower than
     requested. When the player is late by more than 0.2 s for the first time, it issues a SlowWarning.
 
     `post(event)` queues a function `event(player)`; any thread may call `post`. The player calls the function before
     the next frame, also while paused. The function may pause the player, change its speed, or `reset` its state. A copy
-    or pickle of a player continues at the player's state. It does not contain `show`, `clock` and queued functions,
-    which belong to the process.
+    or pickle of a player continues at the player's state. The copy does not contain `show`, `clock` and queued
+    functions, because they belong to the process.
 
     Parameters
     ----------
@@ -216,7 +216,7 @@ class Player(ReprMixin):
         self._set_pace()
 
     def post(self, event: Callable[[Player], object], most: float = math.inf) -> bool:
-        """Queue a function, which the playing thread calls before the next frame; any thread may call this method.
+        """Queue a function that the playing thread calls before the next frame; any thread may call this method.
 
         Parameters
         ----------
@@ -233,7 +233,7 @@ class Player(ReprMixin):
         return self._events.post(partial(event, self), most)
 
     def wait(self, seconds: float) -> None:
-        """Wait for a time, and call queued functions meanwhile; to be called in the playing thread.
+        """Wait for a time, and call queued functions meanwhile; only the playing thread may call this method.
 
         Parameters
         ----------

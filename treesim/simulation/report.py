@@ -97,12 +97,12 @@ class Report(ReprMixin):
 
     @property
     def control_work(self) -> np.ndarray:
-        """Work (...) of the controls [J]."""
+        """Work of the controls in the step [J], shape (...)."""
         return self._work[..., 0]
 
     @property
     def passive_work(self) -> np.ndarray:
-        """Work (...) of damping, friction, joint limits and contacts [J]."""
+        """Work of damping, friction, joint limits and contacts in the step [J], shape (...)."""
         return self._work[..., 1]
 
     @cached_property
@@ -125,7 +125,7 @@ class Report(ReprMixin):
 
     @property
     def residual(self) -> np.ndarray:
-        """Gaps (..., m) of constrained rows after the step [m, rad], or remaining velocities [m/s, rad/s]."""
+        """Gaps of constrained rows after the step [m, rad], or remaining velocities [m/s, rad/s]; shape (..., m)."""
         left = self._substeps[-1].constraint_residual
         return self._after.impulses if left is None else left
 
@@ -149,7 +149,7 @@ class Report(ReprMixin):
 
     @property
     def sensors(self) -> Readings:
-        """{sensor: readings (..., n)} of the world's sensors in the step."""
+        """Readings of the world's sensors in the step, a mapping {sensor: array (..., n)}."""
         stepper, before, after = self._stepper, self._before, self._after
         robot, batch = stepper.robot, after.q.shape[:-1]
 
@@ -175,7 +175,7 @@ class Report(ReprMixin):
 
     @property
     def energy(self) -> np.ndarray:
-        """Kinetic plus potential energy (...) at the end of the step [J]; NaN for failed states.
+        """Kinetic plus potential energy at the end of the step [J], shape (...). NaN for failed states.
 
         The energy is computed at the first access. Cost: O(N).
         """

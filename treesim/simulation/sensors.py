@@ -209,17 +209,18 @@ class Imu(Sensor):
 class ForceTorque(Sensor):
     """Force-torque sensor in a joint.
 
-    A reading is the force [N] and the torque [N m] that the parent link exerts on the child link through the joint. It
-    contains the forces of motor and bearings, along the axes of the child link and about its origin. The reading is the
-    mean over a step. The reading is computed from the mean acceleration of all links beyond the joint, and from
-    gravity, contact forces and external forces on these links, as in `treesim.joint_wrenches`. The reading does not
-    include rotor inertias (armature). If closed loops or constrained frames act on links beyond the joint, the reading
-    includes their forces, as if the joint transmitted them.
+    A reading is the force [N] and the torque [N m] that the parent link exerts on the child link through the joint. The
+    reading contains the forces of the motor and the bearings. Its axes are those of the child link, and the torque is
+    about the link's origin. The reading is the mean over a step. The computation uses the mean acceleration of all
+    links beyond the joint, and the gravity, contact forces and external forces on these links, as
+    `treesim.joint_wrenches` does. The reading does not include rotor inertias (armature). If closed loops or
+    constrained frames act on links beyond the joint, the reading includes their forces, as if the joint transmitted
+    them.
 
     A step computes contact forces on bodies, but not on the single links that are welded into one body. If both sides
     of a fixed joint have collision shapes, the reading is therefore NaN in steps in which the body has contacts.
-    `Trajectory.joint_wrench` then computes the reading from recorded contact points. External forces that are given as
-    an array (N, 6) act on the link after which the body is named.
+    `Trajectory.joint_wrench` then computes the reading from recorded contact points. If external forces are given as an
+    array (N, 6), each acts on the link that has the name of the body.
 
     Parameters
     ----------

@@ -314,9 +314,9 @@ class Simulation(ReprMixin):
     ) -> Trajectory:
         """Continue a run: return the trajectory over a duration from the last state of another trajectory.
 
-        Time and work continue, and the contact solver starts from the last impulses of `start`. A run in parts is
-        therefore equal to one uninterrupted run, bit for bit. The first state of the new trajectory is the last state
-        of `start`.
+        Time and work continue from the values of `start`, and the contact solver starts from its last impulses. A run
+        in parts is therefore equal to one uninterrupted run, bit for bit. The first state of the new trajectory is the
+        last state of `start`.
 
         Parameters
         ----------

@@ -272,7 +272,7 @@ class Trajectory(ReprMixin):
         return (self.contact or nothing).of_body(body, other)
 
     def joint_wrench(self, joint: str) -> np.ndarray:
-        """Return the mean force and moment in each step that a parent link exerts on its child through a joint.
+        """Return the mean force and moment that a parent link exerts on its child through a joint in each step.
 
         The results are readings of a sensor `ForceTorque(joint)`. If the world has this sensor, the function returns
         the recorded readings. Otherwise, the readings are computed from the states, the contact forces and the external
@@ -432,7 +432,7 @@ class Trajectory(ReprMixin):
         The suffix selects the format. A `.npz` file is NumPy's archive. A `.csv` file is text with one comment line of
         metadata, a header, and all digits of the numbers. A `.parquet` file contains the table that `to_arrow` returns.
         A `.nc` file contains the dataset that `to_xarray` returns, as netCDF. A `.mcap` file contains ROS 2 messages
-        and the robot; the trajectory must come from a simulation. docs/formats.md compares the formats.
+        and the robot. It can store only trajectories of simulations. docs/formats.md compares the formats.
 
         Parameters
         ----------

@@ -267,7 +267,7 @@ class World(ReprMixin):
         return {name: getattr(self, name) for name in ("ground", "bodies", "surface", *SWITCHES, *OPTIONS)} | laws
 
     def with_robot(self, robot: Tree) -> World:
-        """Return the same world with another robot, for example with other limits.
+        """Return a copy of the world with another robot, for example a robot with other limits.
 
         Parameters
         ----------
@@ -287,7 +287,7 @@ class World(ReprMixin):
         return World(robot, self._given(), **self._options())
 
     def with_sensors(self, sensors: Sensor | Sequence[Sensor]) -> World:
-        """Return the same world with other sensors.
+        """Return a copy of the world with other sensors.
 
         Parameters
         ----------
@@ -318,7 +318,7 @@ class World(ReprMixin):
 
     @property
     def held(self) -> tuple[np.ndarray, ...]:
-        """Tables of the constrained rows, which kernels take after the robot's tables; empty without constraints."""
+        """Tables of the constrained rows, for kernels; empty without constraints."""
         return self.constants if self.m else ()
 
     @property
@@ -327,7 +327,7 @@ class World(ReprMixin):
         return len(self.tables.rows)
 
     def gaps(self, q: ArrayLike) -> np.ndarray:
-        """Return the position errors along the constrained rows; 0 for rows that constrain velocities only.
+        """Return the position errors along the constrained rows. They are 0 for rows that constrain velocities only.
 
         Parameters
         ----------
@@ -378,8 +378,9 @@ class World(ReprMixin):
     def close(self, q: ArrayLike) -> np.ndarray:
         """Return a configuration near q that closes all gaps of constraints, by damped Gauss-Newton steps.
 
-        If the steps converge to a configuration with gaps, for example if bars are in one line, the method restarts
-        from other configurations near q. Each call uses the same configurations. Cost of a step: O(m^2 nv).
+        The steps may converge to a configuration with gaps, for example if the bars of a linkage are in one line. The
+        method then restarts from other configurations near q, which are the same in each call. Cost of a step: O(m^2
+        nv).
 
         Parameters
         ----------
@@ -443,7 +444,7 @@ class World(ReprMixin):
         return self.constants[2][: self.m]
 
     def start(self, q: np.ndarray) -> np.ndarray:
-        """Return initial configurations in which gaps below 1e-6 are closed; reject larger gaps.
+        """Return initial configurations in which gaps below 1e-6 are closed; larger gaps raise an error.
 
         Parameters
         ----------

@@ -109,7 +109,7 @@ def sweep(
     client : dask.distributed.Client, optional
         Client of a cluster whose workers run the sweep. By default processes on this machine run it.
     workers : int, optional
-        Number of processes on this machine. By default one for each NUMA node.
+        Number of processes on this machine. By default, one process runs on each NUMA node.
     threads : int, optional
         Number of treesim's threads of each worker. By default one for each core of the worker.
     progress : callable, optional

@@ -42,7 +42,8 @@ def check_contact_solver(solver: str | Any) -> Conformance:
     sticks or slides; joint limits, joint friction and constrained rows; and stacked cubes. For random problems, the
     complementarity residual (natural map) must be small, and impulses must not increase the energy. A solution must be
     a fixed point, and the solver may change nothing except for the impulses. The compiled solver then simulates a cube
-    that slides on a plane, or a cube at rest for a convex relaxation. The check takes seconds, mostly for compilation.
+    that slides on a plane. A convex relaxation simulates a cube at rest instead. The check takes seconds, mostly for
+    compilation.
 
     Parameters
     ----------

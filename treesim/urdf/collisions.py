@@ -64,7 +64,7 @@ class Collisions:
             MISSING_MESH,
             what,
             first,
-            "what is missing touches nothing; set ROS_PACKAGE_PATH to the folders of packages",
+            "missing meshes have no contact; set ROS_PACKAGE_PATH to the folders of packages",
         )
 
 

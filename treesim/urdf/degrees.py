@@ -42,10 +42,8 @@ def _check(
     text = " ".join(f'{name}="{_listed(angles)}"' for name, angles in zip(given, values, strict=True))
     radians = [tuple(map(math.radians, angles)) for angles in values]
     hint = " ".join(f'{name}="{_listed(angles)}"' for name, angles in zip(given, radians, strict=True))
-    findings.add(
-        "U315", f"{title(owner)}: <{element.tag} {text}>: is this in degrees? Radians are read", element,
-        f"if so, write {hint}",
-    )  # fmt: skip
+    message = f"{title(owner)}: <{element.tag} {text}>: the values look like degrees, but are read as radians"
+    findings.add("U315", message, element, f"if in degrees, write {hint}")
 
 
 def _listed(angles: tuple[float, ...]) -> str:

@@ -38,8 +38,8 @@ def to_urdf(tree: Tree, *, principal: bool = False, shapes: bool = True, visuals
     joint. Each loop becomes a `<loop_joint>` between two such links. Numbers have all digits, so they are read back
     exactly. Revolute joints without position limits become continuous. Other infinite limits are written as 1e30, which
     `load` reads as infinite. (Other programs refuse joints without limits, or read missing limits as zero.) Gravity is
-    not written. If the only child of the world has a floating joint "root_joint", its body becomes the root link; load
-    this text with base="floating".
+    not written. If the only joint on the world is a floating joint "root_joint", its child body becomes the root link.
+    Load this text with base="floating".
 
     Parameters
     ----------

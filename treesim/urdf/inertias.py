@@ -68,12 +68,12 @@ class Inertias:
             self._negative[link.get("name", "")] = link, at, moments
         else:
             if moments[0] < 0:
-                self.findings.add("U306", f"{text}: the negative one is rounding, set to zero", at)
+                self.findings.add("U306", f"{text}: the negative one is a rounding error and is set to zero", at)
             if excess > TRIANGLE * largest + ROUNDING * scale:
                 hint = "check the order of ixx, iyy, izz" if _possible_in_another_order(inertia) else POWERS
-                self.findings.add("U307", f"{text}: no rigid body has one above the sum of the others; kept", at, hint)
+                self.findings.add("U307", f"{text}: one exceeds the sum of the others; used unchanged", at, hint)
         if mass == 0:
-            self.findings.add("U308", f"{owner} has rotational inertia but no mass; kept", at)
+            self.findings.add("U308", f"{owner} has rotational inertia but no mass; used unchanged", at)
 
     def of_body(self, link: str, inertia: np.ndarray, body: int) -> np.ndarray:
         """Return the (3, 3) inertia that a link adds to its body; moments negative by rounding are set to zero."""
@@ -90,12 +90,12 @@ class Inertias:
         for name, (link, at, moments) in self._negative.items():
             text, number = f"{title(link)}: principal moments {listed_moments(moments)}", self._bodies[name]
             if not number:
-                self.findings.add("U313", f"{text}; kept, without effect: the link does not move", at, HINT)
+                self.findings.add("U313", f"{text}; no effect, because the link does not move", at, HINT)
                 continue
             body = bodies[number - 1]
             whole = f"body {quoted(body.name)} with it has {listed_moments(principal_moments(body.inertia.rotational))}"
             if _sound(body.inertia):
-                self.findings.add("U313", f"{text}; kept, since {whole}", at, HINT)
+                self.findings.add("U313", f"{text}; used unchanged, because {whole}", at, HINT)
             else:
                 self.findings.add("U305", f"{text}; none may be negative, and {whole}", at, HINT)
 

@@ -28,6 +28,6 @@ def report_link_friction(root: _Element, findings: Findings) -> None:
         if own:
             found.setdefault(gazebo.get("reference") or "", own[0])
     if found:
-        what = f"friction of links is left out: that of {listed(list(found))}"
-        hint = "give it to the world: treesim.World(robot, surfaces={link: treesim.Surface(friction=...)})"
+        what = f"friction of links is ignored: {listed(list(found))}"
+        hint = "define it in the world: treesim.World(robot, surfaces={link: treesim.Surface(friction=...)})"
         findings.add(LINK_FRICTION, what, next(iter(found.values())), hint)

@@ -67,7 +67,7 @@ def _check_mimicked(joint: _Element, mimicked: _Element, findings: Findings, mim
     text, element = f"{title(joint)} mimics {quoted(mimicked.get('name'))}", joint.find("mimic")
     kind = JOINT_TYPES.get(mimicked.get("type", ""))
     if mimic == "free":
-        findings.add("U409", f"{text}: left free", element)
+        findings.add("U409", f"{text}, but moves independently", element)
     elif kind is not None and kind.nv != 1:
         findings.add("U408", f"{text}, a {kind.name} joint of {kind.nv} degrees of freedom", element, FREE_HINT)
 
@@ -106,7 +106,7 @@ class Mimics:
         """Add a finding for each mimic joint that is fixed."""
         for name in self.lines:
             if name in self.still:
-                text = f"{title(joints[name])} is held at {self.still[name]:g} by its mimic: fixed there"
+                text = f"{title(joints[name])} is held at {self.still[name]:g} by its <mimic>, so it becomes fixed"
                 findings.add("U413", text, joints[name].find("mimic"))
 
 

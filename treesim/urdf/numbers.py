@@ -60,7 +60,7 @@ def _parse(word: str, where: str, largest: float) -> float:
     if not math.isfinite(value):
         raise BadNumberError("U303", f"{where} is NaN or infinite")
     if abs(value) > largest:
-        raise BadNumberError("U312", f"{where} holds {value:g}; numbers beyond ±{largest:g} are not taken")
+        raise BadNumberError("U312", f"{where} holds {value:g}; numbers beyond ±{largest:g} are not accepted")
     return value
 
 

@@ -163,7 +163,7 @@ def _without_odd_declaration(data: bytes, findings: Findings) -> bytes:
     odd = re.match(ODD_DECLARATION.encode(), data)
     if odd is None or (b"encoding" in odd[0] and b"utf-8" not in odd[0].lower()):
         return data
-    findings.add("U106", "odd XML declaration, read as XML 1.0", odd[0].count(b"\n") + 1)
+    findings.add("U106", "invalid XML declaration, read as XML 1.0", odd[0].count(b"\n") + 1)
     return b"\n" * odd[0].count(b"\n") + data[odd.end() :]
 
 
@@ -177,7 +177,8 @@ def _parsed_leniently(data: bytes, findings: Findings) -> tuple[_Element, bytes]
         for changed, what in without_ignored(data):
             with suppress(UrdfError):
                 root = _parse_xml(changed, Findings(findings.file))
-                findings.add("U107", f"{fault.message}; read without {what}, no part of the robot", fault.line)
+                text = f"{fault.message}; read without {what}, which are no part of the robot"
+                findings.add("U107", text, fault.line)
                 return root, changed
     return _parse_xml(data, findings), data
 
@@ -198,7 +199,7 @@ def _parse_xml(data: bytes, findings: Findings) -> _Element:
     if _has_declarations(root):
         line = data.replace(b"\0", b"").partition(b"<!DOCTYPE")[0].count(b"\n") + 1
         text = "the document's <!DOCTYPE> declares entities or attributes, or names an external DTD"
-        raise findings.fail("U104", text, line, "leave nothing but <!DOCTYPE robot>, or remove it")
+        raise findings.fail("U104", text, line, "write only <!DOCTYPE robot>, or remove it")
     _drop_default_namespace(root)
     if root.tag != "robot":
         found = f"not a URDF (found <{shortened(root.tag)}>)"

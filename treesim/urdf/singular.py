@@ -31,16 +31,14 @@ def report_singular(bodies: Sequence[Body], elements: Mapping[str, _Element], fi
     idle = _moving_nothing(bodies)
     for body in idle:
         text = f"joint {quoted(body.joint.name)} moves nothing that has inertia (link {quoted(body.name)})"
-        hint = 'dynamics will refuse it: give the link an <inertial>, or load with repair="fixed" or repair="armature"'
+        hint = 'dynamics raise an error: give the link an <inertial>, or load with repair="fixed" or repair="armature"'
         findings.add("U310", text, elements[body.joint.name], hint)
     if idle or all(_solid(body.inertia) for body in bodies):
         return
     name = _massless_joint(Tree("", bodies))
     if name is not None:
-        text = f"joint {quoted(name)}, with those it carries, can move without moving anything that has inertia"
-        hint = (
-            'forward dynamics have no answer: give the links between mass, fix a joint, or load with repair="armature"'
-        )
+        text = f"joint {quoted(name)}, with those it carries, can move so that no inertia moves"
+        hint = 'dynamics raise an error: give the links between mass, fix a joint, or load with repair="armature"'
         findings.add("U311", text, elements[name], hint)
 
 

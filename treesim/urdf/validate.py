@@ -123,8 +123,8 @@ def _check_axis(joint: _Element, owner: str, findings: Findings) -> None:
         return  # the standard's (1, 0, 0)
     if "xyz" not in axis.attrib:
         if has_axis:
-            hint = 'write <axis xyz="1 0 0"/> if that is meant'
-            findings.add("U412", f"{owner}: <axis> has no xyz; (1, 0, 0) by the standard", axis, hint)
+            hint = 'write <axis xyz="1 0 0"/> if this axis is intended'
+            findings.add("U412", f"{owner}: <axis> has no xyz; 1 0 0 is used", axis, hint)
         return
     values = read_numbers(axis, "xyz", 3, findings, largest=math.inf)
     if values is None or not has_axis:
@@ -146,7 +146,7 @@ def _check_limits(joint: _Element, owner: str, findings: Findings) -> None:
     }
     lower, upper = given.get("lower"), given.get("upper")
     if lower is not None and upper is not None and lower > upper:
-        hint = 'exchange them if that is meant, or load with repair="limits", which drops both'
+        hint = 'exchange the limits, or load with repair="limits", which drops both'
         findings.add("U404", f"{owner}: lower limit {lower:g} is above the upper limit {upper:g}", limit, hint)
     for name in ("effort", "velocity"):
         value = given.get(name)
@@ -171,7 +171,7 @@ def _check_dynamics(joint: _Element, owner: str, findings: Findings) -> None:
         if name == "armature":
             findings.add("U304", f"{owner}: armature {value:g} is negative", dynamics)
         else:
-            findings.add("U406", f"{owner}: {name} {value:g} is negative", dynamics, "it would feed energy in")
+            findings.add("U406", f"{owner}: {name} {value:g} is negative", dynamics, "it adds energy to the robot")
 
 
 def _check_connectivity(

@@ -43,8 +43,8 @@ class Click(NamedTuple):
 class View(ReprMixin):
     """View of a robot that a program moves, created by `treesim.viewer`.
 
-    Any thread may call the methods. Only `update` and `wait` call functions that are registered by `on_click`, in their
-    own thread, so a program needs no locks. A notebook displays a view as the viewer's page.
+    Any thread may call the methods. Functions that are registered by `on_click` run inside calls of `update` and
+    `wait`, so a program needs no locks. A notebook displays a view as the viewer's page.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ class View(ReprMixin):
     def slider(self, name: str, lower: float, upper: float, value: float | None = None, unit: str = "") -> float:
         """Return the value of a slider; the first call with its name creates the slider.
 
-        Call the method in the loop of a program. If the limits change, the slider is created again.
+        Call this method in every pass of the program's loop. If the limits change, the slider is created again.
 
         Parameters
         ----------
@@ -221,7 +221,7 @@ class View(ReprMixin):
         return call
 
     def arrow(self, name: str, origin: ArrayLike, vector: ArrayLike, color: Sequence[float] = ARROW_COLOR) -> None:
-        """Draw an arrow; an arrow or frame with the same name is replaced.
+        """Draw an arrow, which replaces an arrow or frame with the same name.
 
         Parameters
         ----------
@@ -253,7 +253,7 @@ class View(ReprMixin):
             viewer.set_arrow(_named(name), start, along, tuple(shade.tolist()))
 
     def frame(self, name: str, pose: ArrayLike, length: float = FRAME_LENGTH) -> None:
-        """Draw the axes of a frame: x red, y green, z blue; an arrow or frame with the same name is replaced.
+        """Draw the axes of a frame (x red, y green, z blue), which replace an arrow or frame with the same name.
 
         Parameters
         ----------

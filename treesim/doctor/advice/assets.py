@@ -8,25 +8,27 @@ CYLINDER = '<geometry><cylinder radius="0.03" length="0.4"/></geometry>'
 CAPSULE = '<geometry><capsule radius="0.03" length="0.34"/></geometry>'
 MESH = '<geometry><mesh filename="{file}"/></geometry>'
 COLOR = '<color rgba="0.5 0.5 0.5 1"/>'
-FIND = "Correct the file's name, or list the folders that contain ROS packages in the environment variable "
-"ROS_PACKAGE_PATH."
+FIND = (
+    "Correct the file's name, or list the folders that contain ROS packages in the environment variable "
+    "ROS_PACKAGE_PATH."
+)
 
 ASSETS = {
     "U501": Advice(
-        "The shape is not drawn.",
-        "Write a <geometry> with a box, sphere, cylinder, capsule or mesh that has all its sizes.",
+        "Viewers do not draw this shape.",
+        "Write a <geometry> that contains one shape with all its sizes.",
         '<geometry><cylinder radius="0.03"/></geometry>',
         CYLINDER,
     ),
     "U502": Advice("Viewers draw a placeholder instead of the mesh.", FIND, MESH.format(file="arm.stl"), CYLINDER),
     "U503": Advice(
-        "The shape has the viewer's default colour.",
+        "Viewers draw the shape in their default colour.",
         "Give four numbers from 0 to 1: red, green, blue, opacity.",
         '<color rgba="grey"/>',
         COLOR,
     ),
     "U504": Advice(
-        "Viewers draw the collision shapes, which are often simpler than the real robot.",
+        "Viewers draw the collision shapes, which are often simpler than visuals.",
         "No change is needed. To draw other shapes, give the links a <visual>.",
         """<robot name="ball">
   <link name="ball">
@@ -42,7 +44,7 @@ ASSETS = {
     ),
     "U505": Advice(
         "The simulation computes no contact for this shape.",
-        "Write a <geometry> with a box, sphere, cylinder, capsule or mesh that has all its sizes.",
+        "Write a <geometry> that contains one shape with all its sizes.",
         '<geometry><capsule radius="-0.03" length="0.34"/></geometry>',
         CAPSULE,
     ),
@@ -53,31 +55,31 @@ ASSETS = {
         "pointer to the mesh: run `git lfs pull`.",
     ),
     "U508": Advice(
-        "URDF allows one shape in a <geometry>. Other programs read the first shape, read the last shape, or "
+        "URDF allows one shape in a <geometry>. Some programs read the first shape, and others read the last shape or "
         "refuse the file.",
         "Give each shape a <visual> or <collision> of its own.",
         '<geometry><cylinder radius="0.03" length="0.4"/><box size="0.1 0.1 0.1"/></geometry>',
         CYLINDER,
     ),
     "U509": Advice(
-        "Colours are numbers from 0 to 1. Numbers below 0 are drawn as 0, numbers above 1 as 1.",
-        "Divide numbers from 0 to 255 by 255.",
+        "Colours are numbers from 0 to 1. Viewers draw smaller numbers as 0, and larger numbers as 1.",
+        "If your numbers are from 0 to 255, divide them by 255.",
         '<color rgba="128 128 128 255"/>',
         COLOR,
     ),
     "U511": Advice(
-        "treesim does not read friction coefficients from the URDF. Contacts have the friction of the ground, or "
-        "of the surfaces that the world defines for links.",
-        "If all contacts may have the same coefficient, no change is needed. Otherwise define surfaces for these "
-        "links in the world.",
+        "treesim does not read friction coefficients from the URDF. Contacts have the friction of the ground, unless "
+        "the argument `surfaces` of `treesim.World` sets the friction of a link.",
+        "If these links may have the friction of the ground, no change is needed. Otherwise use the argument "
+        "`surfaces`.",
         '<contact><lateral_friction value="0.3"/></contact>',
         "",
         before='<collision><geometry><box size="0.2 0.2 0.1"/></geometry></collision>',
     ),
     "U510": Advice(
-        "treesim does not know names of materials that Gazebo or another file defines. A texture is drawn only on "
-        "a mesh that has texture coordinates.",
-        "Define the material with a <color>, either in <robot> or in the <visual>.",
+        "treesim does not know materials that Gazebo or another file defines. Viewers draw a texture only on a mesh "
+        "that has texture coordinates.",
+        "Write a <material> with a <color>, either in <robot> or in the <visual>.",
         '<material name="Gazebo/Grey"/>',
         f'<material name="grey">{COLOR}</material>',
     ),

@@ -70,14 +70,14 @@ PHYSICS = {
         MASS,
     ),
     "U305": Advice(
-        "About the axis of a negative moment of inertia, a body accelerates against the torque and gains energy.",
+        "A body with a negative moment of inertia accelerates against the torque on it, and gains energy.",
         "Check the signs and the products of inertia. The numbers must be in kg m^2, about the centre of mass.",
         _inertia("0.03", "0.03", "-0.001"),
         INERTIA,
     ),
     "U306": Advice(
-        "A principal moment of inertia is negative by no more than a rounding error. treesim uses zero instead.",
-        "No change is needed. To avoid the note, write zero, or write the inertia with more digits.",
+        "A rounding error made a small principal moment of inertia negative. treesim uses zero instead.",
+        "No change is needed. To avoid the note, write the inertia with more digits.",
         _inertia("0.03", "0.03", "-1e-12"),
         INERTIA,
     ),
@@ -97,43 +97,42 @@ PHYSICS = {
         MASS,
     ),
     "U309": Advice(
-        "treesim gives a link without <inertial> no mass. Some other programs give it 1 kg.",
+        "In treesim, a link without <inertial> has no mass. In some other programs, it has a mass of 1 kg.",
         "If the link only connects joints, no change is needed. Otherwise write its <inertial>.",
         "<collision>",
         FINGER,
     ),
     "U310": Advice(
-        "If a joint moves no inertia, its acceleration is not defined: the mass matrix is singular.",
+        "If a joint moves no inertia, its acceleration is not defined.",
         "Give the link an <inertial>, give the joint armature, or make the joint fixed.",
         LEAF.format(more="/>"),
         LEAF.format(more=f"><inertial>{FINGER_MASS}{SMALL}</inertial></link>"),
         before=END,
     ),
     "U311": Advice(
-        "These joints can move so that their motions cancel, and then no inertia moves. The mass matrix is singular.",
+        "The motions of these joints can cancel, so that no inertia moves. Their accelerations are then not defined.",
         "Give mass to the links between these joints, make one of the joints fixed, or add armature.",
         TOP.format(ring=""),
         whole=True,
     ),
     "U313": Advice(
-        "The link alone has a negative moment of inertia and would gain energy. But the link is fixed to other "
-        "links, and together they have a valid inertia, or do not move.",
-        "Correct the link's inertia, or let the function `treesim.repair` set the negative moment to zero. Other "
-        "engines refuse the link or replace its inertia.",
+        "A link with a negative moment of inertia would gain energy if it moved alone. This link is fixed to other "
+        "links or to the world. Together, the links have a valid inertia, or they do not move. Other engines refuse "
+        "such a link or replace its inertia.",
+        "Correct the link's inertia, or let the function `treesim.repair` set the negative moment to zero.",
         ANTENNA.format(zz="-1e-6"),
         ANTENNA.format(zz="1e-6"),
         before=END,
     ),
     "U314": Advice(
-        "You asked for a repair, so the robot differs from the file. The message contains the change.",
-        "If you intended the repair, no change is needed. To replace the file, use the text that the function "
-        "`treesim.repair` returns.",
+        "You asked for a repair, so the robot differs from the file. The message shows the changed part.",
+        "No change is needed. To repair the file itself, save the text that the function `treesim.repair` returns.",
     ),
     "U315": Advice(
-        "URDF angles are in radians. With limits in degrees the joint can turn many times, and with an <origin> "
-        "in degrees the frame has a wrong direction. treesim reports limits beyond two turns, and roll, pitch or "
-        "yaw beyond one turn.",
-        "If the angles are in degrees, multiply them by pi / 180; the message contains the result.",
+        "URDF angles are in radians. If the limits of a joint are in degrees, the joint can turn many times. If the "
+        "angles of an <origin> are in degrees, its frame has a wrong direction. treesim reports limits beyond two "
+        "turns, and roll, pitch or yaw beyond one turn.",
+        "If the angles are in degrees, write the radians that the message contains.",
         '<limit lower="-140" upper="140" effort="40" velocity="3"/>',
         LIMIT,
     ),
@@ -146,7 +145,7 @@ PHYSICS = {
     "U405": Advice(
         "If limits are missing, some programs leave the joint unlimited, and others use limits of 0, which lock "
         "the joint.",
-        'Give lower and upper, or write type="continuous".',
+        'Write the attributes lower and upper of the <limit>, or write type="continuous".',
         '<limit effort="40" velocity="3"/>',
         LIMIT,
     ),
@@ -164,7 +163,8 @@ PHYSICS = {
     ),
     "U602": Advice(
         "No distribution of the mass within the link's shapes has such a large inertia. The inertia may be a "
-        "placeholder, in other units, or not about the centre of mass. The joint accelerates too slowly.",
+        "placeholder, in other units, or not about the centre of mass. With this inertia, the joint accelerates too "
+        "slowly.",
         "Compute the inertia from the shape and the mass, about the centre of mass, in kg m^2.",
         _inertia("1", "1", "1"),
         INERTIA,
@@ -184,14 +184,14 @@ PHYSICS = {
         INERTIAL,
     ),
     "U605": Advice(
-        "Accelerations have a relative rounding error of about 1e-16 times the condition number. Here about half "
-        "of their 16 digits are wrong.",
+        "Accelerations have a relative rounding error of about 1e-16 times the condition number. For this robot, at "
+        "least half of their 16 digits are wrong.",
         "Give inertia to the links between the joints in the message, or give these joints armature.",
         TOP.format(ring=f'\n    <inertial><mass value="1e-12"/>{_inertia("1e-12", "1e-12", "1e-12")}</inertial>\n  '),
         whole=True,
     ),
     "U606": Advice(
-        "The joint cannot hold its load in the neutral configuration with an effort within the limit.",
+        "In the neutral configuration, the joint would need more than its effort limit to hold its load.",
         "Correct the effort limit (N m or N), or the masses that the joint supports.",
         SHELF.format(effort="0.5"),
         SHELF.format(effort="5"),
@@ -205,15 +205,14 @@ PHYSICS = {
         LIMIT,
     ),
     "U608": Advice(
-        "If the shapes of two links overlap at the start, a simulation with self-collision pushes the links "
-        "apart, unless the pair is excluded. The check replaces meshes by their convex hulls, so hollows count as "
-        "filled.",
+        "A simulation with self-collision pushes overlapping links apart at its start. The check uses the convex hull "
+        "of each mesh, so it may report overlaps that the meshes do not have.",
         "Make the collision shapes smaller, or start from another configuration.",
         '<origin xyz="0 0.04 0"/>\n      <geometry><box size="0.02 0.2 0.04"/>',
         '<origin xyz="0 0.04 0"/>\n      <geometry><box size="0.02 0.02 0.04"/>',
     ),
     "U609": Advice(
-        "A simulation that starts with this joint at zero starts beyond a limit, and the limit pushes the joint back.",
+        "If a simulation starts with this joint at zero, the position limit pushes the joint back.",
         "Start from a configuration within the limits.",
         '<limit lower="0.5" upper="2" effort="40" velocity="3"/>',
         LIMIT,

@@ -25,21 +25,21 @@ STRUCTURE = {
         PARENT,
     ),
     "U205": Advice(
-        "If a link has two parents, the links form no tree. Other programs drop one of the joints.",
+        "If a link has two parents, the links do not form a tree. Other programs drop one of the two joints.",
         "Keep the joint that moves the link, and replace the other joint by a <loop_joint>.",
         '<joint name="second" type="fixed"><parent link="base"/><child link="left_finger"/></joint>\n',
         LOOP.format(one="left_finger"),
         before=END,
     ),
     "U206": Advice(
-        "The pose of a link in a cycle is not defined. Programs that go from each link to its parent never end.",
+        "The pose of a link in a cycle is not defined. A search for its root link never ends.",
         "Change the parents so that each link is connected to one root link. Close loops with a <loop_joint>.",
         '<parent link="left_finger"/>',
         PARENT,
     ),
     "U207": Advice(
-        "A robot has one root link. If there are several, other programs drop all but one, and the links below "
-        "those that they drop.",
+        "A robot has one root link. If a file has several root links, other programs keep only one of them and the "
+        "links below it.",
         "Connect the links in the message to the robot by joints, or remove the links.",
         '<link name="loose"/>\n',
         "",
@@ -58,7 +58,7 @@ STRUCTURE = {
         SHOULDER,
     ),
     "U402": Advice(
-        "A joint without a direction has no defined motion.",
+        "If the axis has no direction, the motion of the joint is not defined.",
         "Write a direction such as 0 0 1. For the direction 1 0 0 you may also remove the <axis>.",
         '<axis xyz="0 0 0"/>',
         '<axis xyz="0 1 0"/>',
@@ -76,7 +76,7 @@ STRUCTURE = {
         MIMIC,
     ),
     "U408": Advice(
-        "At least one position must be within the limits of the mimic joint and of the mimicked joint.",
+        "In at least one position of the mimicked joint, both joints must be within their limits.",
         "Correct the multiplier, the offset or the limits. To simulate the mimic joint as an independent joint, "
         "use the option `--mimic free`.",
         '<mimic joint="left" offset="1"/>',
@@ -98,25 +98,25 @@ STRUCTURE = {
     ),
     "U411": Advice(
         "The limits in the file have no effect, because joints of this type have no position limits.",
-        "Remove lower and upper, or write another type.",
+        "Remove the attributes lower and upper, or write another joint type.",
         '<joint name="shoulder" type="continuous">',
         SHOULDER,
     ),
     "U412": Advice(
-        "If the attribute xyz is missing, the URDF standard sets the axis to 1 0 0, which may not be intended.",
+        "If the attribute xyz is missing, the axis is 1 0 0 by the URDF standard. This may not be the intended axis.",
         'Write <axis xyz="1 0 0"/>, or the intended axis.',
         "<axis/>",
         '<axis xyz="0 1 0"/>',
     ),
     "U413": Advice(
-        "If a joint mimics a fixed joint, or its multiplier is 0, it cannot move.",
+        "If the mimicked joint is fixed, or the multiplier is 0, the mimic joint cannot move.",
         'Write type="fixed", or correct the multiplier.',
         '<mimic joint="left" multiplier="0"/>',
         MIMIC,
     ),
     "U414": Advice(
         "The two links of the loop cannot move relative to each other, so the loop has no effect.",
-        "Write two links that move relative to each other.",
+        "Connect two links that move relative to each other.",
         LOOP.format(one="base"),
         LOOP.format(one="left_finger"),
         before=END,

@@ -6,8 +6,8 @@ from .base import END, GOOD, Advice
 
 MASS, LIMIT = '<mass value="2"/>', '<limit lower="-2" upper="2" effort="40" velocity="3"/>'
 OPEN_JOINT = (
-    "A joint connects its parent link to its child link. If one of the two is missing, the child link and the "
-    "links below it are not connected to the robot."
+    "A joint connects its parent link to its child link. If the parent or the child is missing, the links below the "
+    "joint are not connected to the robot."
 )
 FIRST = '<robot name="arm">'
 LOOP = '<loop_joint name="pin" type="spherical"><link1 link="left_finger"/><link2 link="base"{more}/></loop_joint>\n'
@@ -15,10 +15,10 @@ LOOP = '<loop_joint name="pin" type="spherical"><link1 link="left_finger"/><link
 SYNTAX = {
     "U100": Advice(
         "treesim could not check any part of the file.",
-        "Check the path and the permissions. The path must be that of a file, not of a folder.",
+        "Check the path and the permissions. The path must name a file, not a folder.",
     ),
     "U101": Advice(
-        "Programs that accept malformed XML build only a part of the robot, without a message.",
+        "Programs that accept malformed XML may build only a part of the robot, without a message.",
         "Correct the XML at the line and column in the message.",
         "</jiont>",
         "</joint>",
@@ -32,7 +32,7 @@ SYNTAX = {
     ),
     "U103": Advice(
         "The numbers in a xacro file are known only after its macros and expressions have been expanded.",
-        "Expand the file first: xacro robot.urdf.xacro > robot.urdf. If the package xacro is installed (`python "
+        "Expand the file first: `xacro robot.urdf.xacro > robot.urdf`. If the package xacro is installed (`python "
         "-m pip install xacro`), treesim expands each file whose name ends in `.xacro`. For other files use the "
         "argument `xacro=True` or the option `--xacro`. Expanding a file evaluates its expressions and reads the "
         "files that it includes.",
@@ -41,7 +41,7 @@ SYNTAX = {
     ),
     "U104": Advice(
         "A DTD may add attributes and other files to the document. Some programs read DTDs, and others ignore them.",
-        "Reduce the DTD to <!DOCTYPE robot>, or remove it. Write the values of its entities in the text.",
+        "Reduce the DTD to <!DOCTYPE robot>, or remove it. Replace each entity in the text by its value.",
         '<!DOCTYPE robot [<!ENTITY kg "2">]>\n',
         "<!DOCTYPE robot>\n",
         before=FIRST,
@@ -51,31 +51,31 @@ SYNTAX = {
         "No change is needed. To look up the lines, expand the file with the command `xacro`.",
     ),
     "U106": Advice(
-        "Strict XML parsers refuse an XML declaration with an unknown version, and a declaration that is not at "
-        "the beginning of the file.",
+        "An XML declaration must have a known version, and must be at the beginning of the file. Strict XML parsers "
+        "refuse any other declaration.",
         'Write <?xml version="1.0"?> as the first characters of the file.',
         '<?xml version="0.0"?>\n',
         '<?xml version="1.0"?>\n',
         before=FIRST,
     ),
     "U107": Advice(
-        "Strict XML parsers refuse the file. treesim accepts it, because the error is in a comment, in text or in "
-        "a <gazebo> element, which do not describe the robot.",
-        "Write well-formed XML. A comment must not contain two hyphens in a row, all characters must have the "
-        "declared encoding, and & must be written as &amp;.",
+        "Strict XML parsers refuse the file. treesim accepts it, because the error is outside the description of the "
+        "robot: in a comment, in text or in a <gazebo> element.",
+        "Write well-formed XML. Common mistakes are two hyphens in a comment, characters that do not have the declared "
+        "encoding, and & instead of &amp;.",
         "<!-- made by xacro --inorder -->\n",
         "<!-- made by xacro in order -->\n",
         before=FIRST,
     ),
     "U201": Advice(
-        "Joints refer to links by name, and programs refer to joints by name.",
+        "Without a name, joints cannot refer to a link, and programs cannot refer to a joint.",
         "Give the element a name that no other element has.",
         '<joint type="revolute">',
         '<joint name="shoulder" type="revolute">',
     ),
     "U203": Advice(
-        "Other programs replace a missing mass by 0 or 1 kg, and a missing inertia by different defaults.",
-        "Write the element or attribute that the message names.",
+        "Other programs replace a missing mass or inertia by different default values, such as 0 or 1 kg.",
+        "Add the element or attribute that the message names.",
         "<mass/>",
         MASS,
         why_in=dict.fromkeys(("joint", "parent", "child"), OPEN_JOINT)
@@ -105,13 +105,13 @@ SYNTAX = {
         '<dynamics damping="0.1" friction="0"/>',
     ),
     "U211": Advice(
-        "A misspelt attribute has no effect, so the intended attribute has its default value.",
+        "treesim ignores a misspelt attribute, and uses the default value of the intended attribute.",
         "Write the name that the message proposes.",
         '<limit lower="-2" uper="2" effort="40" velocity="3"/>',
         LIMIT,
     ),
     "U215": Advice(
-        "The attribute has no effect in this element, so the intended attribute has its default value.",
+        "treesim ignores an attribute in the wrong element, and uses the default value instead.",
         "Move the attribute to the element that the message names.",
         '<axis xyz="0 1 0" damping="0.1"/>',
         '<axis xyz="0 1 0"/>',
@@ -123,22 +123,21 @@ SYNTAX = {
         LIMIT,
     ),
     "U214": Advice(
-        "If treesim ignored the unknown content, it would build another loop than the intended one. No other "
-        "program extends <loop_joint>, because the element is not in the URDF standard.",
-        "Write only the allowed content: a name, a type, <link1> and <link2> with the attributes link, xyz and "
-        "rpy, and <axis>.",
+        "Without the unknown content, the loop may differ from the intended loop.",
+        "Remove the unknown content. A <loop_joint> has a name, a type, and the elements <link1>, <link2> and <axis>. "
+        "The attributes of <link1> and <link2> are link, xyz and rpy.",
         LOOP.format(more=' offset="0 0 1"'),
         LOOP.format(more=' xyz="0 0 1"'),
         before=END,
     ),
     "U301": Advice(
-        "Other programs read only the first part that is a number, such as 1 from 1,5, or no number at all.",
-        "Write decimal numbers such as 1.5 or 2e-3, in SI units, without units.",
+        "Some programs read only the beginning of such a text, for example 1 from 1,5. Others read no number.",
+        "Write decimal numbers such as 1.5 or 2e-3. Use SI units, but do not write the name of a unit.",
         '<mass value="2kg"/>',
         MASS,
     ),
     "U302": Advice(
-        "If a number is missing or one is too many, a program may assign the numbers to wrong axes.",
+        "If there are too few or too many numbers, a program may assign numbers to the wrong axes.",
         "Write exactly as many numbers as the message requires, separated by spaces.",
         '<axis xyz="1 0"/>',
         '<axis xyz="0 1 0"/>',
@@ -150,7 +149,7 @@ SYNTAX = {
         MASS,
     ),
     "U312": Advice(
-        "Products of such large numbers overflow. No choice of units makes such a value plausible.",
+        "Products of such large numbers overflow. Such a value is not plausible in any unit.",
         "Check the unit and the exponent.",
         '<mass value="2e50"/>',
         MASS,

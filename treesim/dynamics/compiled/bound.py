@@ -40,9 +40,9 @@ class Dynamics(ReprMixin):
     """Dynamics functions compiled for one robot, with little overhead per call.
 
     Arguments may have leading batch axes. Every method has an argument `out`, an array of type `dtype`. The method
-    writes its result into `out`, and returns `out`. The array may be one of the other arguments. Several threads may
-    use the same object. Results differ from the results of functions such as `treesim.forward_dynamics` in the last
-    digits.
+    writes its result into `out`, and returns `out`. The array `out` may also be one of the other arguments. Several
+    threads may use the same object. The last digits of results may differ from those of functions such as
+    `treesim.forward_dynamics`.
 
     Parameters
     ----------
@@ -211,7 +211,7 @@ class Dynamics(ReprMixin):
         return M if self._mass.call(q, M) == FINE else self._mass.checked_call((q,), out)
 
     def packed_mass_matrix(self, q: ArrayLike, out: np.ndarray | None = None) -> np.ndarray:
-        """Return the packed mass matrix, by composite rigid bodies, as `treesim.mass_matrix` does with packed=True.
+        """Return the packed mass matrix, by composite rigid bodies; see `packed` in `treesim.mass_matrix`.
 
         Parameters
         ----------

@@ -15,8 +15,9 @@ from .articulated_mimic import MimicArticulated
 def articulated(robot: Tree, q: ArrayLike, *, engine: Engine = "auto") -> Articulated:
     """Compute articulated-body quantities once, for use by several functions at the same configurations.
 
-    Methods of the result solve with the mass matrix M. They also return forward dynamics, inverse operational-space
-    inertias, articulated-body inertias, sparse factors, log det M, and samples of the normal distribution N(0, M^-1).
+    Methods of the result solve with the mass matrix M, and return forward dynamics and sparse factors. Other methods
+    return articulated-body inertias and inverse operational-space inertias. The attribute `log_det` and samples of the
+    normal distribution N(0, M^-1) are also available.
 
     Parameters
     ----------

@@ -53,10 +53,10 @@ _fast_entry = lru_cache(maxsize=32)(FastEntry)
 
 
 class Articulated(TriangularFactors):
-    """Articulated-body quantities of a robot at configurations, as `articulated` returns them.
+    """Articulated-body quantities of a robot at one or more configurations, as `articulated` returns them.
 
     The factors L and D of the mass matrix M = L' D L are equal to those of `ltdl`. Products and solves with these
-    factors are sweeps over the tree, which form no matrix and cost O(N) (Jain 1991, Lemma 6.2 to 6.4). Arguments x are
+    factors are sweeps over the tree. They form no matrix and cost O(N) (Jain 1991, Lemma 6.2 to 6.4). Arguments x are
     vectors (..., nv) with the leading axes of the configurations, or matrices (..., nv, k) whose columns are vectors.
 
     Parameters
@@ -94,7 +94,7 @@ class Articulated(TriangularFactors):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Shape (..., nv) of an argument with one vector for each configuration."""
+        """Shape (..., nv) of an argument x that has one vector for each configuration."""
         return (*self._quantities.shape[:-1], self.robot.nv)
 
     @property
@@ -109,14 +109,14 @@ class Articulated(TriangularFactors):
 
     @property
     def D(self) -> np.ndarray:
-        """Diagonal factor (..., nv) of M = L' D L: articulated inertia moved by each degree of freedom [kg, kg m^2]."""
+        """Diagonal factor (..., nv) of M = L' D L: articulated inertias of the degrees of freedom [kg, kg m^2]."""
         rows = self._quantities[..., self._bodies :].reshape(*self.shape, kernels.DOF)
         inverse: np.ndarray = rows[..., 6]
         return 1 / inverse
 
     @property
     def factor(self) -> Factorization:
-        """Sparse factors of the mass matrix, as of `ltdl`, computed in O(nv d) without the mass matrix."""
+        """Sparse factors of the mass matrix, as `ltdl` returns them, computed without this matrix. Cost: O(nv d)."""
         packed = self._evaluate(articulated_factor_states, quantities=self._quantities)
         return Factorization.of_packed(self.robot.dof_topology, packed)
 
@@ -177,7 +177,7 @@ class Articulated(TriangularFactors):
         return self._evaluate(articulated_inverse_inertia_states, *tables, quantities=self._quantities)
 
     def inertia(self, frame: str) -> np.ndarray:
-        """Return the articulated-body inertia I of the body of a frame, which includes all bodies further out.
+        """Return the articulated-body inertia I of a frame's body and all bodies further out.
 
         Suppose that the body is at rest, its connection to its parent is cut, and its joints to bodies further out are
         free. A force f on the body then causes the acceleration I^-1 f (Featherstone 2008, section 7.1).

@@ -53,7 +53,7 @@ class MimicArticulated(Articulated):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Shape (..., nv) of an argument with one vector for each configuration."""
+        """Shape (..., nv) of an argument x that has one vector for each configuration."""
         return (*self._q.shape[:-1], self.robot.nv)
 
     @property

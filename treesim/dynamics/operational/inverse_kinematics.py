@@ -140,7 +140,7 @@ class IKResult(NamedTuple):
         return f"largest error {largest[name]:.3g} of {name!r}"
 
     def report(self) -> str:
-        """Return a text that names the targets that were not reached, and the joints at limits.
+        """Return a text with the names of the targets that were not reached and of the joints at limits.
 
         Returns
         -------

@@ -156,7 +156,7 @@ def center_of_mass_motion(
 
 
 def center_of_mass(robot: Tree, q: ArrayLike) -> np.ndarray:
-    """Return the position of the robot's centre of mass in the world.
+    """Return the position of a robot's centre of mass in the world.
 
     Parameters
     ----------

@@ -146,7 +146,7 @@ class OperationalSpace(ReprMixin):
         return _apply(self.inertia, "acceleration", wanted - self.bias)
 
     def torque(self, force: ArrayLike, tau0: ArrayLike | None = None) -> np.ndarray:
-        """Return the generalised forces of task forces F, under which the tasks accelerate by Λ^-1 F + β.
+        """Return the generalised forces that are equivalent to task forces F; the tasks then accelerate by Λ^-1 F + β.
 
         Parameters
         ----------

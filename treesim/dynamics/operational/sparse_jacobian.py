@@ -126,7 +126,7 @@ class SparseJacobian(ReprMixin):
         return self._on_columns(kernels.transposed_product_states, x, self.shape[0], self.shape[1])
 
     def divide(self, factors: Factorization) -> tuple[SparseJacobian, SparseJacobian]:
-        """Return J divided by sparse factors; the quotients have the sparsity pattern of J.
+        """Return J L^-1, for LTDL also J L^-1 D^-1, by sparse factors; the results have the sparsity pattern of J.
 
         Cost: Σ d_i divisions, Σ d_i (d_i - 1) / 2 multiplications, and as many additions.
 
@@ -159,7 +159,7 @@ class SparseJacobian(ReprMixin):
         return self._with(Z), self._with(Y)
 
     def multiply_rows(self, other: SparseJacobian) -> np.ndarray:
-        """Return the symmetric product of two matrices with equal patterns: Λ^-1 = Y Y' or Y_D Y_d'.
+        """Return the symmetric product of two matrices with equal sparsity patterns: Λ^-1 = Y Y' or Y_D Y_d'.
 
         Cost: d_ij multiplications and d_ij - 1 additions for each pair of rows i >= j, where d_ij is the number of
         columns in which both rows have an entry.

@@ -110,7 +110,9 @@ def _turn_of_both(rotation: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FrameTask(FramesTask):
-    """Task on the motion of one frame; xdot is `rows` times the frame's velocity, linear before angular.
+    """Task on the motion of one frame.
+
+    The task velocity xdot is the matrix `rows` times the frame's velocity, whose linear part comes first.
 
     Parameters
     ----------
@@ -154,7 +156,7 @@ class FrameTask(FramesTask):
         return len(row_matrix("rows", self.rows))
 
     def combination(self, motion: FrameMotion, reference: Reference) -> np.ndarray:
-        """Return the matrix T that maps the frame's velocity in world axes to xdot.
+        """Return the matrix T that maps the frame's velocity in world axes to the task velocity xdot.
 
         Parameters
         ----------
@@ -174,7 +176,7 @@ class FrameTask(FramesTask):
         return R @ _turn_of_both(motion.rotation[..., 0, :, :])
 
     def velocity_terms(self, motion: FrameMotion, reference: Reference) -> np.ndarray:
-        """Return the velocity terms: -w x pdot in the frame's own axes, zero in world axes.
+        """Return the velocity terms of the task acceleration: -w x pdot in the frame's own axes, zero in world axes.
 
         Parameters
         ----------
@@ -250,7 +252,7 @@ class RelativeTask(FramesTask):
         return len(row_matrix("rows", self.rows))
 
     def combination(self, motion: FrameMotion, reference: Reference) -> np.ndarray:
-        """Return the matrix T that maps the velocities of both frames in world axes to xdot.
+        """Return the matrix T that maps the velocities of both frames in world axes to the task velocity xdot.
 
         Parameters
         ----------

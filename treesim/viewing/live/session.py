@@ -133,7 +133,7 @@ class LiveSession(ReprMixin):
     def close(self) -> None:
         """End the thread that `start` began, and wait for its end; the viewer stays open.
 
-        If another thread executes `run`, call `end` to end it.
+        If another thread executes `run`, call `end` instead.
         """
         if self._playing is not None:
             self.end()
@@ -202,7 +202,8 @@ class LiveSession(ReprMixin):
     def set_force(self, name: str, body: str, force: ArrayLike, point: ArrayLike = (0.0, 0.0, 0.0)) -> None:
         """Apply a constant external force to a point of a body; any thread may call this method.
 
-        The force acts until a force with the same name replaces it, it is removed, or another robot is loaded.
+        The force acts until another force with its name replaces it, `remove_force` removes it, or another robot is
+        loaded.
 
         Parameters
         ----------

@@ -24,7 +24,8 @@ def readers(
     reader: Annotated[
         list[str] | None,
         typer.Option(
-            help="Program: pybullet, mujoco, pinocchio, drake, gazebo, newton or isaac. May be repeated. Default: all.",
+            help="Program to check: pybullet, mujoco, pinocchio, drake, gazebo, newton or isaac. May be repeated. "
+            "Default: all.",
             show_default=False,
         ),
     ] = None,
@@ -36,10 +37,9 @@ def readers(
     ] = False,
     json: JsonOption = False,
 ) -> None:
-    """List what other programs refuse, drop, alter, ignore or add in ROBOT's file, and how to fix it.
+    """List the changes that other programs make to ROBOT's file, and the fixes.
 
-    The exit code is 1 if a program refuses the file, or --verify finds a
-    difference that no rule predicts.
+    The exit code is 1 if a program refuses the file, or if --verify finds a difference that no rule predicts.
     docs/readers.md lists all rules and their evidence.
     """
     from . import examine

@@ -12,18 +12,18 @@ INTRODUCTION = """\
 # How other programs read a URDF
 
 This page lists the rules by which other programs change or refuse a URDF file. Each rule has its evidence and a fix.
-The command `treesim readers ROBOT` applies the rules to a robot's file. It prints the lines of the file to which rules
-apply, and how each program changes the robot, in numbers. With the option `--verify`, the installed programs load the
-file, and the command prints all differences that no rule predicts. To install the command, run `python -m pip install
-./plugins/treesim-importers` in a checkout of the repository. In Python, call `treesim_importers.readings(source,
-readers=None, verify=False)`.
+The command `treesim readers ROBOT` applies the rules to a robot's file. For each rule that applies, the command prints
+the lines of the file and the changes of mass, degrees of freedom and torques at rest. With the option `--verify`, the
+installed programs load the file, and the command prints all differences that no rule predicts. To install the command,
+run `python -m pip install ./plugins/treesim-importers` in a checkout of the repository. In Python, call
+`treesim_importers.readings(source, readers=None, verify=False)`.
 
 The column "what happens" begins with the kind of the change: a program *refuses* the file, *drops*, *alters* or
 *ignores* some of its content, or *adds* content. The column "evidence" names the source of a rule. A *measured* rule
-was observed with the named version of the program. If the rule has an example, the example was inserted into the
-[robot at the end of this page](#the-robot-of-the-examples). If the rule has no example, it applies to this robot
-without a change. Other versions of a program may behave differently. A rule *by documentation* is taken from the named
-page, and was not measured.
+was observed with the named version of the program. Other versions may behave differently. For the measurement, the
+rule's example was inserted into the [robot at the end of this page](#the-robot-of-the-examples). A rule without an
+example was measured on this robot without a change. A rule *by documentation* is taken from the named page, and was
+not measured.
 
 This page is the output of `python -m treesim_importers.page`.
 """
@@ -37,7 +37,7 @@ def page() -> str:
 
 def _section(reader: Reader) -> Iterator[str]:
     version = f" {reader.version}" if reader.version else ""
-    yield f"## {reader.title}{version}\n\nThe rules apply to files that are read by `{reader.call}`.\n"
+    yield f"## {reader.title}{version}\n\nThe rules apply if a file is read in this way: `{reader.call}`.\n"
     yield "| rule | when | what happens | evidence | fix |"
     yield "|---|---|---|---|---|"
     yield from (_row(reader, rule) for rule in reader.rules)

@@ -51,13 +51,12 @@ def accuracy(
 ) -> None:
     """Measure relative errors against a high-precision reference (40 digits).
 
-    With ROBOT: errors of each kernel in every engine, and distances between
-    engines. They are compared with the effect of rounding the problem once.
-    Without ROBOT: errors of every backend on chains of up to 1000 bodies, and on
-    chains with one light or heavy link. The chains are driven by forces, or follow
-    a prescribed motion. Errors are measured with and without a step of refinement.
-    With --factorization: errors of factors of mass matrices and of solves with
-    these factors, on ROBOT or on four families of trees.
+    With ROBOT, the command measures errors of each kernel in every engine, and differences between engines. It compares
+    these errors with the effect of rounding the input once. Without ROBOT, the command measures errors of every backend
+    on chains of up to 1000 bodies, and on chains with one light or heavy link. The chains are driven by forces, or
+    follow a prescribed motion. Errors are measured with and without a step of iterative refinement. With
+    --factorization, the command measures errors of factors of mass matrices, and of solves with these factors. The
+    matrices belong to ROBOT or to four families of trees.
     """
     if factorization:
         from .accuracy_factors import show_factors

@@ -44,12 +44,11 @@ def audit(
     seed: Annotated[int, typer.Option(min=0, help="Seed of the random states.")] = 0,
     json: JsonOption = False,
 ) -> None:
-    """Check every method on ROBOT against results with 40 digits, and identities of mechanics.
+    """Check every method on ROBOT against results with 40 digits, and against identities of mechanics.
 
-    The table contains for each method: correct digits, error and its bound,
-    the residual of the equations, and the distance from the median of all methods.
-    The bound is the effect of rounding the mass matrix and the forces, times
-    the error factor of the method. The exit code is 1 if an error exceeds its bound.
+    The table contains the correct digits, the error and its bound for each method. It also contains the residual of
+    the equations, and the distance from the median of all methods. The bound is the effect of rounding the mass matrix
+    and the forces, times the error factor of the method. The exit code is 1 if an error exceeds its bound.
     """
     from ..audits import audit as compute_audit
 

@@ -38,8 +38,7 @@ Robots = Annotated[
     typer.Argument(
         metavar="ROBOT...",
         help="URDF files or names of installed robots. `chain30` is an unbranched chain of 30 "
-        "joints. For several robots, or for none with --summary, a table of speed ratios is "
-        "printed.",
+        "joints. For several robots, the command prints a table of speed ratios.",
         show_default=False,
     ),
 ]
@@ -58,34 +57,39 @@ def bench(
     base: BaseOption = "fixed",
     mimic: MimicOption = None,
     batch: Annotated[
-        int, typer.Option(min=0, help="Number of states of a batch. Batches are timed instead of single calls.")
+        int, typer.Option(min=0, help="Number of states of a batch. The command times batches instead of single calls.")
     ] = 0,
     sizes: Annotated[
-        int, typer.Option(min=0, help="Largest number of states. Batches of 100, 1000, ... states are timed.")
+        int, typer.Option(min=0, help="Largest number of states. The command times batches of 100, 1000, ... states.")
     ] = 0,
-    single: Annotated[bool, typer.Option("--single", help="With --sizes: time in single precision.")] = False,
+    single: Annotated[bool, typer.Option("--single", help="Time the calls of --sizes in single precision.")] = False,
     summary: Annotated[
         bool,
-        typer.Option("--summary", help="Print speed ratios for several robots. By default for five standard robots."),
+        typer.Option(
+            "--summary",
+            help="Print speed ratios for several robots. Without ROBOT, the command times five standard robots.",
+        ),
     ] = False,
     contact: Annotated[
-        bool, typer.Option("--contact", help="Time steps and rollouts of ROBOT with contact, and of stacks of boxes.")
+        bool,
+        typer.Option(
+            "--contact", help="Measure the time of steps and rollouts with contact, for ROBOT and for stacks of boxes."
+        ),
     ] = False,
     scene: Annotated[
         list[str] | None,
-        typer.Option(help="With --contact: scene to time. May be repeated. By default all scenes.", show_default=False),
+        typer.Option(help="Scene to time with --contact. May be repeated. By default all scenes.", show_default=False),
     ] = None,
     kp: Annotated[
         float,
         typer.Option(
             min=0,
-            help="With --contact: position gain kp of every joint (N m/rad, N/m). The velocity gain is"
-            " 0.05 s times kp.",
+            help="Position gain kp of every joint with --contact (N m/rad, N/m). The velocity gain is 0.05 s times kp.",
         ),
     ] = 1000.0,
-    every_backend: Annotated[bool, typer.Option("--backends", help="Time all other backends of treesim, too.")] = False,
+    every_backend: Annotated[bool, typer.Option("--backends", help="Also time all other backends of treesim.")] = False,
     cold: Annotated[
-        bool, typer.Option("--cold", help="Time the start of a process with an empty kernel cache, too.")
+        bool, typer.Option("--cold", help="Also time the start of a process with an empty kernel cache.")
     ] = False,
     repeats: Annotated[
         int | None,
@@ -93,22 +97,24 @@ def bench(
     ] = None,
     threads: Annotated[
         int | None,
-        typer.Option(min=1, help="Number of threads of each engine. By default one for each core.", show_default=False),
+        typer.Option(
+            min=1,
+            help="Number of threads of each engine. By default, one thread runs on each core.",
+            show_default=False,
+        ),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the random states.")] = 0,
-    plot: Annotated[Path | None, typer.Option(help="File to which the result is plotted by matplotlib.")] = None,
-    save: Annotated[Path | None, typer.Option(help="File to which the result is also written as JSON.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="File for a plot of the result, drawn by matplotlib.")] = None,
+    save: Annotated[Path | None, typer.Option(help="JSON file to which the result is also written.")] = None,
     json: JsonOption = False,
 ) -> None:
-    """Time treesim and installed engines (Pinocchio, MuJoCo, PyBullet) on ROBOT, in turns in one process.
+    """Time treesim and installed engines (Pinocchio, MuJoCo, PyBullet) on ROBOT, alternately in one process.
 
-    By default, single calls and the start of a new process are timed.
-    With --batch: calls for many states at once.
-    With --sizes: calls for up to a million states.
-    With --contact: steps of a robot that stands, moves or falls, and of stacks of boxes. Drift and overlap are
-    measured, too.
-    Further benchmarks have help pages of their own (-h): `bench energy` (drift of integrators),
-    `bench accuracy`, `bench scaling` and `bench schedule`.
+    By default, the command times single calls and the start of a new process. With --batch, it times calls for many
+    states at once. With --sizes, it times calls for up to a million states. With --contact, it times steps of a robot
+    that stands, moves or falls, and of stacks of boxes. It then also measures drift and overlap. Further benchmarks
+    have help pages of their own (-h): `bench energy` (drift of integrators), `bench accuracy`, `bench scaling` and
+    `bench schedule`.
     """
     from treesim.engine.threads import use_threads
 

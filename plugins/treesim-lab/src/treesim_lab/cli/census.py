@@ -45,17 +45,16 @@ def census(
     ] = "",
     renumber: Annotated[
         bool,
-        typer.Option(
-            "--renumber", help="Compare robots also with their bodies in numberings that are not depth-first."
-        ),
+        typer.Option("--renumber", help="Repeat the comparison with bodies that are not numbered depth-first."),
     ] = False,
     high_precision: Annotated[
         bool,
         typer.Option(
-            "--high-precision", help="Compare also with 40 digits: treesim's kernels compute with numbers of mpmath."
+            "--high-precision",
+            help="Also compare with results of 40 digits, which treesim's kernels compute with the package mpmath.",
         ),
     ] = False,
-    timeout: Annotated[float, typer.Option(help="Time limit of an engine for one robot at one level (s).")] = 60.0,
+    timeout: Annotated[float, typer.Option(help="Time limit of an engine for each evaluation of a robot (s).")] = 60.0,
     json: JsonOption = False,
 ) -> None:
     """Compare robots with other engines, and list every disagreement.

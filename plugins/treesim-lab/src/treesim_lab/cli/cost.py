@@ -20,12 +20,12 @@ from treesim.errors import ArgumentError
 def cost(
     robot: OptionalRobotArgument = None,
     papers: Annotated[
-        bool, typer.Option("--papers", help="Recompute the tables of published papers, instead of advising on ROBOT.")
+        bool, typer.Option("--papers", help="Recompute the tables of published papers. ROBOT is not used.")
     ] = False,
     advice: Annotated[
         bool,
         typer.Option(
-            "--advice", help="Compare the advice with measured times on many trees, instead of advising on ROBOT."
+            "--advice", help="Compare the recommendations with measured times on many trees. ROBOT is not used."
         ),
     ] = False,
     base: BaseOption = "fixed",
@@ -34,25 +34,25 @@ def cost(
         list[str] | None,
         typer.Option(help="Task frame of the inverse operational-space inertia. May be repeated. Default: limb tips."),
     ] = None,
-    repeats: Annotated[int, typer.Option(min=0, help="Number of rounds of timing; with 0, nothing is timed.")] = 20,
+    repeats: Annotated[int, typer.Option(min=0, help="Number of rounds of timing; 0 for no timing.")] = 20,
     plot: Annotated[
         Path | None,
         typer.Option(
-            help="File to which the sparsity patterns of mass matrix and factor are plotted; with "
-            "--papers, the figures of the papers."
+            help="File for a plot of the sparsity patterns of the mass matrix and its factor. With --papers, the file "
+            "contains the figures of the papers."
         ),
     ] = None,
     tree: Annotated[
         str | None,
         typer.Option(
-            help="Parents λ(1) ... λ(N) of the bodies of a tree, on which operations are counted instead of ROBOT."
+            help="Parents λ(1) ... λ(N) of the bodies of a tree. Operations are counted on this tree instead of ROBOT."
         ),
     ] = None,
     dofs: Annotated[
         str | None, typer.Option(help="Degrees of freedom of each joint of --tree. Default: 1 for each joint.")
     ] = None,
     frames: Annotated[
-        str | None, typer.Option(help="Bodies of --tree that have task frames. Default: limb tips.")
+        str | None, typer.Option(help="Numbers of the bodies of --tree that have task frames. Default: limb tips.")
     ] = None,
     vary: Annotated[
         str | None, typer.Option(help="Numbers of joints to add to every limb of --tree: joints_per_limb=FIRST..LAST.")
@@ -61,9 +61,8 @@ def cost(
 ) -> None:
     """Compare formulas, counted operations and times of every algorithm on ROBOT, and recommend one.
 
-    With --papers, recompute the tables of published papers. With --advice, compare the
-    advice with measured times on many trees. With --tree, evaluate the formulas
-    on a tree that is given by numbers.
+    With --papers, recompute the tables of published papers. With --advice, compare the recommendations with measured
+    times on many trees. With --tree, evaluate the formulas on a tree that is given by the parents of its bodies.
     """
     if sum((papers, advice, robot is not None, tree is not None)) != 1:
         raise ArgumentError("give one of ROBOT, --tree, --papers and --advice")

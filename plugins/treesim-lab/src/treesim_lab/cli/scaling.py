@@ -23,7 +23,7 @@ FACTORIZATION_ROUNDS = {False: 30, True: 1}
     "treesim bench scaling --factorization",
 )
 def scaling(
-    plot: Annotated[Path | None, typer.Option(help="File to which times over sizes are plotted by matplotlib.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="File for a plot of times over sizes, drawn by matplotlib.")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Time only sizes of up to 100 bodies.")] = False,
     budget: Annotated[
         float, typer.Option(help="Largest time of a single call (s). Sizes that would take longer are omitted.")
@@ -36,15 +36,18 @@ def scaling(
     ] = False,
     depth: Annotated[
         bool,
-        typer.Option("--depth", help="Count the critical paths of level-parallel methods, instead of timing backends."),
+        typer.Option(
+            "--depth",
+            help="Count operations on the critical paths of level-parallel methods, instead of timing backends.",
+        ),
     ] = False,
     json: JsonOption = False,
 ) -> None:
     """Time every backend on chains, binary trees, side branches and grids of 10 to 10,000 bodies.
 
-    Exponents are fitted to the upper decade of sizes, and compared with the
-    published orders. A backend is not timed at sizes that would take longer than
-    --budget. The memory of O(N) backends on long chains is measured, too.
+    For the largest decade of sizes, the command fits exponents of time over size. It compares these exponents with the
+    published orders. A backend is not timed at sizes that would take longer than --budget. The command also measures
+    the memory of O(N) backends on long chains.
     """
     if factorization:
         from .factorization import show_factorization

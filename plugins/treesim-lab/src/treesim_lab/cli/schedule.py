@@ -19,7 +19,7 @@ MOST_BODIES = 8  # named in a row of the table
 
 MethodOption = Annotated[
     str | None,
-    typer.Option(help="Method whose stages are listed. By default all methods that have stages are compared."),
+    typer.Option(help="Method whose stages are listed. By default, the command compares all methods that have stages."),
 ]
 
 

@@ -54,26 +54,25 @@ def stability(
         bool,
         typer.Option(
             "--ground",
-            help="Measure the accuracy of contact on a plane, instead of free motion. Robots stand, "
-            "are pushed, and fall.",
+            help="Measure the accuracy of contact on a plane, instead of free motion.",
         ),
     ] = False,
     duration: Annotated[
         float | None,
-        typer.Option(help="Duration of each motion (s). By default 60; with --ground, 1.", show_default=False),
+        typer.Option(help="Duration of each motion (s). By default 60, or 1 with --ground.", show_default=False),
     ] = None,
     dt: Annotated[
         str | None,
         typer.Option(
-            help="Time steps (s), separated by commas. By default 1e-3,2e-3,5e-3; with --ground, 1e-3.",
+            help="Time steps (s), separated by commas. By default 1e-3,2e-3,5e-3, or 1e-3 with --ground.",
             show_default=False,
         ),
     ] = None,
     integrator: Annotated[
         str | None,
         typer.Option(
-            help="Integrators, separated by commas (`treesim plugins` lists all integrators). By "
-            "default implicit_midpoint; with --ground, also semi_implicit_euler.",
+            help="Integrators, separated by commas (`treesim plugins` lists all integrators). By default "
+            "implicit_midpoint. With --ground, the default also includes semi_implicit_euler.",
             show_default=False,
         ),
     ] = None,
@@ -82,7 +81,7 @@ def stability(
     against: Annotated[
         str | None,
         typer.Option(
-            help="Engine whose integrators are tested, too, without damping and friction: mujoco.", show_default=False
+            help="Engine whose integrators are also tested, without damping and friction: mujoco.", show_default=False
         ),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the random states.")] = 0,
@@ -90,12 +89,10 @@ def stability(
 ) -> None:
     """Measure the energy drift of integrators on robots in free motion, from rest and from three random states.
 
-    The table contains gained and lost energy relative to the energy range,
-    whether states stay finite, and the time of a step.
-    With --ground, robots with a floating base stand on a plane with stiff joints,
-    are pushed by half their weight for 0.1 s, and fall without control.
-    Robots with a fixed base fall from a random configuration onto a plane within
-    reach.
+    The table contains the time of a step, and the gained and the lost energy relative to the energy range. It also
+    shows whether states stay finite. With --ground, robots with a floating base make three motions on a plane. They
+    stand with stiff joints, are pushed by half their weight for 0.1 s, or fall without control. Robots with a fixed
+    base fall from a random configuration onto a plane within reach.
     """
     from treesim import plugins
 
