@@ -53,6 +53,11 @@ class Page:
             await self._changed.wait_for(lambda: self.state.get(name) == value)
         return time.perf_counter() - began
 
+    async def plays(self) -> None:
+        """Wait until physics runs, and its speed is known."""
+        async with self._changed:
+            await self._changed.wait_for(lambda: self.state.get("realTimeFactor"))
+
     async def latencies(self, label: str, first: float) -> None:
         """Print the latency of changes of gains."""
         seconds = []
@@ -142,6 +147,7 @@ async def measure(program: Program) -> None:
     socket.protocol.stream.set_nodelay(True)  # as browsers do
     page = Page(socket)
     listening = asyncio.ensure_future(page.listen())
+    await page.plays()
     await asyncio.sleep(WARM_UP)
     frames, before, began = page.frames, program.used(), time.perf_counter()
     await asyncio.sleep(WATCHED)
