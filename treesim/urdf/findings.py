@@ -152,7 +152,7 @@ CODES: dict[str, Code] = {
     "U608": Code("info", "shapes overlap in the neutral pose"),
     "U609": Code("info", "neutral pose outside the position limits"),
     "U610": Code("warning", "effort or velocity limit of zero", strict=True),
-    "U611": Code("warning", "position limits that leave one position", strict=True),
+    "U611": Code("warning", "position limits that allow only one position", strict=True),
 }
 
 

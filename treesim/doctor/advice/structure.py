@@ -32,7 +32,8 @@ STRUCTURE = {
         before=END,
     ),
     "U206": Advice(
-        "The pose of a link in a cycle is not defined. A search for its root link never ends.",
+        "The pose of a link in a cycle is not defined. A program that goes from link to parent never reaches the root "
+        "link.",
         "Change the parents so that each link is connected to one root link. Close loops with a <loop_joint>.",
         '<parent link="left_finger"/>',
         PARENT,

@@ -131,7 +131,7 @@ SYNTAX = {
         before=END,
     ),
     "U301": Advice(
-        "Some programs read only the beginning of such a text, for example 1 from 1,5. Others read no number.",
+        "From the text 1,5, some programs read the number 1, and others read no number.",
         "Write decimal numbers such as 1.5 or 2e-3. Use SI units, but do not write the name of a unit.",
         '<mass value="2kg"/>',
         MASS,
