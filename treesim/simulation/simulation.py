@@ -65,7 +65,7 @@ class Simulation(ReprMixin):
         returns the torque (nv,) [N m, N]. None means no torque. The method or function may take a fourth argument, the
         `ContactReport` of the step before.
     gravity : array_like, shape (3,), optional
-        Gravity [m/s^2]. By default the robot's gravity.
+        Gravity [m/s^2]. Default: the robot's gravity.
     engine : str
         Engine of the dynamics, as in `treesim.Dynamics`.
     substeps : int, optional

@@ -65,7 +65,7 @@ class Stepper(ReprMixin):
     kd : float or array_like, shape (nv,)
         Velocity gains [N m s/rad, N s/m].
     gravity : array_like, shape (3,), optional
-        Gravity [m/s^2]. By default the robot's gravity.
+        Gravity [m/s^2]. Default: the robot's gravity.
     substeps : int, optional
         Number of equal parts of a step. By default as many as the integrator needs for its accuracy. For
         "implicit_midpoint", a part is at most 0.5 ms, or shorter if joints have little effective inertia.
