@@ -115,8 +115,8 @@ def sweep(
 ) -> None:
     """Simulate ROBOT many times with random model parameters, initial states and gains, and store measurements.
 
-    After Ctrl-C, finished samples are kept; the same command resumes the sweep. The exit code is 1 if samples raised an
-    error, or if the cluster was lost. Samples whose states diverge have results.
+    After Ctrl-C, finished samples are kept; the same command resumes the sweep. The exit code is 1 if samples have no
+    results, or if the cluster was lost. Samples whose states diverge have results.
     """
     import treesim
 

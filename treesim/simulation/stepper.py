@@ -238,8 +238,8 @@ class Stepper(ReprMixin):
     ) -> tuple[State, Report]:
         """Return the state after dt and the results of the step.
 
-        If a step fails, the state becomes NaN or infinite, `report.status` marks the state, and nothing is raised. The
-        cost is O(N) with most backends, plus 1.5 us.
+        A failed step raises nothing: the state becomes NaN or infinite, and `report.status` marks the state. The cost
+        is O(N) with most backends, plus 1.5 us.
 
         Parameters
         ----------
