@@ -24,8 +24,6 @@ A *measured* rule was observed with the named version of the program. Other vers
 differently. For the measurement, the rule's example was inserted into the [robot at the end of this
 page](#the-robot-of-the-examples). A rule without an example was measured on the unchanged robot. A rule *by
 documentation* is taken from the named page, and was not measured.
-
-This page is the output of `python -m treesim_importers.page`.
 """
 
 

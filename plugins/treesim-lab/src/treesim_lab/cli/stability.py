@@ -81,7 +81,8 @@ def stability(
     against: Annotated[
         str | None,
         typer.Option(
-            help="Engine whose integrators are also tested: mujoco. The robots then have no damping and no friction.", show_default=False
+            help="Engine whose integrators are also tested: mujoco. The robots then have no damping and no friction.",
+            show_default=False,
         ),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the random states.")] = 0,
