@@ -202,7 +202,7 @@ class UnsupportedError(TreesimError):
 
 
 class SweepError(TreesimError):
-    """Raised if a sweep cannot continue, because the scheduler is lost, or a worker cannot compute its samples.
+    """Raised if a sweep cannot continue: the scheduler is lost, or a worker cannot compute its samples.
 
     Finished results remain in the store. Repeat the call to continue the sweep.
 

@@ -41,7 +41,7 @@ class EngineAdapter(Protocol):
         ...
 
     def refuses(self, robot: Tree) -> str | None:
-        """Return the reason why the engine cannot evaluate a robot, or None.
+        """Return the reason why the engine cannot evaluate a robot; None if it can.
 
         Parameters
         ----------

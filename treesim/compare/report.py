@@ -177,13 +177,13 @@ class Control:
 
     @property
     def passed(self) -> bool:
-        """True if the comparison detected the error, or the error has no effect on this robot."""
+        """True if the comparison detected the deliberate error, or the error has no effect on this robot."""
         return self.noticed or not self.applies
 
 
 @dataclass(frozen=True, repr=False)
 class Report(ReprMixin):
-    """Result of a comparison, with all data needed to repeat it.
+    """Result of the comparison of a robot with one engine, with all data needed to repeat it.
 
     Parameters
     ----------
@@ -264,7 +264,7 @@ class Report(ReprMixin):
         return agreed and not self.failures and all(each.passed for each in checked)
 
     def row(self, quantity: str, level: str) -> Row:
-        """Return the row of the report for a quantity at a level.
+        """Return the row of the report for a quantity at the level "raw" or "canonical".
 
         Parameters
         ----------

@@ -34,7 +34,7 @@ class Law(NamedTuple):
     posture: np.ndarray
 
     def torque(self, robot: Tree, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Return the joint forces of the law.
+        """Return the joint forces that the control law computes for a time and a state.
 
         Parameters
         ----------

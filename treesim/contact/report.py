@@ -208,7 +208,8 @@ class ContactReport(ReprMixin):
     def certificate(self) -> np.ndarray:
         """Change of kinetic energy by impulses [J], shape (...).
 
-        The change is never positive, see docs/contact_model.md. Impulses of springs (soft surfaces) are not included.
+        A correct solution never increases the energy; see docs/contact_model.md. Impulses of springs (soft surfaces)
+        are not included.
         """
         return self.solver_info[..., CERTIFICATE]
 

@@ -494,9 +494,9 @@ class Tree(Immutable):
     def dof_parent(self) -> np.ndarray:
         """Parents (n,) of the degrees of freedom, λe(1..n).
 
-        An entry (i, j) of the mass matrix or of its factors can be non-zero only if one of i and j is an ancestor of
-        the other in this tree. For a robot with mimic joints, the tree is the elimination tree of the pattern
-        `sparsity()`; entries on its paths may then also be zero.
+        These parents define a tree of degrees of freedom. An entry (i, j) of the mass matrix or of its factors can be
+        non-zero only if one of i and j is an ancestor of the other in this tree. For a robot with mimic joints, the
+        tree is the elimination tree of the pattern `sparsity()`. Entries on its paths may then also be zero.
         """
         return self.dof_topology.dof_parent
 
@@ -512,8 +512,8 @@ class Tree(Immutable):
     def last_dof(self, body: int) -> int:
         """Return the last degree of freedom that moves a body.
 
-        All other degrees of freedom that move the body are ancestors of this one in `dof_parent`. In robots with mimic
-        joints, they are ancestors because the body's inertia couples all degrees of freedom that move the body. Cost:
+        All other degrees of freedom that move the body are ancestors of this one in `dof_parent`. This also holds for
+        robots with mimic joints, because the body's inertia couples all degrees of freedom that move the body. Cost:
         O(nv N).
 
         Parameters
@@ -670,7 +670,7 @@ class Tree(Immutable):
         """Return a random configuration: positions uniform within their limits, and uniform rotations.
 
         A limit beyond 1e6 rad or m counts as infinite. The method replaces an infinite limit by a limit at pi rad or 1
-        m from zero. The new limit is farther from zero if the range would otherwise be less than 2 pi rad or 2 m.
+        m from zero. If the range would be less than 2 pi rad or 2 m, the new limit is farther from zero.
 
         Parameters
         ----------

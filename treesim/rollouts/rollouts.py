@@ -31,8 +31,8 @@ class Rollouts(ReprMixin):
     """States of B rollouts at K recorded times.
 
     If the argument `out` of `rollout` was a path, then q, v and work are memory-mapped files. If the argument consisted
-    of arrays, then q, v and work are these arrays. If the computation ended early, B is the number of rollouts that
-    were begun, and K is the number of recorded times of the longest one. Missing states are NaN.
+    of arrays, then q, v and work are these arrays. If the computation ended early, only rollouts that were begun are
+    stored. K is then the number of recorded times of the longest rollout, and missing states are NaN.
 
     Parameters
     ----------

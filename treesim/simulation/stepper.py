@@ -65,7 +65,7 @@ class Stepper(ReprMixin):
     kd : float or array_like, shape (nv,)
         Velocity gains [N m s/rad, N s/m].
     gravity : array_like, shape (3,), optional
-        Gravity [m/s^2]. By default the robot's gravity.
+        Gravity [m/s^2]. Default: the robot's gravity.
     substeps : int, optional
         Number of equal parts of a step. By default as many as the integrator needs for its accuracy. For
         "implicit_midpoint", a part is at most 0.5 ms, or shorter if joints have little effective inertia.
@@ -238,8 +238,8 @@ class Stepper(ReprMixin):
     ) -> tuple[State, Report]:
         """Return the state after dt and the results of the step.
 
-        If a step fails, the state becomes NaN or infinite, `report.status` marks the state, and nothing is raised. The
-        cost is O(N) with most backends, plus 1.5 us.
+        A failed step raises nothing: the state becomes NaN or infinite, and `report.status` marks the state. The cost
+        is O(N) with most backends, plus 1.5 us.
 
         Parameters
         ----------

@@ -327,7 +327,7 @@ class World(ReprMixin):
         return len(self.tables.rows)
 
     def gaps(self, q: ArrayLike) -> np.ndarray:
-        """Return the position errors along the constrained rows. They are 0 for rows that constrain velocities only.
+        """Return the position errors along the constrained rows: 0 for rows that constrain velocities only.
 
         Parameters
         ----------

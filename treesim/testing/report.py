@@ -210,7 +210,7 @@ def demand_error(kind: type[Exception], call: Callable[[], Any], mentions: str, 
 
 
 def farthest(found: np.ndarray, truth: np.ndarray) -> float:
-    """Return the largest deviation of two arrays, relative to the largest number of `truth`.
+    """Return the largest deviation of an array from `truth`, relative to the largest number of `truth`.
 
     Parameters
     ----------

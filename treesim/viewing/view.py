@@ -41,7 +41,7 @@ class Click(NamedTuple):
 
 
 class View(ReprMixin):
-    """View of a robot that a program moves, created by `treesim.viewer`.
+    """View of a robot whose shown configuration a program sets, created by `treesim.viewer`.
 
     Any thread may call the methods. Functions that are registered by `on_click` run inside calls of `update` and
     `wait`, so a program needs no locks. A notebook displays a view as the viewer's page.
@@ -326,8 +326,7 @@ def viewer(
 ) -> View:
     """Show a robot, or a world with its ground, and return a View that moves the shown robot.
 
-    A view is a context manager that closes the viewer. The attribute `view.url` is the address of the viewer's page. A
-    notebook displays a view as the viewer's page. If a viewer does not support a method, the method raises
+    A view is a context manager that closes the viewer. If a viewer does not support a method, the method raises
     UnsupportedError.
 
     Parameters

@@ -55,8 +55,8 @@ def accuracy(
     these errors with the effect of rounding the input once. Without ROBOT, the command measures errors of every backend
     on chains of up to 1000 bodies, and on chains with one light or heavy link. The chains are driven by forces, or
     follow a prescribed motion. Errors are measured with and without a step of iterative refinement. With
-    --factorization, the command measures errors of factors of mass matrices, and of solves with these factors. The
-    matrices belong to ROBOT or to four families of trees.
+    --factorization, the command measures errors of factors of mass matrices, and of solves with these factors. The mass
+    matrices are those of ROBOT, or of four families of trees.
     """
     if factorization:
         from .accuracy_factors import show_factors

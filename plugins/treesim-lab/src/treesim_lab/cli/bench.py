@@ -112,9 +112,9 @@ def bench(
 
     By default, the command times single calls and the start of a new process. With --batch, it times calls for many
     states at once. With --sizes, it times calls for up to a million states. With --contact, it times steps of a robot
-    that stands, moves or falls, and of stacks of boxes. It then also measures drift and overlap. Further benchmarks
-    have help pages of their own (-h): `bench energy` (drift of integrators), `bench accuracy`, `bench scaling` and
-    `bench schedule`.
+    that stands, moves or falls, and of stacks of boxes. With --contact, it also measures drift and overlap. Further
+    benchmarks have help pages of their own (-h): `bench energy` (drift of integrators), `bench accuracy`, `bench
+    scaling` and `bench schedule`.
     """
     from treesim.engine.threads import use_threads
 

@@ -45,7 +45,7 @@ def cost(
     tree: Annotated[
         str | None,
         typer.Option(
-            help="Parents λ(1) ... λ(N) of the bodies of a tree. Operations are counted on this tree instead of ROBOT."
+            help="Parents λ(1) ... λ(N) of the bodies of a tree. Operations are counted for this tree instead of ROBOT."
         ),
     ] = None,
     dofs: Annotated[
