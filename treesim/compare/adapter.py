@@ -102,7 +102,7 @@ class SimulatingAdapter(EngineAdapter, Protocol):
     """Adapter that also simulates scenes: motions with joint limits, with mimic joints, or on a ground."""
 
     def simulate(self, scene: Scene) -> SceneRun:
-        """Return the motion of a scene in the engine.
+        """Return the motion of a scene as the engine simulates it.
 
         Parameters
         ----------

@@ -175,7 +175,7 @@ def take_census(
     scenes: str | Sequence[str] = (),
     renumber: bool = False,
 ) -> Census:
-    """Compare treesim with engines on many robots; a failure on a robot becomes a row of the result.
+    """Compare treesim with engines on many robots. If a robot fails, a row of the result reports the failure.
 
     Parameters
     ----------

@@ -68,7 +68,7 @@ class Row:
 
 @dataclass(frozen=True)
 class TrajectoryCurves:
-    """Distances between trajectories at every step, from which the row "trajectory" is computed.
+    """Distances between trajectories at every step, from which the row "trajectory" of a report is computed.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ class Convergence:
 
 @dataclass(frozen=True)
 class Conservation:
-    """Errors of conserved quantities along a free motion; `Report.passed` does not depend on them.
+    """Errors of conserved quantities along a free motion. `Report.passed` does not depend on these errors.
 
     Parameters
     ----------
@@ -254,7 +254,7 @@ class Report(ReprMixin):
 
     @property
     def passed(self) -> bool:
-        """True if every quantity agrees, the motion converges, and every negative control was detected.
+        """True if every quantity agrees, the motion converges, and every deliberate error was detected.
 
         A difference that a known fault of the engine explains counts as agreement. The value is False if nothing was
         compared, or the engine failed.

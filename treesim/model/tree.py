@@ -301,9 +301,9 @@ class Tree(Immutable):
         return self.mimic_map.independent_q, self.mimic_map.independent_v
 
     def spanning_tables(self) -> tuple[np.ndarray, ...]:
-        """Return the tables that compiled functions take as their first arguments.
+        """Return the tables of the robot that compiled functions take as their first arguments.
 
-        These are the tables of the spanning tree, followed by the tables of mimic joints, if the robot has any.
+        The tables are those of the spanning tree. If the robot has mimic joints, the tables of these joints follow.
 
         Returns
         -------
@@ -533,7 +533,7 @@ class Tree(Immutable):
         return int(np.flatnonzero(moving).max(initial=-1)) + 1
 
     def frame(self, name: str) -> Frame:
-        """Return the frame with a given name.
+        """Return the tree's frame with a given name.
 
         Parameters
         ----------
@@ -556,7 +556,7 @@ class Tree(Immutable):
             raise unknown_name("frame", name, self.frames, of=repr(self.name)) from None
 
     def joint(self, name: str) -> Joint:
-        """Return the joint with a given name.
+        """Return the tree's joint with a given name.
 
         Parameters
         ----------

@@ -289,7 +289,7 @@ class BatchStepper(ReprMixin):
         rows : slice or array_like
             Indices of the states to set: a slice, an array of indices, or a mask.
         q : array_like, shape (..., nq)
-            Configurations. Gaps of constraints below 1e-6 are closed.
+            Configurations. Gaps of constraints below 1e-6 (m or rad) are closed.
         v : array_like, shape (..., nv)
             Velocities.
 

@@ -39,7 +39,8 @@ Function = Callable[..., Any]
 class Measure:
     """Base class of measures, each of which reduces the values x of a function along a rollout to a few numbers.
 
-    Subclasses define a memory of numbers and its update after every step. All numbers of the memory must stay finite.
+    Subclasses define an array of numbers, the memory of the measure, and its update after every step. All numbers of
+    this memory must stay finite.
     """
 
     function: Function
@@ -50,11 +51,11 @@ class Measure:
             raise ArgumentError(f"a measure needs a function of (t, q, v), got {short_repr(self.function)}")
 
     def begin(self, largest: float) -> list[float]:
-        """Return the memory before the first step; `largest` is the largest finite number of its type."""
+        """Return the measure's memory before the first step; `largest` is the largest finite number of its type."""
         return [0.0]
 
     def after(self, kept: Sequence[Any], x: Any, t: Any) -> list[Any]:
-        """Return the memory after a step that ends at time t with the value x; `kept` is the memory before the step."""
+        """Return the measure's memory after a step that ends at time t with value x; `kept` is the memory before it."""
         raise NotImplementedError
 
     def value(self, kept: np.ndarray, seen: np.ndarray) -> np.ndarray:
@@ -274,7 +275,7 @@ def first_time(function: Function) -> Measure:
 def stop(function: Function) -> Measure:
     """Return a measure that ends a rollout as soon as a condition holds after a step.
 
-    The state of the rollout is constant after this step. `Rollouts.ended` contains the number of the step.
+    The state of the rollout is constant after this step. `Rollouts.ended` contains the number of this step.
 
     Parameters
     ----------

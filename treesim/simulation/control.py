@@ -441,7 +441,7 @@ def make_controller(
 
 
 def default_controller(robot: Tree, on_ground: bool, has_gains: bool = False) -> ControllerName:
-    """Return the name of the controller that viewers use by default, "hold" or "none".
+    """Return the name of the controller that viewers use by default for a robot: "hold" or "none".
 
     Parameters
     ----------

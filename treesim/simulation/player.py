@@ -155,7 +155,7 @@ class Player(ReprMixin):
 
     @property
     def speed(self) -> float:
-        """Requested speed of the motion as a multiple of real time."""
+        """Requested speed of the motion, as a multiple of real time."""
         return self._speed
 
     @speed.setter
@@ -175,7 +175,7 @@ class Player(ReprMixin):
         return speed / self.fps / self.simulation.dt
 
     def reset(self, q0: ArrayLike | None = None, v0: ArrayLike | None = None, t: float = 0.0) -> None:
-        """Restart from a configuration and a velocity.
+        """Restart the simulation from a configuration and a velocity.
 
         Parameters
         ----------
@@ -243,7 +243,7 @@ class Player(ReprMixin):
         self._events.wait(seconds)
 
     def step(self, count: int = 1) -> Frame:
-        """Take a number of steps without waiting for real time, also while paused, and show the frame.
+        """Compute a number of steps at once, also while paused, and show the last state.
 
         Parameters
         ----------

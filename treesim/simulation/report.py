@@ -102,7 +102,7 @@ class Report(ReprMixin):
 
     @property
     def passive_work(self) -> np.ndarray:
-        """Work of damping, friction, joint limits and contacts in the step [J], shape (...)."""
+        """Work of damping, friction, joint limits and contacts during the step [J], shape (...)."""
         return self._work[..., 1]
 
     @cached_property

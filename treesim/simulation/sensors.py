@@ -210,8 +210,8 @@ class ForceTorque(Sensor):
     """Force-torque sensor in a joint.
 
     A reading is the force [N] and the torque [N m] that the parent link exerts on the child link through the joint. The
-    reading contains the forces of the motor and the bearings. Its axes are those of the child link, and the torque is
-    about the link's origin. The reading is the mean over a step. The computation uses the accelerations of all links
+    reading contains the forces of the motor and the bearings. A reading has the axes of the child link, and its torque
+    is about the link's origin. The reading is the mean over a step. The computation uses the accelerations of all links
     beyond the joint, averaged over the step. As `treesim.joint_wrenches` does, it also uses the gravity, contact forces
     and external forces on these links. The reading does not include rotor inertias (armature). If closed loops or
     constrained frames act on links beyond the joint, the reading includes their forces, as if the joint transmitted

@@ -47,7 +47,7 @@ from .world import World, as_world
 class Simulation(ReprMixin):
     """Fixed-step simulation of one robot.
 
-    A pickled simulation contains its arguments, and the controller in its current state.
+    Pickling stores the arguments of the simulation, and the controller in its current state.
 
     Parameters
     ----------
@@ -209,7 +209,7 @@ class Simulation(ReprMixin):
         return q, v
 
     def initial_state(self, q0: ArrayLike | None = None, v0: ArrayLike | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """Return a checked initial state, and reset the warm start of the contact solver.
+        """Check and return an initial state, and reset the warm start of the contact solver.
 
         Parameters
         ----------

@@ -42,8 +42,8 @@ from .world import World, as_world
 class Stepper(ReprMixin):
     """Time stepper of one robot: `step(state, control)` returns the state after dt and a report.
 
-    Damping and friction of the joints are taken from the robot. Several threads may use the same stepper. A pickled
-    stepper contains its arguments.
+    Damping and friction of the joints are taken from the robot. Several threads may use the same stepper. Pickling
+    stores the arguments of the stepper.
 
     Parameters
     ----------
@@ -178,7 +178,8 @@ class Stepper(ReprMixin):
     def reset(self, q0: ArrayLike | None = None, v0: ArrayLike | None = None, t: float = 0.0) -> State:
         """Return an initial state or batch of states.
 
-        Gaps of constraints below 1e-6 are closed. The first step removes velocities that violate constraints.
+        Gaps of constraints below 1e-6 (m or rad) are closed. The first step removes velocities that violate
+        constraints.
 
         Parameters
         ----------

@@ -464,7 +464,7 @@ class Trajectory(ReprMixin):
         return save(self, path)
 
     def to_dataframe(self) -> Any:
-        """Return a pandas DataFrame with one row per state, indexed by the time t [s].
+        """Return the trajectory as a pandas DataFrame with one row per state, indexed by the time t [s].
 
         Returns
         -------
@@ -489,7 +489,7 @@ class Trajectory(ReprMixin):
         return frame
 
     def to_arrow(self) -> Any:
-        """Return a pyarrow Table with one row per state.
+        """Return the trajectory as a pyarrow Table with one row per state.
 
         Returns
         -------

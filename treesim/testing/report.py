@@ -102,7 +102,7 @@ class Conformance(ReprMixin):
 
     @property
     def failures(self) -> tuple[Finding, ...]:
-        """Outcomes of the requirements that are not met."""
+        """Outcomes of the requirements that the implementation does not meet."""
         return tuple(finding for finding in self.findings if finding.problem is not None)
 
     def __repr__(self) -> str:

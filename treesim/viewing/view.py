@@ -135,7 +135,7 @@ class View(ReprMixin):
         self._events.run()
 
     def wait(self, seconds: float) -> None:
-        """Wait for a time, and process clicks meanwhile.
+        """Wait for a time, and process clicks on the robot meanwhile.
 
         Parameters
         ----------
@@ -154,7 +154,7 @@ class View(ReprMixin):
     def slider(self, name: str, lower: float, upper: float, value: float | None = None, unit: str = "") -> float:
         """Return the value of a slider; the first call with its name creates the slider.
 
-        Call this method in every pass of the program's loop. If the limits change, the slider is created again.
+        Call this method in every pass of the program's loop. If the limits of a slider change, it is created again.
 
         Parameters
         ----------
@@ -191,7 +191,7 @@ class View(ReprMixin):
             return self._sliders[name][2]
 
     def on_click(self, call: Callable[[Click], object]) -> Callable[[Click], object]:
-        """Register a function that `update` and `wait` call for each click on the robot.
+        """Register a function that `update` and `wait` call for each click on the shown robot.
 
         Parameters
         ----------

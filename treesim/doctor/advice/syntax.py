@@ -68,7 +68,7 @@ SYNTAX = {
         before=FIRST,
     ),
     "U201": Advice(
-        "Without a name, joints cannot refer to a link, and programs cannot refer to a joint.",
+        "If a link has no name, joints cannot refer to it. If a joint has no name, programs cannot refer to it.",
         "Give the element a name that no other element has.",
         '<joint type="revolute">',
         '<joint name="shoulder" type="revolute">',

@@ -161,7 +161,7 @@ class LoopConstraint(_ConstraintRepr):
 
     @property
     def ends(self) -> tuple[str, str]:
-        """Names of the first and the second frame."""
+        """Names of the first and the second frame of the constraint."""
         return self.first, self.second
 
 

@@ -113,7 +113,7 @@ class OperationalSpace(ReprMixin):
         return in_precision("H^-1 J'", self._mass_jacobian(), self.bias.dtype)
 
     def acceleration(self, tau: ArrayLike) -> np.ndarray:
-        """Return the accelerations of the tasks under given generalised forces.
+        """Return the accelerations of the tasks that given generalised forces cause.
 
         Parameters
         ----------

@@ -242,7 +242,7 @@ class SparseJacobian(ReprMixin):
 def sparse_jacobian(
     robot: Tree, q: ArrayLike, frames: str | Sequence[str], *, reference: JacobianReference = "local_world_aligned"
 ) -> SparseJacobian:
-    """Return the Jacobian of k frames at one configuration as a sparse matrix.
+    """Return the Jacobian of k frames at one configuration, as a sparse matrix.
 
     Parameters
     ----------

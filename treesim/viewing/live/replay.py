@@ -98,11 +98,11 @@ class Replay:
 
     @property
     def span(self) -> tuple[float, float]:
-        """First and last time of the motion [s]."""
+        """First and last time of the recorded motion [s]."""
         return float(self.trajectory.t[0]), float(self.trajectory.t[-1])
 
     def run(self, duration: float | None = None) -> float:
-        """Play for a duration, or without end; the motion pauses after its last state.
+        """Play the motion for a duration, or without end; it pauses after its last state.
 
         If a duration is given or the viewer is not interactive, the call ends at this pause.
 

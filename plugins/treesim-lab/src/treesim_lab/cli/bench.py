@@ -57,7 +57,7 @@ def bench(
     base: BaseOption = "fixed",
     mimic: MimicOption = None,
     batch: Annotated[
-        int, typer.Option(min=0, help="Number of states of a batch. The command times batches instead of single calls.")
+        int, typer.Option(min=0, help="Number of states in a batch. The command times batches instead of single calls.")
     ] = 0,
     sizes: Annotated[
         int, typer.Option(min=0, help="Largest number of states. The command times batches of 100, 1000, ... states.")
