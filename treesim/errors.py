@@ -141,7 +141,7 @@ class NonFiniteError(TreesimError, ArithmeticError):
 
 
 class ConstraintError(TreesimError, ArithmeticError):
-    """Raised if constraints are linearly dependent; the message names a redundant row and a row on which it depends.
+    """Raised if constraint rows are linearly dependent; the message names a redundant row, and one on which it depends.
 
     Examples
     --------
@@ -202,7 +202,7 @@ class UnsupportedError(TreesimError):
 
 
 class SweepError(TreesimError):
-    """Raised if a sweep cannot continue, because the scheduler is lost, or a worker cannot compute its samples.
+    """Raised if a sweep cannot continue: the scheduler is lost, or a worker cannot compute its samples.
 
     Finished results remain in the store. Repeat the call to continue the sweep.
 
@@ -240,7 +240,7 @@ class ContactWarning(TreesimWarning):
 
 
 class ContinuationWarning(TreesimWarning):
-    """Issued if a run continues without the contact impulses of the step before; the last digits may then differ.
+    """Issued if a run continues without the contact impulses of its last step; the last digits may then differ.
 
     Examples
     --------
@@ -260,7 +260,7 @@ class ConversionWarning(TreesimWarning):
 
 
 class DivergedWarning(TreesimWarning):
-    """Issued if a run or rollout reached a state that is not finite, or if the dynamics failed.
+    """Issued if a run or rollout reached a state with NaN or infinity, or if the dynamics failed.
 
     Examples
     --------
@@ -310,7 +310,7 @@ class LightJointWarning(TreesimWarning):
 
 
 class LimitWarning(TreesimWarning):
-    """Issued if a run starts with joints beyond their position limits; the correction changes the energy.
+    """Issued if a run starts with joints beyond their position limits; moving them back changes the energy.
 
     Examples
     --------

@@ -75,8 +75,8 @@ XacroOption = Annotated[
     bool,
     typer.Option(
         "--xacro",
-        help="Expand ROBOT with the installed program xacro, also if the file name does not end in"
-        " .xacro. xacro evaluates expressions in the file and reads files that it names.",
+        help="Expand ROBOT with the installed program xacro, also if the file name does not end in .xacro. xacro "
+        "evaluates expressions in the file, and reads other files that the file names.",
         rich_help_panel=MODEL,
     ),
 ]

@@ -75,9 +75,10 @@ def compare(
 ) -> None:
     """Compare treesim with other engines, or two descriptions of one robot, and find the causes of differences.
 
-    The command compares the model, the mass matrix, forces, accelerations, and the trajectory with its convergence.
-    With --all, it compares all installed robots (`treesim compare --all -h`). With --high-precision, it compares every
-    method with a result of 40 digits. The exit code is 1 if a quantity disagrees, or an engine fails.
+    The command compares the model, the mass matrix, forces and accelerations. It also compares trajectories, and how
+    they converge for smaller steps. With --all, it compares all installed robots (`treesim compare --all -h`). With
+    --high-precision, it compares every method with a result of 40 digits. The exit code is 1 if a quantity disagrees,
+    or an engine fails.
     """
     import treesim.compare
 

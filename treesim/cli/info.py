@@ -51,7 +51,7 @@ def info(
     mimic: MimicOption = None,
     tree: Annotated[
         str | None,
-        typer.Option(help="Parents λ(1) ... λ(N) of the bodies of a tree, to show instead of ROBOT. 0 is the base."),
+        typer.Option(help="Parents λ(1) ... λ(N) of the bodies of a tree to show instead of ROBOT. 0 is the base."),
     ] = None,
     dofs: Annotated[
         str | None, typer.Option(help="Degrees of freedom of each joint of --tree. Default: 1 for each joint.")

@@ -36,9 +36,10 @@ def replay(
 ) -> None:
     """Repeat the simulation that is stored in RUN, and compare every bit of the results.
 
-    If results differ, the command reports the first step and the first number that differ. It also reports changed
-    versions, another processor and another interpreter. The robot is read from RUN. The exit code is 0 if the runs are
-    identical, 1 if they differ, and 2 if the simulation cannot be repeated.
+    If results differ, the command reports the first step and the first number that differ. It also reports whether the
+    versions, the processor or the Python interpreter have changed. The command reads the robot from RUN, not from the
+    robot's file. The exit code is 0 if the runs are identical, 1 if they differ, and 2 if the simulation cannot be
+    repeated.
     """
     import treesim
 

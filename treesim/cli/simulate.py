@@ -114,7 +114,7 @@ def simulate(
     viewer: Annotated[
         str | None,
         typer.Option(
-            help="Viewer that records the motion. By default, meshcat or another installed viewer.",
+            help="Viewer that records the motion. Default: meshcat if installed, otherwise another installed viewer.",
             rich_help_panel=OUTPUT,
         ),
     ] = None,

@@ -47,7 +47,7 @@ SubstepsOption = Annotated[
     int | None,
     typer.Option(
         min=1,
-        help="Number of substeps of each step. By default, the number that the integrator needs for its accuracy.",
+        help="Number of substeps in each time step. Default: the number that the integrator needs for its accuracy.",
         show_default=False,
         rich_help_panel=INTEGRATOR_PANEL,
     ),
@@ -63,7 +63,7 @@ class SimulationOptions:
     gravity: Annotated[
         str | None,
         typer.Option(
-            help="Gravity (m/s^2): its z component, or x,y,z. By default the robot's gravity.", rich_help_panel=MODEL
+            help="Gravity (m/s^2): its z component, or x,y,z. Default: the robot's gravity.", rich_help_panel=MODEL
         ),
     ] = None
     q0: Annotated[str | None, typer.Option(help=f"Initial configuration: {SPELLINGS}.", rich_help_panel=START)] = None

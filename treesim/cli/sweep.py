@@ -113,10 +113,10 @@ def sweep(
     quiet: QuietOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Simulate ROBOT many times with random physics, initial states and gains, and store measurements.
+    """Simulate ROBOT many times with random model parameters, initial states and gains, and store measurements.
 
-    After Ctrl-C, finished samples are kept; the same command resumes the sweep. The exit code is 1 if samples were left
-    out, or the cluster was lost. The results include samples whose states diverge.
+    After Ctrl-C, finished samples are kept; the same command resumes the sweep. The exit code is 1 if samples have no
+    results, or if the cluster was lost. Samples whose states diverge have results.
     """
     import treesim
 

@@ -56,7 +56,7 @@ def view(
     duration: Annotated[
         float | None,
         typer.Option(
-            help="Time after which the command ends (s). By default, it ends only at Ctrl-C.",
+            help="Time after which the command ends (s). Default: no limit; the command ends at Ctrl-C.",
             show_default=False,
             rich_help_panel=OUTPUT,
         ),

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 HtmlOption = Annotated[
     Path | None,
     typer.Option(
-        help="Write one .html file that simulates the robot without Python, server or network, and"
-        " exit. A robot with a floating base starts without gravity, unless there is ground.",
+        help="Write one .html file that simulates the robot without Python, server or network, and exit. Without "
+        "ground, a robot with a floating base starts without gravity.",
         show_default=False,
         rich_help_panel=common.OUTPUT,
     ),

@@ -25,9 +25,9 @@ ReferenceOption = Annotated[
     str | None,
     typer.Option(
         metavar="REFERENCE",
-        help="Reference run, which is drawn translucent. It is given by other methods, such as "
-        "backend=rjk,integrator=rk4,substeps=10 or contact_solver=admm, by a trajectory (.npz, .mcap ...), or by the "
-        "name of an engine. An engine computes 10 s of unconstrained motion (`treesim plugins` lists all engines).",
+        help="Reference run, which is drawn translucent. REFERENCE is a list of methods, a trajectory (.npz, .mcap "
+        "...) or the name of an engine. Examples of methods are backend=rjk,integrator=rk4,substeps=10 and "
+        "contact_solver=admm. An engine computes 10 s of unconstrained motion (`treesim plugins` lists all engines).",
         show_default=False,
         rich_help_panel=common.OUTPUT,
     ),

@@ -41,7 +41,7 @@ class EngineAdapter(Protocol):
         ...
 
     def refuses(self, robot: Tree) -> str | None:
-        """Return the reason why the engine cannot evaluate a robot, or None.
+        """Return the reason why the engine cannot evaluate a robot; None if it can.
 
         Parameters
         ----------
@@ -102,7 +102,7 @@ class SimulatingAdapter(EngineAdapter, Protocol):
     """Adapter that also simulates scenes: motions with joint limits, with mimic joints, or on a ground."""
 
     def simulate(self, scene: Scene) -> SceneRun:
-        """Return the motion of a scene in the engine.
+        """Return the motion of a scene as the engine simulates it.
 
         Parameters
         ----------

@@ -32,7 +32,7 @@ def operational_space(rows: int) -> str:
 
 
 class States(NamedTuple):
-    """States of timed calls, in treesim's layout.
+    """States at which timed calls are evaluated, in treesim's layout.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ class Stepping(NamedTuple):
 
 
 class BenchmarkCase(NamedTuple):
-    """A call of an engine that the benchmark times.
+    """Call of an engine whose time the benchmark measures.
 
     Parameters
     ----------
@@ -181,5 +181,5 @@ class BenchmarkCase(NamedTuple):
 
     @property
     def label(self) -> str:
-        """Quantity, name and precision of the case."""
+        """Label of the case: quantity, name and precision."""
         return f"{self.quantity}: {self.name}, {self.numbers}"

@@ -136,7 +136,7 @@ def explain(
     states: int = STATES,
     seconds: float = SECONDS,
 ) -> Causes:
-    """Find the causes of differences between treesim and another engine for the file of a robot.
+    """Find the causes of differences between treesim and another engine that read the same robot file.
 
     For each cause, the search loads the file and computes inverse dynamics dozens of times.
 

@@ -32,7 +32,7 @@ AGREES, KNOWN, DIFFERS, FAILED, REFUSED = OUTCOMES = "agrees", "known fault", "d
 
 @dataclass(frozen=True)
 class CensusRow:
-    """Outcome of one comparison: of one robot, on a fixed or a floating base, with one engine.
+    """Outcome of the comparison of one robot, on a fixed or floating base, with one engine.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class CensusRow:
 
 @dataclass(frozen=True, repr=False)
 class Census(ReprMixin):
-    """Result of a batch comparison.
+    """Result of a comparison of many robots with other engines.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ class Census(ReprMixin):
         return tuple(dict.fromkeys(each.robot for each in self.findings))
 
     def count(self, outcome: str, engine: str | None = None, base: str | None = None) -> int:
-        """Return the number of rows with a given outcome.
+        """Return the number of comparisons with a given outcome.
 
         Parameters
         ----------
@@ -132,7 +132,7 @@ class Census(ReprMixin):
         return _largest([each.errors for each in self._agreed(engine)])
 
     def largest_shares(self, engine: str) -> dict[str, float]:
-        """Return the largest ratio of error to tolerance of each quantity, over the robots of `largest_errors`.
+        """Return the largest ratio of error to tolerance of each quantity, over all robots for which an engine agrees.
 
         Parameters
         ----------
@@ -175,7 +175,7 @@ def take_census(
     scenes: str | Sequence[str] = (),
     renumber: bool = False,
 ) -> Census:
-    """Compare treesim with engines on many robots; a failure on a robot becomes a row of the result.
+    """Compare treesim with engines on many robots. If a robot fails, a row of the result reports the failure.
 
     Parameters
     ----------

@@ -74,7 +74,7 @@ class Comparison(ReprMixin):
         return {name: number for report in self.reports for name, number in report.versions.items()}
 
     def report(self, engine: str) -> Report:
-        """Return the report of an engine.
+        """Return the report of the comparison with one engine.
 
         Parameters
         ----------

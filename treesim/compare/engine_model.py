@@ -259,7 +259,7 @@ class EngineModel:
         """
 
     def calls(self, state: States) -> list[BenchmarkCase]:
-        """Return the calls that the benchmark times on one state.
+        """Return the calls whose time the benchmark measures for one state.
 
         Parameters
         ----------
@@ -294,7 +294,7 @@ class EngineModel:
         return []
 
     def batches(self, states: States, threads: int) -> list[BenchmarkCase]:
-        """Return the calls that the benchmark times on many states.
+        """Return the calls whose time the benchmark measures for many states.
 
         Parameters
         ----------

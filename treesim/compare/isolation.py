@@ -21,8 +21,8 @@ TIME_LIMIT = 300.0  # [s] for one robot at one level
 class Isolated:
     """Engine adapter that runs another adapter in a process of its own, with a time limit.
 
-    The process starts at the first evaluation and evaluates all robots. It ends with `close`, or at the end of a `with`
-    block. The next evaluation starts a new process.
+    The process starts at the first evaluation and evaluates all robots. The process ends with `close`, or at the end of
+    a `with` block. The next evaluation starts a new process.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class Isolated:
         return self.adapter.version()
 
     def refuses(self, robot: Tree) -> str | None:
-        """Return the reason why the engine cannot evaluate a robot, or None.
+        """Return the reason why the engine cannot evaluate a robot; None if it can.
 
         Parameters
         ----------

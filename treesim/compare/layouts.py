@@ -11,14 +11,14 @@ from ..model.tree import Tree
 
 
 class Layout(Protocol):
-    """Map between states and forces of treesim and those of an engine, in both directions.
+    """Conversion of states and forces between treesim's layout and an engine's, in both directions.
 
     All arguments may have leading batch axes. If the engine uses other axes, velocities and forces are rotated. The
     rotation depends on the configuration q, which is in treesim's layout.
     """
 
     def configuration_to_engine(self, q: np.ndarray) -> np.ndarray:
-        """Convert a configuration to the engine's layout.
+        """Convert a configuration from treesim's layout to the engine's.
 
         Parameters
         ----------
@@ -33,7 +33,7 @@ class Layout(Protocol):
         ...
 
     def configuration_from_engine(self, theirs: np.ndarray) -> np.ndarray:
-        """Convert a configuration from the engine's layout.
+        """Convert a configuration from the engine's layout to treesim's.
 
         Parameters
         ----------
@@ -48,7 +48,7 @@ class Layout(Protocol):
         ...
 
     def velocity_to_engine(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Convert a velocity to the engine's layout.
+        """Convert a velocity from treesim's layout to the engine's.
 
         Parameters
         ----------
@@ -65,7 +65,7 @@ class Layout(Protocol):
         ...
 
     def velocity_from_engine(self, q: np.ndarray, theirs: np.ndarray) -> np.ndarray:
-        """Convert a velocity from the engine's layout.
+        """Convert a velocity from the engine's layout to treesim's.
 
         Parameters
         ----------
@@ -120,7 +120,7 @@ class Layout(Protocol):
         ...
 
     def force_to_engine(self, q: np.ndarray, tau: np.ndarray) -> np.ndarray:
-        """Convert generalised forces to the engine's layout.
+        """Convert generalised forces from treesim's layout to the engine's.
 
         Parameters
         ----------
@@ -137,7 +137,7 @@ class Layout(Protocol):
         ...
 
     def force_from_engine(self, q: np.ndarray, theirs: np.ndarray) -> np.ndarray:
-        """Convert generalised forces from the engine's layout.
+        """Convert generalised forces from the engine's layout to treesim's.
 
         Parameters
         ----------
@@ -154,7 +154,7 @@ class Layout(Protocol):
         ...
 
     def matrix_to_engine(self, q: np.ndarray, M: np.ndarray) -> np.ndarray:
-        """Convert a mass matrix to the engine's layout.
+        """Convert a mass matrix from treesim's layout to the engine's.
 
         Parameters
         ----------
@@ -171,7 +171,7 @@ class Layout(Protocol):
         ...
 
     def matrix_from_engine(self, q: np.ndarray, theirs: np.ndarray) -> np.ndarray:
-        """Convert a mass matrix from the engine's layout.
+        """Convert a mass matrix from the engine's layout to treesim's.
 
         Parameters
         ----------

@@ -68,7 +68,7 @@ class Row:
 
 @dataclass(frozen=True)
 class TrajectoryCurves:
-    """Distances between trajectories at every step, from which the row "trajectory" is computed.
+    """Distances between trajectories at every step, from which the row "trajectory" of a report is computed.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ class Convergence:
 
 @dataclass(frozen=True)
 class Conservation:
-    """Errors of conserved quantities along a free motion; `Report.passed` does not depend on them.
+    """Errors of conserved quantities along a free motion. `Report.passed` does not depend on these errors.
 
     Parameters
     ----------
@@ -177,13 +177,13 @@ class Control:
 
     @property
     def passed(self) -> bool:
-        """True if the comparison detected the error, or the error has no effect on this robot."""
+        """True if the comparison detected the deliberate error, or the error has no effect on this robot."""
         return self.noticed or not self.applies
 
 
 @dataclass(frozen=True, repr=False)
 class Report(ReprMixin):
-    """Result of a comparison, with all data needed to repeat it.
+    """Result of the comparison of a robot with one engine, with all data needed to repeat it.
 
     Parameters
     ----------
@@ -254,7 +254,7 @@ class Report(ReprMixin):
 
     @property
     def passed(self) -> bool:
-        """True if every quantity agrees, the motion converges, and every negative control was detected.
+        """True if every quantity agrees, the motion converges, and every deliberate error was detected.
 
         A difference that a known fault of the engine explains counts as agreement. The value is False if nothing was
         compared, or the engine failed.
@@ -264,7 +264,7 @@ class Report(ReprMixin):
         return agreed and not self.failures and all(each.passed for each in checked)
 
     def row(self, quantity: str, level: str) -> Row:
-        """Return the row of the report for a quantity at a level.
+        """Return the row of the report for a quantity at the level "raw" or "canonical".
 
         Parameters
         ----------

@@ -34,7 +34,7 @@ class Law(NamedTuple):
     posture: np.ndarray
 
     def torque(self, robot: Tree, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Return the joint forces of the law.
+        """Return the joint forces that the control law computes for a time and a state.
 
         Parameters
         ----------
@@ -94,7 +94,7 @@ class Scene(NamedTuple):
 
 
 class Softness(NamedTuple):
-    """Compliance of an engine's limits and contacts, which close gaps exponentially.
+    """Compliance of the joint limits and contacts of an engine that closes gaps exponentially.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ class Softness(NamedTuple):
 
 
 class GroundForces(NamedTuple):
-    """Forces of the ground plane on the robot at each step.
+    """Forces of the ground plane on the robot at each step of a scene.
 
     Parameters
     ----------

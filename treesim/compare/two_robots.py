@@ -52,7 +52,7 @@ class OtherRobot(Protocol):
 
     @property
     def parameters(self) -> Mapping[str, Mapping[str, float]]:
-        """Joint parameters by joint. The mapping lacks parameters that the description does not contain."""
+        """Parameters of each joint by name. Parameters that the description does not contain are missing."""
         ...
 
     @property
@@ -62,7 +62,7 @@ class OtherRobot(Protocol):
 
     @property
     def tolerance(self) -> float:
-        """Tolerance for the rounding of numbers in the file format, relative to physical scales."""
+        """Tolerance for differences that rounding in the file format causes, relative to physical scales."""
         ...
 
     @property
@@ -71,7 +71,7 @@ class OtherRobot(Protocol):
         ...
 
     def model(self, robot: Tree, joints: Collection[str]) -> EngineModel:
-        """Return a model of the description for the comparison with treesim's tree.
+        """Return an engine model of the description, for the comparison with treesim's tree.
 
         Parameters
         ----------

@@ -206,15 +206,16 @@ class ContactReport(ReprMixin):
 
     @property
     def certificate(self) -> np.ndarray:
-        """Change of kinetic energy by impulses [J], shape (...).
+        """Change of kinetic energy by impulses in the step [J], shape (...).
 
-        The change is never positive, see docs/contact_model.md. Impulses of springs (soft surfaces) are not included.
+        A correct solution never increases the energy; see docs/contact_model.md. Impulses of springs (soft surfaces)
+        are not included.
         """
         return self.solver_info[..., CERTIFICATE]
 
     @property
     def count(self) -> np.ndarray:
-        """Number of contacts in the contact problem, shape (...)."""
+        """Number of contacts in the step, shape (...)."""
         return self.solver_info[..., CONTACTS].astype(int)
 
     @property

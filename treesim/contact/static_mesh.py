@@ -26,9 +26,9 @@ from .mesh_tables import MeshEdges, MeshTable, has_area, mesh_table
 class StaticMesh(SolidSurface):
     """An open or closed triangle mesh that does not move, such as terrain with stairs, walls and overhangs.
 
-    All shapes collide with the triangles, convex edges, vertices and border edges of the mesh. Edges inside a flat part
-    have no contacts of their own. The corners of each triangle must be in counterclockwise order, seen from outside.
-    The normal by the right-hand rule then points out of the solid.
+    All shapes collide with the triangles, convex edges, vertices and border edges of the mesh. Edges between triangles
+    in one plane have no contacts of their own. The corners of each triangle must be in counterclockwise order, seen
+    from outside. The normal by the right-hand rule then points out of the solid.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ class StaticMesh(SolidSurface):
 
     @property
     def world_vertices(self) -> np.ndarray:
-        """Vertices (n, 3) in world coordinates [m]."""
+        """Vertices (n, 3) of the mesh in world coordinates [m]."""
         R = self.placement.rotation
         return np.asarray(product(np.asarray(self.vertices), R.T) + self.placement.translation)
 

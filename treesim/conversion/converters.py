@@ -149,7 +149,7 @@ def convert_state(
     represents some angles by cosine and sine; such an angle is between -pi and pi after the conversion to treesim.
 
     If Pinocchio read its model from the URDF, pass this model as the argument `model`. Such a model has its joints in
-    another order, often without a difference in the size of the arrays.
+    another order, although its arrays often have the same sizes.
 
     Mimic joints have no coordinates in treesim and in the models of `to_pinocchio`. In other models, mimic joints can
     have coordinates. The conversion from treesim computes these coordinates from the mimicked joints; the conversion to

@@ -59,11 +59,11 @@ class Diagnosis(ReprMixin):
 
     @property
     def passed(self) -> bool:
-        """True if there is no error."""
+        """True if the robot description has no errors."""
         return not self.of("error")
 
     def of(self, severity: str) -> tuple[Finding, ...]:
-        """Return the findings of one severity, in order.
+        """Return the findings of one severity, sorted by tier and line.
 
         Parameters
         ----------
@@ -78,7 +78,7 @@ class Diagnosis(ReprMixin):
         return tuple(found for found in self.findings if found.severity == severity)
 
     def without_notes(self) -> Diagnosis:
-        """Return the diagnosis with errors and warnings only.
+        """Return a copy of the diagnosis without notes.
 
         Returns
         -------
@@ -89,13 +89,13 @@ class Diagnosis(ReprMixin):
 
     @property
     def counts(self) -> dict[str, int]:
-        """Number of findings of each severity."""
+        """Numbers of findings, a mapping {severity: number}."""
         found = Counter(one.severity for one in self.findings)
         return {severity: found[severity] for severity in SEVERITIES}
 
     @property
     def summary(self) -> str:
-        """Number of findings of each severity as text, such as "1 error, 0 warnings, 2 notes"."""
+        """Numbers of findings of each severity as text, such as "1 error, 0 warnings, 2 notes"."""
         words = zip(("error", "warning", "note"), self.counts.values(), strict=True)
         return ", ".join(f"{count} {word}{'s' * (count != 1)}" for word, count in words)
 
@@ -106,7 +106,7 @@ class Diagnosis(ReprMixin):
         return [(found.code, found.line or "", found.message) for found in self.findings]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the diagnosis as a dictionary for JSON, without the tree.
+        """Return the diagnosis as a dictionary for JSON, without the robot's tree.
 
         Returns
         -------

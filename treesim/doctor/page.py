@@ -14,11 +14,10 @@ from .check import check
 
 HEAD = """# Findings
 
-On this page you look up a finding of `treesim.load` or `treesim check` ([guide](check.md)) by its code. A code denotes
-the same kind of finding in all versions of treesim. Each example replaces or adds the lines shown in the [robot at the
-end of this page](#the-robot-of-the-examples). The message is the line that `treesim check` prints for the example. On
-this page, *other programs* are simulators and libraries that read URDF files. `python -m treesim.doctor.page` generates
-this page.
+On this page you can look up a finding of `treesim.load` or `treesim check` ([guide](check.md)) by its code. A code
+denotes the same kind of finding in all versions of treesim. Each example replaces or adds the lines shown in the [robot
+at the end of this page](#the-robot-of-the-examples). The message is the line that `treesim check` prints for the
+example. On this page, *other programs* are simulators and libraries that read URDF files.
 """
 TITLES = {
     "syntax": "Syntax: XML, elements, attributes, numbers",

@@ -31,7 +31,7 @@ NO_FORCES = np.empty(0)
 
 @dataclass(frozen=True)
 class Capabilities:
-    """Features that a forward-dynamics backend supports, and its cost and source.
+    """Features, cost and source of a forward-dynamics backend.
 
     Parameters
     ----------

@@ -24,7 +24,7 @@ def coriolis_matrix(
     out: np.ndarray | None = None,
     model_parameters: ModelParameters | None = None,
 ) -> np.ndarray:
-    """Return the Coriolis matrix C, made of Christoffel symbols, of the equation M a + C v + g = tau.
+    """Return the Coriolis matrix C of the equation M a + C v + g = tau, computed from Christoffel symbols.
 
     The product C v contains the Coriolis and centrifugal forces: `bias_forces` minus `gravity_forces`. The time
     derivative of the mass matrix is dM/dt = C + C'. Therefore dM/dt - 2 C is skew-symmetric.

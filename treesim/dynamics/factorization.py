@@ -20,12 +20,12 @@ from .triangular_factors import TriangularFactors
 
 
 class Factorization(TriangularFactors):
-    """Sparse factors of matrices, H = L' D L or H = L' L, as `ltdl` and `ltl` return them.
+    """Sparse factors of one or more matrices H: H = L' D L from `ltdl`, or H = L' L from `ltl`.
 
-    Arguments x of the methods are vectors (..., n) with the leading axes of H, or matrices (..., n, k) whose columns
-    are vectors. For each vector, a product or a triangular solve costs D1 = Σ (d_i - 1) multiply-adds, and `solve`
-    costs 2 D1 (Featherstone 2005, Table 1). The function `articulated` returns an object with the same methods, without
-    a mass matrix and at cost O(n).
+    An argument x of a method is a vector (..., n) for each matrix H, or a matrix (..., n, k) whose columns are vectors.
+    For each vector, a product or a triangular solve costs D1 = Σ (d_i - 1) multiply-adds, and `solve` costs 2 D1
+    (Featherstone 2005, Table 1). The function `articulated` returns an object with the same methods. It needs no mass
+    matrix and costs O(n).
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ class Factorization(TriangularFactors):
 
     @property
     def D(self) -> np.ndarray:
-        """Diagonal factor (..., n) of H = L' D L; ones for H = L' L."""
+        """Diagonal (..., n) of the factor D of H = L' D L. For H = L' L, all entries are 1."""
         return self._diagonal().astype(self._dtype) if self._unit else np.ones(self.shape, self._dtype)
 
     @property
@@ -127,7 +127,7 @@ class Factorization(TriangularFactors):
         return self._tree
 
     def packed(self) -> tuple[np.ndarray, np.ndarray, bool]:
-        """Return the factors in packed rows.
+        """Return the factors L and D as packed rows.
 
         Returns
         -------

@@ -55,7 +55,7 @@ def joint_wrenches(
 
     The wrench f contains the forces of the motor, of the bearing, and of the transmission of mimic joints. The
     component of f along the joint axis is S' f = tau - armature qdd, because the rotor of the motor is not part of the
-    body. No bearing holds a floating base, so its wrench consists of its entries in tau, which are usually zero. The
+    body. A floating base has no bearing: its wrench consists of its entries in tau, which are usually zero. The
     function raises the errors of `treesim.forward_dynamics`.
 
     Parameters

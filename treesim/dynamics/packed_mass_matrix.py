@@ -51,8 +51,8 @@ def mass_matrix_pattern(robot: Tree) -> tuple[np.ndarray, np.ndarray]:
 def unpack_mass_matrix(robot: Tree, packed: ArrayLike) -> np.ndarray:
     """Return the full, symmetric mass matrix that a packed one represents.
 
-    Use this function for matrices that are stored packed. To compute full matrices, `mass_matrix` is faster. Cost:
-    O(nv^2).
+    Use this function for matrices that are stored packed. To compute full matrices, use `mass_matrix`, which is faster.
+    Cost: O(nv^2).
 
     Parameters
     ----------

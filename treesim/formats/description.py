@@ -85,7 +85,7 @@ class Description:
 
 
 def read_description(text: str | bytes) -> Description:
-    """Return the description that a JSON text contains; raise ArgumentError if the text is not valid."""
+    """Return the description of a trajectory from its JSON text; raise ArgumentError if the text is not valid."""
     values = parsed(text, "its description")
     description = record_of(Description, _renamed(values), "its description", extra=True)
     check_description(values, description.digests)

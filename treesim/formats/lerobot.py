@@ -44,8 +44,9 @@ def write_lerobot(
 ) -> Path:
     """Write trajectories of one robot to a new LeRobotDataset, each as one episode.
 
-    The dataset has single precision, and treesim cannot read it. The folder appears when it is complete; after an
-    error, no folder remains. The last state of a trajectory starts no step, so the dataset has no frame for it.
+    The dataset contains numbers in single precision. treesim cannot read the dataset. The folder appears when it is
+    complete; after an error, no folder remains. The last state of a trajectory starts no step, so the dataset has no
+    frame for it.
 
     Parameters
     ----------

@@ -94,7 +94,7 @@ class Placement(ReprMixin):
         return Placement(product(R, other.rotation), product(R, other.translation) + self.translation)
 
     def inverse(self) -> Placement:
-        """Return the inverse placement: the pose of the other frame in this frame.
+        """Return the inverse placement: for the pose of frame 2 in frame 1, the pose of frame 1 in frame 2.
 
         Returns
         -------

@@ -129,7 +129,7 @@ class CollisionShape(Immutable, ReprMixin):
 
     @property
     def vertices(self) -> np.ndarray:
-        """Vertices (n, 3) of a hull in the shape's own axes [m], read-only. Shapes of other kinds have no vertices.
+        """Vertices (n, 3) of a convex hull in its own axes [m], read-only; other kinds of shapes have no vertices.
 
         Raises ModelError if the mesh file cannot be read.
         """

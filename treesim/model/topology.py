@@ -22,7 +22,7 @@ MOST_DOFS = 1 << 24  # whose tables take gigabytes
 class Topology(Immutable, ReprMixin):
     """Connectivity of a kinematic tree.
 
-    Any regular numbering (0 <= λ(i) < i) is accepted, whether it is depth-first or not. A topology is immutable. The
+    Any regular numbering (0 <= λ(i) < i) is accepted; it need not be depth-first. A topology is immutable. The
     construction costs O(N + n).
 
     Parameters
@@ -209,12 +209,12 @@ class Topology(Immutable, ReprMixin):
 
     @property
     def D2(self) -> int:
-        """Sum of d_i (d_i - 1) / 2 over all degrees of freedom i, where d_i is `dof_depth` (as for `D1`)."""
+        """Sum of d_i (d_i - 1) / 2 over all degrees of freedom i, where d_i is `dof_depth`."""
         d = self.dof_depth
         return int((d * (d - 1) // 2).sum())
 
     def sparsity(self) -> np.ndarray:
-        """Return the sparsity pattern of the mass matrix.
+        """Return the sparsity pattern (n, n) of the mass matrix.
 
         An entry (i, j) can be non-zero only if i = j, or one of i and j is an ancestor of the other.
 

@@ -301,9 +301,9 @@ class Tree(Immutable):
         return self.mimic_map.independent_q, self.mimic_map.independent_v
 
     def spanning_tables(self) -> tuple[np.ndarray, ...]:
-        """Return the tables that compiled functions take as their first arguments.
+        """Return the tables of the robot that compiled functions take as their first arguments.
 
-        These are the tables of the spanning tree, followed by the tables of mimic joints, if the robot has any.
+        The tables are those of the spanning tree. If the robot has mimic joints, the tables of these joints follow.
 
         Returns
         -------
@@ -494,9 +494,9 @@ class Tree(Immutable):
     def dof_parent(self) -> np.ndarray:
         """Parents (n,) of the degrees of freedom, λe(1..n).
 
-        An entry (i, j) of the mass matrix or of its factors can be non-zero only if one of i and j is an ancestor of
-        the other in this tree. For a robot with mimic joints, the tree is the elimination tree of the pattern
-        `sparsity()`; entries on its paths may then also be zero.
+        These parents define a tree of degrees of freedom. An entry (i, j) of the mass matrix or of its factors can be
+        non-zero only if one of i and j is an ancestor of the other in this tree. For a robot with mimic joints, the
+        tree is the elimination tree of the pattern `sparsity()`. Entries on its paths may then also be zero.
         """
         return self.dof_topology.dof_parent
 
@@ -512,8 +512,8 @@ class Tree(Immutable):
     def last_dof(self, body: int) -> int:
         """Return the last degree of freedom that moves a body.
 
-        All other degrees of freedom that move the body are ancestors of this one in `dof_parent`. In robots with mimic
-        joints, they are ancestors because the body's inertia couples all degrees of freedom that move the body. Cost:
+        All other degrees of freedom that move the body are ancestors of this one in `dof_parent`. This also holds for
+        robots with mimic joints, because the body's inertia couples all degrees of freedom that move the body. Cost:
         O(nv N).
 
         Parameters
@@ -533,7 +533,7 @@ class Tree(Immutable):
         return int(np.flatnonzero(moving).max(initial=-1)) + 1
 
     def frame(self, name: str) -> Frame:
-        """Return the frame with a given name.
+        """Return the tree's frame with a given name.
 
         Parameters
         ----------
@@ -556,7 +556,7 @@ class Tree(Immutable):
             raise unknown_name("frame", name, self.frames, of=repr(self.name)) from None
 
     def joint(self, name: str) -> Joint:
-        """Return the joint with a given name.
+        """Return the tree's joint with a given name.
 
         Parameters
         ----------
@@ -670,7 +670,7 @@ class Tree(Immutable):
         """Return a random configuration: positions uniform within their limits, and uniform rotations.
 
         A limit beyond 1e6 rad or m counts as infinite. The method replaces an infinite limit by a limit at pi rad or 1
-        m from zero. The new limit is farther from zero if the range would otherwise be less than 2 pi rad or 2 m.
+        m from zero. If the range would be less than 2 pi rad or 2 m, the new limit is farther from zero.
 
         Parameters
         ----------

@@ -264,7 +264,7 @@ class BatchStepper(ReprMixin):
     def q(self) -> np.ndarray:
         """Configurations (B, nq), read-only.
 
-        The array is valid during the next call of `step`; the call after that overwrites the array.
+        The next call of `step` leaves this array unchanged; the call after that overwrites it.
         """
         return _read_only(self._q)
 
@@ -272,7 +272,7 @@ class BatchStepper(ReprMixin):
     def v(self) -> np.ndarray:
         """Velocities (B, nv), read-only.
 
-        The array is valid during the next call of `step`; the call after that overwrites the array.
+        The next call of `step` leaves this array unchanged; the call after that overwrites it.
         """
         return _read_only(self._v)
 
@@ -289,7 +289,7 @@ class BatchStepper(ReprMixin):
         rows : slice or array_like
             Indices of the states to set: a slice, an array of indices, or a mask.
         q : array_like, shape (..., nq)
-            Configurations. Gaps of constraints below 1e-6 are closed.
+            Configurations. Gaps of constraints below 1e-6 (m or rad) are closed.
         v : array_like, shape (..., nv)
             Velocities.
 
@@ -341,9 +341,10 @@ class BatchStepper(ReprMixin):
         return given
 
     def step(self, control: ArrayLike | None = None, f_ext: Wrenches | None = None) -> None:
-        """Advance all states by `steps` steps under a constant control.
+        """Advance all states by the stepper's number of steps under a constant control.
 
-        The attribute `finite` then marks the states that are finite. Cost: 20 us, plus the cost of the steps.
+        After the call, the attribute `finite` marks the states that are finite. Cost: 20 us, plus the cost of the
+        steps.
 
         Parameters
         ----------

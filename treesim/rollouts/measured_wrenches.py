@@ -16,8 +16,8 @@ from ..states.arguments import checked_robot
 def joint_wrench(robot: Tree, joint: str) -> Callable[[Any, Any, Any], np.ndarray]:
     """Return a function of q, v, tau that computes the wrench across a joint, for use in measures and policies.
 
-    The wrench does not include effects of external forces, contact forces and constraints. If they are needed, add a
-    sensor `ForceTorque(joint)` to the world. Measures then take the sensor's readings as `s["force_torque_..."]`.
+    The wrench does not include effects of external forces, contact forces and constraints. To include these effects,
+    add a sensor `ForceTorque(joint)` to the world. Measures then take the sensor's readings as `s["force_torque_..."]`.
 
     Parameters
     ----------

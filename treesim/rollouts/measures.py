@@ -37,9 +37,10 @@ Function = Callable[..., Any]
 
 @dataclass(frozen=True)
 class Measure:
-    """Base class of measures, which reduce the values x of a function along a rollout.
+    """Base class of measures, each of which reduces the values x of a function along a rollout to a few numbers.
 
-    Subclasses define a memory of numbers and its update after every step. All numbers of the memory must stay finite.
+    Subclasses define an array of numbers, the memory of the measure, and its update after every step. All numbers of
+    this memory must stay finite.
     """
 
     function: Function
@@ -50,15 +51,15 @@ class Measure:
             raise ArgumentError(f"a measure needs a function of (t, q, v), got {short_repr(self.function)}")
 
     def begin(self, largest: float) -> list[float]:
-        """Return the memory before the first step; `largest` is the largest finite number of its type."""
+        """Return the measure's memory before the first step; `largest` is the largest finite number of its type."""
         return [0.0]
 
     def after(self, kept: Sequence[Any], x: Any, t: Any) -> list[Any]:
-        """Return the memory after a step that ends at time t with the value x; `kept` is the memory before the step."""
+        """Return the measure's memory after a step that ends at time t with value x; `kept` is the memory before it."""
         raise NotImplementedError
 
     def value(self, kept: np.ndarray, seen: np.ndarray) -> np.ndarray:
-        """Return the result (B,) or (B, bins) from the memory `kept` (B, n); `seen` (B,): number of measured steps."""
+        """Return the result (B,) or (B, bins) from the memory `kept` (B, n); `seen` (B,) counts measured steps."""
         raise NotImplementedError
 
 
@@ -218,7 +219,7 @@ def any_(function: Function) -> Measure:
 
 
 def all_(function: Function) -> Measure:
-    """Return a measure that is True if a condition held after all steps.
+    """Return a measure that is True if a condition held after every step.
 
     Parameters
     ----------
@@ -274,7 +275,7 @@ def first_time(function: Function) -> Measure:
 def stop(function: Function) -> Measure:
     """Return a measure that ends a rollout as soon as a condition holds after a step.
 
-    The state of the rollout is constant after this step. `Rollouts.ended` contains the number of the step.
+    The state of the rollout is constant after this step. `Rollouts.ended` contains the number of this step.
 
     Parameters
     ----------
@@ -303,7 +304,7 @@ def stop(function: Function) -> Measure:
 
 
 def minimum(function: Function) -> Measure:
-    """Return a measure of the smallest value after a step; NaN values are ignored.
+    """Return a measure of a function's smallest value after any step; NaN values are ignored.
 
     Parameters
     ----------
@@ -332,7 +333,7 @@ def minimum(function: Function) -> Measure:
 
 
 def maximum(function: Function) -> Measure:
-    """Return a measure of the largest value after a step; NaN values are ignored.
+    """Return a measure of a function's largest value after any step; NaN values are ignored.
 
     Parameters
     ----------
@@ -358,7 +359,7 @@ def maximum(function: Function) -> Measure:
 
 
 def mean(function: Function) -> Measure:
-    """Return a measure of the mean of the values after all measured steps.
+    """Return a measure of the mean of a function's values after all measured steps.
 
     Summation is compensated: the sum is exact to a few units in the last place for any number of steps.
 
@@ -389,7 +390,7 @@ def mean(function: Function) -> Measure:
 
 
 def last(function: Function) -> Measure:
-    """Return a measure of the value after the last measured step.
+    """Return a measure of a function's value after the last measured step.
 
     Parameters
     ----------
@@ -419,7 +420,7 @@ def last(function: Function) -> Measure:
 
 
 def histogram(function: Function, bins: int, range: tuple[float, float]) -> Measure:  # as np.histogram
-    """Return a measure that counts the values after all steps in bins, as np.histogram does.
+    """Return a measure that counts the values of a function after all steps in bins, as np.histogram does.
 
     Parameters
     ----------

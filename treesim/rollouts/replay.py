@@ -103,7 +103,7 @@ class Repetition(ReprMixin):
 
     @property
     def same(self) -> bool:
-        """True if every bit of both runs is equal."""
+        """True if the recorded run and the repeated run are equal, bit for bit."""
         return self.first is None
 
     def __repr__(self) -> str:
@@ -130,7 +130,7 @@ def replay(
 
     The recording contains the robot, its world, and the controller if it is one of treesim's own. The robot's file and
     other files that the recording names are not opened. An interrupted run is repeated up to its interruption. The
-    repetition takes as long as the run.
+    repetition takes as long as the recorded run.
 
     Parameters
     ----------

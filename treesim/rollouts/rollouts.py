@@ -30,9 +30,9 @@ BLOCK = 256  # rollouts searched together for states that are not finite
 class Rollouts(ReprMixin):
     """States of B rollouts at K recorded times.
 
-    If the argument `out` of `rollout` was a path, then q, v and work are memory-mapped files. If the argument consisted
-    of arrays, then q, v and work are these arrays. If the computation ended early, B is the number of rollouts that
-    were begun, and K is the number of recorded times of the longest one. Missing states are NaN.
+    If the argument `out` of `rollout` was a path, then q, v and work are memory-mapped files. If `out` consisted of
+    arrays, then q, v and work are these arrays. If the computation ended early, only rollouts that were begun are
+    stored. K is then the number of recorded times of the longest rollout, and missing states are NaN.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ class Rollouts(ReprMixin):
 
     @property
     def energy_error(self) -> np.ndarray:
-        """Integration error (B, K) [J]: change of energy since the start, minus the work.
+        """Integration error (B, K) [J]: change of a rollout's energy since the start, minus the work.
 
         The error is NaN for states that are not finite. The error is computed at the first access. Cost of a state:
         O(N). Raises ArgumentError if the work or the energy at the start is unknown.

@@ -36,7 +36,7 @@ class Controller(Protocol):
     steps.
 
     If a controller needs contact, its method is `torque(t, q, v, contact)`, where `contact` is the `ContactReport` of
-    the step before. A function that is used as a controller may have this argument, too.
+    the step before. A function that is used as a controller may also have the argument `contact`.
     """
 
     def torque(self, t: float, q: np.ndarray, v: np.ndarray) -> ArrayLike:
@@ -234,9 +234,9 @@ class PD(ReprMixin):
 
 
 class Pushed(ReprMixin):
-    """Controller that adds an external force on the root link of a floating robot for a limited time.
+    """Controller that adds an external force on the root link of a floating robot during a time interval.
 
-    The force acts at the centre of mass of the root link, during every step that begins within this time. During a
+    The force acts at the centre of mass of the root link, during every step that begins in this time interval. During a
     step, the force turns with the link. The root joint has no effort limit, so the force is not clipped. The energy
     balance counts the work of the force as work of the controller. Cost of a step: O(1).
 
@@ -441,7 +441,7 @@ def make_controller(
 
 
 def default_controller(robot: Tree, on_ground: bool, has_gains: bool = False) -> ControllerName:
-    """Return the name of the controller that viewers use by default, "hold" or "none".
+    """Return the name of the controller that viewers use by default for a robot: "hold" or "none".
 
     Parameters
     ----------

@@ -102,7 +102,7 @@ class ExternalForce(ReprMixin):
         return [("link", self.link), ("axes", self.frame), *vectors, ("start [s]", self.start), ("stop [s]", self.stop)]
 
     def acts(self, t: float) -> bool:
-        """Return True if the force acts during a step.
+        """Return True if the force acts during the step that begins at a given time.
 
         Parameters
         ----------

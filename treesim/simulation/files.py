@@ -31,7 +31,7 @@ class Format(Protocol):
 
 
 def suffixes() -> tuple[str, ...]:
-    """Return the suffixes of all registered formats.
+    """Return the file suffixes of all registered trajectory formats.
 
     Examples
     --------

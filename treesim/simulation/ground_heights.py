@@ -13,7 +13,7 @@ from .world import World
 
 
 def ground_heights(world: World, points: ArrayLike) -> np.ndarray:
-    """Return the height of the ground at points (x, y): the largest z of all static surfaces of a world.
+    """Return the height of the ground at points (x, y): the largest z of a world's static surfaces.
 
     Static surfaces are planes, boxes, height fields and meshes. Moving bodies are not part of the ground.
 

@@ -106,7 +106,7 @@ class Waypoints(ReprMixin):
 
 @dataclass(frozen=True, repr=False)
 class Conveyor(ReprMixin):
-    """Motion of a kinematic body whose pose is constant while its surface moves, like a conveyor belt.
+    """Motion of a conveyor belt: the pose of the kinematic body is constant, and its surface moves.
 
     Parameters
     ----------

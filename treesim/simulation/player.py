@@ -43,7 +43,7 @@ class Frame(NamedTuple):
 
 
 class Player(ReprMixin):
-    """Real-time player of a simulation, which computes the steps of each frame and shows the last state.
+    """Real-time player of a simulation: for each frame, it computes the steps and shows the last state.
 
     A frame ends after 1 / `fps` seconds of wall-clock time. If the computer is too slow, the motion becomes slower than
     requested. When the player is late by more than 0.2 s for the first time, it issues a SlowWarning.
@@ -51,7 +51,7 @@ class Player(ReprMixin):
     `post(event)` queues a function `event(player)`; any thread may call `post`. The player calls the function before
     the next frame, also while paused. The function may pause the player, change its speed, or `reset` its state. A copy
     or pickle of a player continues at the player's state. The copy does not contain `show`, `clock` and queued
-    functions, because they belong to the process.
+    functions, because these belong to the original process.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ class Player(ReprMixin):
 
     @property
     def speed(self) -> float:
-        """Requested speed of the motion as a multiple of real time."""
+        """Requested speed of the motion, as a multiple of real time."""
         return self._speed
 
     @speed.setter
@@ -175,7 +175,7 @@ class Player(ReprMixin):
         return speed / self.fps / self.simulation.dt
 
     def reset(self, q0: ArrayLike | None = None, v0: ArrayLike | None = None, t: float = 0.0) -> None:
-        """Restart from a configuration and a velocity.
+        """Restart the simulation from a configuration and a velocity.
 
         Parameters
         ----------
@@ -243,7 +243,7 @@ class Player(ReprMixin):
         self._events.wait(seconds)
 
     def step(self, count: int = 1) -> Frame:
-        """Take a number of steps without waiting for real time, also while paused, and show the frame.
+        """Compute a number of steps at once, also while paused, and show the last state.
 
         Parameters
         ----------
@@ -280,7 +280,7 @@ class Player(ReprMixin):
         return shown
 
     def run(self, duration: float | None = None) -> float:
-        """Play for a duration of simulation time, or until an exception such as KeyboardInterrupt.
+        """Play for a duration of simulation time, or without a duration until an exception such as KeyboardInterrupt.
 
         Parameters
         ----------

@@ -102,7 +102,7 @@ class Report(ReprMixin):
 
     @property
     def passive_work(self) -> np.ndarray:
-        """Work of damping, friction, joint limits and contacts in the step [J], shape (...)."""
+        """Work of damping, friction, joint limits and contacts during the step [J], shape (...)."""
         return self._work[..., 1]
 
     @cached_property
@@ -125,7 +125,7 @@ class Report(ReprMixin):
 
     @property
     def residual(self) -> np.ndarray:
-        """Gaps of constrained rows after the step [m, rad], or remaining velocities [m/s, rad/s]; shape (..., m)."""
+        """Gaps (..., m) of constrained rows after the step [m, rad]; velocities [m/s, rad/s] for rows without gaps."""
         left = self._substeps[-1].constraint_residual
         return self._after.impulses if left is None else left
 
@@ -169,7 +169,7 @@ class Report(ReprMixin):
 
     @property
     def ok(self) -> bool:
-        """True if the step succeeded for all states, and contact was solved in all of them."""
+        """True if the step succeeded for all states, and contact was solved for all states."""
         solved = self._substeps[-1].solver_info is None or all_solved(self._substeps)
         return self._worst == FINE and solved
 

@@ -169,7 +169,7 @@ class Imu(Sensor):
 
     A reading is the specific force a - g of the frame's origin [m/s^2], followed by the angular velocity [rad/s]: a_x,
     a_y, a_z, w_x, w_y, w_z, along the frame's axes. Specific force and angular velocity refer to the middle of a step.
-    They are computed from the mean velocity and the mean acceleration in the step.
+    They are computed from the velocity and acceleration averaged over the step.
 
     Parameters
     ----------
@@ -210,17 +210,17 @@ class ForceTorque(Sensor):
     """Force-torque sensor in a joint.
 
     A reading is the force [N] and the torque [N m] that the parent link exerts on the child link through the joint. The
-    reading contains the forces of the motor and the bearings. Its axes are those of the child link, and the torque is
-    about the link's origin. The reading is the mean over a step. The computation uses the mean acceleration of all
-    links beyond the joint, and the gravity, contact forces and external forces on these links, as
-    `treesim.joint_wrenches` does. The reading does not include rotor inertias (armature). If closed loops or
+    reading contains the forces of the motor and the bearings. A reading has the axes of the child link, and its torque
+    is about the link's origin. The reading is the mean over a step. The computation uses the accelerations of all links
+    beyond the joint, averaged over the step. As `treesim.joint_wrenches` does, it also uses the gravity, contact forces
+    and external forces on these links. The reading does not include rotor inertias (armature). If closed loops or
     constrained frames act on links beyond the joint, the reading includes their forces, as if the joint transmitted
     them.
 
     A step computes contact forces on bodies, but not on the single links that are welded into one body. If both sides
-    of a fixed joint have collision shapes, the reading is therefore NaN in steps in which the body has contacts.
-    `Trajectory.joint_wrench` then computes the reading from recorded contact points. If external forces are given as an
-    array (N, 6), each acts on the link that has the name of the body.
+    of a fixed joint have collision shapes, the reading is therefore NaN in steps in which the body has contacts. In
+    this case, `Trajectory.joint_wrench` computes the reading from recorded contact points. If external forces are given
+    as an array (N, 6), each row acts on the link that has the name of the body.
 
     Parameters
     ----------
@@ -331,7 +331,7 @@ class FramePose(Sensor):
 
 @dataclass(frozen=True, repr=False)
 class JointTorque(Sensor):
-    """Sensor of the forces of all motors in a step [N m, N], clipped to the effort limits.
+    """Sensor of motor forces: readings are the forces of all motors in a step [N m, N], clipped to the effort limits.
 
     Parameters
     ----------

@@ -47,7 +47,7 @@ from .world import World, as_world
 class Simulation(ReprMixin):
     """Fixed-step simulation of one robot.
 
-    A pickled simulation contains its arguments, and the controller in its current state.
+    Pickling stores the arguments of the simulation, and the controller in its current state.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class Simulation(ReprMixin):
         returns the torque (nv,) [N m, N]. None means no torque. The method or function may take a fourth argument, the
         `ContactReport` of the step before.
     gravity : array_like, shape (3,), optional
-        Gravity [m/s^2]. By default the robot's gravity.
+        Gravity [m/s^2]. Default: the robot's gravity.
     engine : str
         Engine of the dynamics, as in `treesim.Dynamics`.
     substeps : int, optional
@@ -183,7 +183,7 @@ class Simulation(ReprMixin):
         return self.system.external_forces
 
     def step(self, t: float, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the state at t + dt.
+        """Simulate one step from a state at time t, and return the state at t + dt.
 
         Parameters
         ----------
@@ -209,7 +209,7 @@ class Simulation(ReprMixin):
         return q, v
 
     def initial_state(self, q0: ArrayLike | None = None, v0: ArrayLike | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """Return a checked initial state, and reset the warm start of the contact solver.
+        """Check and return an initial state, and reset the warm start of the contact solver.
 
         Parameters
         ----------
@@ -256,11 +256,11 @@ class Simulation(ReprMixin):
         v0: ArrayLike | None = None,
         progress: Progress | None = None,
     ) -> Trajectory:
-        """Return the trajectory over a duration.
+        """Simulate for a duration, and return the trajectory.
 
-        Ctrl-C, a state that is not finite, or a failure of the dynamics ends the run early. The run then returns the
-        trajectory up to its end; the attribute `Trajectory.stopped` contains the reason. If the torque at the last
-        state is unknown, the trajectory contains 0 for it.
+        Ctrl-C, a state that is not finite, or a failure of the dynamics ends the run early. The method then returns the
+        finished part of the trajectory. Its attribute `Trajectory.stopped` contains the reason. If the torque at the
+        last state is unknown, the trajectory contains 0 for it.
 
         Parameters
         ----------
@@ -312,7 +312,7 @@ class Simulation(ReprMixin):
         start: Trajectory | State | RunStart | Pair,
         progress: Progress | None = None,
     ) -> Trajectory:
-        """Continue a run: return the trajectory over a duration from the last state of another trajectory.
+        """Continue a trajectory from its last state for a duration, and return the new part as a trajectory.
 
         Time and work continue from the values of `start`, and the contact solver starts from its last impulses. A run
         in parts is therefore equal to one uninterrupted run, bit for bit. The first state of the new trajectory is the

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class State(ReprMixin):
-    """One state or a batch of states.
+    """State of a robot, or a batch of states: time, configuration, velocity, and impulses of the step before.
 
     Parameters
     ----------

@@ -42,8 +42,8 @@ from .world import World, as_world
 class Stepper(ReprMixin):
     """Time stepper of one robot: `step(state, control)` returns the state after dt and a report.
 
-    Damping and friction of the joints are taken from the robot. Several threads may use the same stepper. A pickled
-    stepper contains its arguments.
+    Damping and friction of the joints are taken from the robot. Several threads may use the same stepper. Pickling
+    stores the arguments of the stepper.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class Stepper(ReprMixin):
     kd : float or array_like, shape (nv,)
         Velocity gains [N m s/rad, N s/m].
     gravity : array_like, shape (3,), optional
-        Gravity [m/s^2]. By default the robot's gravity.
+        Gravity [m/s^2]. Default: the robot's gravity.
     substeps : int, optional
         Number of equal parts of a step. By default as many as the integrator needs for its accuracy. For
         "implicit_midpoint", a part is at most 0.5 ms, or shorter if joints have little effective inertia.
@@ -178,7 +178,8 @@ class Stepper(ReprMixin):
     def reset(self, q0: ArrayLike | None = None, v0: ArrayLike | None = None, t: float = 0.0) -> State:
         """Return an initial state or batch of states.
 
-        Gaps of constraints below 1e-6 are closed. The first step removes velocities that violate constraints.
+        Gaps of constraints below 1e-6 (m or rad) are closed. The first step removes velocities that violate
+        constraints.
 
         Parameters
         ----------
@@ -238,8 +239,8 @@ class Stepper(ReprMixin):
     ) -> tuple[State, Report]:
         """Return the state after dt and the results of the step.
 
-        If a step fails, the state becomes NaN or infinite, `report.status` marks the state, and nothing is raised. The
-        cost is O(N) with most backends, plus 1.5 us.
+        A failed step raises nothing: the state becomes NaN or infinite, and `report.status` marks the state. The cost
+        is O(N) with most backends, plus 1.5 us.
 
         Parameters
         ----------

@@ -60,7 +60,7 @@ class JointStates(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Trajectory(ReprMixin):
-    """The K recorded states of one simulation, initial state included, with torques, energy and contacts.
+    """The K recorded states of one simulation, including the initial one, with torques, energy and contacts.
 
     `trajectory["elbow"]` returns q, v and tau of the joint "elbow". The value tau of a mimic joint is 0, because the
     tau of the mimicked joint includes it. An unknown joint raises UnknownNameError, which suggests similar names.
@@ -274,10 +274,10 @@ class Trajectory(ReprMixin):
     def joint_wrench(self, joint: str) -> np.ndarray:
         """Return the mean force and moment that a parent link exerts on its child through a joint in each step.
 
-        The results are readings of a sensor `ForceTorque(joint)`. If the world has this sensor, the function returns
-        the recorded readings. Otherwise, the readings are computed from the states, the contact forces and the external
-        forces. For a fixed joint, contact forces on single links of a body are computed from the contact points, if
-        these were recorded.
+        The results are readings of a sensor `ForceTorque(joint)`. If the world has this sensor, the recorded readings
+        are returned. Otherwise, the readings are computed from the states, the contact forces and the external forces.
+        For a fixed joint, contact forces on single links of a body are computed from the contact points, if these were
+        recorded.
 
         Parameters
         ----------
@@ -432,7 +432,7 @@ class Trajectory(ReprMixin):
         The suffix selects the format. A `.npz` file is NumPy's archive. A `.csv` file is text with one comment line of
         metadata, a header, and all digits of the numbers. A `.parquet` file contains the table that `to_arrow` returns.
         A `.nc` file contains the dataset that `to_xarray` returns, as netCDF. A `.mcap` file contains ROS 2 messages
-        and the robot. It can store only trajectories of simulations. docs/formats.md compares the formats.
+        and the robot. A `.mcap` file can store only trajectories of simulations. docs/formats.md compares the formats.
 
         Parameters
         ----------
@@ -464,7 +464,7 @@ class Trajectory(ReprMixin):
         return save(self, path)
 
     def to_dataframe(self) -> Any:
-        """Return a pandas DataFrame with one row per state, indexed by the time t [s].
+        """Return the trajectory as a pandas DataFrame with one row per state, indexed by the time t [s].
 
         Returns
         -------
@@ -489,7 +489,7 @@ class Trajectory(ReprMixin):
         return frame
 
     def to_arrow(self) -> Any:
-        """Return a pyarrow Table with one row per state.
+        """Return the trajectory as a pyarrow Table with one row per state.
 
         Returns
         -------

@@ -58,8 +58,8 @@ DEEPEST = 0.02  # m: starts deeper inside the ground are rejected; smaller depth
 class World(ReprMixin):
     """A robot with constraints, closed loops, joint limits, joint friction, ground and other bodies.
 
-    Steppers, simulations and rollouts accept a World or a Tree. A world is immutable. A pickled world contains its
-    arguments.
+    Steppers, simulations and rollouts accept a World or a Tree. A world is immutable. Pickling stores the arguments of
+    the world.
 
     Parameters
     ----------
@@ -267,7 +267,7 @@ class World(ReprMixin):
         return {name: getattr(self, name) for name in ("ground", "bodies", "surface", *SWITCHES, *OPTIONS)} | laws
 
     def with_robot(self, robot: Tree) -> World:
-        """Return a copy of the world with another robot, for example a robot with other limits.
+        """Return a copy of the world with another robot, for example one with other limits.
 
         Parameters
         ----------
@@ -327,7 +327,7 @@ class World(ReprMixin):
         return len(self.tables.rows)
 
     def gaps(self, q: ArrayLike) -> np.ndarray:
-        """Return the position errors along the constrained rows. They are 0 for rows that constrain velocities only.
+        """Return the position errors along the constrained rows: 0 for rows that constrain velocities only.
 
         Parameters
         ----------
@@ -440,11 +440,11 @@ class World(ReprMixin):
 
     @property
     def closed(self) -> np.ndarray:
-        """Mask (m,) of the constrained rows: 1 if gaps are closed, 0 if only velocities are constrained."""
+        """Mask (m,) of the constrained rows: 1 if the row's gap is closed, 0 if only its velocity is constrained."""
         return self.constants[2][: self.m]
 
     def start(self, q: np.ndarray) -> np.ndarray:
-        """Return initial configurations in which gaps below 1e-6 are closed; larger gaps raise an error.
+        """Return initial configurations in which gaps below 1e-6 (m or rad) are closed; larger gaps raise an error.
 
         Parameters
         ----------

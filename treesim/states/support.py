@@ -216,7 +216,7 @@ def _lowest_about(robot: Tree, q: ArrayLike, normal: np.ndarray, k: int) -> np.n
 
 
 def lowest_point(robot: Tree, q: ArrayLike, *, normal: ArrayLike = (0.0, 0.0, 1.0), height: float = 0.0) -> LowestPoint:
-    """Return the lowest point of a robot's moving collision shapes over a plane.
+    """Return the lowest point of a robot's moving collision shapes, and its distance from a plane.
 
     The result is exact for every kind of shape, also for convex hulls. Cost: O(N + shapes). Mesh files are read at the
     first call.

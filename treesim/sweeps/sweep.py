@@ -58,7 +58,7 @@ def sweep(
     announce: Callable[[Estimate], None] | None = None,
     **settings: Any,
 ) -> Study:
-    """Run rollouts with random model parameters, starts and policy parameters, and store their results.
+    """Run rollouts with random model parameters, initial states and policy parameters, and store their results.
 
     If a sweep is interrupted, repeat the call: only missing results are computed. Ctrl-C ends the sweep with a
     StoppedWarning; `Study.stopped` then contains the reason. The bits of a sample do not depend on chunks, workers,

@@ -38,12 +38,12 @@ class Solved(NamedTuple):
 def check_contact_solver(solver: str | Any) -> Conformance:
     """Check that a contact solver meets its protocol.
 
-    The kernel of the solver runs uncompiled on problems with known impulses. The problems are a contact that opens,
-    sticks or slides; joint limits, joint friction and constrained rows; and stacked cubes. For random problems, the
-    complementarity residual (natural map) must be small, and impulses must not increase the energy. A solution must be
-    a fixed point, and the solver may change nothing except for the impulses. The compiled solver then simulates a cube
-    that slides on a plane. A convex relaxation simulates a cube at rest instead. The check takes seconds, mostly for
-    compilation.
+    The kernel of the solver runs uncompiled on problems with known impulses. Some problems consist of one contact that
+    opens, sticks or slides, or of stacked cubes. Other problems contain joint limits, joint friction and constrained
+    rows. For random problems, the complementarity residual (natural map) must be small, and impulses must not increase
+    the energy. An exact solution must be a fixed point of the solver. The solver may change nothing except for the
+    impulses. The compiled solver then simulates a cube that slides on a plane. A solver of the convex relaxation
+    simulates a cube at rest instead. The check takes seconds, mostly for compilation.
 
     Parameters
     ----------

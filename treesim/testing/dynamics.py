@@ -27,9 +27,9 @@ def check_dynamics(backend: str | Any, robots: Robots = None, bound: Bound | Non
     """Check that a forward-dynamics backend meets its protocol.
 
     The backend must solve the equation of motion for robots at random states. External forces, another gravity and
-    armature are included if the backend declares support for them. Batches and broadcasting are checked. Results must
-    be new arrays, and arguments must not change. A second call must return the same bits. Wrong shapes and numbers that
-    are not finite must raise errors that name the argument.
+    armature are included if the backend declares support for them. Batches and broadcast arguments are checked. Results
+    must be new arrays, and arguments must not change. A second call must return the same bits. Wrong shapes and numbers
+    that are not finite must raise errors that name the argument.
 
     Parameters
     ----------

@@ -37,8 +37,9 @@ def engine_robots() -> tuple[Tree, ...]:
 def check_engine(adapter: str | EngineAdapter, robots: Robots = None) -> Conformance:
     """Check that an adapter to another engine meets its protocol.
 
-    At single states, `compare` must find that the engine agrees with treesim. Trajectories of the engine and scenes
-    that the adapter simulates must agree, too. The layout of the adapter must pass `check_layout`.
+    The function `compare` must find that the engine agrees with treesim at single states. Trajectories of the engine,
+    and scenes that the adapter simulates, must also agree with treesim. The layout of the adapter must pass
+    `check_layout`.
 
     Parameters
     ----------
@@ -111,9 +112,9 @@ def _check_robot(checks: Checks, engine: EngineAdapter, robot: Tree) -> bool:
 def check_layout(layout: Layout, robot: Tree, seed: int = 0) -> Conformance:
     """Check a layout, which maps treesim's coordinates to those of an engine, on one robot.
 
-    Each map must have an inverse. The power, force times velocity, must be equal in both coordinates. Along a motion,
-    accelerations must be the time derivatives of velocities. This condition also tests rotating axes. The check uses a
-    random state and a batch of states.
+    Each conversion must have an inverse. The power (force times velocity) must be equal in the coordinates of treesim
+    and of the engine. Along a motion, accelerations must be the time derivatives of velocities. This condition also
+    tests rotating axes. The check uses a random state and a batch of states.
 
     Parameters
     ----------

@@ -41,7 +41,7 @@ def sample_runs() -> dict[str, Trajectory]:
 def check_format(form: str | Any) -> Conformance:
     """Check that a file format meets its protocol.
 
-    All numbers, names and metadata of a trajectory must be read as they were written, with and without contact. The
+    Trajectories with and without contact must be read as they were written: with all numbers, names and metadata. The
     format may refuse robots without joints. A truncated file, or a file of another program, must raise ValueError,
     OSError or an error of treesim.
 

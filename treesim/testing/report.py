@@ -102,7 +102,7 @@ class Conformance(ReprMixin):
 
     @property
     def failures(self) -> tuple[Finding, ...]:
-        """Outcomes of the requirements that are not met."""
+        """Outcomes of the requirements that the implementation does not meet."""
         return tuple(finding for finding in self.findings if finding.problem is not None)
 
     def __repr__(self) -> str:
@@ -210,7 +210,7 @@ def demand_error(kind: type[Exception], call: Callable[[], Any], mentions: str, 
 
 
 def farthest(found: np.ndarray, truth: np.ndarray) -> float:
-    """Return the largest deviation of two arrays, relative to the largest number of `truth`.
+    """Return the largest deviation of an array from `truth`, relative to the largest number of `truth`.
 
     Parameters
     ----------

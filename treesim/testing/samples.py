@@ -27,7 +27,7 @@ def robots_of(given: Robots, default: Callable[[], Sequence[Tree]]) -> tuple[Tre
 
 
 class State(NamedTuple):
-    """Random state for checks of dynamics.
+    """Random state of a robot for checks of dynamics.
 
     Parameters
     ----------

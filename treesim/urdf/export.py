@@ -39,7 +39,7 @@ def to_urdf(tree: Tree, *, principal: bool = False, shapes: bool = True, visuals
     exactly. Revolute joints without position limits become continuous. Other infinite limits are written as 1e30, which
     `load` reads as infinite. (Other programs refuse joints without limits, or read missing limits as zero.) Gravity is
     not written. If the only joint on the world is a floating joint "root_joint", its child body becomes the root link.
-    Load this text with base="floating".
+    Load the text of such a robot with base="floating".
 
     Parameters
     ----------

@@ -61,7 +61,7 @@ class Repaired(ReprMixin):
     encoding: str = "utf-8"
 
     def write(self, path: str | os.PathLike[str]) -> Path:
-        """Write the text to a file atomically.
+        """Write the text of the repaired description to a file atomically.
 
         Parameters
         ----------

@@ -41,7 +41,7 @@ class Click(NamedTuple):
 
 
 class View(ReprMixin):
-    """View of a robot that a program moves, created by `treesim.viewer`.
+    """View of a robot whose shown configuration a program sets, created by `treesim.viewer`.
 
     Any thread may call the methods. Functions that are registered by `on_click` run inside calls of `update` and
     `wait`, so a program needs no locks. A notebook displays a view as the viewer's page.
@@ -135,7 +135,7 @@ class View(ReprMixin):
         self._events.run()
 
     def wait(self, seconds: float) -> None:
-        """Wait for a time, and process clicks meanwhile.
+        """Wait for a time, and process clicks on the robot meanwhile.
 
         Parameters
         ----------
@@ -154,7 +154,7 @@ class View(ReprMixin):
     def slider(self, name: str, lower: float, upper: float, value: float | None = None, unit: str = "") -> float:
         """Return the value of a slider; the first call with its name creates the slider.
 
-        Call this method in every pass of the program's loop. If the limits change, the slider is created again.
+        Call this method in every pass of the program's loop. If the limits of a slider change, it is created again.
 
         Parameters
         ----------
@@ -191,7 +191,7 @@ class View(ReprMixin):
             return self._sliders[name][2]
 
     def on_click(self, call: Callable[[Click], object]) -> Callable[[Click], object]:
-        """Register a function that `update` and `wait` call for each click on the robot.
+        """Register a function that `update` and `wait` call for each click on the shown robot.
 
         Parameters
         ----------
@@ -326,8 +326,7 @@ def viewer(
 ) -> View:
     """Show a robot, or a world with its ground, and return a View that moves the shown robot.
 
-    A view is a context manager that closes the viewer. The attribute `view.url` is the address of the viewer's page. A
-    notebook displays a view as the viewer's page. If a viewer does not support a method, the method raises
+    A view is a context manager that closes the viewer. If a viewer does not support a method, the method raises
     UnsupportedError.
 
     Parameters

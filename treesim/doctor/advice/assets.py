@@ -29,7 +29,7 @@ ASSETS = {
     ),
     "U504": Advice(
         "Viewers draw the collision shapes, which are often simpler than visuals.",
-        "No change is needed. To draw other shapes, give the links a <visual>.",
+        "No change is needed. To draw other shapes, give the links <visual> elements.",
         """<robot name="ball">
   <link name="ball">
     <inertial>
@@ -70,7 +70,7 @@ ASSETS = {
     "U511": Advice(
         "treesim does not read friction coefficients from the URDF. Contacts have the friction of the ground, unless "
         "the argument `surfaces` of `treesim.World` sets the friction of a link.",
-        "If these links may have the friction of the ground, no change is needed. Otherwise use the argument "
+        "If the friction of the ground is right for these links, no change is needed. Otherwise use the argument "
         "`surfaces`.",
         '<contact><lateral_friction value="0.3"/></contact>',
         "",

@@ -82,8 +82,8 @@ PHYSICS = {
         INERTIA,
     ),
     "U307": Advice(
-        "No principal moment of inertia of a rigid body is larger than the sum of the two others. Other engines "
-        "refuse such a robot or replace its inertia.",
+        "No principal moment of inertia of a rigid body is larger than the sum of the two others. If the inertia of "
+        "a link violates this condition, other engines refuse the robot or replace the inertia.",
         "Compute the inertia from the shape and the mass. If the message names the powers of ten or the order of "
         "ixx, iyy and izz, check these first.",
         _inertia("0.03", "0.03", "0.1"),
@@ -91,13 +91,13 @@ PHYSICS = {
     ),
     "U308": Advice(
         "A rigid body cannot have rotational inertia without mass.",
-        "Write the mass, or remove the inertia. If the inertia represents the rotor of a drive, give the joint "
-        "armature instead.",
+        "Write the mass, or remove the inertia. If the inertia is that of a motor's rotor, give the joint armature "
+        "instead.",
         '<mass value="0"/>',
         MASS,
     ),
     "U309": Advice(
-        "In treesim, a link without <inertial> has no mass. In some other programs, it has a mass of 1 kg.",
+        "In treesim, a link without <inertial> has no mass. Some other programs give such a link a mass of 1 kg.",
         "If the link only connects joints, no change is needed. Otherwise write its <inertial>.",
         "<collision>",
         FINGER,
@@ -110,15 +110,16 @@ PHYSICS = {
         before=END,
     ),
     "U311": Advice(
-        "The motions of these joints can cancel, so that no inertia moves. Their accelerations are then not defined.",
+        "These joints can move against each other so that no inertia moves. The accelerations of the joints are then "
+        "not defined.",
         "Give mass to the links between these joints, make one of the joints fixed, or add armature.",
         TOP.format(ring=""),
         whole=True,
     ),
     "U313": Advice(
-        "A link with a negative moment of inertia would gain energy if it moved alone. This link is fixed to other "
-        "links or to the world. Together, the links have a valid inertia, or they do not move. Other engines refuse "
-        "such a link or replace its inertia.",
+        "A link with a negative moment of inertia would gain energy if it moved alone. In this robot, it belongs to "
+        "a body with a valid inertia, or it is fixed to the world. Other engines refuse the link or replace its "
+        "inertia.",
         "Correct the link's inertia, or let the function `treesim.repair` set the negative moment to zero.",
         ANTENNA.format(zz="-1e-6"),
         ANTENNA.format(zz="1e-6"),
@@ -129,9 +130,9 @@ PHYSICS = {
         "No change is needed. To repair the file itself, save the text that the function `treesim.repair` returns.",
     ),
     "U315": Advice(
-        "URDF angles are in radians. If the limits of a joint are in degrees, the joint can turn many times. If the "
-        "angles of an <origin> are in degrees, its frame has a wrong direction. treesim reports limits beyond two "
-        "turns, and roll, pitch or yaw beyond one turn.",
+        "URDF angles are in radians. If the limits of a joint are in degrees, they allow many turns. If the angles "
+        "of an <origin> are in degrees, its frame has a wrong orientation. treesim reports limits beyond two turns, "
+        "and roll, pitch or yaw beyond one turn.",
         "If the angles are in degrees, write the radians that the message contains.",
         '<limit lower="-140" upper="140" effort="40" velocity="3"/>',
         LIMIT,
@@ -163,15 +164,15 @@ PHYSICS = {
     ),
     "U602": Advice(
         "No distribution of the mass within the link's shapes has such a large inertia. The inertia may be a "
-        "placeholder, in other units, or not about the centre of mass. With this inertia, the joint accelerates too "
-        "slowly.",
+        "placeholder. It may also be in another unit, or about another point than the centre of mass. With such an "
+        "inertia, the link's joint accelerates too slowly.",
         "Compute the inertia from the shape and the mass, about the centre of mass, in kg m^2.",
         _inertia("1", "1", "1"),
         INERTIA,
     ),
     "U603": Advice(
-        "The inertia is as small as if all mass were in one point, so small torques cause large accelerations. "
-        "Simulations need very short steps.",
+        "The inertia is almost that of a point mass, so small torques cause large accelerations. Simulations of such "
+        "a link need very short steps.",
         "Compute the inertia from the shape and the mass.",
         _inertia("1e-6", "1e-6", "1e-6"),
         INERTIA,
@@ -179,13 +180,13 @@ PHYSICS = {
     "U604": Advice(
         "The centre of mass must be within the convex hull of the link's shapes. Otherwise gravity acts at a "
         "wrong point.",
-        "Check the <origin> of the <inertial>, which is in m along the axes of the link's frame.",
+        "Check the <origin> of the <inertial>: its unit is m, and its axes are those of the link's frame.",
         INERTIAL.replace("0 0 0.2", "0 0 2"),
         INERTIAL,
     ),
     "U605": Advice(
         "Accelerations have a relative rounding error of about 1e-16 times the condition number. For this robot, at "
-        "least half of their 16 digits are wrong.",
+        "least half of the 16 digits of an acceleration are wrong.",
         "Give inertia to the links between the joints in the message, or give these joints armature.",
         TOP.format(ring=f'\n    <inertial><mass value="1e-12"/>{_inertia("1e-12", "1e-12", "1e-12")}</inertial>\n  '),
         whole=True,
@@ -199,8 +200,9 @@ PHYSICS = {
     ),
     "U607": Advice(
         "In some configurations within the position limits, the joint cannot hold its load. Many real robots have "
-        "such joints.",
-        "If the robot must hold these configurations, check the effort limit. Otherwise no change is needed.",
+        "joints of this kind.",
+        "If the robot must be able to rest in these configurations, check the effort limit. Otherwise no change is "
+        "needed.",
         '<limit lower="-2" upper="2" effort="2" velocity="3"/>',
         LIMIT,
     ),
@@ -212,7 +214,7 @@ PHYSICS = {
         '<origin xyz="0 0.04 0"/>\n      <geometry><box size="0.02 0.02 0.04"/>',
     ),
     "U609": Advice(
-        "If a simulation starts with this joint at zero, the position limit pushes the joint back.",
+        "If a simulation starts with this joint at zero, the position limit pushes the joint into its range.",
         "Start from a configuration within the limits.",
         '<limit lower="0.5" upper="2" effort="40" velocity="3"/>',
         LIMIT,
@@ -220,7 +222,7 @@ PHYSICS = {
     "U610": Advice(
         "Exporters often write 0 if they do not know the limit. Programs that respect a limit of 0 cannot move "
         "the joint.",
-        "Write the limit of the drive, or remove the attribute.",
+        "Write the limit of the motor, or remove the attribute.",
         '<limit lower="-2" upper="2" effort="0" velocity="0"/>',
         LIMIT,
     ),

@@ -19,21 +19,22 @@ STRUCTURE = {
         before=END,
     ),
     "U204": Advice(
-        "Links below a joint to a missing link are not connected to the robot.",
+        "Without the missing link, the links below the joint are not connected to the robot.",
         "Correct the link's name, or add the link.",
         '<parent link="bass"/>',
         PARENT,
     ),
     "U205": Advice(
-        "If a link has two parents, the links do not form a tree. Other programs drop one of the two joints.",
+        "If a link has two parents, the links do not form a tree. Other programs drop one of the two joints above "
+        "the link.",
         "Keep the joint that moves the link, and replace the other joint by a <loop_joint>.",
         '<joint name="second" type="fixed"><parent link="base"/><child link="left_finger"/></joint>\n',
         LOOP.format(one="left_finger"),
         before=END,
     ),
     "U206": Advice(
-        "The pose of a link in a cycle is not defined. A program that goes from link to parent never reaches the root "
-        "link.",
+        "The pose of a link in a cycle is not defined. If a program follows the parents of such a link, it never "
+        "reaches the root link.",
         "Change the parents so that each link is connected to one root link. Close loops with a <loop_joint>.",
         '<parent link="left_finger"/>',
         PARENT,
@@ -104,7 +105,8 @@ STRUCTURE = {
         SHOULDER,
     ),
     "U412": Advice(
-        "If the attribute xyz is missing, the axis is 1 0 0 by the URDF standard. This may not be the intended axis.",
+        "If the attribute xyz is missing, the axis is 1 0 0 by the URDF standard. This default may not be the "
+        "intended axis.",
         'Write <axis xyz="1 0 0"/>, or the intended axis.',
         "<axis/>",
         '<axis xyz="0 1 0"/>',

@@ -59,8 +59,8 @@ SYNTAX = {
         before=FIRST,
     ),
     "U107": Advice(
-        "Strict XML parsers refuse the file. treesim accepts it, because the error is outside the description of the "
-        "robot: in a comment, in text or in a <gazebo> element.",
+        "Strict XML parsers refuse the file. treesim accepts the file, because the error is in a comment, in text or "
+        "in a <gazebo> element.",
         "Write well-formed XML. Common mistakes are two hyphens in a comment, characters that do not have the declared "
         "encoding, and & instead of &amp;.",
         "<!-- made by xacro --inorder -->\n",
@@ -68,7 +68,7 @@ SYNTAX = {
         before=FIRST,
     ),
     "U201": Advice(
-        "Without a name, joints cannot refer to a link, and programs cannot refer to a joint.",
+        "If a link has no name, joints cannot refer to it. If a joint has no name, programs cannot refer to it.",
         "Give the element a name that no other element has.",
         '<joint type="revolute">',
         '<joint name="shoulder" type="revolute">',
@@ -91,9 +91,9 @@ SYNTAX = {
         MASS,
     ),
     "U209": Advice(
-        "The element belongs to another program. Friction, drives and sensors in this element have no effect in "
+        "The element is meant for another program. Friction, motors and sensors in this element have no effect in "
         "treesim.",
-        "No change is needed. To simulate friction and drives, use surfaces and controllers of treesim.",
+        "No change is needed. To simulate friction and motors, use surfaces and controllers of treesim.",
         '<gazebo reference="base"><mu1>0.8</mu1></gazebo>\n',
         "",
         before=END,
@@ -123,7 +123,7 @@ SYNTAX = {
         LIMIT,
     ),
     "U214": Advice(
-        "Without the unknown content, the loop may differ from the intended loop.",
+        "If treesim ignored the unknown content, the loop could differ from the intended loop.",
         "Remove the unknown content. A <loop_joint> has a name, a type, and the elements <link1>, <link2> and <axis>. "
         "The attributes of <link1> and <link2> are link, xyz and rpy.",
         LOOP.format(more=' offset="0 0 1"'),
@@ -149,7 +149,7 @@ SYNTAX = {
         MASS,
     ),
     "U312": Advice(
-        "Products of such large numbers overflow. Such a value is not plausible in any unit.",
+        "A number of this size is not plausible in any unit. Products of such numbers overflow.",
         "Check the unit and the exponent.",
         '<mass value="2e50"/>',
         MASS,

@@ -126,7 +126,7 @@ class Dynamics(ReprMixin):
     def forward_dynamics(
         self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, f_ext: ArrayLike | None = None, out: np.ndarray | None = None
     ) -> np.ndarray:
-        """Return the accelerations; see `treesim.forward_dynamics`.
+        """Return the accelerations under generalised forces; see `treesim.forward_dynamics`.
 
         Parameters
         ----------
@@ -150,7 +150,7 @@ class Dynamics(ReprMixin):
     def inverse_dynamics(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, f_ext: ArrayLike | None = None, out: np.ndarray | None = None
     ) -> np.ndarray:
-        """Return the generalised forces; see `treesim.inverse_dynamics`.
+        """Return the generalised forces for accelerations; see `treesim.inverse_dynamics`.
 
         Parameters
         ----------
@@ -174,7 +174,7 @@ class Dynamics(ReprMixin):
     def bias_forces(
         self, q: ArrayLike, v: ArrayLike, f_ext: ArrayLike | None = None, out: np.ndarray | None = None
     ) -> np.ndarray:
-        """Return the bias forces; see `treesim.bias_forces`.
+        """Return the bias forces at a state; see `treesim.bias_forces`.
 
         Parameters
         ----------
@@ -193,7 +193,7 @@ class Dynamics(ReprMixin):
         return self.inverse_dynamics(q, v, np.zeros(self._vector, self.dtype), f_ext, out)
 
     def mass_matrix(self, q: ArrayLike, out: np.ndarray | None = None) -> np.ndarray:
-        """Return the mass matrix, by composite rigid bodies; see `treesim.mass_matrix`.
+        """Return the mass matrix, by the composite-rigid-body algorithm (CRBA); see `treesim.mass_matrix`.
 
         Parameters
         ----------
@@ -211,7 +211,7 @@ class Dynamics(ReprMixin):
         return M if self._mass.call(q, M) == FINE else self._mass.checked_call((q,), out)
 
     def packed_mass_matrix(self, q: ArrayLike, out: np.ndarray | None = None) -> np.ndarray:
-        """Return the packed mass matrix, by composite rigid bodies; see `packed` in `treesim.mass_matrix`.
+        """Return the packed mass matrix, by the CRBA; see `packed` in `treesim.mass_matrix`.
 
         Parameters
         ----------
@@ -229,7 +229,7 @@ class Dynamics(ReprMixin):
         return M if self._packed_mass.call(q, M) == FINE else self._packed_mass.checked_call((q,), out)
 
     def solve_mass_matrix(self, q: ArrayLike, x: ArrayLike, out: np.ndarray | None = None) -> np.ndarray:
-        """Return M^-1 x, by sparse factors; see `treesim.solve_mass_matrix`.
+        """Return M^-1 x for the mass matrix M, by sparse factors; see `treesim.solve_mass_matrix`.
 
         Parameters
         ----------

@@ -42,7 +42,7 @@ class _ConstraintRepr(ReprMixin):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FrameConstraint(_ConstraintRepr):
-    """A constraint on the acceleration of a frame. By default it constrains all six components to zero.
+    """A constraint on the acceleration of a frame. By default, all six components of the acceleration are zero.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ class FrameConstraint(_ConstraintRepr):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LoopConstraint(_ConstraintRepr):
-    """A constraint on the relative acceleration of two frames. By default it constrains all six components to zero.
+    """A constraint on the relative acceleration of two frames. By default, all six components are zero.
 
     The rows multiply the relative velocity: velocity of the first frame minus velocity of the second frame. The target
     is the time derivative of the constrained relative velocity.
@@ -161,7 +161,7 @@ class LoopConstraint(_ConstraintRepr):
 
     @property
     def ends(self) -> tuple[str, str]:
-        """Names of the first and the second frame."""
+        """Names of the first and the second frame of the constraint."""
         return self.first, self.second
 
 

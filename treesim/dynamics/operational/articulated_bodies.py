@@ -56,8 +56,8 @@ class Articulated(TriangularFactors):
     """Articulated-body quantities of a robot at one or more configurations, as `articulated` returns them.
 
     The factors L and D of the mass matrix M = L' D L are equal to those of `ltdl`. Products and solves with these
-    factors are sweeps over the tree. They form no matrix and cost O(N) (Jain 1991, Lemma 6.2 to 6.4). Arguments x are
-    vectors (..., nv) with the leading axes of the configurations, or matrices (..., nv, k) whose columns are vectors.
+    factors are sweeps over the tree. These sweeps form no matrix and cost O(N) (Jain 1991, Lemma 6.2 to 6.4). An
+    argument x is a vector (..., nv) for each configuration, or a matrix (..., nv, k) whose columns are vectors.
 
     Parameters
     ----------
@@ -104,12 +104,12 @@ class Articulated(TriangularFactors):
 
     @property
     def L(self) -> np.ndarray:
-        """Unit lower triangular factor (..., nv, nv) of M = L' D L."""
+        """Unit lower triangular factor L (..., nv, nv) of the mass matrix M = L' D L."""
         return self.factor.L
 
     @property
     def D(self) -> np.ndarray:
-        """Diagonal factor (..., nv) of M = L' D L: articulated inertias of the degrees of freedom [kg, kg m^2]."""
+        """Diagonal (..., nv) of D in M = L' D L: articulated inertias of the degrees of freedom [kg, kg m^2]."""
         rows = self._quantities[..., self._bodies :].reshape(*self.shape, kernels.DOF)
         inverse: np.ndarray = rows[..., 6]
         return 1 / inverse
@@ -179,7 +179,7 @@ class Articulated(TriangularFactors):
     def inertia(self, frame: str) -> np.ndarray:
         """Return the articulated-body inertia I of a frame's body and all bodies further out.
 
-        Suppose that the body is at rest, its connection to its parent is cut, and its joints to bodies further out are
+        Suppose that the body is at rest and not connected to its parent, while its joints to bodies further out are
         free. A force f on the body then causes the acceleration I^-1 f (Featherstone 2008, section 7.1).
 
         Parameters

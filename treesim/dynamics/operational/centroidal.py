@@ -96,7 +96,7 @@ def centroidal_momentum_matrix(
     out: np.ndarray | None = None,
     model_parameters: ModelParameters | None = None,
 ) -> np.ndarray:
-    """Return the centroidal momentum matrix A, so that A v is the momentum about the centre of mass.
+    """Return the centroidal momentum matrix A, so that A v is the robot's momentum about its centre of mass.
 
     The function raises the errors of `treesim.centroidal_momentum`. Cost: O(N), by composite inertias.
 

@@ -140,7 +140,7 @@ class IKResult(NamedTuple):
         return f"largest error {largest[name]:.3g} of {name!r}"
 
     def report(self) -> str:
-        """Return a text with the names of the targets that were not reached and of the joints at limits.
+        """Return the names of missed targets, and of joints at their limits, as text.
 
         Returns
         -------

@@ -49,7 +49,7 @@ ARRAYS = ("jacobian", "inverse_inertia", "inertia", "jbar", "nullspace", "bias")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class OperationalSpace(ReprMixin):
-    """Dynamics of a robot in the coordinates of its tasks, at one state or a batch.
+    """Dynamics of a robot in the coordinates of its tasks, at one state or a batch of states.
 
     Parameters
     ----------
@@ -108,12 +108,12 @@ class OperationalSpace(ReprMixin):
 
     @cached_property
     def inverse_mass_jacobian(self) -> np.ndarray:
-        """H^-1 J' (..., nv, m), not necessary for the other results."""
+        """Product H^-1 J' (..., nv, m) of the inverse mass matrix and the transposed Jacobian of the tasks."""
         assert self._mass_jacobian is not None
         return in_precision("H^-1 J'", self._mass_jacobian(), self.bias.dtype)
 
     def acceleration(self, tau: ArrayLike) -> np.ndarray:
-        """Return the accelerations of the tasks under given generalised forces.
+        """Return the accelerations of the tasks that given generalised forces cause.
 
         Parameters
         ----------
@@ -128,7 +128,7 @@ class OperationalSpace(ReprMixin):
         return _apply(transposed(self.inverse_mass_jacobian), "tau", tau) + self.bias
 
     def force(self, acceleration: ArrayLike) -> np.ndarray:
-        """Return the task forces that produce required accelerations.
+        """Return the task forces that produce given accelerations of the tasks.
 
         Parameters
         ----------

@@ -25,9 +25,8 @@ from .frames import frame_jacobian, frame_tables
 class SparseJacobian(ReprMixin):
     """Sparse matrix (m, n); each row can be non-zero only in the columns of one path from the root of a tree.
 
-    Arguments of the methods may be vectors, or matrices whose columns are vectors. The methods' costs are numbers of
-    multiplications, additions and divisions; d_i is the number of entries of row i on its path (Featherstone 2010,
-    Table 1).
+    Arguments of methods may be vectors, or matrices whose columns are vectors. Costs are numbers of multiplications,
+    additions and divisions. The symbol d_i is the number of entries of row i on its path (Featherstone 2010, Table 1).
 
     Parameters
     ----------
@@ -243,7 +242,7 @@ class SparseJacobian(ReprMixin):
 def sparse_jacobian(
     robot: Tree, q: ArrayLike, frames: str | Sequence[str], *, reference: JacobianReference = "local_world_aligned"
 ) -> SparseJacobian:
-    """Return the Jacobian of k frames at one configuration as a sparse matrix.
+    """Return the Jacobian of k frames at one configuration, as a sparse matrix.
 
     Parameters
     ----------

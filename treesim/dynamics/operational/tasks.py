@@ -36,7 +36,7 @@ class FramesTask(ReprMixin):
 
     @property
     def frames(self) -> tuple[str, ...]:
-        """Names of the frames."""
+        """Names of the frames on which the task depends."""
         raise NotImplementedError
 
     @property
@@ -147,12 +147,12 @@ class FrameTask(FramesTask):
 
     @property
     def frames(self) -> tuple[str, ...]:
-        """Names of the frames."""
+        """Names of the frames on which the task depends."""
         return (self.frame,)
 
     @property
     def count(self) -> int:
-        """Number of rows."""
+        """Number of rows of the task."""
         return len(row_matrix("rows", self.rows))
 
     def combination(self, motion: FrameMotion, reference: Reference) -> np.ndarray:
@@ -207,7 +207,7 @@ class RelativeTask(FramesTask):
     Parameters
     ----------
     first, second : str
-        Names of the frames.
+        Names of the frames on which the task depends.
     rows : array_like or str, optional
         "linear", "angular", "all", or (r, 6) rows.
     reference : str, optional
@@ -243,12 +243,12 @@ class RelativeTask(FramesTask):
 
     @property
     def frames(self) -> tuple[str, ...]:
-        """Names of the frames."""
+        """Names of the frames on which the task depends."""
         return (self.first, self.second)
 
     @property
     def count(self) -> int:
-        """Number of rows."""
+        """Number of rows of the task."""
         return len(row_matrix("rows", self.rows))
 
     def combination(self, motion: FrameMotion, reference: Reference) -> np.ndarray:
@@ -275,7 +275,7 @@ class RelativeTask(FramesTask):
         return row_matrix("rows", self.rows) @ T
 
     def velocity_terms(self, motion: FrameMotion, reference: Reference) -> np.ndarray:
-        """Return the velocity terms: -w_1 x (pdot_2 - pdot_1), and in "local" axes also -w_1 x xdot.
+        """Return the velocity terms of xddot: -w_1 x (pdot_2 - pdot_1), and in "local" axes also -w_1 x xdot.
 
         Parameters
         ----------
@@ -327,12 +327,12 @@ class CenterOfMassTask(ReprMixin):
 
     @property
     def matrix(self) -> np.ndarray:
-        """Rows as a matrix (r, 3)."""
+        """Matrix (r, 3) that maps the velocity of the centre of mass to the task velocity."""
         return row_matrix("rows", self.rows, 3)
 
     @property
     def count(self) -> int:
-        """Number of rows."""
+        """Number of rows of the task."""
         return len(self.matrix)
 
 

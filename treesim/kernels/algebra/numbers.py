@@ -58,7 +58,7 @@ def tanh(x):
 
 
 def atan2(y, x):
-    """Angle of the point (x, y)."""
+    """Return the angle of the point (x, y) in polar coordinates [rad]."""
     return _library(y).atan2(y, x)
 
 
@@ -84,12 +84,12 @@ def minimum(x, y):
 
 
 def absolute(x):
-    """Absolute value."""
+    """Return the absolute value of a number."""
     return maximum(x, -x)
 
 
 def select(condition, x, y):
-    """x if the condition is not zero, else y, without a branch: both are computed."""
+    """Return x if the condition is not zero, else y; both are computed, without a branch."""
     library = getattr(condition, "context", _library_of_either(x, y))
     if hasattr(library, "select"):
         return library.select(condition, x, y)
@@ -102,7 +102,7 @@ def some(condition):
 
 
 def less(x, y):
-    """1 if x < y, else 0, without a branch."""
+    """Return 1 if x < y, else 0, without a branch."""
     library = _library_of_either(x, y)
     if hasattr(library, "less"):
         return library.less(x, y)

@@ -1,4 +1,4 @@
-"""Unconstrained motion of a robot in another engine, as a reference for treesim's motion."""
+"""Unconstrained motion of a robot, computed by another engine as a reference for treesim's motion."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ METHODS = {
 
 @dataclass(frozen=True)
 class ReferenceSettings:
-    """Settings of the reference run, which is shown as an overlay.
+    """Settings of the reference run, which the viewer shows as an overlay.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ class ReferenceSettings:
         return replace(settings, substeps=self.substeps or settings.substeps, **methods)
 
     def changed(self, values: Mapping[str, Any], choices: list[str]) -> ReferenceSettings:
-        """Return these settings with changes from a page; a change of methods also turns the reference run on.
+        """Return the settings with changes from a viewer's page; a change of methods also turns on the reference run.
 
         Parameters
         ----------
@@ -105,7 +105,7 @@ class ReferenceSettings:
         return replace(self, **found)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the settings by the names that pages use.
+        """Return the settings as a dictionary, with the names that viewer pages use.
 
         Returns
         -------

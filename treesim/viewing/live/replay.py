@@ -98,13 +98,13 @@ class Replay:
 
     @property
     def span(self) -> tuple[float, float]:
-        """First and last time of the motion [s]."""
+        """First and last time of the recorded motion [s]."""
         return float(self.trajectory.t[0]), float(self.trajectory.t[-1])
 
     def run(self, duration: float | None = None) -> float:
-        """Play for a duration, or without end; the motion pauses after its last state.
+        """Play the motion for a duration, or without end; it pauses after its last state.
 
-        If a duration is given or the viewer is not interactive, this pause ends the call.
+        If a duration is given or the viewer is not interactive, the call ends at this pause.
 
         Parameters
         ----------
@@ -128,7 +128,7 @@ class Replay:
         return self.t
 
     def receive(self, message: Message, reply: Reply) -> None:
-        """Queue the request of a page; any thread may call this method.
+        """Queue a request from a page; any thread may call this method.
 
         Parameters
         ----------
@@ -210,7 +210,7 @@ class Replay:
 
     @property
     def reference(self) -> RecordedReference | None:
-        """Recorded motion that the reference run shows; None if it shows no motion."""
+        """Recorded motion that is shown as the reference run; None without a recorded reference."""
         return self._references.get(self.reference_settings.of)
 
     @property
@@ -245,7 +245,7 @@ class Replay:
             self._viewer.show_state(self.state())
 
     def state(self) -> dict[str, Any]:
-        """Return the current state as JSON values.
+        """Return the current state of the playback as JSON values.
 
         Returns
         -------

@@ -112,7 +112,7 @@ class LiveSession(ReprMixin):
         return page_html(url, repr(self)) if url and not self._compiled.over else super()._repr_html_()
 
     def start(self) -> LiveSession:
-        """Play in a new thread until `close` is called, or the program's main thread ends.
+        """Play the simulation in a new thread until `close` is called, or the program's main thread ends.
 
         Returns
         -------
@@ -141,7 +141,7 @@ class LiveSession(ReprMixin):
             self._playing = None
 
     def run(self, duration: float | None = None) -> float:
-        """Play for a duration of simulation time, or until `end` is called.
+        """Play the simulation for a duration of simulation time, or until `end` is called.
 
         Parameters
         ----------
@@ -179,7 +179,7 @@ class LiveSession(ReprMixin):
                 self._stop(error)
 
     def end(self) -> None:
-        """End `run` before the next frame; any thread may call this method."""
+        """End the method `run` before the next frame; any thread may call this method."""
 
         def ended(player: Player) -> None:
             raise _EndedError
@@ -187,7 +187,7 @@ class LiveSession(ReprMixin):
         self.physics.player.post(ended)
 
     def receive(self, message: Message, reply: Reply) -> None:
-        """Queue the request of a page; any thread may call this method.
+        """Queue a request from a page; any thread may call this method.
 
         Parameters
         ----------

@@ -37,7 +37,7 @@ def readers(
     ] = False,
     json: JsonOption = False,
 ) -> None:
-    """List the changes that other programs make to ROBOT's file, and the fixes.
+    """List how other programs change or refuse ROBOT's file, and a fix for each case.
 
     The exit code is 1 if a program refuses the file, or if --verify finds a difference that no rule predicts.
     docs/readers.md lists all rules and their evidence.

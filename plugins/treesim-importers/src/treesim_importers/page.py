@@ -11,21 +11,19 @@ from .table import READERS
 INTRODUCTION = """\
 # How other programs read a URDF
 
-This page lists the rules by which other programs change or refuse a URDF file. Each rule has its evidence and a fix.
-The command `treesim readers ROBOT` applies the rules to a robot's file. For each rule that applies, the command prints
-the lines of the file and the changes of mass, degrees of freedom and torques at rest. With the option `--verify`, the
-installed programs load the file, and the command prints all differences that no rule predicts. To install the command,
-run `python -m pip install ./plugins/treesim-importers` in a checkout of the repository. In Python, call
-`treesim_importers.readings(source, readers=None, verify=False)`.
+This page lists the rules by which other programs change or refuse a URDF file. Each rule is listed with its evidence
+and a fix. The command `treesim readers ROBOT` applies the rules to a robot's file. For each rule that applies, the
+command prints the lines of the file that the rule concerns. It also prints the resulting changes of mass, degrees of
+freedom and torques at rest. With the option `--verify`, the installed programs load the file, and the command prints
+all differences that no rule predicts. To install the command, run `python -m pip install ./plugins/treesim-importers`
+in a checkout of the repository. In Python, call `treesim_importers.readings(source, readers=None, verify=False)`.
 
-The column "what happens" begins with the kind of the change: a program *refuses* the file, *drops*, *alters* or
-*ignores* some of its content, or *adds* content. The column "evidence" names the source of a rule. A *measured* rule
-was observed with the named version of the program. Other versions may behave differently. For the measurement, the
-rule's example was inserted into the [robot at the end of this page](#the-robot-of-the-examples). A rule without an
-example was measured on this robot without a change. A rule *by documentation* is taken from the named page, and was
-not measured.
-
-This page is the output of `python -m treesim_importers.page`.
+Each cell of the column "what happens" begins with a verb. The program *refuses* the file, or *adds* content to the
+robot. Otherwise it *drops*, *alters* or *ignores* a part of the file. The column "evidence" names the source of a rule.
+A *measured* rule was observed with the named version of the program. Other versions of the program may behave
+differently. For the measurement, the rule's example was inserted into the [robot at the end of this
+page](#the-robot-of-the-examples). A rule without an example was measured on the unchanged robot. A rule *by
+documentation* is taken from the named page, and was not measured.
 """
 
 

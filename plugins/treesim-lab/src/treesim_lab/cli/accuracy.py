@@ -37,7 +37,8 @@ def accuracy(
         bool,
         typer.Option(
             "--factorization",
-            help="Measure errors of LTL, LTDL and dense Cholesky factors of the mass matrix, instead of accelerations.",
+            help="Measure errors of factors of the mass matrix (LTL, LTDL, dense Cholesky) instead of errors of "
+            "accelerations.",
         ),
     ] = False,
     quick: Annotated[
@@ -51,12 +52,12 @@ def accuracy(
 ) -> None:
     """Measure relative errors against a high-precision reference (40 digits).
 
-    With ROBOT, the command measures errors of each kernel in every engine, and differences between engines. It compares
-    these errors with the effect of rounding the input once. Without ROBOT, the command measures errors of every backend
-    on chains of up to 1000 bodies, and on chains with one light or heavy link. The chains are driven by forces, or
-    follow a prescribed motion. Errors are measured with and without a step of iterative refinement. With
-    --factorization, the command measures errors of factors of mass matrices, and of solves with these factors. The
-    matrices belong to ROBOT or to four families of trees.
+    With ROBOT, the command measures errors of treesim's generic code and of its code specialized for the robot. It
+    compares these errors with the effect of rounding the input once. Without ROBOT, the command measures errors of
+    every backend on chains of up to 1000 bodies, and on chains with one light or heavy link. The chains are driven by
+    forces, or follow a prescribed motion. Errors are measured with and without a step of iterative refinement. With
+    --factorization, the command measures errors of factors of mass matrices, and of solves with these factors. The mass
+    matrices are those of ROBOT, or of four families of trees.
     """
     if factorization:
         from .accuracy_factors import show_factors

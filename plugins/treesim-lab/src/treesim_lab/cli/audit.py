@@ -39,16 +39,17 @@ def audit(
     base: BaseOption = "fixed",
     mimic: MimicOption = None,
     states: Annotated[
-        int, typer.Option(min=1, help="Number of random states, each of which is computed with 40 digits.")
+        int, typer.Option(min=1, help="Number of random states. References are computed with 40 digits.")
     ] = 3,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the random states.")] = 0,
     json: JsonOption = False,
 ) -> None:
     """Check every method on ROBOT against results with 40 digits, and against identities of mechanics.
 
-    The table contains the correct digits, the error and its bound for each method. It also contains the residual of
-    the equations, and the distance from the median of all methods. The bound is the effect of rounding the mass matrix
-    and the forces, times the error factor of the method. The exit code is 1 if an error exceeds its bound.
+    For each method, the table contains the number of correct digits, the error and its bound. It also contains the
+    residual of the equations, and the distance from the median of all methods. The bound is the effect of rounding the
+    mass matrix and the forces, multiplied by a factor for each method. The exit code is 1 if an error exceeds its
+    bound.
     """
     from ..audits import audit as compute_audit
 

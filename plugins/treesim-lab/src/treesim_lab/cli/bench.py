@@ -57,7 +57,7 @@ def bench(
     base: BaseOption = "fixed",
     mimic: MimicOption = None,
     batch: Annotated[
-        int, typer.Option(min=0, help="Number of states of a batch. The command times batches instead of single calls.")
+        int, typer.Option(min=0, help="Number of states in a batch. The command times batches instead of single calls.")
     ] = 0,
     sizes: Annotated[
         int, typer.Option(min=0, help="Largest number of states. The command times batches of 100, 1000, ... states.")
@@ -112,9 +112,9 @@ def bench(
 
     By default, the command times single calls and the start of a new process. With --batch, it times calls for many
     states at once. With --sizes, it times calls for up to a million states. With --contact, it times steps of a robot
-    that stands, moves or falls, and of stacks of boxes. It then also measures drift and overlap. Further benchmarks
-    have help pages of their own (-h): `bench energy` (drift of integrators), `bench accuracy`, `bench scaling` and
-    `bench schedule`.
+    that stands, moves or falls, and of stacks of boxes. With --contact, it also measures drift and overlap. Further
+    benchmarks have help pages of their own (-h): `bench energy` (drift of integrators), `bench accuracy`, `bench
+    scaling` and `bench schedule`.
     """
     from treesim.engine.threads import use_threads
 

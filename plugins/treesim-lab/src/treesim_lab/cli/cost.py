@@ -45,7 +45,7 @@ def cost(
     tree: Annotated[
         str | None,
         typer.Option(
-            help="Parents λ(1) ... λ(N) of the bodies of a tree. Operations are counted on this tree instead of ROBOT."
+            help="Parents λ(1) ... λ(N) of the bodies of a tree. Operations are counted for this tree instead of ROBOT."
         ),
     ] = None,
     dofs: Annotated[
@@ -59,7 +59,7 @@ def cost(
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Compare formulas, counted operations and times of every algorithm on ROBOT, and recommend one.
+    """Compare the cost of every algorithm on ROBOT by formulas, counted operations and times, and recommend one.
 
     With --papers, recompute the tables of published papers. With --advice, compare the recommendations with measured
     times on many trees. With --tree, evaluate the formulas on a tree that is given by the parents of its bodies.

@@ -26,7 +26,7 @@ def scaling(
     plot: Annotated[Path | None, typer.Option(help="File for a plot of times over sizes, drawn by matplotlib.")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Time only sizes of up to 100 bodies.")] = False,
     budget: Annotated[
-        float, typer.Option(help="Largest time of a single call (s). Sizes that would take longer are omitted.")
+        float, typer.Option(help="Time limit of a single call (s). Sizes that would take longer are omitted.")
     ] = 0.5,
     factorization: Annotated[
         bool,
@@ -45,7 +45,7 @@ def scaling(
 ) -> None:
     """Time every backend on chains, binary trees, side branches and grids of 10 to 10,000 bodies.
 
-    For the largest decade of sizes, the command fits exponents of time over size. It compares these exponents with the
+    The command fits exponents of time over size to the largest decade of sizes. It compares these exponents with the
     published orders. A backend is not timed at sizes that would take longer than --budget. The command also measures
     the memory of O(N) backends on long chains.
     """

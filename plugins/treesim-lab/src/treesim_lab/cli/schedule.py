@@ -26,8 +26,7 @@ MethodOption = Annotated[
 FrameOption = Annotated[
     list[str] | None,
     typer.Option(
-        help="Frame for a schedule of the inverse operational-space inertia, instead of forward "
-        "dynamics. May be repeated."
+        help="Frame whose inverse operational-space inertia is scheduled instead of forward dynamics. May be repeated."
     ),
 ]
 

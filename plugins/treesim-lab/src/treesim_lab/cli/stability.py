@@ -59,12 +59,12 @@ def stability(
     ] = False,
     duration: Annotated[
         float | None,
-        typer.Option(help="Duration of each motion (s). By default 60, or 1 with --ground.", show_default=False),
+        typer.Option(help="Duration of each motion (s). Default: 60, or 1 with --ground.", show_default=False),
     ] = None,
     dt: Annotated[
         str | None,
         typer.Option(
-            help="Time steps (s), separated by commas. By default 1e-3,2e-3,5e-3, or 1e-3 with --ground.",
+            help="Time steps (s), separated by commas. Default: 1e-3,2e-3,5e-3, or 1e-3 with --ground.",
             show_default=False,
         ),
     ] = None,
@@ -81,7 +81,8 @@ def stability(
     against: Annotated[
         str | None,
         typer.Option(
-            help="Engine whose integrators are also tested, without damping and friction: mujoco.", show_default=False
+            help="Engine whose integrators are also tested: mujoco. The robots then have no damping and no friction.",
+            show_default=False,
         ),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the random states.")] = 0,
@@ -89,10 +90,11 @@ def stability(
 ) -> None:
     """Measure the energy drift of integrators on robots in free motion, from rest and from three random states.
 
-    The table contains the time of a step, and the gained and the lost energy relative to the energy range. It also
-    shows whether states stay finite. With --ground, robots with a floating base make three motions on a plane. They
-    stand with stiff joints, are pushed by half their weight for 0.1 s, or fall without control. Robots with a fixed
-    base fall from a random configuration onto a plane within reach.
+    The table contains the time of a step. It also contains the largest gain and loss of energy, relative to the energy
+    that could become motion of the joints. The column "finite" shows whether states stay finite. With --ground, robots
+    with a floating base make three motions on a plane: they stand with stiff joints, are pushed by half their weight
+    for 0.1 s, or fall without control. Robots with a fixed base fall from a random configuration onto a plane within
+    reach.
     """
     from treesim import plugins
 

@@ -37,8 +37,8 @@ def survey(
 ) -> None:
     """Load every installed robot and simulate 100 steps of 1 ms from rest, on a fixed and on a floating base.
 
-    The table contains the findings in each file, the repair that the file needs,
-    and the result of Pinocchio, if Pinocchio is installed.
+    For each file, the table contains the findings and the repair that the file needs. If Pinocchio is installed, the
+    table also contains Pinocchio's result.
     """
     from treesim.urdf import installed_robots
 
