@@ -14,6 +14,7 @@ from ..model.tree import Tree
 from .world import World
 
 ROUNDING = {4: 1e-5, 8: 1e-9}  # rad, m: tolerance of limits, by the bytes of a number
+LARGE = 10_000  # numbers of a batch whose excess is not worth its memory if all are within the limits
 
 
 class PositionLimits(NamedTuple):
@@ -62,9 +63,7 @@ def warn_of_start(
     if not world.use_limits or not q.size:
         return False
     limits, tolerance = position_limits(world.robot), ROUNDING[q.dtype.itemsize]
-    states = q.reshape(-1, world.robot.nq)
-    # of all states first, because the excess of each takes as much memory as a large batch
-    if own is None and not max(limits.excess(f(states, axis=0)).max(initial=0.0) for f in (np.max, np.min)) > tolerance:
+    if own is None and q.size > LARGE and not _largest_excess(limits, q) > tolerance:
         return False
     if own is not None:
         lower, upper = (x[..., limits.dof] for x in own)
@@ -74,6 +73,12 @@ def warn_of_start(
         return False
     warnings.warn(_message(world, q, excess, limits, gravity), LimitWarning, stacklevel=stacklevel + 1)
     return True
+
+
+def _largest_excess(limits: PositionLimits, q: np.ndarray) -> float:
+    """Return the largest excess of all coordinates of a batch q (..., nq), without an array of all."""
+    states = q.reshape(-1, q.shape[-1])
+    return float(max(limits.excess(f(states, axis=0)).max(initial=0.0) for f in (np.max, np.min)))
 
 
 def _message(
