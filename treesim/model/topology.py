@@ -216,7 +216,7 @@ class Topology(Immutable, ReprMixin):
     def sparsity(self) -> np.ndarray:
         """Return the sparsity pattern (n, n) of the mass matrix.
 
-        An entry (i, j) can be non-zero only if i = j, or one of i and j is an ancestor of the other.
+        An entry (i, j) is zero, unless i = j, or one of i and j is an ancestor of the other.
 
         Returns
         -------

@@ -49,7 +49,7 @@ def load(
 
     Joints are ordered depth-first in the order of the file. Links that are connected by fixed joints form one body. The
     body is named after the child link of its moving joint. Each other link of the body becomes a frame. Links without
-    `<inertial>` have no mass. treesim also reads three extensions of the standard: spherical joints, rotor inertia
+    `<inertial>` have no mass. The function also reads three extensions of the standard: spherical joints, rotor inertia
     (`<dynamics armature="...">`), and joints that close a loop (`<loop_joint>`, see `Tree.loops`).
 
     Parameters

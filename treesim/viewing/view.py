@@ -43,8 +43,8 @@ class Click(NamedTuple):
 class View(ReprMixin):
     """View of a robot in a viewer, created by `treesim.viewer`; a program sets the shown configuration.
 
-    Any thread may call the methods of a view. Functions that are registered by `on_click` run inside calls of `update`
-    and `wait`, so a program needs no locks. A notebook displays a view as the viewer's page.
+    Any thread may call the methods of a view. Functions that `on_click` registers run inside calls of `update` and
+    `wait`, so a program needs no locks. A notebook displays a view as the viewer's page.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ class View(ReprMixin):
     def update(self, q: ArrayLike) -> None:
         """Show the robot at a configuration, and process clicks.
 
-        The method may be called in every step of a simulation: a slow page skips to the latest configuration.
+        A program may call this method in every step of a simulation. A slow page skips to the latest configuration.
 
         Parameters
         ----------

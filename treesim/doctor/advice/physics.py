@@ -131,8 +131,8 @@ PHYSICS = {
     ),
     "U315": Advice(
         "URDF angles are in radians. If the limits of a joint are in degrees, they allow many turns. If the angles "
-        "of an <origin> are in degrees, its frame has a wrong orientation. treesim reports limits beyond two turns, "
-        "and roll, pitch or yaw beyond one turn.",
+        "of an <origin> are in degrees, its frame has a wrong orientation. The check reports limits beyond two "
+        "turns, and roll, pitch or yaw beyond one turn.",
         "If the angles are in degrees, write the radians that the message contains.",
         '<limit lower="-140" upper="140" effort="40" velocity="3"/>',
         LIMIT,
