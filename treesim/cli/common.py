@@ -67,7 +67,8 @@ BaseOption = Annotated[
 MimicOption = Annotated[
     str | None,
     typer.Option(
-        help="free: mimic joints move independently. By default, mimic joints follow their mimicked joints exactly.",
+        help="With free, mimic joints move independently. By default, mimic joints follow their mimicked joints "
+        "exactly.",
         rich_help_panel=MODEL,
     ),
 ]

@@ -56,7 +56,7 @@ class StateBatch:
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """Results of an engine for one robot by quantity, in treesim's layout.
+    """Results that an engine computes for one robot, by quantity, in treesim's layout.
 
     Parameters
     ----------

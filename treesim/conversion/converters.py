@@ -17,10 +17,11 @@ from ..validation.arrays import Argument, coerce
 def to_pinocchio(robot: Tree) -> Any:
     """Return the robot as a pinocchio.Model, for use in Pinocchio, pink, crocoddyl or tsid.
 
-    Joints are numbered like the bodies. Position, velocity and effort limits, damping, dry friction, armature and
-    gravity are included for joints of every type. Frames keep their names; frames of bodies have type BODY, others
-    OP_FRAME. Before the function returns the model, it compares the model's bodies, poses and dynamics with treesim's
-    at random states. `convert_state(robot, q, v, to="pinocchio")` converts states. A call takes some milliseconds.
+    The number of a joint is that of its body in treesim. Position, velocity and effort limits, damping, dry friction,
+    armature and gravity are included for joints of every type. Frames keep their names; frames of bodies have type
+    BODY, others OP_FRAME. Before the function returns the model, it compares the model's bodies, poses and dynamics
+    with treesim's at random states. `convert_state(robot, q, v, to="pinocchio")` converts states. A call takes some
+    milliseconds.
 
     Mimic joints become Pinocchio's mimic joints, which follow exactly. Mimicked joints are numbered before their mimic
     joints. Pinocchio's functions `rnea`, `crba`, kinematics and Jacobians support models with mimic joints. Pinocchio's

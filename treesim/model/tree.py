@@ -377,7 +377,7 @@ class Tree(Immutable):
         return whole
 
     def sparsity(self) -> np.ndarray:
-        """Return the sparsity pattern of the mass matrix: True where it may differ from zero.
+        """Return the sparsity pattern (nv, nv) of the mass matrix: an entry that may differ from zero is True.
 
         A mimic joint adds entries, because the bodies that it moves also move with the mimicked joint. Cost: O(nv^2).
 

@@ -117,9 +117,9 @@ PHYSICS = {
         whole=True,
     ),
     "U313": Advice(
-        "A link with a negative moment of inertia would gain energy if it moved alone. In this robot, it belongs to "
-        "a body with a valid inertia, or it is fixed to the world. Other engines refuse the link or replace its "
-        "inertia.",
+        "A link with a negative moment of inertia would gain energy if it moved alone. In this robot, the link "
+        "belongs to a body with a valid inertia, or it is fixed to the world. Other engines refuse the link or "
+        "replace its inertia.",
         "Correct the link's inertia, or let the function `treesim.repair` set the negative moment to zero.",
         ANTENNA.format(zz="-1e-6"),
         ANTENNA.format(zz="1e-6"),

@@ -116,7 +116,10 @@ class Articulated(TriangularFactors):
 
     @property
     def factor(self) -> Factorization:
-        """Sparse factors of the mass matrix, as `ltdl` returns them, computed without this matrix. Cost: O(nv d)."""
+        """Sparse factors of the mass matrix, equal to those of `ltdl`, but computed without this matrix.
+
+        Cost: O(nv d).
+        """
         packed = self._evaluate(articulated_factor_states, quantities=self._quantities)
         return Factorization.of_packed(self.robot.dof_topology, packed)
 
