@@ -110,7 +110,7 @@ def _check_robot(checks: Checks, engine: EngineAdapter, robot: Tree) -> bool:
 
 
 def check_layout(layout: Layout, robot: Tree, seed: int = 0) -> Conformance:
-    """Check a layout, which maps treesim's coordinates to those of an engine, on one robot.
+    """Check on one robot a layout, which maps treesim's coordinates to those of an engine.
 
     Each conversion must have an inverse. The power (force times velocity) must be equal in the coordinates of treesim
     and of the engine. Along a motion, accelerations must be the time derivatives of velocities. This condition also
