@@ -19,7 +19,7 @@ def test_a_level_rod_needs_mgl():
     assert reported(1.01 * WEIGHT) == []
     (found,) = reported(0.99 * WEIGHT)
     assert found.code == "U606" and found.element.endswith("/limit")
-    assert f"asks for {WEIGHT:.3g} N m" in found.message and "in the neutral pose" in found.message
+    assert f"requires {WEIGHT:.3g} N m" in found.message and "in the neutral pose" in found.message
 
 
 def test_a_hanging_rod_is_too_heavy_where_its_limits_let_it_rise():
@@ -38,4 +38,4 @@ def test_slides_lift_newtons():
     limit = '<limit lower="0" upper="1" effort="19" velocity="1"/>'
     text = robot(joint("lift", "base", "car", "prismatic", "0 0 1", more=limit), base="", car=solid(MASS))
     (found,) = [one for one in treesim.check(text).findings if one.code == "U606"]
-    assert "asks for 19.6 N, and the effort limit is 19 N" in found.message
+    assert "requires 19.6 N, but the effort limit is 19 N" in found.message

@@ -186,7 +186,7 @@ def two_hinges(more="", origin="", axis="1 0 0"):
 def test_joints_that_move_no_inertia_together_are_noted_with_the_line(noted, refusal):
     tree, message = noted(two_hinges())
     assert [(note.code, note.line) for note in tree.notes if note.severity == "warning"] == [("U311", 5)]
-    assert "line 5: U311: joint 'j', with those it carries" in message
+    assert "line 5: U311: joint 'j' and joints further out" in message
     assert "U311" in {found.code for found in refusal(two_hinges(), strict=True).findings}
     assert "U310" not in message
 

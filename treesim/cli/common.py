@@ -67,7 +67,8 @@ BaseOption = Annotated[
 MimicOption = Annotated[
     str | None,
     typer.Option(
-        help="free: mimic joints move independently. By default, mimic joints follow their mimicked joints exactly.",
+        help="With free, mimic joints move independently. By default, mimic joints follow their mimicked joints "
+        "exactly.",
         rich_help_panel=MODEL,
     ),
 ]
@@ -75,8 +76,8 @@ XacroOption = Annotated[
     bool,
     typer.Option(
         "--xacro",
-        help="Expand ROBOT with the installed program xacro, also if the file name does not end in .xacro. xacro "
-        "evaluates expressions in the file, and reads other files that the file names.",
+        help="Expand ROBOT with the installed program xacro, also if the file name does not end in .xacro. The "
+        "program evaluates expressions in the file, and reads other files that the file names.",
         rich_help_panel=MODEL,
     ),
 ]

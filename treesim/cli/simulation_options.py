@@ -159,8 +159,8 @@ class RunOptions(SimulationOptions):
     force: Annotated[
         list[str] | None,
         typer.Option(
-            help="External force on a link: LINK:x,y,z (N) along the world's axes. With @start:stop "
-            "(s), the force acts from start to stop. May be repeated.",
+            help="External force on a link, written as LINK:x,y,z (N) along the world's axes. With @start:stop (s), "
+            "the force acts from start to stop. May be repeated.",
             metavar="LINK:X,Y,Z[@START:STOP]",
             show_default=False,
             rich_help_panel=CONTROL,

@@ -97,7 +97,7 @@ def sweep(
     ] = "summary",
     every: Annotated[int, typer.Option(help="Number of steps between stored states, with --keep all.")] = 1,
     chunk: Annotated[
-        int | None, typer.Option(help="Number of samples of each task. By default, a task takes about 5 s.")
+        int | None, typer.Option(help="Number of samples in each task of a worker. By default, a task takes about 5 s.")
     ] = None,
     workers: Annotated[
         int | None,

@@ -140,8 +140,9 @@ def compare(
 ) -> Report | Comparison:
     """Compare treesim with other engines on one robot.
 
-    If an engine is given by name, it runs in a process of its own. If the engine crashes, the report contains the
-    crash. If an engine is given as an adapter, it runs in this process, unless the adapter is `Isolated`.
+    If an engine is given by name, it runs in a process of its own. If the engine crashes, the report names the crash as
+    the reason of the failure. If an engine is given as an adapter, it runs in this process, unless the adapter is
+    `Isolated`.
 
     Parameters
     ----------

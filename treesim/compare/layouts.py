@@ -101,7 +101,7 @@ class Layout(Protocol):
         ...
 
     def acceleration_from_engine(self, q: np.ndarray, v: np.ndarray, theirs: np.ndarray) -> np.ndarray:
-        """Convert the time derivative of the engine's velocity to the time derivative of v.
+        """Convert the time derivative of the engine's velocity to that of treesim's velocity v.
 
         Parameters
         ----------

@@ -15,7 +15,7 @@ NUMBERED = "numbered"  # our bodies in the engine, in the tree's own numbering, 
 
 
 class EngineError(TreesimError):
-    """Raised if an engine fails on a robot or on its states; the message names the reason."""
+    """Raised if an engine fails to read a robot or to compute its states; the message contains the reason."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +56,7 @@ class StateBatch:
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """Results of an engine for one robot by quantity, in treesim's layout.
+    """Results that an engine computes for one robot, by quantity, in treesim's layout.
 
     Parameters
     ----------

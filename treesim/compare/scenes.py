@@ -94,7 +94,7 @@ class Scene(NamedTuple):
 
 
 class Softness(NamedTuple):
-    """Compliance of the joint limits and contacts of an engine that closes gaps exponentially.
+    """Compliance of an engine's joint limits and contacts, whose gaps close exponentially.
 
     Parameters
     ----------

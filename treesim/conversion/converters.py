@@ -17,10 +17,11 @@ from ..validation.arrays import Argument, coerce
 def to_pinocchio(robot: Tree) -> Any:
     """Return the robot as a pinocchio.Model, for use in Pinocchio, pink, crocoddyl or tsid.
 
-    Joints are numbered like the bodies. Position, velocity and effort limits, damping, dry friction, armature and
-    gravity are included for joints of every type. Frames keep their names; frames of bodies have type BODY, others
-    OP_FRAME. Before the function returns the model, it compares the model's bodies, poses and dynamics with treesim's
-    at random states. `convert_state(robot, q, v, to="pinocchio")` converts states. A call takes some milliseconds.
+    The number of a joint is that of its body in treesim. Position, velocity and effort limits, damping, dry friction,
+    armature and gravity are included for joints of every type. Frames keep their names; frames of bodies have type
+    BODY, others OP_FRAME. Before the function returns the model, it compares the model's bodies, poses and dynamics
+    with treesim's at random states. `convert_state(robot, q, v, to="pinocchio")` converts states. A call takes some
+    milliseconds.
 
     Mimic joints become Pinocchio's mimic joints, which follow exactly. Mimicked joints are numbered before their mimic
     joints. Pinocchio's functions `rnea`, `crba`, kinematics and Jacobians support models with mimic joints. Pinocchio's
@@ -143,10 +144,11 @@ def convert_state(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Convert a configuration and a velocity from the convention of one engine to that of another.
 
-    The conventions "pinocchio" and "mujoco" are those of the models that `to_pinocchio` and `to_mujoco` return. "drake"
-    is the convention of a MultibodyPlant that contains only this robot. "pybullet" stands for position and orientation
-    of the base, followed by the joints in PyBullet's order. docs/conventions.md compares the conventions. Pinocchio
-    represents some angles by cosine and sine; such an angle is between -pi and pi after the conversion to treesim.
+    The conventions "pinocchio" and "mujoco" are those of the models that `to_pinocchio` and `to_mujoco` return. The
+    convention "drake" is that of a MultibodyPlant that contains only this robot. The convention "pybullet" is the pose
+    of the base, followed by the joints in PyBullet's order. The page docs/conventions.md compares all conventions.
+    Pinocchio represents some angles by cosine and sine; such an angle is between -pi and pi after the conversion to
+    treesim.
 
     If Pinocchio read its model from the URDF, pass this model as the argument `model`. Such a model has its joints in
     another order, although its arrays often have the same sizes.

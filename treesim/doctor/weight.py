@@ -36,11 +36,11 @@ def check_weight(robot: Tree, joints: Mapping[str, _Element], findings: Findings
         shares = np.where(weak, asked / np.where(limit > 0, limit, 1.0), 0.0)
         pose, k = np.unravel_index(shares.argmax() if not weak[0].any() else shares[0].argmax(), shares.shape)
         unit = "N" if robot.joint(name).type == "prismatic" else "N m"
-        needs = f"gravity asks for {asked[pose, k]:.3g} {unit}, and the effort limit is {limit[k]:.3g} {unit}"
+        needs = f"gravity requires {asked[pose, k]:.3g} {unit}, but the effort limit is {limit[k]:.3g} {unit}"
         limits = joints[name].find("limit")
         at = joints[name] if limits is None else limits
         if weak[0].any():
             findings.add("U606", f"joint {quoted(name)}: in the neutral pose {needs}", at)
         else:
-            text = f"in {weak.any(axis=1).sum()} of {len(poses)} poses it is too weak; in the worst {needs}"
+            text = f"in {weak.any(axis=1).sum()} of {len(poses)} poses it is too weak; in the worst pose {needs}"
             findings.add("U607", f"joint {quoted(name)}: {text}", at)

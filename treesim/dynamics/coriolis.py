@@ -26,8 +26,8 @@ def coriolis_matrix(
 ) -> np.ndarray:
     """Return the Coriolis matrix C of the equation M a + C v + g = tau, computed from Christoffel symbols.
 
-    The product C v contains the Coriolis and centrifugal forces: `bias_forces` minus `gravity_forces`. The time
-    derivative of the mass matrix is dM/dt = C + C'. Therefore dM/dt - 2 C is skew-symmetric.
+    The product C v contains the Coriolis and centrifugal forces. It is equal to `bias_forces` minus `gravity_forces`.
+    The time derivative of the mass matrix is dM/dt = C + C'. Therefore dM/dt - 2 C is skew-symmetric.
 
     Parameters
     ----------

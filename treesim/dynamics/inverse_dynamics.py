@@ -39,7 +39,7 @@ def inverse_dynamics(
     out: np.ndarray | None = None,
     model_parameters: ModelParameters | None = None,
 ) -> np.ndarray:
-    """Return the generalised forces tau for accelerations a.
+    """Return the generalised forces tau that cause accelerations a.
 
     The function raises the errors of `treesim.forward_dynamics`. The methods "rnea" and "composite" cost O(N). "rnea"
     has fewer operations. The two recursions of "composite" are independent of each other.

@@ -11,7 +11,7 @@ from ..validation.arrays import Argument, coerce, precision, refuse_non_finite
 
 
 def mass_matrix_pattern(robot: Tree) -> tuple[np.ndarray, np.ndarray]:
-    """Return row and column of each entry of a packed mass matrix.
+    """Return the row and the column of each entry of a packed mass matrix.
 
     Parameters
     ----------

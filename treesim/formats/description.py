@@ -26,11 +26,12 @@ def described(trajectory: Trajectory) -> str:
     The description contains names, metadata, mimic joints, provenance and the number of states. Raises ArgumentError if
     JSON cannot represent the metadata.
 
-    Example:
-        >>> import json
-        >>> from treesim.formats.description import described
-        >>> json.loads(described(treesim.Simulation(treesim.load("ur5")).run(0.01)))["states"]
-        11
+    Examples
+    --------
+    >>> import json
+    >>> from treesim.formats.description import described
+    >>> json.loads(described(treesim.Simulation(treesim.load("ur5")).run(0.01)))["states"]
+    11
     """
     provenance = trajectory.provenance() if callable(trajectory.provenance) else trajectory.provenance
     content = {

@@ -136,7 +136,7 @@ class Topology(Immutable, ReprMixin):
         return tuple(int(j) + 1 for j in np.flatnonzero(self.parent == i))
 
     def support(self, i: int) -> tuple[int, ...]:
-        """Return κ(i), the numbers of the joints on the path from the base to body i.
+        """Return κ(i), the indices of the joints on the path from the base to body i.
 
         Parameters
         ----------
@@ -216,7 +216,7 @@ class Topology(Immutable, ReprMixin):
     def sparsity(self) -> np.ndarray:
         """Return the sparsity pattern (n, n) of the mass matrix.
 
-        An entry (i, j) can be non-zero only if i = j, or one of i and j is an ancestor of the other.
+        An entry (i, j) is zero, unless i = j, or one of i and j is an ancestor of the other.
 
         Returns
         -------
@@ -229,7 +229,7 @@ class Topology(Immutable, ReprMixin):
         return pattern
 
     def packed_pattern(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return row and column of each entry of a packed mass matrix.
+        """Return the row and the column of each entry of a packed mass matrix.
 
         Row k contains the entries in the columns of the ancestors of k, root first, and then the diagonal entry.
 

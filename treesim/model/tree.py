@@ -377,7 +377,7 @@ class Tree(Immutable):
         return whole
 
     def sparsity(self) -> np.ndarray:
-        """Return the sparsity pattern of the mass matrix: True where it may differ from zero.
+        """Return the sparsity pattern (nv, nv) of the mass matrix: an entry that may differ from zero is True.
 
         A mimic joint adds entries, because the bodies that it moves also move with the mimicked joint. Cost: O(nv^2).
 
@@ -494,9 +494,9 @@ class Tree(Immutable):
     def dof_parent(self) -> np.ndarray:
         """Parents (n,) of the degrees of freedom, λe(1..n).
 
-        These parents define a tree of degrees of freedom. An entry (i, j) of the mass matrix or of its factors can be
-        non-zero only if one of i and j is an ancestor of the other in this tree. For a robot with mimic joints, the
-        tree is the elimination tree of the pattern `sparsity()`. Entries on its paths may then also be zero.
+        These parents define a tree of degrees of freedom. An entry (i, j) of the mass matrix or of its factors is zero,
+        unless one of i and j is an ancestor of the other. For a robot with mimic joints, the tree is the elimination
+        tree of the pattern `sparsity()`. Entries on its paths may then also be zero.
         """
         return self.dof_topology.dof_parent
 
@@ -513,8 +513,7 @@ class Tree(Immutable):
         """Return the last degree of freedom that moves a body.
 
         All other degrees of freedom that move the body are ancestors of this one in `dof_parent`. This also holds for
-        robots with mimic joints, because the body's inertia couples all degrees of freedom that move the body. Cost:
-        O(nv N).
+        robots with mimic joints, because the body's inertia couples all these degrees of freedom. Cost: O(nv N).
 
         Parameters
         ----------

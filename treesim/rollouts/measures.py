@@ -39,8 +39,8 @@ Function = Callable[..., Any]
 class Measure:
     """Base class of measures, each of which reduces the values x of a function along a rollout to a few numbers.
 
-    Subclasses define an array of numbers, the memory of the measure, and its update after every step. All numbers of
-    this memory must stay finite.
+    Subclasses define an array of numbers, the memory of the measure, and its update after every step. All numbers in
+    the memory of a measure must stay finite.
     """
 
     function: Function

@@ -78,7 +78,7 @@ def rollout(
     Results do not depend on the number of threads.
 
     After Ctrl-C, the function returns the finished results within a second and issues a StoppedWarning. The attribute
-    `Rollouts.stopped` contains the reason. Files of results remain unfinished. Every other exception, for example one
+    `Rollouts.stopped` contains the reason. Files of results are then incomplete. Every other exception, for example one
     raised by `progress`, has an attribute `rollouts` with the finished results.
 
     Parameters

@@ -27,20 +27,20 @@ SAME_TIME = 1e-9  # s: times of steps are products, and contain rounding errors
 class Controller(Protocol):
     """Interface of controllers: the method `torque` maps time and state to generalised forces.
 
-    The method receives copies of q and v. Its result is checked and copied. Later changes of these arrays therefore do
-    not influence the run.
+    The method receives copies of q and v. The result of the method is checked and copied. Later changes of these arrays
+    therefore do not influence the run.
 
     A controller may also have attributes `stiffness` and `damping`, (nv,) each [N m/rad, N m s/rad]. `stiffness` and
-    `damping` are the negative derivatives of the torque with respect to position and velocity. An integrator may then
-    add dt * damping + dt^2 * stiffness to the diagonal of the mass matrix, so that stiff gains remain stable at large
-    steps.
+    `damping` are the negative derivatives of the torque with respect to position and velocity. With these attributes,
+    an integrator may add dt * damping + dt^2 * stiffness to the diagonal of the mass matrix. Stiff gains then remain
+    stable at large steps.
 
     If a controller needs contact, its method is `torque(t, q, v, contact)`, where `contact` is the `ContactReport` of
     the step before. A function that is used as a controller may also have the argument `contact`.
     """
 
     def torque(self, t: float, q: np.ndarray, v: np.ndarray) -> ArrayLike:
-        """Return the (nv,) generalised forces [N m, N] at time t [s], configuration q (nq,) and velocity v (nv,)."""
+        """Return the generalised forces (nv,) [N m, N] at time t [s], configuration q (nq,) and velocity v (nv,)."""
         ...
 
 
@@ -236,7 +236,7 @@ class PD(ReprMixin):
 class Pushed(ReprMixin):
     """Controller that adds an external force on the root link of a floating robot during a time interval.
 
-    The force acts at the centre of mass of the root link, during every step that begins in this time interval. During a
+    The force acts at the root link's centre of mass, during every step that begins in this time interval. During a
     step, the force turns with the link. The root joint has no effort limit, so the force is not clipped. The energy
     balance counts the work of the force as work of the controller. Cost of a step: O(1).
 

@@ -167,9 +167,9 @@ class Sensor(ReprMixin, ABC):
 class Imu(Sensor):
     """Inertial measurement unit: accelerometer and gyroscope.
 
-    A reading is the specific force a - g of the frame's origin [m/s^2], followed by the angular velocity [rad/s]: a_x,
-    a_y, a_z, w_x, w_y, w_z, along the frame's axes. Specific force and angular velocity refer to the middle of a step.
-    They are computed from the velocity and acceleration averaged over the step.
+    A reading consists of the specific force a - g of the frame's origin [m/s^2] and the angular velocity w [rad/s]. Its
+    six components a_x, a_y, a_z, w_x, w_y, w_z are along the frame's axes. The reading refers to the middle of a step:
+    it is computed from the velocity and acceleration averaged over the step.
 
     Parameters
     ----------
@@ -218,9 +218,9 @@ class ForceTorque(Sensor):
     them.
 
     A step computes contact forces on bodies, but not on the single links that are welded into one body. If both sides
-    of a fixed joint have collision shapes, the reading is therefore NaN in steps in which the body has contacts. In
-    this case, `Trajectory.joint_wrench` computes the reading from recorded contact points. If external forces are given
-    as an array (N, 6), each row acts on the link that has the name of the body.
+    of a fixed joint have collision shapes, the reading is therefore NaN in steps with contacts of the body. In this
+    case, `Trajectory.joint_wrench` computes the reading from recorded contact points. If external forces are given as
+    an array (N, 6), each row acts on the link that has the name of the body.
 
     Parameters
     ----------

@@ -40,7 +40,7 @@ from .world import World, as_world
 
 
 class Stepper(ReprMixin):
-    """Time stepper of one robot: `step(state, control)` returns the state after dt and a report.
+    """Time stepper of one robot; its method `step(state, control)` returns the state after dt and a report.
 
     Damping and friction of the joints are taken from the robot. Several threads may use the same stepper. Pickling
     stores the arguments of the stepper.

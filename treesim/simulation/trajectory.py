@@ -359,7 +359,7 @@ class Trajectory(ReprMixin):
 
     @property
     def energy_certificate(self) -> np.ndarray:
-        """Change of kinetic energy (K,) by impulses [J], without springs of soft surfaces; it is never positive."""
+        """Change of kinetic energy (K,) by impulses [J], without soft surfaces; 0 or less if solved correctly."""
         return self._solver_info[:, 2]
 
     @property
@@ -429,10 +429,11 @@ class Trajectory(ReprMixin):
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the trajectory to a file atomically.
 
-        The suffix selects the format. A `.npz` file is NumPy's archive. A `.csv` file is text with one comment line of
-        metadata, a header, and all digits of the numbers. A `.parquet` file contains the table that `to_arrow` returns.
-        A `.nc` file contains the dataset that `to_xarray` returns, as netCDF. A `.mcap` file contains ROS 2 messages
-        and the robot. A `.mcap` file can store only trajectories of simulations. docs/formats.md compares the formats.
+        The suffix of the file's name selects the format. A `.npz` file is an archive of NumPy arrays. A `.csv` file is
+        text with one comment line of metadata, a header, and all digits of the numbers. A `.parquet` file contains the
+        table that `to_arrow` returns. A `.nc` file contains the dataset that `to_xarray` returns, as netCDF. A `.mcap`
+        file contains ROS 2 messages and the robot. A `.mcap` file can store only trajectories of simulations.
+        docs/formats.md compares the formats.
 
         Parameters
         ----------

@@ -110,11 +110,11 @@ def _check_robot(checks: Checks, engine: EngineAdapter, robot: Tree) -> bool:
 
 
 def check_layout(layout: Layout, robot: Tree, seed: int = 0) -> Conformance:
-    """Check on one robot a layout, which maps treesim's coordinates to those of an engine.
+    """Check on one robot that the layout of an engine converts states and forces correctly.
 
     Each conversion must have an inverse. The power (force times velocity) must be equal in the coordinates of treesim
-    and of the engine. Along a motion, accelerations must be the time derivatives of velocities. This condition also
-    tests rotating axes. The check uses a random state and a batch of states.
+    and of the engine. Along a motion, accelerations must be the time derivatives of velocities. The condition on
+    accelerations also tests layouts whose axes rotate. The check uses a random state and a batch of states.
 
     Parameters
     ----------

@@ -38,8 +38,9 @@ def check_viewer(viewer: str | Any, robots: Robots = None) -> Conformance:
     The viewer must show robots with and without shapes, update the configuration, and replace a robot by another one. A
     `GroundViewer` must accept every kind of ground. A `ReferenceViewer` must accept an overlay, and None. An
     `InteractiveViewer` must accept a panel and states. If the viewer offers sliders, marks or clicks, these are
-    checked, too. A second call of `close` and further use must be allowed. Wrong shapes, NaN, and `update` before
-    `show` must raise clear errors. A `Recorder` must write a file, and reject a frame rate that is not positive.
+    checked, too. A second call of `close`, and use of the viewer after `close`, must be allowed. Wrong shapes, NaN, and
+    `update` before `show` must raise clear errors. A `Recorder` must write a file, and reject a frame rate that is not
+    positive.
 
     Parameters
     ----------

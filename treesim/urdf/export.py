@@ -37,7 +37,7 @@ def to_urdf(tree: Tree, *, principal: bool = False, shapes: bool = True, visuals
     Each body becomes a link with its inertia about its centre of mass. Each frame becomes a massless link on a fixed
     joint. Each loop becomes a `<loop_joint>` between two such links. Numbers have all digits, so they are read back
     exactly. Revolute joints without position limits become continuous. Other infinite limits are written as 1e30, which
-    `load` reads as infinite. (Other programs refuse joints without limits, or read missing limits as zero.) Gravity is
+    `load` reads as infinite: other programs refuse joints without limits, or read missing limits as zero. Gravity is
     not written. If the only joint on the world is a floating joint "root_joint", its child body becomes the root link.
     Load the text of such a robot with base="floating".
 

@@ -37,7 +37,7 @@ def report_singular(bodies: Sequence[Body], elements: Mapping[str, _Element], fi
         return
     name = _massless_joint(Tree("", bodies))
     if name is not None:
-        text = f"joint {quoted(name)}, with those it carries, can move so that no inertia moves"
+        text = f"joint {quoted(name)} and joints further out can move so that no inertia moves"
         hint = 'dynamics raise an error: give the links between mass, fix a joint, or load with repair="armature"'
         findings.add("U311", text, elements[name], hint)
 

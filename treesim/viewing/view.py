@@ -41,9 +41,9 @@ class Click(NamedTuple):
 
 
 class View(ReprMixin):
-    """View of a robot whose shown configuration a program sets, created by `treesim.viewer`.
+    """View of a robot in a viewer, created by `treesim.viewer`; a program sets the shown configuration.
 
-    Any thread may call the methods. Functions that are registered by `on_click` run inside calls of `update` and
+    Any thread may call the methods of a view. Functions that `on_click` registers run inside calls of `update` and
     `wait`, so a program needs no locks. A notebook displays a view as the viewer's page.
 
     Parameters
@@ -113,7 +113,7 @@ class View(ReprMixin):
     def update(self, q: ArrayLike) -> None:
         """Show the robot at a configuration, and process clicks.
 
-        The method may be called in every step of a simulation: a slow page skips to the latest configuration.
+        A program may call this method in every step of a simulation. A slow page skips to the latest configuration.
 
         Parameters
         ----------
@@ -154,7 +154,8 @@ class View(ReprMixin):
     def slider(self, name: str, lower: float, upper: float, value: float | None = None, unit: str = "") -> float:
         """Return the value of a slider; the first call with its name creates the slider.
 
-        Call this method in every pass of the program's loop. If the limits of a slider change, it is created again.
+        Call this method in every pass of the program's loop. If the limits of a slider change, the slider is created
+        again.
 
         Parameters
         ----------
@@ -326,8 +327,8 @@ def viewer(
 ) -> View:
     """Show a robot, or a world with its ground, and return a View that moves the shown robot.
 
-    A view is a context manager that closes the viewer. If a viewer does not support a method, the method raises
-    UnsupportedError.
+    A view is a context manager; at the end of the `with` block it closes the viewer. If a viewer does not support a
+    method, the method raises UnsupportedError.
 
     Parameters
     ----------

@@ -117,9 +117,9 @@ PHYSICS = {
         whole=True,
     ),
     "U313": Advice(
-        "A link with a negative moment of inertia would gain energy if it moved alone. In this robot, it belongs to "
-        "a body with a valid inertia, or it is fixed to the world. Other engines refuse the link or replace its "
-        "inertia.",
+        "A link with a negative moment of inertia would gain energy if it moved alone. In this robot, the link "
+        "belongs to a body with a valid inertia, or it is fixed to the world. Other engines refuse the link or "
+        "replace its inertia.",
         "Correct the link's inertia, or let the function `treesim.repair` set the negative moment to zero.",
         ANTENNA.format(zz="-1e-6"),
         ANTENNA.format(zz="1e-6"),
@@ -131,8 +131,8 @@ PHYSICS = {
     ),
     "U315": Advice(
         "URDF angles are in radians. If the limits of a joint are in degrees, they allow many turns. If the angles "
-        "of an <origin> are in degrees, its frame has a wrong orientation. treesim reports limits beyond two turns, "
-        "and roll, pitch or yaw beyond one turn.",
+        "of an <origin> are in degrees, its frame has a wrong orientation. The check reports limits beyond two "
+        "turns, and roll, pitch or yaw beyond one turn.",
         "If the angles are in degrees, write the radians that the message contains.",
         '<limit lower="-140" upper="140" effort="40" velocity="3"/>',
         LIMIT,

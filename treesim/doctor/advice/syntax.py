@@ -59,10 +59,10 @@ SYNTAX = {
         before=FIRST,
     ),
     "U107": Advice(
-        "Strict XML parsers refuse the file. treesim accepts the file, because the error is in a comment, in text or "
-        "in a <gazebo> element.",
-        "Write well-formed XML. Common mistakes are two hyphens in a comment, characters that do not have the declared "
-        "encoding, and & instead of &amp;.",
+        "Strict XML parsers refuse the file, but treesim accepts it. The error is in a comment, in text or in a "
+        "<gazebo> element.",
+        "Write well-formed XML. Common mistakes are two hyphens in a comment, characters in another encoding than "
+        "the declared one, and & instead of &amp;.",
         "<!-- made by xacro --inorder -->\n",
         "<!-- made by xacro in order -->\n",
         before=FIRST,

@@ -150,7 +150,7 @@ class Dynamics(ReprMixin):
     def inverse_dynamics(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, f_ext: ArrayLike | None = None, out: np.ndarray | None = None
     ) -> np.ndarray:
-        """Return the generalised forces for accelerations; see `treesim.inverse_dynamics`.
+        """Return the generalised forces that cause given accelerations; see `treesim.inverse_dynamics`.
 
         Parameters
         ----------

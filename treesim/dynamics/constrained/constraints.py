@@ -103,13 +103,13 @@ class FrameConstraint(_ConstraintRepr):
 
     @property
     def ends(self) -> tuple[str, None]:
-        """Pair of the constrained frame's name and None, which stands for the world."""
+        """The constrained frame's name, and None for the world."""
         return self.frame, None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LoopConstraint(_ConstraintRepr):
-    """A constraint on the relative acceleration of two frames. By default, all six components are zero.
+    """A constraint on the relative acceleration of two frames. By default, the relative acceleration is zero.
 
     The rows multiply the relative velocity: velocity of the first frame minus velocity of the second frame. The target
     is the time derivative of the constrained relative velocity.

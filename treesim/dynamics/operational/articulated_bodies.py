@@ -116,7 +116,10 @@ class Articulated(TriangularFactors):
 
     @property
     def factor(self) -> Factorization:
-        """Sparse factors of the mass matrix, as `ltdl` returns them, computed without this matrix. Cost: O(nv d)."""
+        """Sparse factors of the mass matrix, equal to those of `ltdl`, but computed without this matrix.
+
+        Cost: O(nv d).
+        """
         packed = self._evaluate(articulated_factor_states, quantities=self._quantities)
         return Factorization.of_packed(self.robot.dof_topology, packed)
 
@@ -179,8 +182,8 @@ class Articulated(TriangularFactors):
     def inertia(self, frame: str) -> np.ndarray:
         """Return the articulated-body inertia I of a frame's body and all bodies further out.
 
-        Suppose that the body is at rest and not connected to its parent, while its joints to bodies further out are
-        free. A force f on the body then causes the acceleration I^-1 f (Featherstone 2008, section 7.1).
+        Suppose that the body is at rest, is not connected to its parent, and carries the bodies further out by free
+        joints. A force f on the body then causes the acceleration I^-1 f (Featherstone 2008, section 7.1).
 
         Parameters
         ----------

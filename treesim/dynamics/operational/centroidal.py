@@ -146,8 +146,8 @@ def centroidal_dynamics(
 ) -> np.ndarray:
     """Return the time derivative A a + dA/dt v of the centroidal momentum for accelerations a.
 
-    The derivative is equal to the sum of all external wrenches about the centre of mass, weights and contact forces
-    included. The function raises the errors of `treesim.centroidal_momentum`. Cost: O(N).
+    The derivative is equal to the sum of all external wrenches about the centre of mass, including weights and contact
+    forces. The function raises the errors of `treesim.centroidal_momentum`. Cost: O(N).
 
     Parameters
     ----------

@@ -160,7 +160,7 @@ class SparseJacobian(ReprMixin):
     def multiply_rows(self, other: SparseJacobian) -> np.ndarray:
         """Return the symmetric product of two matrices with equal sparsity patterns: Λ^-1 = Y Y' or Y_D Y_d'.
 
-        Cost: d_ij multiplications and d_ij - 1 additions for each pair of rows i >= j, where d_ij is the number of
+        Cost for each pair of rows i >= j: d_ij multiplications and d_ij - 1 additions. The symbol d_ij is the number of
         columns in which both rows have an entry.
 
         Parameters

@@ -202,7 +202,7 @@ class FrameTask(FramesTask):
 class RelativeTask(FramesTask):
     """Task on the motion of frame `second` relative to frame `first`, as seen by an observer who rotates with `first`.
 
-    xdot = rows (pdot_2 - pdot_1 - w_1 x (p_2 - p_1); w_2 - w_1).
+    The task velocity is xdot = rows (pdot_2 - pdot_1 - w_1 x (p_2 - p_1); w_2 - w_1).
 
     Parameters
     ----------

@@ -35,7 +35,7 @@ def page() -> str:
 
 def _section(reader: Reader) -> Iterator[str]:
     version = f" {reader.version}" if reader.version else ""
-    yield f"## {reader.title}{version}\n\nThe rules apply if a file is read in this way: `{reader.call}`.\n"
+    yield f"## {reader.title}{version}\n\nThe rules apply to files that are read in this way: `{reader.call}`.\n"
     yield "| rule | when | what happens | evidence | fix |"
     yield "|---|---|---|---|---|"
     yield from (_row(reader, rule) for rule in reader.rules)

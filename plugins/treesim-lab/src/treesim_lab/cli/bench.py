@@ -62,7 +62,7 @@ def bench(
     sizes: Annotated[
         int, typer.Option(min=0, help="Largest number of states. The command times batches of 100, 1000, ... states.")
     ] = 0,
-    single: Annotated[bool, typer.Option("--single", help="Time the calls of --sizes in single precision.")] = False,
+    single: Annotated[bool, typer.Option("--single", help="Measure the calls of --sizes in single precision.")] = False,
     summary: Annotated[
         bool,
         typer.Option(
@@ -78,7 +78,10 @@ def bench(
     ] = False,
     scene: Annotated[
         list[str] | None,
-        typer.Option(help="Scene to time with --contact. May be repeated. By default all scenes.", show_default=False),
+        typer.Option(
+            help="Scene whose steps are timed with --contact. May be repeated. By default all scenes.",
+            show_default=False,
+        ),
     ] = None,
     kp: Annotated[
         float,
@@ -87,9 +90,11 @@ def bench(
             help="Position gain kp of every joint with --contact (N m/rad, N/m). The velocity gain is 0.05 s times kp.",
         ),
     ] = 1000.0,
-    every_backend: Annotated[bool, typer.Option("--backends", help="Also time all other backends of treesim.")] = False,
+    every_backend: Annotated[
+        bool, typer.Option("--backends", help="Also measure all other backends of treesim.")
+    ] = False,
     cold: Annotated[
-        bool, typer.Option("--cold", help="Also time the start of a process with an empty kernel cache.")
+        bool, typer.Option("--cold", help="Also measure the start of a process with an empty kernel cache.")
     ] = False,
     repeats: Annotated[
         int | None,
@@ -108,13 +113,13 @@ def bench(
     save: Annotated[Path | None, typer.Option(help="JSON file to which the result is also written.")] = None,
     json: JsonOption = False,
 ) -> None:
-    """Time treesim and installed engines (Pinocchio, MuJoCo, PyBullet) on ROBOT, alternately in one process.
+    """Measure treesim and installed engines (Pinocchio, MuJoCo, PyBullet) on ROBOT, alternately in one process.
 
     By default, the command times single calls and the start of a new process. With --batch, it times calls for many
     states at once. With --sizes, it times calls for up to a million states. With --contact, it times steps of a robot
-    that stands, moves or falls, and of stacks of boxes. With --contact, it also measures drift and overlap. Further
-    benchmarks have help pages of their own (-h): `bench energy` (drift of integrators), `bench accuracy`, `bench
-    scaling` and `bench schedule`.
+    that stands, moves or falls, and of stacks of boxes. With --contact, it also measures drift and overlap. The
+    commands `bench energy` (drift of integrators), `bench accuracy`, `bench scaling` and `bench schedule` have help of
+    their own (-h).
     """
     from treesim.engine.threads import use_threads
 

@@ -59,7 +59,7 @@ def census(
 ) -> None:
     """Compare robots with other engines, and list every disagreement.
 
-    The exit code is 1 if an engine fails, or if a disagreement is not explained by a known fault of the engine.
+    The exit code is 1 if an engine fails, or if no known fault of an engine explains a disagreement.
     """
     from treesim.compare import census as outcomes
     from treesim.compare.census import take_census

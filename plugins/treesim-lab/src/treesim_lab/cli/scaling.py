@@ -24,14 +24,15 @@ FACTORIZATION_ROUNDS = {False: 30, True: 1}
 )
 def scaling(
     plot: Annotated[Path | None, typer.Option(help="File for a plot of times over sizes, drawn by matplotlib.")] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Time only sizes of up to 100 bodies.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Measure only sizes of up to 100 bodies.")] = False,
     budget: Annotated[
         float, typer.Option(help="Time limit of a single call (s). Sizes that would take longer are omitted.")
     ] = 0.5,
     factorization: Annotated[
         bool,
         typer.Option(
-            "--factorization", help="Time sparse LTDL and dense Cholesky factorization, instead of the backends."
+            "--factorization",
+            help="Measure the time of sparse LTDL and dense Cholesky factorization, instead of that of the backends.",
         ),
     ] = False,
     depth: Annotated[
@@ -43,7 +44,7 @@ def scaling(
     ] = False,
     json: JsonOption = False,
 ) -> None:
-    """Time every backend on chains, binary trees, side branches and grids of 10 to 10,000 bodies.
+    """Measure the time of every backend on chains, binary trees, side branches and grids of 10 to 10,000 bodies.
 
     The command fits exponents of time over size to the largest decade of sizes. It compares these exponents with the
     published orders. A backend is not timed at sizes that would take longer than --budget. The command also measures

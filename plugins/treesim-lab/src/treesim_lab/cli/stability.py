@@ -91,10 +91,9 @@ def stability(
     """Measure the energy drift of integrators on robots in free motion, from rest and from three random states.
 
     The table contains the time of a step. It also contains the largest gain and loss of energy, relative to the energy
-    that could become motion of the joints. The column "finite" shows whether states stay finite. With --ground, robots
-    with a floating base make three motions on a plane: they stand with stiff joints, are pushed by half their weight
-    for 0.1 s, or fall without control. Robots with a fixed base fall from a random configuration onto a plane within
-    reach.
+    that could become joint motion. The column "finite" shows whether states stay finite. With --ground, robots with a
+    floating base make three motions on a plane. The robots stand with stiff joints, are pushed by half their weight for
+    0.1 s, or fall without control. Robots with a fixed base fall from a random configuration onto a plane within reach.
     """
     from treesim import plugins
 
