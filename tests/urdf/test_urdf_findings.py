@@ -75,7 +75,7 @@ ERRORS = {
         END, f'<link name="x"/><link name="y"/>{hinge("a", "x", "y")}{hinge("b", "y", "x")}{END}', "U206", 17,
         "by joints 'a' in line 17, 'b' in line 17",
     ),
-    "cycle of all": (END, f"{hinge('h2', 'rod', 'base')}{END}", "U206", 17, "joints 'hinge' in line 5, 'h2' in line 17"),
+    "cycle of all": (END, f"{hinge('h2', 'rod', 'base')}{END}", "U206", 17, "joints 'hinge' in line 5, 'h2'"),
     "bad damping": ("</joint>", '<dynamics damping="abc"/></joint>', "U301", 9, "'abc'"),
     "negative armature": ("</joint>", '<dynamics armature="-1"/></joint>', "U304", 9, "armature"),
     "mimic of nobody": ("</joint>", '<mimic joint="ghost"/></joint>', "U407", 9, "'ghost'"),
