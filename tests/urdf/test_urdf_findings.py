@@ -73,9 +73,9 @@ ERRORS = {
     "self loop": (END, f'<link name="x"/>{hinge("h2", "x", "x")}{END}', "U206", 17, "'x' -> 'x'"),
     "cycle beside a tree": (
         END, f'<link name="x"/><link name="y"/>{hinge("a", "x", "y")}{hinge("b", "y", "x")}{END}', "U206", 17,
-        "of joint 'a' in line 17, 'b' in line 17",
+        "by joints 'a' in line 17, 'b' in line 17",
     ),
-    "cycle of all": (END, f"{hinge('h2', 'rod', 'base')}{END}", "U206", 17, "joint 'hinge' in line 5, 'h2' in line 17"),
+    "cycle of all": (END, f"{hinge('h2', 'rod', 'base')}{END}", "U206", 17, "joints 'hinge' in line 5, 'h2'"),
     "bad damping": ("</joint>", '<dynamics damping="abc"/></joint>', "U301", 9, "'abc'"),
     "negative armature": ("</joint>", '<dynamics armature="-1"/></joint>', "U304", 9, "armature"),
     "mimic of nobody": ("</joint>", '<mimic joint="ghost"/></joint>', "U407", 9, "'ghost'"),

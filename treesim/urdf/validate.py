@@ -207,7 +207,8 @@ def _report_cycle(cycle: list[str], joints: Sequence[_Element], links: dict[str,
     parents = [joint.find("parent") for joint in joints]
     named = [f"{quoted(name_of(joint))} in line {at.sourceline}" for joint, at in zip(joints, parents, strict=True)]
     more = f", ... ({len(named)} in all)" if len(named) > MOST_JOINTS else ""
-    text = f"links form a cycle: {around(cycle)}, by the <parent> of joint {', '.join(named[:MOST_JOINTS])}{more}"
+    which = "by joint" if len(named) == 1 else "by joints"
+    text = f"links form a cycle: {around(cycle)}, from parent to child, {which} {', '.join(named[:MOST_JOINTS])}{more}"
     hint = "correct one of these <parent> elements, so that the chain ends at the root link"
     findings.add("U206", text, (upward or list(joints))[0].find("parent"), hint)
 

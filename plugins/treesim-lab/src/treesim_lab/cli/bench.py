@@ -38,7 +38,7 @@ Robots = Annotated[
     typer.Argument(
         metavar="ROBOT...",
         help="URDF files or names of installed robots. `chain30` is an unbranched chain of 30 "
-        "joints. For several robots, the command prints a table of speed ratios.",
+        "joints. For several robots, the table shows how many times longer other engines take.",
         show_default=False,
     ),
 ]
