@@ -56,16 +56,16 @@ class EngineAdapter(Protocol):
         ...
 
     def read(self, robot: Tree, urdf: str, level: str) -> EngineModel:
-        """Return the engine's model of a robot, which the engine reads from URDF text.
+        """Return the engine's model of a robot, read from URDF text or, at the level NUMBERED, built from a Tree.
 
         Parameters
         ----------
         robot : Tree
             treesim's tree of the robot, without damping, friction and armature.
         urdf : str
-            URDF text.
+            URDF text; unused at the level NUMBERED.
         level : str
-            RAW or CANONICAL.
+            RAW, CANONICAL or NUMBERED, one of the adapter's `levels`.
 
         Returns
         -------

@@ -80,7 +80,7 @@ class Isolated:
         urdf : str
             URDF text.
         level : str
-            RAW or CANONICAL.
+            Level at which the adapter reads the robot: RAW, CANONICAL or NUMBERED.
 
         Returns
         -------
@@ -110,7 +110,7 @@ class Isolated:
         urdf : str
             URDF text.
         level : str
-            RAW or CANONICAL.
+            Level at which the adapter reads the robot: RAW, CANONICAL or NUMBERED.
         states : StateBatch
             States.
 

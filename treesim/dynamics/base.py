@@ -45,7 +45,7 @@ class Capabilities:
     error_factor : float
         Typical error of the method divided by the error of the articulated-body algorithm; 1 if comparable.
     cost, source : str
-        Order of the method's cost, and its literature.
+        Order of the method's cost; publication that describes the method.
 
     Examples
     --------

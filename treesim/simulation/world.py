@@ -130,8 +130,8 @@ class World(ReprMixin):
     -----
     Gaps are closed for three kinds of rows: translations along the world's axes; all three translations along the
     frame's axes; two or three rotations. If a loop constrains two rotations, they are about the frame's own axes. All
-    other rows constrain velocities only, for example those of a wheel or a skate. The same holds for constraints that
-    mix translations and rotations in a row. Rows may be redundant.
+    other rows constrain velocities only, for example those of a wheel or a skate. Rows that mix translations and
+    rotations also constrain velocities only. Rows may be redundant.
 
     Examples
     --------

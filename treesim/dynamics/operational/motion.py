@@ -80,9 +80,11 @@ def frame_acceleration(
     *,
     reference: JacobianReference = "local_world_aligned",
 ) -> np.ndarray:
-    """Return the classical acceleration of a frame in world axes, J a + Jdot v, without gravity.
+    """Return the acceleration of a frame for given accelerations of the joints; gravity is not added.
 
-    If `reference` is "spatial", the result is the spatial acceleration: the time derivative of the spatial velocity.
+    By default, the result is the classical acceleration J a + Jdot v along the world's axes. If `reference` is "local",
+    it is the classical acceleration along the frame's axes. If `reference` is "spatial", it is the spatial
+    acceleration: the time derivative of the spatial velocity.
 
     Parameters
     ----------
