@@ -91,7 +91,7 @@ class Census(ReprMixin):
 
     @property
     def robots(self) -> tuple[str, ...]:
-        """Names of the robots, without repetitions, in the order of the request."""
+        """Names of the compared robots, each once, in the order of the request."""
         return tuple(dict.fromkeys(each.robot for each in self.findings))
 
     def count(self, outcome: str, engine: str | None = None, base: str | None = None) -> int:

@@ -182,7 +182,7 @@ class EngineModel:
     def free_motion(
         self, q0: np.ndarray, v0: np.ndarray, dt: float, steps: int, every: int, integrator: str
     ) -> tuple[np.ndarray, np.ndarray, float]:
-        """Return the free motion under gravity, computed by a named integrator of the engine, and its run time.
+        """Return the free motion under gravity by a named integrator of the engine, and the run time.
 
         Parameters
         ----------

@@ -32,10 +32,10 @@ def contact_points(touching: Touching, substeps: Sequence[np.ndarray]) -> np.nda
     """Return the contact points of a step as a structured array (n,).
 
     substeps: those (n_k, 17) of each equal part of the step. Fields: `body` and `other`, names of bodies or surfaces;
-    `substep`; `position` [m] in the world; `normal` towards `body`; `gap` [m] at the end of the substep, negative where
-    they overlap; `force` [N] on `body` and `torque` [N m] of torsional and rolling friction, along the world's axes,
-    their parts of the mean over the step; `velocity` [m/s] of `body` relative to `other` at the end of the substep;
-    `link` and `other_link`, the links of these bodies that have the shapes, or the surface again.
+    `substep`; `position` [m] in the world at its start; `normal` towards `body`; `gap` [m] at the end of the substep,
+    negative where they overlap; `force` [N] on `body` and `torque` [N m] of torsional and rolling friction, along the
+    world's axes, their parts of the mean over the step; `velocity` [m/s] of `body` relative to `other` at the end of
+    the substep; `link` and `other_link`, the links of these bodies that have the shapes, or the surface again.
     """
     longest = max((len(name) for pair in (*touching.groups, *touching.links) for name in pair), default=1)
     found = np.zeros(sum(map(len, substeps)), point_type(longest))

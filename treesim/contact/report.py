@@ -110,7 +110,7 @@ class ContactReport(ReprMixin):
 
     @cached_property
     def wrench(self) -> np.ndarray:
-        """Mean contact force [N] and moment [N m] (..., N + 1, 6) on every body during the step, the base first.
+        """Mean contact force [N] and moment [N m] (..., N + 1, 6) on every body in the step. Row 0: ground.
 
         The axes are those of the world, and the moment is about the body's origin.
         """
@@ -128,12 +128,12 @@ class ContactReport(ReprMixin):
     def points(self) -> np.ndarray:
         """Contact points of the step of one state, a structured array (n,).
 
-        Fields: `body` and `other`, names of bodies or surfaces; `position` [m, world]; `normal`, from `other` to
-        `body`; `gap` [m] at the end of the step, negative for an overlap; `force` [N, world] on `body`, the mean over
-        the step, and `torque` [N m, world] of torsional and rolling friction; `velocity` [m/s, world] of `body`
-        relative to `other` at the end of the step; `link` and `other_link`, the links of the two bodies that touch,
-        which may be welded to them. Each of several substeps has points of its own, with the number of the substep in
-        `substep` and its part of the mean force. The sum of the forces, and of their moments and the torques, is
+        Fields: `body` and `other`, names of bodies or surfaces; `position` [m, world] at the start of the substep;
+        `normal`, from `other` to `body`; `gap` [m] at the end of the substep, negative for an overlap; `force`
+        [N, world] on `body`, and `torque` [N m, world] of torsional and rolling friction; `velocity` [m/s, world] of
+        `body` relative to `other` at the end of the substep; `link` and `other_link`, the links of the two bodies that
+        touch, which may be welded to them. Each of the n substeps of a step has points of its own, with the number of
+        the substep in `substep`. Its forces and torques are divided by n. The sum of all forces and moments is
         therefore `wrench`. If two faces touch at several points, only the sum and the moment of the forces are unique.
         The step is computed again when the attribute is read for the first time. Raises UnsupportedError for batches.
         """

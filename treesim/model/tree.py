@@ -259,8 +259,8 @@ class Tree(Immutable):
         """Return the spanning tree with rotor inertias that are equivalent to the robot's armature.
 
         The armature of an independent joint is divided evenly between the joint and its mimic joints
-        (`MimicMap.shared`). Rotor inertias in the array `reals` of the returned tree may be negative, which regularizes
-        the dynamics.
+        (`MimicMap.shared`). A regularization is added, so rotor inertias in the array `reals` of the returned tree may
+        be negative.
 
         Returns
         -------
@@ -622,7 +622,7 @@ class Tree(Immutable):
     def neutral(self) -> np.ndarray:
         """Return the neutral configuration: every joint at zero, quaternions at the identity.
 
-        Position limits are not considered; see `clamp`.
+        The neutral configuration may violate position limits; see `clamp`.
 
         Returns
         -------
@@ -764,7 +764,7 @@ class Tree(Immutable):
         return DIFFERENCE(self, self.ints, self.reals, q0, q1)
 
     def standing(self, q: ArrayLike, ground: Plane | Surface | None = None) -> np.ndarray:
-        """Return q with the floating base moved along the ground's normal until the lowest collision shape touches.
+        """Move the floating base along the ground's normal until the lowest shape touches the ground, and return q.
 
         Parameters
         ----------

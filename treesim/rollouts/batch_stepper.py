@@ -87,7 +87,8 @@ class BatchStepper(ReprMixin):
     t : float
         Sum of the times of all calls of `step` [s]; `put` does not change it.
     contact_wrench : ndarray, shape (B, N + 1, 6), or None
-        Mean contact wrenches on all bodies in the last step, base first, as in `ContactReport.wrench`; 0 after `put`.
+        Mean contact wrenches on all bodies in the last step, as in `ContactReport.wrench`. Row 0: ground. 0 after
+        `put`.
         None without contact_wrenches=True.
     sensors : mapping of str to ndarray, shape (B, n)
         Readings of the world's sensors in the last step, by name; NaN before the first step and after `put`.

@@ -193,8 +193,9 @@ def rollout(
     arguments.
 
     A policy may also have the form policy(t, q, v, p, u, c). The array c (N + 1, 6) then contains the mean contact
-    wrenches on the bodies in the step before, base first, as in `ContactReport.wrench`. The array u contains the
-    control of the step before. At the start, c and u are 0. Contact is then solved by slower code, state by state.
+    wrenches on the bodies in the step before, as in `ContactReport.wrench`; row 0 is the ground. The array u contains
+    the control of the step before. At the start, c and u are 0. With such a policy, contact is solved by slower code,
+    state by state.
 
     Examples
     --------

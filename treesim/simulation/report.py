@@ -187,7 +187,7 @@ class Report(ReprMixin):
         return total
 
     def check(self) -> None:
-        """Raise the error of the first state whose step failed; do nothing if no step failed.
+        """Raise the error of the first state whose step failed, if any step failed.
 
         Raises
         ------

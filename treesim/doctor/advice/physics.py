@@ -200,7 +200,7 @@ PHYSICS = {
     ),
     "U607": Advice(
         "In some configurations within the position limits, the joint cannot hold its load. Many real robots have "
-        "joints of this kind.",
+        "such weak joints.",
         "If the robot must be able to rest in these configurations, check the effort limit. Otherwise no change is "
         "needed.",
         '<limit lower="-2" upper="2" effort="2" velocity="3"/>',

@@ -67,7 +67,7 @@ STRUCTURE = {
     ),
     "U403": Advice(
         "Some programs normalise the axis, and others scale the joint's motion by the length of the axis.",
-        "Write a vector of length 1, with enough digits.",
+        "Write a vector of length 1. Its numbers must have enough digits.",
         '<axis xyz="0 2 0"/>',
         '<axis xyz="0 1 0"/>',
     ),

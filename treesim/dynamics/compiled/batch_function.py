@@ -22,7 +22,7 @@ from ...validation.arrays import Argument, coerce
 
 
 class BatchFunction(ReprMixin):
-    """A function of the user that is traced once and compiled for batches.
+    """User-defined function that treesim traces once and compiles for batches.
 
     Call the object with arrays (B, n) or (n,), which are broadcast together. A call returns an array (B, m) in double
     precision.

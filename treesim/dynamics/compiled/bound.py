@@ -41,7 +41,7 @@ class Dynamics(ReprMixin):
 
     Arguments may have leading batch axes. Every method has an argument `out`, an array of type `dtype`. The method
     writes its result into `out`, and returns `out`. The array `out` may also be one of the other arguments. Several
-    threads may use the same object. The last digits of results may differ from those of functions such as
+    threads may use the same object of this class. The last digits of results may differ from those of functions such as
     `treesim.forward_dynamics`.
 
     Parameters

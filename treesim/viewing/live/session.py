@@ -37,7 +37,7 @@ class _EndedError(Exception):
 class LiveSession(ReprMixin):
     """Real-time simulation that a viewer shows and that users control from the viewer's pages.
 
-    If a request of a page fails, nothing changes, and the page receives the error. If a step of the simulation fails,
+    If a request from a page fails, nothing changes, and the page receives the error. If a step of the simulation fails,
     the simulation pauses with a message until it is reset. Numerical methods that are not compiled yet are compiled in
     a background thread, while the motion continues. The method `run` plays in the calling thread; `start` plays in a
     thread of its own. A notebook displays the session as the viewer's page.
