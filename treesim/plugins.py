@@ -153,7 +153,7 @@ def _origin(point: EntryPoint) -> str:
 
 
 def available(kind: PluginKind) -> tuple[str, ...]:
-    """Return the registered names of a kind: built-in names in a fixed order, then names of plugins, sorted.
+    """Return the registered names of one kind of method: built-in names in a fixed order, then sorted names of plugins.
 
     The function imports no plugin.
 

@@ -40,7 +40,8 @@ def compare(
     against: Annotated[
         str,
         typer.Option(
-            help="Other engines, separated by commas (`treesim plugins` lists all engines), or mujoco:FILE.xml."
+            help="Other engines, separated by commas (`treesim plugins` lists all engines), or mujoco:FILE.xml "
+            "for a second description of the robot, a file of MuJoCo."
         ),
     ] = "pybullet",
     base: BaseOption = "auto",

@@ -24,8 +24,8 @@ class EngineAdapter(Protocol):
         Name of treesim's integrator that is equal to the integrator of the engine; None if trajectories are not
         compared.
     levels : tuple of str
-        Levels (RAW, CANONICAL, NUMBERED) at which the adapter reads a robot. At the level NUMBERED, the adapter ignores
-        the URDF text.
+        Levels at which the adapter reads a robot. RAW: from the user's file. CANONICAL: from URDF text that treesim
+        writes for its tree. NUMBERED: from treesim's tree, with its numbering of bodies and without URDF text.
     timed : str
         Level at which the benchmark reads a robot.
     """
@@ -37,7 +37,7 @@ class EngineAdapter(Protocol):
     timed: str
 
     def version(self) -> str:
-        """Return the engine's version."""
+        """Return the version of the adapter's engine."""
         ...
 
     def refuses(self, robot: Tree) -> str | None:

@@ -102,7 +102,7 @@ class ContactScene(NamedTuple):
 
     @property
     def robot(self) -> Tree:
-        """Tree of all bodies of the world."""
+        """Tree of all bodies of the scene's world."""
         return self.world.robot
 
 

@@ -53,7 +53,7 @@ class Explanation:
     owner : str
         Link or joint concerned, or "the robot".
     cause : str
-        Difference of the other engine or file, as text.
+        Text that describes the difference between the two engines or files.
     place : str
         file:line of the element in the file that treesim reads; empty if there is none.
     effect : float
@@ -118,7 +118,7 @@ class Causes:
         return not self.left and not self.bodies
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the causes as plain data: dictionaries, lists and values.
+        """Return causes and remaining difference as plain data: dictionaries, lists and values.
 
         Returns
         -------

@@ -47,10 +47,10 @@ class CensusRow:
         of the engine. DIFFERS: a quantity differs. FAILED: the engine crashed, exceeded the time limit, or raised an
         error. REFUSED: the engine or treesim does not support the robot.
     errors : dict
-        Largest error of each quantity at the canonical level, and of each row of a scene.
+        Largest error of each quantity of the canonical level and of scenes.
     why : str
-        Reason for an outcome other than AGREES, in one sentence. It names known faults of the engine, also if the
-        outcome is AGREES.
+        Reason for the outcome, in one sentence. If the outcome is AGREES, known faults of the engine, or empty without
+        them.
     skipped : dict
         Quantities that were not compared, and the reasons.
     tolerances : dict
@@ -95,7 +95,7 @@ class Census(ReprMixin):
         return tuple(dict.fromkeys(each.robot for each in self.findings))
 
     def count(self, outcome: str, engine: str | None = None, base: str | None = None) -> int:
-        """Return the number of comparisons with a given outcome.
+        """Return the number of comparisons in the census that have a given outcome.
 
         Parameters
         ----------
@@ -153,7 +153,7 @@ class Census(ReprMixin):
         return [each for each in self.findings if (each.engine, each.outcome) == (engine, AGREES)]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the result as plain data: dictionaries, lists and values.
+        """Return the census as plain data: dictionaries, lists and values.
 
         Returns
         -------

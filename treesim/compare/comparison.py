@@ -60,7 +60,7 @@ class Comparison(ReprMixin):
 
     @property
     def engines(self) -> tuple[str, ...]:
-        """Names of the engines that support the robot."""
+        """Names of the compared engines that support the robot."""
         return tuple(report.engine for report in self.reports)
 
     @property
@@ -70,7 +70,7 @@ class Comparison(ReprMixin):
 
     @property
     def versions(self) -> dict[str, str]:
-        """Versions of treesim and of the engines."""
+        """Versions of treesim and of the compared engines."""
         return {name: number for report in self.reports for name, number in report.versions.items()}
 
     def report(self, engine: str) -> Report:

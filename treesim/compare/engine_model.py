@@ -66,7 +66,7 @@ class EngineModel:
     # comparison then reports them as skipped
 
     def bodies(self) -> dict[str, np.ndarray]:
-        """Return the bodies' inertial parameters.
+        """Return the inertial parameters of the bodies in the engine's model.
 
         Returns
         -------
@@ -76,7 +76,7 @@ class EngineModel:
         raise self._without("bodies")
 
     def body_poses(self, q: np.ndarray) -> np.ndarray:
-        """Return the bodies' poses in the world.
+        """Return the poses of the bodies in the world, as the engine computes them.
 
         Parameters
         ----------
@@ -91,7 +91,7 @@ class EngineModel:
         raise self._without("body poses")
 
     def mass_matrix(self, q: np.ndarray) -> np.ndarray:
-        """Return the mass matrix.
+        """Return the mass matrix that the engine computes.
 
         Parameters
         ----------
@@ -121,7 +121,7 @@ class EngineModel:
         raise self._without("inverse mass matrix")
 
     def inverse_dynamics(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
-        """Return the joint forces of a motion under gravity.
+        """Return the joint forces of a motion under gravity, as the engine computes them.
 
         Parameters
         ----------
@@ -138,7 +138,7 @@ class EngineModel:
         raise self._without("inverse dynamics")
 
     def forward_dynamics(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
-        """Return the acceleration under joint forces and gravity.
+        """Return the acceleration under joint forces and gravity, as the engine computes it.
 
         Parameters
         ----------
@@ -216,7 +216,7 @@ class EngineModel:
     # a batch of states, for `compare`
 
     def evaluate(self, states: StateBatch) -> Results:
-        """Evaluate a batch of states; the default implementation calls the other methods for each state.
+        """Evaluate the engine model at a batch of states; the default calls the other methods for each state.
 
         Parameters
         ----------
@@ -250,7 +250,7 @@ class EngineModel:
     # timed calls of the benchmark; a list is empty if the engine has none
 
     def prepare_timing(self) -> None:
-        """Prepare the model for time measurements in this process.
+        """Prepare the engine model for time measurements in this process.
 
         Raises
         ------

@@ -46,7 +46,7 @@ class Isolated:
         self._process: EngineProcess | None = None
 
     def version(self) -> str:
-        """Return the engine's version.
+        """Return the version of the adapter's engine.
 
         Returns
         -------

@@ -62,7 +62,7 @@ class Row:
 
     @property
     def outcome(self) -> str:
-        """Outcome in tables: "ok", "known fault" or "FAIL"."""
+        """Outcome of the row in tables: "ok", "known fault" or "FAIL"."""
         return "ok" if self.passed else "known fault" if self.known_fault else "FAIL"
 
 
@@ -138,7 +138,8 @@ class Conservation:
     t : tuple of float
         Time [s].
     energy : tuple of float
-        Energy error at each step, relative to the energy range.
+        Change of energy since the start at each step, relative to the energy range, which is the energy that could
+        become motion of the joints.
     linear_momentum : tuple of float
         Error of the linear momentum after the impulse of gravity is subtracted, relative to the largest linear
         momentum; empty for a fixed base.

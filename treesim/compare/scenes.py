@@ -109,7 +109,7 @@ class Softness(NamedTuple):
     regularization: float
 
     def static_gap(self, acceleration: float) -> float:
-        """Return the gap that a constant load causes at rest [m, rad].
+        """Return the gap of a soft limit or contact that a constant load causes at rest [m, rad].
 
         Parameters
         ----------
@@ -148,7 +148,7 @@ class GroundForces(NamedTuple):
     def of_points(
         cls, points: list[tuple[np.ndarray, np.ndarray]], overlap: list[float], margin: float = 0.0
     ) -> GroundForces:
-        """Return the total forces of the contact points at each step.
+        """Return the GroundForces that are the sums of forces at contact points in each step.
 
         Parameters
         ----------

@@ -42,22 +42,22 @@ class OtherRobot(Protocol):
 
     @property
     def label(self) -> str:
-        """Name of the description."""
+        """Name of the second description."""
         ...
 
     @property
     def joints(self) -> Mapping[str, str]:
-        """Types of the moving joints by name."""
+        """Types of the second description's moving joints, by name."""
         ...
 
     @property
     def parameters(self) -> Mapping[str, Mapping[str, float]]:
-        """Parameters of each joint by name. Parameters that the description does not contain are missing."""
+        """Parameters of each joint by name, without parameters that the second description does not contain."""
         ...
 
     @property
     def mimics(self) -> Mapping[str, Line]:
-        """Mimicked joint, multiplier and offset of each mimic joint."""
+        """Mimicked joint, multiplier and offset of each mimic joint of the second description."""
         ...
 
     @property
@@ -71,7 +71,7 @@ class OtherRobot(Protocol):
         ...
 
     def model(self, robot: Tree, joints: Collection[str]) -> EngineModel:
-        """Return an engine model of the description, for the comparison with treesim's tree.
+        """Return an engine model of the second description, for the comparison with treesim's tree.
 
         Parameters
         ----------
@@ -151,7 +151,7 @@ class TwoRobots(ReprMixin):
         return not self.only_first and not self.only_second and all(row.passed for row in self.rows)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the comparison as plain data: dictionaries, lists and values.
+        """Return the comparison of the two descriptions as plain data: dictionaries, lists and values.
 
         Returns
         -------

@@ -129,10 +129,10 @@ class ContactReport(ReprMixin):
         """Contact points of the step of one state, a structured array (n,).
 
         Fields: `body` and `other`, names of bodies or surfaces; `position` [m, world] at the start of the substep;
-        `normal`, from `other` to `body`; `gap` [m] at the end of the substep, negative for an overlap; `force`
-        [N, world] on `body`, and `torque` [N m, world] of torsional and rolling friction; `velocity` [m/s, world] of
-        `body` relative to `other` at the end of the substep; `link` and `other_link`, the links of the two bodies that
-        touch, which may be welded to them. Each of the n substeps of a step has points of its own, with the number of
+        `normal`, from `other` to `body`; `gap` [m] at the end of the substep, negative for an overlap; `force` [N,
+        world] on `body`, and `torque` [N m, world] of torsional and rolling friction; `velocity` [m/s, world] of `body`
+        relative to `other` at the end of the substep; `link` and `other_link`, the touching links of the two bodies,
+        which can consist of several links. Each of the n substeps of a step has points of its own, with the number of
         the substep in `substep`. Its forces and torques are divided by n. The sum of all forces and moments is
         therefore `wrench`. If two faces touch at several points, only the sum and the moment of the forces are unique.
         The step is computed again when the attribute is read for the first time. Raises UnsupportedError for batches.
@@ -145,10 +145,10 @@ class ContactReport(ReprMixin):
 
     @cached_property
     def solver_info(self) -> np.ndarray:
-        """Diagnostics (..., 7), which the other properties return by name.
+        """Diagnostics (..., 7) of the contact solver, each of which is also a property, such as `residual`.
 
-        With several substeps, the values are the largest of the substeps. Energy dissipation and iterations are sums,
-        and the number of contacts is that of the last substep.
+        With several substeps, `certificate` and `iterations` are sums over the substeps, and `count` is that of the
+        last substep. All other values are the largest of the substeps.
         """
         if len(self._substeps) == 1:
             return np.asarray(self._substeps[0].solver_info)
@@ -190,7 +190,7 @@ class ContactReport(ReprMixin):
 
     @property
     def residual(self) -> np.ndarray:
-        """Largest complementarity residual of velocities [m/s, rad/s], shape (...).
+        """Largest complementarity residual of velocities in the step [m/s, rad/s], shape (...).
 
         The residual includes contacts, joint limits and joint friction.
         """
@@ -208,8 +208,8 @@ class ContactReport(ReprMixin):
     def certificate(self) -> np.ndarray:
         """Change of kinetic energy by impulses in the step [J], shape (...).
 
-        A correct solution never increases the energy; see docs/contact_model.md. Impulses of springs (soft surfaces)
-        are not included.
+        A correct solution never increases the energy; see docs/contact_model.md. Impulses of soft surfaces, which act
+        as springs, are not included.
         """
         return self.solver_info[..., CERTIFICATE]
 

@@ -148,7 +148,7 @@ class StaticMesh(SolidSurface):
 
     @cached_property
     def table(self) -> MeshTable:
-        """Table for kernels."""
+        """Table of the mesh, which kernels take as an argument."""
         return mesh_table(self.edges)
 
     @property

@@ -150,8 +150,8 @@ def convert_state(
     Pinocchio represents some angles by cosine and sine; such an angle is between -pi and pi after the conversion to
     treesim.
 
-    If Pinocchio read its model from the URDF, pass this model as the argument `model`. Such a model has its joints in
-    another order, although its arrays often have the same sizes.
+    A model that Pinocchio itself built from the URDF has its joints in another order than `to_pinocchio(robot)`, often
+    with arrays of the same sizes. To convert states of such a model, pass it as the argument `model`.
 
     Mimic joints have no coordinates in treesim and in the models of `to_pinocchio`. In other models, mimic joints can
     have coordinates. The conversion from treesim computes these coordinates from the mimicked joints; the conversion to

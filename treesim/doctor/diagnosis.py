@@ -63,7 +63,7 @@ class Diagnosis(ReprMixin):
         return not self.of("error")
 
     def of(self, severity: str) -> tuple[Finding, ...]:
-        """Return the findings of one severity, sorted by tier and line.
+        """Return the findings of the diagnosis that have one severity, sorted by tier and line.
 
         Parameters
         ----------
@@ -89,13 +89,13 @@ class Diagnosis(ReprMixin):
 
     @property
     def counts(self) -> dict[str, int]:
-        """Numbers of findings, a mapping {severity: number}."""
+        """Numbers of findings in the diagnosis, a mapping {severity: number}."""
         found = Counter(one.severity for one in self.findings)
         return {severity: found[severity] for severity in SEVERITIES}
 
     @property
     def summary(self) -> str:
-        """Numbers of findings of each severity as text, such as "1 error, 0 warnings, 2 notes"."""
+        """Numbers of the diagnosis's findings as text, such as "1 error, 0 warnings, 2 notes"."""
         words = zip(("error", "warning", "note"), self.counts.values(), strict=True)
         return ", ".join(f"{count} {word}{'s' * (count != 1)}" for word, count in words)
 

@@ -17,7 +17,8 @@ HEAD = """# Findings
 On this page you can look up a finding of `treesim.load` or `treesim check` ([guide](check.md)) by its code. A code
 denotes the same kind of finding in all versions of treesim. Each example replaces or adds the lines shown in the [robot
 at the end of this page](#the-robot-of-the-examples). The message is the line that `treesim check` prints for the
-example. On this page, *other programs* are simulators and libraries that read URDF files.
+example. *Strict: error* means that the warning is an error if the argument `strict` or the option `--strict` is set. On
+this page, *other programs* are simulators and libraries that read URDF files.
 """
 TITLES = {
     "syntax": "Syntax: XML, elements, attributes, numbers",
@@ -37,7 +38,7 @@ def _lines() -> Iterator[str]:
     yield HEAD
     for tier in TIERS:
         yield f"## {TITLES[tier]}\n"
-        yield "| code | severity | |\n|---|---|---|"
+        yield "| code | severity | finding |\n|---|---|---|"
         for code in _codes(tier):
             yield f"| [{code}](#{code.lower()}) | {_severity(code)} | {_escaped(CODES[code].summary)} |"
         yield ""

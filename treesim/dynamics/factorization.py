@@ -55,7 +55,7 @@ class Factorization(TriangularFactors):
 
     @classmethod
     def of_packed(cls, topology: Topology, packed: np.ndarray) -> Self:
-        """Return the object that represents given factors of H = L' D L.
+        """Return the Factorization with given factors of H = L' D L.
 
         Parameters
         ----------
@@ -92,7 +92,7 @@ class Factorization(TriangularFactors):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Shape (..., n) of an argument x that has one vector for each matrix."""
+        """Shape (..., n) of the argument x of methods, with one vector for each matrix H."""
         return (*self._packed.shape[:-1], len(self._parent))
 
     @property
@@ -102,7 +102,7 @@ class Factorization(TriangularFactors):
 
     @property
     def L(self) -> np.ndarray:
-        """Lower triangular factor (..., n, n); for H = L' D L, its diagonal is 1."""
+        """Lower triangular factor L (..., n, n) of H; for H = L' D L, its diagonal is 1."""
         n = len(self._parent)
         L = np.zeros((*self.shape, n), self._dtype)
         L[..., *self._tree.packed_pattern()] = self._packed
@@ -127,7 +127,7 @@ class Factorization(TriangularFactors):
         return self._tree
 
     def packed(self) -> tuple[np.ndarray, np.ndarray, bool]:
-        """Return the factors L and D as packed rows.
+        """Return the factors L and D of H as packed rows.
 
         Returns
         -------

@@ -56,8 +56,7 @@ def mass_matrix(
     engine : str
         As in `treesim.forward_dynamics`.
     out : numpy.ndarray, optional
-        As in `treesim.forward_dynamics`. It saves the allocation of the result. Memory bandwidth limits the speed of
-        large batches.
+        As in `treesim.forward_dynamics`. It saves the allocation of the result.
     packed : bool
         Return only the entries of the lower triangle that can differ from zero, row by row. The method must be "crba".
     model_parameters : mapping, optional

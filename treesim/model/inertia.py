@@ -111,7 +111,7 @@ class Placement(ReprMixin):
         return [*matrix("rotation", self.rotation), ("translation [m]", vector(self.translation))]
 
     def matrix(self) -> np.ndarray:
-        """Return the homogeneous transformation matrix.
+        """Return the placement as a homogeneous transformation matrix.
 
         Returns
         -------
@@ -185,7 +185,7 @@ class Inertia(ReprMixin):
         return [("mass [kg]", self.mass), center, *matrix("rotational [kg m^2]", self.rotational)]
 
     def in_frame(self, placement: Placement) -> Inertia:
-        """Return the same inertia, expressed in another frame.
+        """Return the body's inertia, expressed in another frame.
 
         Parameters
         ----------
@@ -202,7 +202,7 @@ class Inertia(ReprMixin):
         return Inertia(self.mass, com, _symmetric(product(product(R, self.rotational), R.T)))
 
     def about_origin(self) -> np.ndarray:
-        """Return the rotational inertia about the frame's origin.
+        """Return the body's rotational inertia about the origin of the frame.
 
         Returns
         -------

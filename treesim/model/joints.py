@@ -170,12 +170,12 @@ class Joint(ReprMixin):
 
     @property
     def nq(self) -> int:
-        """Number of configuration coordinates."""
+        """Number of the joint's configuration coordinates."""
         return self.kind.nq
 
     @property
     def nv(self) -> int:
-        """Number of degrees of freedom."""
+        """Number of the joint's degrees of freedom."""
         return self.kind.nv
 
     def _vector(self, label: str, size: int) -> np.ndarray:

@@ -51,8 +51,8 @@ class Topology(Immutable, ReprMixin):
 
     Notes
     -----
-    Sources: Featherstone 2005, section 2 (λ, μ, κ, ν); Featherstone 2010, Figure 4 (expansion). The expansion is
-    extended to joints without degrees of freedom, which it omits.
+    Sources: Featherstone 2005, section 2 (λ, μ, κ, ν); Featherstone 2010, Figure 4 (expansion). In addition to the
+    source, joints without degrees of freedom are allowed; the expanded graph omits them.
 
     Examples
     --------
@@ -112,12 +112,12 @@ class Topology(Immutable, ReprMixin):
 
     @property
     def n_bodies(self) -> int:
-        """Number N of moving bodies."""
+        """Number N of moving bodies of the tree."""
         return len(self.parent)
 
     @property
     def n_dofs(self) -> int:
-        """Number n of degrees of freedom."""
+        """Number n of degrees of freedom of the tree."""
         return len(self.dof_parent)
 
     def children(self, i: int) -> tuple[int, ...]:
@@ -214,7 +214,7 @@ class Topology(Immutable, ReprMixin):
         return int((d * (d - 1) // 2).sum())
 
     def sparsity(self) -> np.ndarray:
-        """Return the sparsity pattern (n, n) of the mass matrix.
+        """Return the sparsity pattern (n, n) of mass matrices of trees with this topology.
 
         An entry (i, j) is zero, unless i = j, or one of i and j is an ancestor of the other.
 

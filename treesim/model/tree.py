@@ -57,13 +57,13 @@ class Tree(Immutable):
     gravity : array_like
         (3,) gravity in base axes [m/s^2].
     notes : sequence
-        Findings from reading the source file.
+        Findings of `treesim.load` in the robot description.
     shapes : sequence of CollisionShape
         Collision shapes.
     loops : sequence of Loop
         Loop joints, which a `treesim.World` closes.
     welds : sequence of Weld
-        Links that are part of a body or of the base, parents first.
+        Links that are fixed to another link or to the world, parents first.
 
     Attributes
     ----------
@@ -103,10 +103,10 @@ class Tree(Immutable):
     -----
     A mimic joint b has the position q_b = k q_a + o exactly, with the position q_a of its mimicked joint, and no
     coordinate of its own. The attributes `nq`, `nv`, `q_index`, `v_index` and the arrays describe the independent
-    joints only. Limits, damping, friction and armature of an independent joint include those of its mimic joints. The
-    attributes `topology` and `parent` describe the spanning tree `Tree.spanning`, in which mimic joints move
-    independently. The methods `expand` and `expand_velocity` convert q and v to those of the spanning tree. The
-    attribute `dof_parent` has one entry for each independent degree of freedom.
+    joints only. In these arrays, the limits, damping, friction and armature of an independent joint also account for
+    its mimic joints. The attributes `topology` and `parent` describe the spanning tree `Tree.spanning`, in which mimic
+    joints move independently. The methods `expand` and `expand_velocity` convert q and v to those of the spanning tree.
+    The attribute `dof_parent` has one entry for each independent degree of freedom.
 
     The function `copy.copy` returns the tree itself. A tree that was pickled and unpickled is equal to the original,
     bit for bit.
@@ -244,12 +244,12 @@ class Tree(Immutable):
 
     @property
     def mimic_joints(self) -> tuple[str, ...]:
-        """Names of the mimic joints, in the order of their bodies."""
+        """Names of the tree's mimic joints, in the order of their bodies."""
         return () if self.mimic_map is None else self.mimic_map.names
 
     @property
     def spanning(self) -> Tree:
-        """The spanning tree, in which mimic joints move independently.
+        """Spanning tree of the robot, in which mimic joints move independently.
 
         For a robot without mimic joints, the spanning tree is the tree itself.
         """
@@ -259,8 +259,8 @@ class Tree(Immutable):
         """Return the spanning tree with rotor inertias that are equivalent to the robot's armature.
 
         The armature of an independent joint is divided evenly between the joint and its mimic joints
-        (`MimicMap.shared`). A regularization is added, so rotor inertias in the array `reals` of the returned tree may
-        be negative.
+        (`MimicMap.shared`). The tree's regularization for mimic joints is added, so the array `reals` of the returned
+        tree may contain negative rotor inertias.
 
         Returns
         -------
@@ -287,7 +287,7 @@ class Tree(Immutable):
         return effective
 
     def kept(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the indices of the tree's coordinates and degrees of freedom in the spanning tree.
+        """Return the indices that the tree's coordinates and degrees of freedom have in the spanning tree.
 
         Returns
         -------
@@ -314,7 +314,7 @@ class Tree(Immutable):
         return (whole.ints, whole.reals) if self.mimic_map is None else (whole.ints, whole.reals, *self.mimic_map[-2:])
 
     def expand(self, q: ArrayLike) -> np.ndarray:
-        """Return the configuration of all joints of the spanning tree.
+        """Convert q to the configuration of the spanning tree, in which mimic joints have coordinates.
 
         Parameters
         ----------
@@ -343,7 +343,7 @@ class Tree(Immutable):
         return self._expanded(coerce(Argument("q", q, (self.nq,)), precision(q)), "q")
 
     def expand_velocity(self, v: ArrayLike) -> np.ndarray:
-        """Return the velocities (or accelerations) of all joints of the spanning tree.
+        """Convert v to the velocity (or acceleration) of the spanning tree, in which mimic joints have entries.
 
         Parameters
         ----------
@@ -477,7 +477,7 @@ class Tree(Immutable):
 
     @property
     def n_joints(self) -> int:
-        """Number of joints, mimic joints included. Each body has one joint."""
+        """Number of the tree's joints, mimic joints included. Each body has one joint."""
         return self.n_bodies
 
     @property
@@ -487,16 +487,16 @@ class Tree(Immutable):
 
     @property
     def parent(self) -> np.ndarray:
-        """Parents (N,) of the bodies, λ(1..N)."""
+        """Parents λ(1) ... λ(N) of the tree's bodies, an array (N,)."""
         return self.topology.parent
 
     @property
     def dof_parent(self) -> np.ndarray:
-        """Parents (n,) of the degrees of freedom, λe(1..n).
+        """Parents λe(1) ... λe(n) of the tree's degrees of freedom, an array (n,).
 
         These parents define a tree of degrees of freedom. An entry (i, j) of the mass matrix or of its factors is zero,
         unless one of i and j is an ancestor of the other. For a robot with mimic joints, the tree is the elimination
-        tree of the pattern `sparsity()`. Entries on its paths may then also be zero.
+        tree of the pattern `sparsity()`. Then an entry (i, j) may also be zero if i is an ancestor of j.
         """
         return self.dof_topology.dof_parent
 
@@ -510,7 +510,7 @@ class Tree(Immutable):
         return self.topology if self._dof_topology is None else self._dof_topology
 
     def last_dof(self, body: int) -> int:
-        """Return the last degree of freedom that moves a body.
+        """Return the number of the tree's last degree of freedom that moves a body.
 
         All other degrees of freedom that move the body are ancestors of this one in `dof_parent`. This also holds for
         robots with mimic joints, because the body's inertia couples all these degrees of freedom. Cost: O(nv N).
@@ -614,7 +614,7 @@ class Tree(Immutable):
 
     @property
     def dof_names(self) -> tuple[str, ...]:
-        """Names of the degrees of freedom (nv,), as `dof_name` returns them. O(nv)."""
+        """Names of the tree's degrees of freedom, as `dof_name` returns them. Cost: O(nv)."""
         return tuple(
             _dof_name(joint, where, k) for joint, where in self.v_index.items() for k in range(where.start, where.stop)
         )
@@ -668,8 +668,8 @@ class Tree(Immutable):
     def random(self, rng: np.random.Generator | int | None = None) -> np.ndarray:
         """Return a random configuration: positions uniform within their limits, and uniform rotations.
 
-        A limit beyond 1e6 rad or m counts as infinite. The method replaces an infinite limit by a limit at pi rad or 1
-        m from zero. If the range would be less than 2 pi rad or 2 m, the new limit is farther from zero.
+        A limit beyond 1e6 rad or m counts as infinite. An infinite limit is replaced by a limit at pi rad or 1 m from
+        zero, or farther from zero if the range between both limits would be less than 2 pi rad or 2 m.
 
         Parameters
         ----------

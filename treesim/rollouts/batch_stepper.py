@@ -184,7 +184,7 @@ class BatchStepper(ReprMixin):
 
     @property
     def t(self) -> float:
-        """Time [s]."""
+        """Sum of the times of all calls of `step` [s]; `put` does not change it."""
         return self.dt * self._taken
 
     def _check_physics(self, physics: Physics | None, backend: str | DynamicsBackend) -> None:
@@ -263,7 +263,7 @@ class BatchStepper(ReprMixin):
 
     @property
     def q(self) -> np.ndarray:
-        """Configurations (B, nq), read-only.
+        """Current configurations (B, nq) of the stepper's states, read-only.
 
         The next call of `step` leaves this array unchanged; the call after that overwrites it.
         """
@@ -271,7 +271,7 @@ class BatchStepper(ReprMixin):
 
     @property
     def v(self) -> np.ndarray:
-        """Velocities (B, nv), read-only.
+        """Current velocities (B, nv) of the stepper's states, read-only.
 
         The next call of `step` leaves this array unchanged; the call after that overwrites it.
         """
@@ -283,7 +283,7 @@ class BatchStepper(ReprMixin):
         return NO_READINGS if self._last is None else self._last.readings()
 
     def put(self, rows: slice | ArrayLike, q: ArrayLike, v: ArrayLike) -> None:
-        """Set some of the B states, and reset the warm start of their contact solver.
+        """Set some of the stepper's B states, and reset the warm start of their contact solver.
 
         Parameters
         ----------

@@ -245,7 +245,7 @@ def all_(function: Function) -> Measure:
 
 
 def first_time(function: Function) -> Measure:
-    """Return a measure of the time at which a condition first held: the end of the first such step.
+    """Return a measure of the time at which a condition first held: the end of the first step after which it held.
 
     Parameters
     ----------
@@ -275,7 +275,7 @@ def first_time(function: Function) -> Measure:
 def stop(function: Function) -> Measure:
     """Return a measure that ends a rollout as soon as a condition holds after a step.
 
-    The state of the rollout is constant after this step. `Rollouts.ended` contains the number of this step.
+    After the step that ends the rollout, its state is constant. `Rollouts.ended` contains the number of this step.
 
     Parameters
     ----------
@@ -285,7 +285,7 @@ def stop(function: Function) -> Measure:
     Returns
     -------
     Measure
-        Measure whose results are the times (B,) [s] at the end of this step; infinite if the condition never held.
+        Measure whose results are the times (B,) [s] at which rollouts ended; infinite if the condition never held.
 
     Raises
     ------
@@ -420,7 +420,7 @@ def last(function: Function) -> Measure:
 
 
 def histogram(function: Function, bins: int, range: tuple[float, float]) -> Measure:  # as np.histogram
-    """Return a measure that counts the values of a function after all steps in bins, as np.histogram does.
+    """Return a measure that counts, in bins, the values of a function after each step, as np.histogram does.
 
     Parameters
     ----------

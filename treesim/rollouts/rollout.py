@@ -136,8 +136,9 @@ def rollout(
         ground_friction (B,). An array without the axis B holds for all rollouts; {name: array} sets values of some
         bodies or joints. See docs/parameters.md.
     measure : mapping of str to Measure, optional
-        Reductions of the states during the run, see `treesim.measures` and docs/measures.md. Measures take the states
-        after all steps, also those that are not recorded. The attribute `Rollouts.measures` contains the results.
+        Measures by name, see `treesim.measures` and docs/measures.md. A measure reduces the states of a rollout to a
+        few numbers. It uses the states after all steps, also those that are not recorded. The attribute
+        `Rollouts.measures` contains the results.
     keep : {"all", "last", "none"}
         Recorded states. "all": the state after every `every` steps. "last": the last state of each rollout. "none": no
         states, if only measures are needed.
@@ -178,8 +179,8 @@ def rollout(
     DivergedWarning
         If states are not finite. The warning names the first rollout with such a state.
     EnergyWarning
-        With work=True, if energy errors exceed 1 % of the energy range. One recorded state in 50 steps is checked, and
-        at most 32 states.
+        With work=True, if energy errors exceed 1 % of the energy range. In each rollout, at most 32 recorded states are
+        checked, at least 50 steps apart.
     StoppedWarning
         If Ctrl-C ended the computation.
 

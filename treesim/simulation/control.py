@@ -69,7 +69,7 @@ class Function(ReprMixin):
 
     @property
     def torque(self) -> Callable[..., ArrayLike]:
-        """The function."""
+        """Wrapped function, which returns the torque."""
         return self.function
 
 
@@ -159,7 +159,7 @@ class Zero(ReprMixin):
         return [("degrees of freedom", len(self._torque))]
 
     def torque(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Return an array (nv,) of zeros."""
+        """Return the torque 0, an array (nv,)."""
         return self._torque
 
 
@@ -446,11 +446,12 @@ def default_controller(robot: Tree, on_ground: bool, has_gains: bool = False) ->
     Parameters
     ----------
     robot : Tree
-        The robot. If all its effort limits are 0, the result is "none".
+        The robot. If all its effort limits are 0, the result is always "none".
     on_ground : bool
-        True if the world has a ground. For a floating base on a ground, the result is "hold".
+        True if the world has a ground. For a floating base on a ground, the result is "hold", unless all effort limits
+        are 0.
     has_gains : bool
-        True if the user passed kp or kd. The result is then "hold".
+        True if the user passed kp or kd. The result is then "hold", unless all effort limits are 0.
 
     Returns
     -------

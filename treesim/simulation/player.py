@@ -155,7 +155,7 @@ class Player(ReprMixin):
 
     @property
     def speed(self) -> float:
-        """Requested speed of the motion, as a multiple of real time."""
+        """Requested speed of the player's motion, as a multiple of real time."""
         return self._speed
 
     @speed.setter
@@ -243,7 +243,7 @@ class Player(ReprMixin):
         self._events.wait(seconds)
 
     def step(self, count: int = 1) -> Frame:
-        """Compute a number of steps at once, also while paused, and show the last state.
+        """Compute a number of simulation steps at once, also while paused, and show the last state.
 
         Parameters
         ----------

@@ -109,7 +109,8 @@ class Report(ReprMixin):
     def status(self) -> np.ndarray:
         """Status (...): 0 for success, 1 if an iteration did not converge, 2 if a number is not finite.
 
-        States that are not finite are marked; if all are finite, every state gets the worst status.
+        If states are not finite, these have the status 2, and all others 0. If all states are finite, every state has
+        the worst status of the batch.
         """
         after = self._after
         failed = np.zeros(after.q.shape[:-1], np.int8)
@@ -131,7 +132,7 @@ class Report(ReprMixin):
 
     @cached_property
     def contact(self) -> ContactReport:
-        """Results of contacts, joint limits and joint friction."""
+        """Results of contacts, joint limits and joint friction in the step."""
         touching, robot = self._stepper.world.touching, self._stepper.robot
         if self._substeps[-1].solver_info is None:
             return ContactReport.empty(robot, touching, self._after.q.shape[:-1])

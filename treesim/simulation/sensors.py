@@ -211,16 +211,15 @@ class ForceTorque(Sensor):
 
     A reading is the force [N] and the torque [N m] that the parent link exerts on the child link through the joint. The
     reading contains the forces of the motor and the bearings. A reading has the axes of the child link, and its torque
-    is about the link's origin. The reading is the mean over a step. The computation uses the accelerations of all links
-    beyond the joint, averaged over the step. As `treesim.joint_wrenches` does, it also uses the gravity, contact forces
-    and external forces on these links. The reading does not include rotor inertias (armature). If closed loops or
-    constrained frames act on links beyond the joint, the reading includes their forces, as if the joint transmitted
-    them.
+    is about the link's origin. The reading is the mean over a step. It is computed from the accelerations of all links
+    beyond the joint, averaged over the step, and from the gravity, contact forces and external forces on these links.
+    The reading does not include rotor inertias (armature). If closed loops or constrained frames act on links beyond
+    the joint, the reading includes their forces, as if the joint transmitted them.
 
     A step computes contact forces on bodies, but not on the single links that are welded into one body. If both sides
-    of a fixed joint have collision shapes, the reading is therefore NaN in steps with contacts of the body. In this
-    case, `Trajectory.joint_wrench` computes the reading from recorded contact points. If external forces are given as
-    an array (N, 6), each row acts on the link that has the name of the body.
+    of a fixed joint have collision shapes, the reading is therefore NaN in steps with contacts of the body.
+    `Trajectory.joint_wrench` computes the missing readings from the contact points, if these were recorded. If external
+    forces are given as an array (N, 6), each row acts on the link that has the name of the body.
 
     Parameters
     ----------

@@ -179,7 +179,7 @@ class Simulation(ReprMixin):
 
     @property
     def external_forces(self) -> ExternalForces:
-        """External forces on links, as given to the simulation."""
+        """External forces on links, as passed to the simulation."""
         return self.system.external_forces
 
     def step(self, t: float, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -209,7 +209,7 @@ class Simulation(ReprMixin):
         return q, v
 
     def initial_state(self, q0: ArrayLike | None = None, v0: ArrayLike | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """Check and return an initial state, and reset the warm start of the contact solver.
+        """Check and return an initial state of the simulation, and reset the warm start of the contact solver.
 
         Parameters
         ----------

@@ -48,8 +48,8 @@ class Stepper(ReprMixin):
     Parameters
     ----------
     robot : Tree or World
-        The robot, or a world with constraints, closed loops and ground. Only "implicit_midpoint" supports
-        constrained rows.
+        The robot, or a world with constraints, closed loops and ground. Only the integrator "implicit_midpoint"
+        supports constraints and closed loops.
     dt : float
         Step [s].
     integrator : str
@@ -176,7 +176,7 @@ class Stepper(ReprMixin):
         )
 
     def reset(self, q0: ArrayLike | None = None, v0: ArrayLike | None = None, t: float = 0.0) -> State:
-        """Return an initial state or batch of states.
+        """Return an initial state, or a batch of initial states, for `step`.
 
         Gaps of constraints below 1e-6 (m or rad) are closed. The first step removes velocities that violate
         constraints.
@@ -237,7 +237,7 @@ class Stepper(ReprMixin):
     def step(
         self, state: State, control: ArrayLike | None = None, f_ext: Wrenches | None = None
     ) -> tuple[State, Report]:
-        """Return the state after dt and the results of the step.
+        """Advance a state or batch by dt; return the new state and a report of the step.
 
         A failed step raises nothing: the state becomes NaN or infinite, and `report.status` marks the state. The cost
         is O(N) with most backends, plus 1.5 us.

@@ -85,8 +85,8 @@ class Trajectory(ReprMixin):
     joint_types : sequence of str
         Types of the joints in `joint_names`.
     metadata : mapping, optional
-        Plain values that describe the run: dt, backend, integrator, base, seed, energy_range (the energy range [J]),
-        ground, and stopped (the reason for an early end, or None).
+        Plain values that describe the run: dt, backend, integrator, base, seed, energy_range (largest energy that could
+        become motion of the joints [J]), ground, and stopped (the reason for an early end, or None).
     work : array_like, shape (K, 2), optional
         Work from the start to each state [J]. Column 0: work of the controls. Column 1: work of damping, friction,
         joint limits and contacts. NaN if unknown.
@@ -354,12 +354,18 @@ class Trajectory(ReprMixin):
 
     @property
     def residual(self) -> np.ndarray:
-        """Largest complementarity residual (K,) of contacts, joint limits and joint friction [m/s, rad/s]."""
+        """Largest complementarity residual (K,) in each step [m/s, rad/s].
+
+        The residual includes contacts, joint limits and joint friction.
+        """
         return self._solver_info[:, 1]
 
     @property
     def energy_certificate(self) -> np.ndarray:
-        """Change of kinetic energy (K,) by impulses [J], without soft surfaces; 0 or less if solved correctly."""
+        """Change of kinetic energy (K,) by impulses in each step [J]; 0 or less if the impulses are correct.
+
+        Impulses of soft surfaces, which act as springs, are not included.
+        """
         return self._solver_info[:, 2]
 
     @property

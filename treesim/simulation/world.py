@@ -318,12 +318,12 @@ class World(ReprMixin):
 
     @property
     def held(self) -> tuple[np.ndarray, ...]:
-        """Tables of the constrained rows, for kernels; empty without constraints."""
+        """Tables of the constrained rows, which kernels take as an argument; empty without constraints."""
         return self.constants if self.m else ()
 
     @property
     def m(self) -> int:
-        """Number of constrained rows."""
+        """Number of constrained rows: scalar equations of all constraints and closed loops."""
         return len(self.tables.rows)
 
     def gaps(self, q: ArrayLike) -> np.ndarray:

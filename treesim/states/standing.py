@@ -66,8 +66,8 @@ def standing(robot: Tree, q: ArrayLike, ground: Plane | Surface | None = None) -
 
     Notes
     -----
-    Cost per state: O(N + shapes) on a plane; on other surfaces, additional ms for each shape. Mesh files are read at
-    the first call.
+    Cost per state: O(N + shapes) on a plane; on other surfaces, some milliseconds more for each shape. Mesh files are
+    read at the first call.
 
     Examples
     --------

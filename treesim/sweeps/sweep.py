@@ -92,7 +92,7 @@ def sweep(
         {name: distribution or list of values}. Distributions are Normal, Uniform, LogUniform and Choice of
         `treesim.sweeps`. The Notes list the names.
     measure : mapping of str to Measure, optional
-        Reductions of the states by name, see `treesim.measures`.
+        Measures by name, see `treesim.measures`.
     policy_parameters : array_like, shape (k,), optional
         Nominal policy parameters.
     kp : float or array_like, shape (nv,)

@@ -49,7 +49,7 @@ class ConformanceError(TreesimError, AssertionError):
 
 @dataclass(frozen=True)
 class Finding:
-    """Outcome of one requirement.
+    """Outcome of the check of one requirement.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ class Conformance(ReprMixin):
 
     @property
     def failures(self) -> tuple[Finding, ...]:
-        """Outcomes of the requirements that the implementation does not meet."""
+        """Outcomes (`Finding`) of those checked requirements that the implementation does not meet."""
         return tuple(finding for finding in self.findings if finding.problem is not None)
 
     def __repr__(self) -> str:

@@ -156,7 +156,7 @@ def repair(
 
         limits            remove limits whose lower exceeds the upper (some programs exchange them, Bullet ignores them)
         fixed             fix joints that move no inertia; their coordinates disappear
-        armature          give joints that move no inertia, alone or together, an armature of 1e-6 kg m^2 (1e-3 kg)
+        armature          give joints that move no inertia, alone or combined, an armature of 1e-6 kg m^2 (1e-3 kg)
 
     Examples
     --------

@@ -105,13 +105,13 @@ class View(ReprMixin):
         self.close()
 
     def close(self) -> None:
-        """Close the viewer; a second call does nothing."""
+        """Close the viewer of this view; a second call does nothing."""
         with self._lock:
             self._open = False
         self.viewer.close()  # without the lock: a viewer may wait for its own thread, which may report a slider
 
     def update(self, q: ArrayLike) -> None:
-        """Show the robot at a configuration, and process clicks.
+        """Show the robot at a configuration, and call the functions of `on_click` for new clicks.
 
         A program may call this method in every step of a simulation. A slow page skips to the latest configuration.
 
@@ -135,7 +135,7 @@ class View(ReprMixin):
         self._events.run()
 
     def wait(self, seconds: float) -> None:
-        """Wait for a time, and process clicks on the robot meanwhile.
+        """Wait for a time, and meanwhile call the functions of `on_click` for clicks on the robot.
 
         Parameters
         ----------
@@ -222,7 +222,7 @@ class View(ReprMixin):
         return call
 
     def arrow(self, name: str, origin: ArrayLike, vector: ArrayLike, color: Sequence[float] = ARROW_COLOR) -> None:
-        """Draw an arrow, which replaces an arrow or frame with the same name.
+        """Draw an arrow in the viewer; it replaces an arrow or frame with the same name.
 
         Parameters
         ----------
@@ -254,7 +254,7 @@ class View(ReprMixin):
             viewer.set_arrow(_named(name), start, along, tuple(shade.tolist()))
 
     def frame(self, name: str, pose: ArrayLike, length: float = FRAME_LENGTH) -> None:
-        """Draw the axes of a frame (x red, y green, z blue), which replace an arrow or frame with the same name.
+        """Draw the axes of a frame (x red, y green, z blue); they replace an arrow or frame with the same name.
 
         Parameters
         ----------
@@ -278,7 +278,7 @@ class View(ReprMixin):
             viewer.set_frame(_named(name), _rigid(f"frame {name!r}: pose", pose), axes)
 
     def remove(self, name: str) -> None:
-        """Remove an arrow or a frame by its name, if it exists.
+        """Remove a drawn arrow or frame by its name, if it exists.
 
         Parameters
         ----------

@@ -55,7 +55,8 @@ class Dynamics(ReprMixin):
         because other arguments are converted.
     engine : str
         "specialized": code that is compiled for this robot at the first call of a method, in 0.1 to 1 s, and cached on
-        disk. "generic": code for any robot, as of the functions. "auto": "specialized" where possible.
+        disk. "generic": code for any robot, as in functions such as `treesim.forward_dynamics`. "auto": "specialized"
+        where possible.
     gravity : array_like, optional
         (3,) replaces the robot's gravity [m/s^2].
     armature : array_like, optional
@@ -74,7 +75,7 @@ class Dynamics(ReprMixin):
 
     Notes
     -----
-    Each method raises the errors of the function with its name.
+    Each method raises the errors of the function of the module `treesim` with the same name.
 
     Examples
     --------

@@ -57,10 +57,10 @@ class FrameConstraint(_ConstraintRepr):
     reference : str
         Axes of the velocity: "local_world_aligned", or "local" for the frame's own.
     damping : float
-        Baumgarte stabilisation [1/s].
+        Factor of the velocity in Baumgarte's stabilisation [1/s].
     stiffness : float
-        Baumgarte stabilisation [1/s^2]. The target becomes target - damping * velocity - stiffness * (displacement from
-        `pose`).
+        Factor of the displacement in Baumgarte's stabilisation [1/s^2]. The target becomes target - damping * velocity
+        - stiffness * (displacement from `pose`).
     pose : array_like, optional
         (4, 4) desired pose of the frame in the world; required if `stiffness` is not zero.
 
@@ -103,7 +103,7 @@ class FrameConstraint(_ConstraintRepr):
 
     @property
     def ends(self) -> tuple[str, None]:
-        """The constrained frame's name, and None for the world."""
+        """The two ends of the constraint: the name of the constrained frame, and None for the world."""
         return self.frame, None
 
 
@@ -128,7 +128,7 @@ class LoopConstraint(_ConstraintRepr):
     damping : float
         As in `FrameConstraint`.
     stiffness : float
-        Baumgarte stabilisation [1/s^2] of the displacement of the first frame from the second frame.
+        Factor in Baumgarte's stabilisation [1/s^2] of the displacement of the first frame from the second frame.
     name : str
         Name of the constraint in messages, where it precedes the names of the frames.
 

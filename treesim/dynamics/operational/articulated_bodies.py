@@ -94,7 +94,7 @@ class Articulated(TriangularFactors):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Shape (..., nv) of an argument x that has one vector for each configuration."""
+        """Shape (..., nv) of the argument x of methods, with one vector for each configuration."""
         return (*self._quantities.shape[:-1], self.robot.nv)
 
     @property
@@ -170,8 +170,8 @@ class Articulated(TriangularFactors):
 
         Notes
         -----
-        The method is PV-OSIM (Sathya, Decre, Swevers 2023) without its pass over articulated-body quantities. Cost: O(k
-        d + k^2 d).
+        The method is PV-OSIM (Sathya, Decre, Swevers 2023) without the pass that computes articulated-body quantities,
+        because this object contains them. Cost: O(k d + k^2 d).
         """
         names = (frames,) if isinstance(frames, str) else checked_frames(frames)
         tables, out = known_frame_codes(self.robot, names, reference), np.empty((6 * len(names),) * 2)

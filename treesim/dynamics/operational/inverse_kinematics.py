@@ -107,8 +107,8 @@ class IKResult(NamedTuple):
     iterations : ndarray of int, shape (...)
         Number of iterations, including those of restarts.
     limiting_joints : dict of str to ndarray of bool
-        {joint: mask (...)}, True where q is at a limit of the joint. For states that have not converged, only limits
-        that prevent a smaller error count. Joints that are at a limit in no state are left out.
+        {joint: mask (...)}, True where q is at a limit of the joint. In states that have not converged, only limits
+        that prevent a smaller error are marked. Joints that are at a limit in no state are left out.
 
     Examples
     --------

@@ -77,12 +77,12 @@ class SparseJacobian(ReprMixin):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Shape (m, n)."""
+        """Shape (m, n) of the matrix."""
         m, n = self._packed.shape
         return m, n
 
     def dense(self) -> np.ndarray:
-        """Return the dense matrix.
+        """Return the sparse matrix as a dense array.
 
         Returns
         -------
@@ -95,7 +95,9 @@ class SparseJacobian(ReprMixin):
         return full
 
     def multiply(self, x: ArrayLike) -> np.ndarray:
-        """Return J x. Cost for each column of x: Σ d_i multiplications and Σ (d_i - 1) additions.
+        """Return the product J x of this matrix and x.
+
+        Cost for each column of x: Σ d_i multiplications and Σ (d_i - 1) additions.
 
         Parameters
         ----------
@@ -110,7 +112,9 @@ class SparseJacobian(ReprMixin):
         return self._on_columns(kernels.product_states, x, self.shape[1], self.shape[0])
 
     def multiply_transposed(self, x: ArrayLike) -> np.ndarray:
-        """Return J' x. Cost for each column of x: Σ d_i multiplications and as many additions.
+        """Return the product J' x of this matrix, transposed, and x.
+
+        Cost for each column of x: Σ d_i multiplications and as many additions.
 
         Parameters
         ----------
@@ -125,7 +129,7 @@ class SparseJacobian(ReprMixin):
         return self._on_columns(kernels.transposed_product_states, x, self.shape[0], self.shape[1])
 
     def divide(self, factors: Factorization) -> tuple[SparseJacobian, SparseJacobian]:
-        """Return J L^-1, for LTDL also J L^-1 D^-1, by sparse factors; the results have the sparsity pattern of J.
+        """Return J L^-1, and for LTDL also J L^-1 D^-1, for this matrix J; both have the sparsity pattern of J.
 
         Cost: Σ d_i divisions, Σ d_i (d_i - 1) / 2 multiplications, and as many additions.
 
@@ -158,7 +162,7 @@ class SparseJacobian(ReprMixin):
         return self._with(Z), self._with(Y)
 
     def multiply_rows(self, other: SparseJacobian) -> np.ndarray:
-        """Return the symmetric product of two matrices with equal sparsity patterns: Λ^-1 = Y Y' or Y_D Y_d'.
+        """Return the symmetric product Λ^-1 = Y Y' or Y_D Y_d' of this matrix and the transpose of another one.
 
         Cost for each pair of rows i >= j: d_ij multiplications and d_ij - 1 additions. The symbol d_ij is the number of
         columns in which both rows have an entry.
@@ -186,7 +190,7 @@ class SparseJacobian(ReprMixin):
         return out
 
     def null_space(self, jbar: ArrayLike) -> np.ndarray:
-        """Return the null-space projection N = 1 - J̄ J. Cost: n additions and n Σ d_i multiply-adds.
+        """Return the null-space projection N = 1 - J̄ J of this matrix J. Cost: n additions and n Σ d_i multiply-adds.
 
         Parameters
         ----------

@@ -126,7 +126,8 @@ class FrameTask(FramesTask):
 
     Notes
     -----
-    In "local" axes, xddot is the time derivative of the components of xdot. For the origin it is R' a - w x R' pdot,
+    In "local" axes, xddot is the time derivative of the components of xdot. For the origin of a frame with the
+    orientation R, xddot is therefore R' a - w x R' pdot, where w is the angular velocity along the frame's axes, and
     not the classical acceleration R' a.
 
     Examples

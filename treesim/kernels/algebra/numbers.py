@@ -28,12 +28,12 @@ def vectorized(steps):
 
 
 def sin(x):
-    """Sine."""
+    """Return the sine of an angle [rad]."""
     return _library(x).sin(x)
 
 
 def cos(x):
-    """Cosine."""
+    """Return the cosine of an angle [rad]."""
     return _library(x).cos(x)
 
 
@@ -43,17 +43,17 @@ def sincos(x):
 
 
 def sqrt(x):
-    """Square root."""
+    """Return the square root of a number."""
     return _library(x).sqrt(x)
 
 
 def exp(x):
-    """Exponential function."""
+    """Return the exponential function of a number."""
     return _library(x).exp(x)
 
 
 def tanh(x):
-    """Hyperbolic tangent."""
+    """Return the hyperbolic tangent of a number."""
     return _library(x).tanh(x)
 
 

@@ -78,7 +78,7 @@ class ReferenceSettings:
         return replace(settings, substeps=self.substeps or settings.substeps, **methods)
 
     def changed(self, values: Mapping[str, Any], choices: list[str]) -> ReferenceSettings:
-        """Return the settings with changes from a viewer's page; a change of methods also turns on the reference run.
+        """Return the reference run's settings with changes from a page; new methods also turn on the reference run.
 
         Parameters
         ----------
@@ -105,7 +105,7 @@ class ReferenceSettings:
         return replace(self, **found)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the settings as a dictionary, with the names that viewer pages use.
+        """Return the settings of the reference run as a dictionary, with the names that viewer pages use.
 
         Returns
         -------

@@ -102,7 +102,7 @@ class Replay:
         return float(self.trajectory.t[0]), float(self.trajectory.t[-1])
 
     def run(self, duration: float | None = None) -> float:
-        """Play the motion for a duration, or without end; it pauses after its last state.
+        """Play the recorded motion for a duration, or without end; it pauses after the last recorded state.
 
         If a duration is given or the viewer is not interactive, the call ends at this pause.
 
@@ -128,7 +128,7 @@ class Replay:
         return self.t
 
     def receive(self, message: Message, reply: Reply) -> None:
-        """Queue a request from a page; any thread may call this method.
+        """Queue a request from a page for the playback; any thread may call this method.
 
         Parameters
         ----------

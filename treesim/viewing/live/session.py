@@ -187,7 +187,7 @@ class LiveSession(ReprMixin):
         self.physics.player.post(ended)
 
     def receive(self, message: Message, reply: Reply) -> None:
-        """Queue a request from a page; any thread may call this method.
+        """Queue a request from a page for the live simulation; any thread may call this method.
 
         Parameters
         ----------

@@ -65,7 +65,7 @@ class Settings:
     substeps: int | None = None
 
     def changed(self, values: Mapping[str, Any]) -> Settings:
-        """Return the settings with validated changes; names in `values` that are not settings are ignored.
+        """Return the live simulation's settings with validated changes; names that are not settings are ignored.
 
         Parameters
         ----------
