@@ -240,7 +240,7 @@ class ContactWarning(TreesimWarning):
 
 
 class ContinuationWarning(TreesimWarning):
-    """Issued if a run continues without the contact impulses of its last step; the last digits may then differ.
+    """Issued if a run continues without its last contact impulses. Its last digits may differ from one long run.
 
     Examples
     --------
@@ -310,7 +310,7 @@ class LightJointWarning(TreesimWarning):
 
 
 class LimitWarning(TreesimWarning):
-    """Issued if a run starts with joints beyond their position limits; moving them back changes the energy.
+    """Issued if a run starts with joints beyond their position limits, which push them back and change the energy.
 
     Examples
     --------

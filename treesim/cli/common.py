@@ -60,7 +60,7 @@ BaseOption = Annotated[
     typer.Option(
         help="fixed: the root link is fixed to the world. floating: the root link moves freely. "
         "auto: floating, unless the root link is called world, has no mass, or has only one "
-        "moving joint, like the pedestal of an arm.",
+        "moving joint, like the pedestal of an arm, or the file has a joint root_joint.",
         rich_help_panel=MODEL,
     ),
 ]

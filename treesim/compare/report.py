@@ -81,7 +81,7 @@ class TrajectoryCurves:
     allowed : tuple of float
         Tolerance at each step.
     valid : int
-        Number of initial steps during which the perturbed run stays close.
+        Number of initial steps during which the perturbed run stays close to treesim's run.
     """
 
     t: Curve

@@ -42,7 +42,8 @@ def inverse_dynamics(
     """Return the generalised forces tau that cause accelerations a.
 
     The function raises the errors of `treesim.forward_dynamics`. The methods "rnea" and "composite" cost O(N). "rnea"
-    has fewer operations. The two recursions of "composite" are independent of each other.
+    has fewer operations. In "composite", the backward recursion for forces and the forward recursion for accelerations
+    are independent of each other.
 
     Parameters
     ----------

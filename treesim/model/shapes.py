@@ -60,7 +60,7 @@ class CollisionShape(Immutable, ReprMixin):
     Notes
     -----
     The hull of a mesh file is simplified to fewer vertices, within 0.1 % of the size of the hull, and cached. A pickle
-    contains the name of the mesh file, and no vertices.
+    of the shape contains the name of the mesh file, but no vertices.
 
     Examples
     --------

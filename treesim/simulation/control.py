@@ -244,7 +244,7 @@ class Pushed(ReprMixin):
     ----------
     controller : Controller, callable or None
         Controller of the joints, as in `Simulation`; None for no torque. Integrators treat its gains implicitly, as
-        without the force.
+        they do without `Pushed`.
     robot : Tree
         Robot with one root body, whose joint is floating.
     force : array_like, shape (3,)

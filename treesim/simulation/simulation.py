@@ -342,8 +342,8 @@ class Simulation(ReprMixin):
         Warns
         -----
         ContinuationWarning
-            If the world has contact, and `start` has no impulses or those of another world. Files of older versions
-            have none.
+            If the world has contact, and `start` has no impulses or those of another world. Files that older versions
+            of treesim wrote contain no impulses.
         LimitWarning
             If `start` is a pair (q, v), and joints are beyond their position limits.
 

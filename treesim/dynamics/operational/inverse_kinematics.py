@@ -201,7 +201,8 @@ def solve_ik(
         (..., nq) configurations from which the iteration starts. The solution depends on them.
     posture : array_like, optional
         (..., nq) preferred configurations. If many configurations reach the targets, the solver uses the redundant
-        motion to approach the posture. The result is the closest one locally, to first order.
+        motion to approach the posture. Among these configurations, the result is locally the closest to the posture, to
+        first order.
     limits : bool
         Keep q within the position limits. An initial configuration beyond its limits is first moved to the limits.
     tolerance : float

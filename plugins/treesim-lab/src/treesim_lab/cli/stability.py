@@ -81,7 +81,8 @@ def stability(
     against: Annotated[
         str | None,
         typer.Option(
-            help="Engine whose integrators are also tested: mujoco. The robots then have no damping and no friction.",
+            help="Engine whose integrators are also tested: mujoco. The robots then have no damping, friction and "
+            "armature.",
             show_default=False,
         ),
     ] = None,
