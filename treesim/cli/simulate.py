@@ -123,7 +123,7 @@ def simulate(
 ) -> None:
     """Simulate ROBOT, and report the run time and the errors of conserved quantities.
 
-    After Ctrl-C, finished steps are kept.
+    Ctrl-C ends the simulation; the steps up to then are reported and saved.
     """
     from ..errors import DivergedWarning
     from ..rollouts.replay import source_digest

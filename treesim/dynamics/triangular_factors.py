@@ -27,7 +27,7 @@ class TriangularFactors(ReprMixin, ABC):
     @property
     @abstractmethod
     def shape(self) -> tuple[int, ...]:
-        """Shape (..., n) of an argument x that has one vector for each matrix."""
+        """Shape (..., n) of one vector for each matrix: an argument x of products and solves."""
 
     @property
     @abstractmethod

@@ -51,7 +51,7 @@ class Measure:
             raise ArgumentError(f"a measure needs a function of (t, q, v), got {short_repr(self.function)}")
 
     def begin(self, largest: float) -> list[float]:
-        """Return the measure's memory before the first step; `largest` is the largest finite number of its type."""
+        """Return the measure's memory before the first step; `largest` is the largest finite number of the rollouts."""
         return [0.0]
 
     def after(self, kept: Sequence[Any], x: Any, t: Any) -> list[Any]:

@@ -128,7 +128,7 @@ CODES: dict[str, Code] = {
     "U411": Code("info", "ignored: position limits of a joint type that has none"),
     "U412": Code("warning", "axis without xyz: 1 0 0 is used", strict=True),
     "U413": Code("info", "mimic joint that cannot move: it becomes a fixed joint"),
-    "U414": Code("error", "loop between two links of one body"),
+    "U414": Code("error", "loop between two links that cannot move relative to each other"),
     # shapes, which never stop a load
     "U501": Code("warning", "visual without valid geometry: not drawn"),
     "U502": Code("warning", "mesh not found"),

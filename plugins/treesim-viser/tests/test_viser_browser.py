@@ -39,10 +39,10 @@ SCRIPTS = (
 WATCH = """(text) => new MutationObserver(() => { window.appeared ||= document.body.textContent.includes(text); })
     .observe(document.body, { childList: true, subtree: true, characterData: true })"""
 
-# the texts of an open list of choices, once all are there
+# the texts of an open list of choices, once all are there; closed lists stay in the document
 CHOICES = """(count) => {
-    const texts = [...document.querySelectorAll('[role=option]')].map((option) => option.textContent);
-    return texts.length >= count && texts;
+    const options = [...document.querySelectorAll('[role=option]')].filter((option) => option.checkVisibility());
+    return options.length >= count && options.map((option) => option.textContent);
 }"""
 
 

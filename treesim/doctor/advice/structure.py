@@ -118,7 +118,7 @@ STRUCTURE = {
         MIMIC,
     ),
     "U414": Advice(
-        "The two links of the loop cannot move relative to each other, so the loop has no effect.",
+        "Fixed joints connect the two links, so the loop has no effect.",
         "Connect two links that move relative to each other.",
         LOOP.format(one="base"),
         LOOP.format(one="left_finger"),

@@ -53,7 +53,7 @@ class MimicArticulated(Articulated):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Shape (..., nv) of an argument x that has one vector for each configuration."""
+        """Shape (..., nv) of one vector for each configuration: an argument x of products and solves."""
         return (*self._q.shape[:-1], self.robot.nv)
 
     @property
