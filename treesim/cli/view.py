@@ -74,7 +74,7 @@ def view(
             max=65535,
             show_default="any",
             rich_help_panel=OUTPUT,
-            help="Port of the page. If the port is given, open pages reconnect after a restart of the command.",
+            help="Port of the web page. If the port is given, open pages reconnect after a restart of the command.",
         ),
     ] = None,
     no_browser: Annotated[
@@ -91,7 +91,7 @@ def view(
     record: RecordOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Simulate ROBOT in real time on an interactive page, until Ctrl-C.
+    """Simulate ROBOT in real time on an interactive web page, until Ctrl-C.
 
     If ROBOT is a trajectory of `treesim simulate --out`, the page replays it. The page has buttons to play, pause, step
     and go back. During the motion, you can change joints, gains, gravity, the time step and the numerical methods. To

@@ -26,7 +26,7 @@ class Row:
     quantity : str
         Name of the quantity.
     level : str
-        RAW or CANONICAL.
+        Level at which the engine read the robot (see `EngineAdapter`), "renumbered", or "scene".
     states : int
         Number of compared states.
     largest, median : float
@@ -265,14 +265,14 @@ class Report(ReprMixin):
         return agreed and not self.failures and all(each.passed for each in checked)
 
     def row(self, quantity: str, level: str) -> Row:
-        """Return the row of the report for a quantity at the level "raw" or "canonical".
+        """Return the row of the report for a quantity at a level.
 
         Parameters
         ----------
         quantity : str
             Name of the quantity.
         level : str
-            RAW or CANONICAL.
+            Level of the row, as in `Row`.
 
         Returns
         -------

@@ -93,7 +93,7 @@ class View(ReprMixin):
 
     @property
     def url(self) -> str | None:
-        """Address of the viewer's page; None if the viewer has no page."""
+        """Address of the viewer's web page; None if the viewer has no page."""
         return getattr(self.viewer, "url", None)
 
     def __enter__(self) -> View:
@@ -339,7 +339,7 @@ def viewer(
     q : array_like, shape (nq,), optional
         Initial configuration. Neutral by default.
     port : int
-        Port of the page; 0 chooses a free port.
+        Port of the viewer's web page; 0 chooses a free port.
     browser : bool
         Open the page in the web browser.
 

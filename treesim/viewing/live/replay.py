@@ -42,7 +42,7 @@ FPS = 60.0
 
 
 class Replay:
-    """Real-time playback of a recorded motion, which users control from a viewer's pages.
+    """Real-time playback of a recorded motion, which users control from a viewer's web pages.
 
     The shown state is the last one that was recorded at or before the time of the playback.
 

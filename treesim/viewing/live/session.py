@@ -35,7 +35,7 @@ class _EndedError(Exception):
 
 
 class LiveSession(ReprMixin):
-    """Real-time simulation that a viewer shows and that users control from the viewer's pages.
+    """Real-time simulation that a viewer shows and that users control from the viewer's web pages.
 
     If a request from a page fails, nothing changes, and the page receives the error. If a step of the simulation fails,
     the simulation pauses with a message until it is reset. Numerical methods that are not compiled yet are compiled in
