@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 CALL = re.compile(r"(\w+)\((.*)\)", re.DOTALL)
 VARY = (
     "Random values, written as NAME=DISTRIBUTION. Distributions: normal(mean,sd), uniform(a,b), loguniform(a,b), "
-    "a list a,b,c, or for q0 around(sd). scale(DISTRIBUTION) multiplies the robot's values"
+    "a list a,b,c, and scale(DISTRIBUTION), a random factor of the robot's values. For q0 also around(sd), random "
+    "displacements from the nominal configuration"
 )
 KINDS = ("any_", "all_", "first_time", "minimum", "maximum", "mean", "last", "stop")
 

@@ -71,7 +71,7 @@ class OtherRobot(Protocol):
         ...
 
     def model(self, robot: Tree, joints: Collection[str]) -> EngineModel:
-        """Return an engine model of the second description, for the comparison with treesim's tree.
+        """Return the second description as a model whose results `compare` can compare with treesim's.
 
         Parameters
         ----------

@@ -22,7 +22,7 @@ from .triangular_factors import TriangularFactors
 class Factorization(TriangularFactors):
     """Sparse factors of one or more matrices H, as `ltdl` (H = L' D L) and `ltl` (H = L' L) return them.
 
-    An argument x of a method is a vector (..., n) for each matrix H, or a matrix (..., n, k) whose columns are vectors.
+    The argument x of a product or a solve is a vector (..., n) for each matrix H, or a matrix (..., n, k) of columns.
     For each vector, a product or a triangular solve costs D1 = Σ (d_i - 1) multiply-adds, and `solve` costs 2 D1
     (Featherstone 2005, Table 1). The function `articulated` returns an object with the same methods at cost O(n),
     without a mass matrix.

@@ -56,8 +56,9 @@ class Articulated(TriangularFactors):
     """Articulated-body quantities of a robot at one or more configurations, as `articulated` returns them.
 
     The factors L and D of the mass matrix M = L' D L are equal to those of `ltdl`. Products and solves with these
-    factors are sweeps over the tree. These sweeps form no matrix and cost O(N) (Jain 1991, Lemma 6.2 to 6.4). An
-    argument x is a vector (..., nv) for each configuration, or a matrix (..., nv, k) whose columns are vectors.
+    factors are sweeps over the tree. These sweeps form no matrix and cost O(N) (Jain 1991, Lemma 6.2 to 6.4). The
+    argument x of a product or a solve is a vector (..., nv) for each configuration, or a matrix (..., nv, k) whose
+    columns are vectors.
 
     Parameters
     ----------

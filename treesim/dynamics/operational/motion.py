@@ -197,7 +197,7 @@ def center_of_mass(robot: Tree, q: ArrayLike) -> np.ndarray:
 
 
 def center_of_mass_jacobian(robot: Tree, q: ArrayLike) -> np.ndarray:
-    """Return the Jacobian J of the centre of mass, so that J v is its velocity in world axes.
+    """Return the Jacobian J of the centre of mass: J v is the velocity of the centre of mass in world axes.
 
     The function raises the errors of `treesim.center_of_mass`. Cost: O(N), by composite masses.
 

@@ -203,7 +203,8 @@ class FrameTask(FramesTask):
 class RelativeTask(FramesTask):
     """Task on the motion of frame `second` relative to frame `first`, as seen by an observer who rotates with `first`.
 
-    The task velocity is xdot = rows (pdot_2 - pdot_1 - w_1 x (p_2 - p_1); w_2 - w_1).
+    The task velocity is xdot = R (pdot_2 - pdot_1 - w_1 x (p_2 - p_1); w_2 - w_1). Here p and w are the position and
+    the angular velocity of a frame, and R is the matrix (r, 6) that the argument `rows` selects.
 
     Parameters
     ----------
