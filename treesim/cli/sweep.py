@@ -116,7 +116,7 @@ def sweep(
     """Simulate ROBOT many times with random model parameters, initial states and gains, and store measurements.
 
     After Ctrl-C, finished samples are kept; the same command resumes the sweep. The exit code is 1 if samples have no
-    results, or if the cluster was lost. Samples whose states diverge have results.
+    results, or if the cluster was lost. Samples that diverge have results, so they do not change the exit code.
     """
     import treesim
 

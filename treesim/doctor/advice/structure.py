@@ -78,7 +78,8 @@ STRUCTURE = {
         MIMIC,
     ),
     "U408": Advice(
-        "In at least one position of the mimicked joint, both joints must be within their limits.",
+        "A mimic joint and its mimicked joint must have one degree of freedom each. In at least one position of the "
+        "mimicked joint, both joints must be within their limits.",
         "Correct the multiplier, the offset or the limits. To simulate the mimic joint as an independent joint, "
         "use the option `--mimic free`.",
         '<mimic joint="left" offset="1"/>',
