@@ -64,7 +64,8 @@ def sweep(
     measure: Annotated[
         list[str] | None,
         typer.Option(
-            help="Measurement, written as NAME=KIND(FORMULA of t, q, v), such as fell=any(q[2] < 0.4). May be repeated."
+            help="Measurement, written as NAME=KIND(FORMULA), such as fell=any(q[2] < 0.4). KIND is any, all, "
+            "first_time, minimum, maximum, mean, last or stop. FORMULA uses t (s), q and v. May be repeated."
         ),
     ] = None,
     seed: Annotated[

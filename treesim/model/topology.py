@@ -52,8 +52,8 @@ class Topology(Immutable, ReprMixin):
 
     Notes
     -----
-    Sources: Featherstone 2005, section 2 (λ, μ, κ, ν); Featherstone 2010, Figure 4 (expansion). In addition to the
-    source, joints without degrees of freedom are allowed; the expanded graph omits them.
+    Sources: Featherstone 2005, section 2 (λ, μ, κ, ν); Featherstone 2010, Figure 4 (expansion). Joints without degrees
+    of freedom, which these sources do not have, are also allowed; the expanded graph omits them.
 
     Examples
     --------

@@ -72,7 +72,8 @@ STRUCTURE = {
         '<axis xyz="0 1 0"/>',
     ),
     "U407": Advice(
-        "If a joint mimics an unknown joint or itself, its position is not defined.",
+        "If a joint mimics an unknown joint or itself, its position is not defined. The same holds for the mimic "
+        "joints of a cycle.",
         "Write the name of an existing joint that moves independently.",
         '<mimic joint="middle"/>',
         MIMIC,
