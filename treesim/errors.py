@@ -280,7 +280,7 @@ class EffortWarning(TreesimWarning):
 
 
 class EnergyWarning(TreesimWarning):
-    """Issued if the integration error is large: the change of energy differs from the work.
+    """Issued if the integration error is large: the change of energy differs from the work on the robot.
 
     Examples
     --------

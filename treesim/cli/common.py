@@ -59,8 +59,8 @@ BaseOption = Annotated[
     str,
     typer.Option(
         help="fixed: the root link is fixed to the world. floating: the root link moves freely. "
-        "auto: floating, unless the root link is called world, has no mass, or has only one "
-        "moving joint, like the pedestal of an arm, or the file has a joint root_joint.",
+        "auto: fixed if the file has a joint root_joint, or if the root link is called world, has no mass, or has only "
+        "one moving joint, like the pedestal of an arm; otherwise floating.",
         rich_help_panel=MODEL,
     ),
 ]

@@ -40,8 +40,8 @@ def compare(
     against: Annotated[
         str,
         typer.Option(
-            help="Other engines, separated by commas (`treesim plugins` lists all engines), or mujoco:FILE.xml "
-            "for a second description of the robot, a file of MuJoCo."
+            help="Other engines, separated by commas (`treesim plugins` lists all engines). With mujoco:FILE.xml, "
+            "ROBOT is compared with its second description in a MuJoCo file."
         ),
     ] = "pybullet",
     base: BaseOption = "auto",

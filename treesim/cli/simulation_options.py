@@ -79,7 +79,7 @@ class SimulationOptions:
     kp: Annotated[
         float | None,
         typer.Option(
-            help="Position gain of the controllers hold and pd (N m/rad, N/m).",
+            help="Position gain of PD control (N m/rad, N/m).",
             show_default=f"{KP:g}",
             rich_help_panel=CONTROL,
         ),
@@ -87,7 +87,7 @@ class SimulationOptions:
     kd: Annotated[
         float | None,
         typer.Option(
-            help="Velocity gain of the controllers hold and pd (N m s/rad, N s/m).",
+            help="Velocity gain of PD control (N m s/rad, N s/m).",
             show_default=f"{KD:g}",
             rich_help_panel=CONTROL,
         ),

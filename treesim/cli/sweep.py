@@ -64,7 +64,8 @@ def sweep(
     measure: Annotated[
         list[str] | None,
         typer.Option(
-            help="Measurement, written as NAME=KIND(FORMULA of t, q, v), such as fell=any(q[2] < 0.4). May be repeated."
+            help="Measurement, written as NAME=KIND(FORMULA), such as fell=any(q[2] < 0.4). KIND is any, all, "
+            "first_time, minimum, maximum, mean, last or stop. FORMULA uses t (s), q and v. May be repeated."
         ),
     ] = None,
     seed: Annotated[
@@ -116,7 +117,7 @@ def sweep(
     """Simulate ROBOT many times with random model parameters, initial states and gains, and store measurements.
 
     After Ctrl-C, finished samples are kept; the same command resumes the sweep. The exit code is 1 if samples have no
-    results, or if the cluster was lost. Samples whose states diverge have results.
+    results, or if the cluster was lost. Samples that diverge have results, so they do not change the exit code.
     """
     import treesim
 

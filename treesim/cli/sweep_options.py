@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 CALL = re.compile(r"(\w+)\((.*)\)", re.DOTALL)
 VARY = (
-    "Random values, written as NAME=DISTRIBUTION. Distributions: normal(mean,sd), uniform(a,b), loguniform(a,b), "
-    "a list a,b,c, and scale(DISTRIBUTION), a random factor of the robot's values. For q0 also around(sd), random "
-    "displacements from the nominal configuration"
+    "Random values, written as NAME=DISTRIBUTION. Distributions are normal(mean,sd), uniform(a,b) and loguniform(a,b). "
+    "A list a,b,c draws one of its values. scale(DISTRIBUTION) multiplies the robot's values by a random factor. "
+    "around(sd), for q0 only, adds random displacements to the nominal configuration"
 )
 KINDS = ("any_", "all_", "first_time", "minimum", "maximum", "mean", "last", "stop")
 

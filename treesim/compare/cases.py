@@ -165,7 +165,7 @@ class BenchmarkCase(NamedTuple):
     truth : callable, optional
         Function that returns the correct result, if it differs from the reference of the quantity.
     served : str, optional
-        Engine of treesim that runs the call.
+        For a call of treesim, "generic" or "specialized": the code that runs the call, as in the argument `engine`.
     """
 
     engine: str

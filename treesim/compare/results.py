@@ -64,7 +64,7 @@ class Results:
         Arrays by quantity: mass (N,), com (N, 3), inertia (N, 3, 3) about the centre of mass, each in the body's frame;
         pose (K, N, 4, 4), mass_matrix (K, nv, nv), bias, inverse_dynamics, forward_dynamics (K, nv),
         inverse_mass_matrix (first few states, nv, nv), trajectory_q (steps + 1, nq), trajectory_v (steps + 1, nv),
-        ends_q (R, nq), ends_v (R, nv) of the R refinements.
+        ends_q (R, nq), ends_v (R, nv): final states of the R free motions in `StateBatch.refinements`.
     skipped : dict
         Quantities left out, and the reasons.
     changes : tuple of str

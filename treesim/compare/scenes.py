@@ -101,8 +101,7 @@ class Softness(NamedTuple):
     time_constant : float
         Time [s] in which a gap without load decreases to 1/e.
     regularization : float
-        Ratio R / A: R is the additional acceleration by compliance, A the acceleration of the robot, under the same
-        force.
+        Additional acceleration by compliance, divided by the acceleration of the robot under the same force.
     """
 
     time_constant: float

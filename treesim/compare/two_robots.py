@@ -67,7 +67,7 @@ class OtherRobot(Protocol):
 
     @property
     def description(self) -> Description | None:
-        """URDF text from which the method `model` builds the engine's model; None for other formats."""
+        """URDF text of the second description; None for other formats."""
         ...
 
     def model(self, robot: Tree, joints: Collection[str]) -> EngineModel:

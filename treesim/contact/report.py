@@ -133,9 +133,10 @@ class ContactReport(ReprMixin):
         world] on `body`, and `torque` [N m, world] of torsional and rolling friction; `velocity` [m/s, world] of `body`
         relative to `other` at the end of the substep; `link` and `other_link`, the touching links of the two bodies,
         which can consist of several links. Each of the n substeps of a step has points of its own, with the number of
-        the substep in `substep`. Its forces and torques are divided by n. The sum of all forces and moments is
-        therefore `wrench`. If two faces touch at several points, only the sum and the moment of the forces are unique.
-        The step is computed again when the attribute is read for the first time. Raises UnsupportedError for batches.
+        the substep in the field `substep`. Forces and torques of the points are divided by n. The sum of all forces and
+        moments is therefore `wrench`. If two faces touch at several points, only the sum and the moment of the forces
+        are unique. The step is computed again when the attribute is read for the first time. Raises UnsupportedError
+        for batches.
         """
         if self._points_of is None:
             raise UnsupportedError(

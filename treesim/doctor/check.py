@@ -47,11 +47,11 @@ def check(
 ) -> Diagnosis:
     """Check a robot description, and return all errors, all doubtful contents, and the usage of each element.
 
-    Errors that `load` would raise become findings. In the tier "physics", each link and the links fixed to it form one
-    group. The mass, inertia and centre of mass of a group are compared with its shapes. The tier also checks the mass
-    matrix, the weight that each joint supports, and overlaps of shapes. The checked configurations are the neutral one
-    and 32 random ones within the position limits. If no tree can be built, each link is still checked alone. A check
-    takes as long as reading the meshes, plus some ms for each link.
+    Errors that `load` would raise become findings. In the tier "physics" (see `tiers`), each link and the links fixed
+    to it form one group. The mass, inertia and centre of mass of a group are compared with its shapes. The tier also
+    checks the mass matrix, the weight that each joint supports, and overlaps of shapes. The checked configurations are
+    the neutral one and 32 random ones within the position limits. If no tree can be built, each link is still checked
+    alone. A check takes as long as reading the meshes, plus some ms for each link.
 
     Parameters
     ----------

@@ -15,10 +15,11 @@ from .check import check
 HEAD = """# Findings
 
 On this page you can look up a finding of `treesim.load` or `treesim check` ([guide](check.md)) by its code. A code
-denotes the same kind of finding in all versions of treesim. Each example replaces or adds the lines shown in the [robot
-at the end of this page](#the-robot-of-the-examples). The message is the line that `treesim check` prints for the
-example. *Strict: error* means that the warning is an error if the argument `strict` or the option `--strict` is set. On
-this page, *other programs* are simulators and libraries that read URDF files.
+denotes the same kind of finding in all versions of treesim. The lines of an example replace lines of the [robot at the
+end of this page](#the-robot-of-the-examples), or are added to this robot. The message is the line that `treesim check`
+prints for the example. The lines after *Fix* are the repaired ones. *Strict: error* means that the warning is an error
+if the argument `strict` or the option `--strict` is set. On this page, *other programs* are simulators and libraries
+that read URDF files.
 """
 TITLES = {
     "syntax": "Syntax: XML, elements, attributes, numbers",

@@ -23,8 +23,8 @@ class Factorization(TriangularFactors):
     """Sparse factors of one or more matrices H, as `ltdl` (H = L' D L) and `ltl` (H = L' L) return them.
 
     The argument x of a product or a solve is a vector (..., n) for each matrix H, or a matrix (..., n, k) of columns.
-    For each vector, a product or a triangular solve costs D1 = Σ (d_i - 1) multiply-adds, and `solve` costs 2 D1
-    (Featherstone 2005, Table 1). The function `articulated` returns an object with the same methods at cost O(n),
+    For each vector, a product or a triangular solve costs D1 multiply-adds, and `solve` costs 2 D1 (`Topology.D1`;
+    Featherstone 2005, Table 1). The function `articulated` returns an object with the same methods at cost O(n),
     without a mass matrix.
 
     Parameters
@@ -134,15 +134,15 @@ class Factorization(TriangularFactors):
         start : numpy.ndarray
             (n,) index of the first entry of each row.
         rows : numpy.ndarray
-            (..., nnz) rows of L, each ordered by depth of the ancestor. The last entry of a row is the entry of D, or
-            for H = L' L the diagonal entry of L.
+            (..., nnz) rows of L; the entries of a row are ordered by the depth of the ancestor. The last entry of a row
+            is the entry of D, or for H = L' L the diagonal entry of L.
         unit : bool
             True for LTDL.
         """
         return self._start, self._packed, self._unit
 
     def inverse_inertia(self, J: ArrayLike) -> np.ndarray:
-        """Return the inverse operational-space inertia Λ^-1 = J H^-1 J' of the rows of a Jacobian.
+        """Return the inverse operational-space inertia Λ^-1 = J H^-1 J' for a Jacobian J and the mass matrix H.
 
         Parameters
         ----------

@@ -39,7 +39,10 @@ def forward_dynamics(
     out: np.ndarray | None = None,
     model_parameters: ModelParameters | None = None,
 ) -> np.ndarray:
-    """Return the accelerations qdd under generalised forces tau, from the equation M qdd + bias = tau.
+    """Return the accelerations that generalised forces tau cause.
+
+    The function solves M qdd + C = tau for the accelerations qdd, where M is the mass matrix and C are the bias forces
+    (see `bias_forces`).
 
     Parameters
     ----------
@@ -63,8 +66,8 @@ def forward_dynamics(
         (nv,) replaces the robot's armature [kg m^2, kg].
     refinements : int
         Number of steps of iterative refinement, which restore digits that a method loses on long chains or light links.
-        Each step computes the residual by inverse dynamics and solves for a correction; its cost is that of one more
-        solution.
+        Each step computes by inverse dynamics the forces that the accelerations leave unexplained, and adds the
+        accelerations that these forces cause. A step costs as much as inverse plus forward dynamics.
     engine : str
         "generic": code for any robot. "specialized": code compiled for this robot, which computes many states at once.
         "auto": "specialized" for large batches, if backend and robot allow it; else "generic".

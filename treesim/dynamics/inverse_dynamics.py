@@ -43,7 +43,7 @@ def inverse_dynamics(
 
     The function raises the errors of `treesim.forward_dynamics`. The methods "rnea" and "composite" cost O(N). "rnea"
     has fewer operations. In "composite", the backward recursion for forces and the forward recursion for accelerations
-    are independent of each other.
+    are independent of each other and could run in parallel.
 
     Parameters
     ----------

@@ -53,10 +53,10 @@ def joint_wrenches(
 ) -> np.ndarray:
     """Return the wrench f that the parent of each body exerts on the body through its joint.
 
-    The wrench f contains the forces of the motor, of the bearing, and of the transmission of mimic joints. The
-    component of f along the joint axis is S' f = tau - armature qdd, because the rotor of the motor is not part of the
-    body. A floating base has no bearing: its wrench consists of its entries in tau, which are usually zero. The
-    function raises the errors of `treesim.forward_dynamics`.
+    The wrench f contains the forces of the motor, of the bearing, and of the transmission of mimic joints. Along the
+    joint axis S, the component S' f is tau - armature qdd, because the rotor of the motor is not part of the body. A
+    floating base has no bearing: its wrench consists of its entries in tau, which are usually zero. The function raises
+    the errors of `treesim.forward_dynamics`.
 
     Parameters
     ----------
@@ -91,7 +91,8 @@ def joint_wrenches(
     numpy.ndarray
         (..., n_bodies, 6) force then moment [N, N m] on each body, about the origin and along the axes of the body's
         own frame. The origin is that of the joint. Arrays `f_ext` and Pinocchio's `data.f` have the same axes. If
-        `joints` is one name, the shape is (..., 6); for k names it is (..., k, 6), along the axes of the links.
+        `joints` is one name, the shape is (..., 6); for k names it is (..., k, 6). These wrenches are along the axes of
+        the child links.
 
     Raises
     ------

@@ -30,9 +30,9 @@ def mass_matrix_pattern(robot: Tree) -> tuple[np.ndarray, np.ndarray]:
     The entries are the lower triangle of M in compressed sparse rows (Featherstone 2005, section 2). Row k contains
     M_kj for the ancestors j of degree of freedom k, root first, and M_kk last. All other entries of the lower triangle
     are zero at every configuration. `scipy.sparse.coo_array((packed, (rows, columns)), (nv, nv)).tocsr()` does not
-    change the order of the entries. `M[..., rows, columns]` packs a full matrix. For robots with mimic joints, row k
-    contains M_kj for all earlier j whose joint, or one of its mimic joints, is on a common path with the joint of k or
-    one of its mimic joints. Cost: O(nnz).
+    change the order of the entries. `M[..., rows, columns]` packs a full matrix. In robots with mimic joints, a degree
+    of freedom is on the paths of its joint and of the mimic joints of this joint. Row k then contains M_kj for all
+    earlier j that share a path with k. Cost: O(nnz).
 
     Examples
     --------

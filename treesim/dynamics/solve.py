@@ -20,7 +20,7 @@ SOLVE = FastEntry(solve_mass_matrix_states)
 def solve_mass_matrix(
     robot: Tree, q: ArrayLike, x: ArrayLike, *, engine: Engine = "auto", out: np.ndarray | None = None
 ) -> np.ndarray:
-    """Return the accelerations M^-1 x that generalised forces x cause.
+    """Return M^-1 x for the mass matrix M: the accelerations that generalised forces x cause without bias forces.
 
     Parameters
     ----------

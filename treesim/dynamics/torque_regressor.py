@@ -18,9 +18,10 @@ ENTRIES = ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))  # of an inertia, in 
 def joint_torque_regressor(
     robot: Tree, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, engine: Engine = "auto"
 ) -> np.ndarray:
-    """Return the regressor Y of inverse dynamics: tau = Y pi + armature a.
+    """Return the regressor Y, the matrix by which inverse dynamics depend on the inertial parameters pi of bodies.
 
-    The vector pi contains the inertial parameters of the bodies, as `inertial_parameters` returns them.
+    The generalised forces are tau = Y pi + armature a for accelerations a. The function `inertial_parameters` returns
+    the vector pi.
 
     Parameters
     ----------

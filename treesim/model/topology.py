@@ -22,8 +22,8 @@ MOST_DOFS = 1 << 24  # whose tables take gigabytes
 class Topology(Immutable, ReprMixin):
     """Connectivity of a kinematic tree.
 
-    Any regular numbering (0 <= λ(i) < i) is accepted; it need not be depth-first. A topology is immutable. The
-    construction costs O(N + n).
+    Every regular numbering, in which the parent λ(i) of body i has a smaller number than i, is accepted; it need not be
+    depth-first. A topology is immutable. The construction costs O(N + n).
 
     Parameters
     ----------
@@ -37,7 +37,8 @@ class Topology(Immutable, ReprMixin):
     parent, dofs : numpy.ndarray
         (N,) parents and degrees of freedom as above, read-only.
     dof_parent : numpy.ndarray
-        (n,) parents λe(1) ... λe(n) of the degrees of freedom in the expanded graph.
+        (n,) parents λe(1) ... λe(n) of the degrees of freedom in the expanded graph, which has one node for each degree
+        of freedom.
     dof_depth : numpy.ndarray
         (n,) depths in the expanded graph.
     last_dof : tuple of int
@@ -51,8 +52,8 @@ class Topology(Immutable, ReprMixin):
 
     Notes
     -----
-    Sources: Featherstone 2005, section 2 (λ, μ, κ, ν); Featherstone 2010, Figure 4 (expansion). In addition to the
-    source, joints without degrees of freedom are allowed; the expanded graph omits them.
+    Sources: Featherstone 2005, section 2 (λ, μ, κ, ν); Featherstone 2010, Figure 4 (expansion). Joints without degrees
+    of freedom, which these sources do not have, are also allowed; the expanded graph omits them.
 
     Examples
     --------

@@ -259,8 +259,8 @@ class Tree(Immutable):
         """Return the spanning tree with rotor inertias that are equivalent to the robot's armature.
 
         The armature of an independent joint is divided evenly between the joint and its mimic joints
-        (`MimicMap.shared`). The tree's regularization for mimic joints is added, so the array `reals` of the returned
-        tree may contain negative rotor inertias.
+        (`MimicMap.shared`). The tree's regularization for mimic joints is added, so rotor inertias of the returned tree
+        may be negative.
 
         Returns
         -------
@@ -668,8 +668,9 @@ class Tree(Immutable):
     def random(self, rng: np.random.Generator | int | None = None) -> np.ndarray:
         """Return a random configuration: positions uniform within their limits, and uniform rotations.
 
-        A limit beyond 1e6 rad or m counts as infinite. An infinite limit is replaced by a limit at pi rad or 1 m from
-        zero, or farther from zero if the range between both limits would be less than 2 pi rad or 2 m.
+        A limit beyond 1e6 rad or m counts as infinite. Let r be pi rad or 1 m. An infinite upper limit is replaced by
+        r, or by lower + 2 r if this is larger. An infinite lower limit is replaced by -r, or by upper - 2 r if this is
+        smaller.
 
         Parameters
         ----------

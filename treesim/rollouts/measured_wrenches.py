@@ -17,7 +17,8 @@ def joint_wrench(robot: Tree, joint: str) -> Callable[[Any, Any, Any], np.ndarra
     """Return a function of q, v, tau that computes the wrench across a joint, for use in measures and policies.
 
     The wrench does not include effects of external forces, contact forces and constraints. To include these effects,
-    add a sensor `ForceTorque(joint)` to the world. Measures then take the sensor's readings as `s["force_torque_..."]`.
+    add a sensor `ForceTorque(joint)` to the world. The function of a measure then has the argument `s`, and reads the
+    sensor as `s["force_torque_..."]`.
 
     Parameters
     ----------

@@ -51,11 +51,11 @@ class Measure:
             raise ArgumentError(f"a measure needs a function of (t, q, v), got {short_repr(self.function)}")
 
     def begin(self, largest: float) -> list[float]:
-        """Return the measure's memory before the first step; `largest` is the largest finite number of the rollouts."""
+        """Return the measure's memory before the first step; `largest` is the largest number of the rollouts' type."""
         return [0.0]
 
     def after(self, kept: Sequence[Any], x: Any, t: Any) -> list[Any]:
-        """Return the measure's memory after a step that ends at time t with value x; `kept` is the memory before it."""
+        """Return the memory after a step that ends at time t with value x; `kept` is the memory before the step."""
         raise NotImplementedError
 
     def value(self, kept: np.ndarray, seen: np.ndarray) -> np.ndarray:

@@ -78,7 +78,7 @@ def rollout(
     Results do not depend on the number of threads.
 
     After Ctrl-C, the function returns the finished results within a second and issues a StoppedWarning. The attribute
-    `Rollouts.stopped` contains the reason. Files of results are then incomplete. Every other exception, for example one
+    `Rollouts.stopped` contains the reason, and files of results are incomplete. Every other exception, for example one
     raised by `progress`, has an attribute `rollouts` with the finished results.
 
     Parameters
@@ -104,8 +104,8 @@ def rollout(
     every : int
         Number of steps between two recorded states.
     out : (ndarray, ndarray), (ndarray, ndarray, ndarray) or path-like, optional
-        Arrays for q, v and, with work=True, the work, which must not overlap the arguments; or a path. With a path,
-        results may be larger than memory. They are written to the files "<out>_q.npy", "<out>_v.npy" and
+        Arrays for q, v and, with work=True, the work. The arrays must not overlap the arguments. With a path instead of
+        arrays, results may be larger than memory. They are written to the files "<out>_q.npy", "<out>_v.npy" and
         "<out>_work.npy". Readings of sensors are written to "<out>_sensor_0.npy" and so on, in the world's order of
         sensors. Files have temporary names until they are complete. `read_unfinished` reads the files of a killed
         process.

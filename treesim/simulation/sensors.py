@@ -167,9 +167,9 @@ class Sensor(ReprMixin, ABC):
 class Imu(Sensor):
     """Inertial measurement unit: accelerometer and gyroscope.
 
-    A reading consists of the specific force a - g of the frame's origin [m/s^2] and the angular velocity w [rad/s]. Its
-    six components a_x, a_y, a_z, w_x, w_y, w_z are along the frame's axes. The reading refers to the middle of a step:
-    it is computed from the velocity and acceleration averaged over the step.
+    A reading consists of the specific force [m/s^2] of the frame's origin (acceleration minus gravity), and of the
+    angular velocity [rad/s]. Its six components a_x, a_y, a_z, w_x, w_y, w_z are along the frame's axes. The reading
+    refers to the middle of a step: it is computed from the velocity and acceleration averaged over the step.
 
     Parameters
     ----------

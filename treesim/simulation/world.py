@@ -128,10 +128,10 @@ class World(ReprMixin):
 
     Notes
     -----
-    Gaps are closed for three kinds of rows: translations along the world's axes; all three translations along the
-    frame's axes; two or three rotations. If a loop constrains two rotations, they are about the frame's own axes. All
-    other rows constrain velocities only, for example those of a wheel or a skate. Rows that mix translations and
-    rotations also constrain velocities only. Rows may be redundant.
+    Gaps, the position errors along constrained rows, are closed for three kinds of rows: translations along the world's
+    axes; all three translations along the frame's axes; two or three rotations. If a loop constrains two rotations,
+    they are about the frame's own axes. All other rows constrain velocities only, for example those of a wheel or a
+    skate. Rows that mix translations and rotations also constrain velocities only. Rows may be redundant.
 
     Examples
     --------

@@ -101,11 +101,12 @@ def sweep(
         Nominal velocity gains [N m s/rad, N s/m].
     keep : {"summary", "last", "all"}
         Stored results. "summary": draws and measures. "last": also the last state of each sample. "all": also the state
-        after every `every` steps. With states, the readings of the world's sensors are stored as columns sensor.NAME.
+        after every `every` steps. If states are stored, the readings of the world's sensors are stored as columns
+        sensor.NAME.
     every : int
         Number of steps between two stored states.
     chunk : int, optional
-        Number of samples of one task. By default about five seconds of work.
+        Number of samples of one task. By default, a task takes about five seconds.
     client : dask.distributed.Client, optional
         Client of a cluster whose workers run the sweep. By default processes on this machine run it.
     workers : int, optional

@@ -24,8 +24,9 @@ def check_constrained(method: str | Any, robots: Robots = None, tolerance: float
     """Check that a method of constrained dynamics meets its protocol.
 
     The robots of the check are at rest, and one or two of their frames are constrained. Accelerations and forces are
-    compared with the solution of the dense system [M -Jᵀ; J 0]. The check also compares the reported residual with the
-    actual one, and batches with single states. NaN, and dependent rows that contradict each other, must raise errors.
+    compared with the solution of the dense system [M -Jᵀ; J 0], with the mass matrix M and the Jacobian J of the
+    constraints. The check also compares the reported residual with the actual one, and batches with single states. NaN,
+    and dependent rows that contradict each other, must raise errors.
 
     Parameters
     ----------

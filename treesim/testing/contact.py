@@ -42,9 +42,9 @@ def check_contact_solver(solver: str | Any) -> Conformance:
     opens, sticks or slides, or of stacked cubes. Other problems contain joint limits, joint friction and constrained
     rows. For random problems, the complementarity residual (natural map) must be small, and impulses must not increase
     the energy. An exact solution must be a fixed point of the solver. The solver may change nothing except for the
-    impulses. The compiled solver then simulates a cube that slides on a plane. If the solver
-    solves the convex relaxation of the contact problem, the cube is at rest instead. The check takes seconds, mostly
-    for compilation.
+    impulses. The compiled solver is also tested in a simulation of a cube that slides on a plane. A solver of the
+    convex relaxation of the contact problem is tested with a cube at rest instead. The check takes seconds, mostly for
+    compilation.
 
     Parameters
     ----------

@@ -40,8 +40,8 @@ def check_dynamics(backend: str | Any, robots: Robots = None, bound: Bound | Non
         omitted.
     bound : callable, optional
         Function `bound(robot, q, v, tau, a, **options)` that returns the allowed error of accelerations a (..., nv),
-        relative to the largest one. By default, the allowed error is the effect of rounding the mass matrix and the
-        forces once, times the attribute `error_factor` of the backend.
+        relative to the largest acceleration. By default, the allowed error is the effect of rounding the mass matrix
+        and the forces once, times the attribute `error_factor` of the backend.
 
     Returns
     -------

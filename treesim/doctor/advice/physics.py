@@ -110,8 +110,8 @@ PHYSICS = {
         before=END,
     ),
     "U311": Advice(
-        "These joints can move against each other so that no inertia moves. The accelerations of the joints are then "
-        "not defined.",
+        "The joints in the message can move against each other so that no inertia moves. The accelerations of the "
+        "joints are then not defined.",
         "Give mass to the links between these joints, make one of the joints fixed, or add armature.",
         TOP.format(ring=""),
         whole=True,
@@ -185,8 +185,8 @@ PHYSICS = {
         INERTIAL,
     ),
     "U605": Advice(
-        "Accelerations have a relative rounding error of about 1e-16 times the condition number. For this robot, at "
-        "least half of the 16 digits of an acceleration are wrong.",
+        "Accelerations have a relative rounding error of about 1e-16 times the condition number of the mass matrix. "
+        "For this robot, at least half of the 16 digits of an acceleration are wrong.",
         "Give inertia to the links between the joints in the message, or give these joints armature.",
         TOP.format(ring=f'\n    <inertial><mass value="1e-12"/>{_inertia("1e-12", "1e-12", "1e-12")}</inertial>\n  '),
         whole=True,

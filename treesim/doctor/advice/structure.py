@@ -72,13 +72,15 @@ STRUCTURE = {
         '<axis xyz="0 1 0"/>',
     ),
     "U407": Advice(
-        "If a joint mimics an unknown joint or itself, its position is not defined.",
+        "If a joint mimics an unknown joint or itself, its position is not defined. The same holds for the mimic "
+        "joints of a cycle.",
         "Write the name of an existing joint that moves independently.",
         '<mimic joint="middle"/>',
         MIMIC,
     ),
     "U408": Advice(
-        "In at least one position of the mimicked joint, both joints must be within their limits.",
+        "A mimic joint and its mimicked joint must have one degree of freedom each. In at least one position of the "
+        "mimicked joint, both joints must be within their limits.",
         "Correct the multiplier, the offset or the limits. To simulate the mimic joint as an independent joint, "
         "use the option `--mimic free`.",
         '<mimic joint="left" offset="1"/>',

@@ -27,7 +27,7 @@ def schedule(
     frames: str | Sequence[str] | None = None,
     reference: Reference = "local_world_aligned",
 ) -> Schedule:
-    """Return the schedule of a level-parallel method: stages of independent blocks, with numbers of operations.
+    """Return the schedule of a level-parallel method: its stages, each with blocks that can run in parallel.
 
     Parameters
     ----------

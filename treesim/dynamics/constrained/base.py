@@ -27,7 +27,7 @@ class ConstrainedAcceleration(ReprMixin):
     acceleration : numpy.ndarray
         (..., nv) accelerations qdd [m/s^2, rad/s^2].
     force : numpy.ndarray
-        (..., m) constraint forces f in the rows of the constraints [N, N m]: M qdd + bias = tau + J' f.
+        (..., m) constraint forces [N, N m], one for each row of the constraints.
     residual : numpy.ndarray
         (..., m) target minus actual time derivative of the constrained velocity [m/s^2, rad/s^2].
     iterations : numpy.ndarray

@@ -34,7 +34,10 @@ def constrained_dynamics(
     tolerance: float = 1e-10,
     max_iterations: int = 100,
 ) -> ConstrainedAcceleration:
-    """Solve M qdd + bias = tau + J' f and J qdd + dJ/dt v = target for accelerations qdd and constraint forces f.
+    """Return the accelerations and the constraint forces of a robot with constrained frames.
+
+    The function solves M qdd + C = tau + J' f and J qdd + dJ/dt v = target for the accelerations qdd and the constraint
+    forces f. Here M is the mass matrix, C are the bias forces, and J v are the constrained velocities.
 
     Parameters
     ----------
@@ -51,7 +54,7 @@ def constrained_dynamics(
         allow redundant rows that do not contradict each other, and distribute the force among these rows. "caba" does
         not support loops.
     operational : str
-        Method with which "direct" and "proximal" compute Λ⁻¹, see `available("operational")`.
+        Method with which "direct" and "proximal" compute the matrix Λ⁻¹ = J M⁻¹ J', see `available("operational")`.
     gravity, armature : array_like, optional
         As in `treesim.forward_dynamics`.
     mu : float
@@ -59,7 +62,7 @@ def constrained_dynamics(
         1e-16 / mu.
     tolerance : float
         Largest residual at which "proximal" and "caba" stop. If the residual of the unconstrained motion exceeds 1
-        m/s^2, the tolerance is relative to it.
+        m/s^2, the tolerance is relative to this residual.
     max_iterations : int
         Largest number of iterations of "proximal" and "caba".
 
@@ -88,7 +91,7 @@ def constrained_dynamics(
     Notes
     -----
     Cost of "pv": O(N + m^2 d + m^3). Cost of "caba": O(N + m) for each iteration. Cost of "direct" and "proximal": a
-    few articulated-body passes, Λ⁻¹ by its method, and O(m^3).
+    few articulated-body passes, the cost of Λ⁻¹, and O(m^3).
 
     Examples
     --------

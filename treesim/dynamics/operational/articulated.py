@@ -22,8 +22,8 @@ def articulated(robot: Tree, q: ArrayLike, *, engine: Engine = "auto") -> Articu
     Parameters
     ----------
     robot : Tree
-        Robot. For a robot with mimic joints, which couple branches, nothing is computed once: each method calls the
-        function of its name, and factors are computed from the mass matrix.
+        Robot. For a robot with mimic joints, which couple branches, nothing is computed in advance: each method calls
+        the function with the same name, and factors are computed from the mass matrix.
     q : array_like
         (..., nq) configurations.
     engine : str

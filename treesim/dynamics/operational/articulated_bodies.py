@@ -125,7 +125,7 @@ class Articulated(TriangularFactors):
         return Factorization.of_packed(self.robot.dof_topology, packed)
 
     def forward_dynamics(self, v: ArrayLike, tau: ArrayLike, f_ext: ArrayLike | None = None) -> np.ndarray:
-        """Return the accelerations M^-1 (tau - C) at the configurations; see `treesim.forward_dynamics`.
+        """Return the accelerations that generalised forces tau cause; see `treesim.forward_dynamics`.
 
         Parameters
         ----------
@@ -141,7 +141,8 @@ class Articulated(TriangularFactors):
 
         Notes
         -----
-        The method computes the bias forces C by RNEA and solves once with M (Jain 1991, eq. 55). Cost: O(N).
+        The accelerations are M^-1 (tau - C). The method computes the bias forces C by RNEA, and solves once with the
+        mass matrix M (Jain 1991, eq. 55). Cost: O(N).
         """
         forward, qdd = kernels.forward_dynamics_states, np.empty(self.robot.nv)
         if f_ext is None and self._call(forward, self._q, v, tau, NO_FORCES, self._quantities, qdd) == FINE:

@@ -144,10 +144,11 @@ def centroidal_dynamics(
     engine: Engine = "auto",
     model_parameters: ModelParameters | None = None,
 ) -> np.ndarray:
-    """Return the time derivative A a + dA/dt v of the centroidal momentum for accelerations a.
+    """Return the time derivative of the centroidal momentum for accelerations a.
 
-    The derivative is equal to the sum of all external wrenches about the centre of mass, including weights and contact
-    forces. The function raises the errors of `treesim.centroidal_momentum`. Cost: O(N).
+    The derivative is A a + dA/dt v, with the matrix A of `centroidal_momentum_matrix`. It is equal to the sum of all
+    external wrenches about the centre of mass, including weights and contact forces. The function raises the errors of
+    `treesim.centroidal_momentum`. Cost: O(N).
 
     Parameters
     ----------
@@ -166,7 +167,7 @@ def centroidal_dynamics(
     -------
     numpy.ndarray
         (..., 6) derivative of the linear momentum [N], then of the angular momentum about the centre of mass [N m],
-        along the world's axes, as Pinocchio's `computeCentroidalMomentumTimeVariation` returns them.
+        along the world's axes, as Pinocchio's `computeCentroidalMomentumTimeVariation` returns it.
 
     Examples
     --------

@@ -25,7 +25,8 @@ def inverse_operational_inertia(
 ) -> np.ndarray:
     """Return the inverse operational-space inertia Λ^-1 = J M^-1 J' of k frames.
 
-    The matrix is symmetric and positive semi-definite. The rows of a frame that is fixed to the base are zero.
+    The matrix J contains the Jacobians of the frames, and M is the mass matrix. Λ^-1 is symmetric and positive
+    semi-definite. The rows of a frame that is fixed to the base are zero.
 
     Parameters
     ----------

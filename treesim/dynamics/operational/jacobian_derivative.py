@@ -27,8 +27,8 @@ def frame_jacobian_derivative(
 
     The sum J a + dJ/dt v is the time derivative of the components of the velocity J v. If `reference` is
     "local_world_aligned" or "spatial", the sum is equal to `treesim.frame_acceleration`. If `reference` is "local", the
-    axes rotate with the angular velocity w. The linear part of the sum is then the acceleration minus w x (velocity of
-    the origin).
+    axes rotate with the angular velocity w. The linear part of the sum is then the classical acceleration minus w x
+    (velocity of the origin).
 
     Parameters
     ----------

@@ -54,9 +54,9 @@ class OperationalSpace(ReprMixin):
     Parameters
     ----------
     jacobian : numpy.ndarray
-        (..., m, nv) task Jacobian J, xdot = J v.
+        (..., m, nv) task Jacobian J, so that J v is the task velocity xdot.
     inverse_inertia : numpy.ndarray
-        (..., m, m) inverse inertia Λ^-1 = J H^-1 J'.
+        (..., m, m) inverse inertia Λ^-1 = J H^-1 J', where H is the mass matrix.
     inertia : numpy.ndarray
         (..., m, m) inertia Λ: the pseudo-inverse of Λ^-1, so that J H^-1 J' Λ J = J. Only if the rank is m, Λ Λ^-1 = 1.
     rank : int or numpy.ndarray
@@ -181,7 +181,7 @@ def operational_space(
     gravity: ArrayLike | None = None,
     rtol: float = RTOL,
 ) -> OperationalSpace:
-    """Return the operational-space quantities J, Λ^-1, Λ, the rank of Λ, J̄, N and β of tasks.
+    """Return the operational-space quantities of tasks; `OperationalSpace` defines J, Λ, J̄, N and β.
 
     Parameters
     ----------
@@ -225,9 +225,9 @@ def operational_space(
 
     Notes
     -----
-    Cost: O(n d^2) for H and its factors, O(m d^2 + m^2 d) for Λ^-1, O(m n (m + d)) for J̄ and N, and O(m^3) for Λ. If
-    tasks are not the six rows of frames in world axes, the total cost is O(m n^2). Source: Featherstone 2010, eq. 8,
-    10, 22 and 33.
+    Cost: O(n d^2) for the mass matrix and its factors, O(m d^2 + m^2 d) for Λ^-1, O(m n (m + d)) for J̄ and N, and
+    O(m^3) for Λ. If tasks are not the six rows of frames in world axes, the total cost is O(m n^2). Source:
+    Featherstone 2010, eq. 8, 10, 22 and 33.
 
     Examples
     --------

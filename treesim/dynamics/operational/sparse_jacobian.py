@@ -129,9 +129,10 @@ class SparseJacobian(ReprMixin):
         return self._on_columns(kernels.transposed_product_states, x, self.shape[0], self.shape[1])
 
     def divide(self, factors: Factorization) -> tuple[SparseJacobian, SparseJacobian]:
-        """Return J L^-1, and for LTDL also J L^-1 D^-1, for this matrix J; both have the sparsity pattern of J.
+        """Return J L^-1 for this matrix J and a factor L, and J L^-1 D^-1 for the factors L and D of LTDL.
 
-        Cost: Σ d_i divisions, Σ d_i (d_i - 1) / 2 multiplications, and as many additions.
+        Both results have the sparsity pattern of J. Cost: Σ d_i divisions, Σ d_i (d_i - 1) / 2 multiplications, and as
+        many additions.
 
         Parameters
         ----------
@@ -162,7 +163,9 @@ class SparseJacobian(ReprMixin):
         return self._with(Z), self._with(Y)
 
     def multiply_rows(self, other: SparseJacobian) -> np.ndarray:
-        """Return the symmetric product Λ^-1 = Y Y' or Y_D Y_d' of this matrix and the transpose of another one.
+        """Return the symmetric product of this matrix and the transpose of another one.
+
+        For the results of `divide`, Λ^-1 is Y_D Y_d' (LTDL) or Y Y' (LTL).
 
         Cost for each pair of rows i >= j: d_ij multiplications and d_ij - 1 additions. The symbol d_ij is the number of
         columns in which both rows have an entry.
@@ -275,9 +278,9 @@ def sparse_jacobian(
 
     Notes
     -----
-    With factors = ltdl(robot.dof_parent, mass_matrix(robot, q)), the quantities of Featherstone 2010 are
-    Y_D, Y_d = J.divide(factors); Λ^-1 = Y_D.multiply_rows(Y_d); J̄ = factors.solve_lower(Y_D.multiply_transposed(Λ));
-    N = J.null_space(J̄).
+    With the result J and factors = ltdl(robot.dof_parent, mass_matrix(robot, q)), the quantities of Featherstone 2010
+    are Y_D, Y_d = J.divide(factors); Λ^-1 = Y_D.multiply_rows(Y_d);
+    J̄ = factors.solve_lower(Y_D.multiply_transposed(Λ)); N = J.null_space(J̄).
 
     Examples
     --------

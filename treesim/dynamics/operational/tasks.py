@@ -126,9 +126,9 @@ class FrameTask(FramesTask):
 
     Notes
     -----
-    In "local" axes, xddot is the time derivative of the components of xdot. For the origin of a frame with the
-    orientation R, xddot is therefore R' a - w x R' pdot, where w is the angular velocity along the frame's axes, and
-    not the classical acceleration R' a.
+    In "local" axes, xddot is the time derivative of the components of xdot. Let R be the frame's orientation, and w its
+    angular velocity along its own axes. Let pdot and a be the velocity and the acceleration of the frame's origin in
+    world axes. The linear part of xddot is then R' a - w x R' pdot, not the classical acceleration R' a.
 
     Examples
     --------
@@ -177,7 +177,10 @@ class FrameTask(FramesTask):
         return R @ _turn_of_both(motion.rotation[..., 0, :, :])
 
     def velocity_terms(self, motion: FrameMotion, reference: Reference) -> np.ndarray:
-        """Return the velocity terms of the task acceleration: -w x pdot in the frame's own axes, zero in world axes.
+        """Return the velocity terms of the task acceleration, which are zero in world axes.
+
+        In the frame's own axes, they are -w x pdot for the frame's angular velocity w and the velocity pdot of its
+        origin.
 
         Parameters
         ----------
@@ -203,8 +206,9 @@ class FrameTask(FramesTask):
 class RelativeTask(FramesTask):
     """Task on the motion of frame `second` relative to frame `first`, as seen by an observer who rotates with `first`.
 
-    The task velocity is xdot = R (pdot_2 - pdot_1 - w_1 x (p_2 - p_1); w_2 - w_1). Here p and w are the position and
-    the angular velocity of a frame, and R is the matrix (r, 6) that the argument `rows` selects.
+    Let p_1 and w_1 be the position and the angular velocity of `first`, and p_2 and w_2 those of `second`. Let R be the
+    matrix (r, 6) that the argument `rows` selects. The task velocity is then
+    xdot = R (pdot_2 - pdot_1 - w_1 x (p_2 - p_1); w_2 - w_1).
 
     Parameters
     ----------

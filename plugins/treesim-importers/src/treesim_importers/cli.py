@@ -39,8 +39,8 @@ def readers(
 ) -> None:
     """List how other programs change or refuse ROBOT's file, and a fix for each case.
 
-    The exit code is 1 if a program refuses the file, or if --verify finds a difference that no rule predicts.
-    docs/readers.md lists all rules and their evidence.
+    The command predicts the changes by rules; docs/readers.md lists all rules and their evidence. The exit code is 1 if
+    a program refuses the file, or if --verify finds a difference that no rule predicts.
     """
     from . import examine
 

@@ -67,7 +67,8 @@ def bench(
         bool,
         typer.Option(
             "--summary",
-            help="Print speed ratios for several robots. Without ROBOT, the command times five standard robots.",
+            help="Print for several robots how many times longer other engines take than treesim. Without ROBOT, the "
+            "command times five standard robots.",
         ),
     ] = False,
     contact: Annotated[
@@ -117,9 +118,9 @@ def bench(
 
     By default, the command times single calls and the start of a new process. With --batch, it times calls for many
     states at once. With --sizes, it times calls for up to a million states. With --contact, it times steps of a robot
-    that stands, moves or falls, and of stacks of boxes. With --contact, it also measures drift and overlap. The
-    commands `bench energy` (drift of integrators), `bench accuracy`, `bench scaling` and `bench schedule` have help of
-    their own (-h).
+    that stands, moves or falls, and of stacks of boxes. It then also measures the drift of scenes at rest, and the
+    overlap of shapes. The commands `bench energy` (drift of integrators), `bench accuracy`, `bench scaling` and `bench
+    schedule` have help of their own (-h).
     """
     from treesim.engine.threads import use_threads
 

@@ -46,9 +46,9 @@ def scaling(
 ) -> None:
     """Measure the time of every backend on chains, binary trees, side branches and grids of 10 to 10,000 bodies.
 
-    For the time as a power of the number of bodies, the command fits exponents to the largest decade of sizes. It
-    compares these exponents with the published orders. A backend is not timed at sizes that would take longer than
-    --budget. The command also measures the memory of O(N) backends on long chains.
+    In the largest decade of sizes, the command fits the time by a power of the number of bodies. It compares the
+    exponents with the published orders. A backend is not timed at sizes that would take longer than --budget. The
+    command also measures the memory of O(N) backends on long chains.
     """
     if factorization:
         from .factorization import show_factorization
