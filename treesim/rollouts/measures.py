@@ -51,15 +51,16 @@ class Measure:
             raise ArgumentError(f"a measure needs a function of (t, q, v), got {short_repr(self.function)}")
 
     def begin(self, largest: float) -> list[float]:
-        """Return the measure's memory before the first step; `largest` is the largest number of the rollouts' type."""
+        """Return the measure's memory before the first step; `largest` is the rollouts' largest finite float."""
         return [0.0]
 
     def after(self, kept: Sequence[Any], x: Any, t: Any) -> list[Any]:
-        """Return the memory after a step that ends at time t with value x; `kept` is the memory before the step."""
+        """Return the memory after a step that ends at time t with function value x; `kept` is the memory before it."""
         raise NotImplementedError
 
     def value(self, kept: np.ndarray, seen: np.ndarray) -> np.ndarray:
-        """Return the result (B,) or (B, bins) from the memory `kept` (B, n); `seen` (B,) counts measured steps."""
+        """Return the result (B,) or (B, bins) from the memory `kept` (B, n); `seen` (B,) contains numbers of measured
+        steps."""
         raise NotImplementedError
 
 

@@ -74,8 +74,8 @@ def rollout(
     """Simulate B rollouts of a robot in compiled code.
 
     The states are equal to those of `Simulation` up to rounding. Joint damping, position limits, Coulomb friction and
-    gains are included. Gravity and armature are those of the robot. If all arrays are float32, results are float32.
-    Results do not depend on the number of threads.
+    PD gains of joints are included. Gravity and armature are those of the robot. If all arrays are float32, results are
+    float32. Results do not depend on the number of threads.
 
     After Ctrl-C, the function returns the finished results within a second and issues a StoppedWarning. The attribute
     `Rollouts.stopped` contains the reason, and files of results are incomplete. Every other exception, for example one

@@ -179,8 +179,8 @@ class FrameTask(FramesTask):
     def velocity_terms(self, motion: FrameMotion, reference: Reference) -> np.ndarray:
         """Return the velocity terms of the task acceleration, which are zero in world axes.
 
-        In the frame's own axes, they are -w x pdot for the frame's angular velocity w and the velocity pdot of its
-        origin.
+        In the frame's own axes, these terms are -w x pdot for the frame's angular velocity w and the velocity pdot of
+        its origin.
 
         Parameters
         ----------
