@@ -26,7 +26,7 @@ def inverse_operational_inertia(
     """Return the inverse operational-space inertia Λ^-1 = J M^-1 J' of k frames.
 
     The matrix J contains the Jacobians of the frames, and M is the mass matrix. Λ^-1 is symmetric and positive
-    semi-definite. The rows of a frame that is fixed to the base are zero.
+    semi-definite. For a frame that is fixed to the base, the rows and columns of Λ^-1 are zero.
 
     Parameters
     ----------
