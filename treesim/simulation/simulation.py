@@ -259,8 +259,8 @@ class Simulation(ReprMixin):
         """Simulate for a duration, and return the trajectory.
 
         Ctrl-C, a state that is not finite, or a failure of the dynamics ends the run early. The method then returns the
-        finished part of the trajectory. Its attribute `Trajectory.stopped` contains the reason. If the run ends before
-        the torque at the last state is computed, the trajectory contains 0 for this torque.
+        finished part of the trajectory. `Trajectory.stopped` contains the reason for the early end. If the run ends
+        before the torque at the last state is computed, the trajectory contains 0 for this torque.
 
         Parameters
         ----------

@@ -60,7 +60,8 @@ def inverse_operational_inertia(
     Notes
     -----
     Sources: Featherstone 2010, section 6 ("ltl", "ltdl"), and appendix B with a corrected Figure 15 ("rjk"). Sathya,
-    Decre, Swevers 2023 ("pv_osim", which costs O(N + m^2 d) and is the fastest method for common robots).
+    Decre, Swevers 2023 ("pv_osim", the fastest method for common robots: its cost is O(N + m^2 d) for N bodies, m rows
+    and tree depth d).
 
     Examples
     --------
