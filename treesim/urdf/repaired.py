@@ -108,8 +108,8 @@ def repair(
     """Repair a robot description (URDF) in its text, and optionally write it to a file.
 
     Only repaired parts of the text change, and every line keeps its number. If the source is xacro, the repaired text
-    is the expanded one. NUL bytes after the robot, and malformed XML declarations, are always removed. Errors that have
-    no repair remain in the text; the result lists them in its attribute `findings`.
+    is the expanded one. NUL bytes after the end tag of the robot, and malformed XML declarations, are removed with any
+    `repairs`. Errors that have no repair remain in the text; the result lists them in its attribute `findings`.
 
     Parameters
     ----------
