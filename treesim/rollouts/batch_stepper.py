@@ -47,7 +47,8 @@ class BatchStepper(ReprMixin):
 
     Under the same controls, the states are equal to those of `treesim.rollout`, bit for bit. The states do not depend
     on how the steps are divided into calls. A copy or pickle continues from the same states with the same bits, and
-    shares no array with the original. At the start, all states are neutral and at rest, and the time is 0.
+    shares no array with the original. A new stepper is at time 0, and its states are at rest in the neutral
+    configuration.
 
     Parameters
     ----------
