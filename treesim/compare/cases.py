@@ -32,7 +32,7 @@ def operational_space(rows: int) -> str:
 
 
 class States(NamedTuple):
-    """States at which timed calls are evaluated, in treesim's layout.
+    """States at which the benchmark evaluates the calls (`BenchmarkCase`) of engines, in treesim's layout.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class States(NamedTuple):
 
 
 class Motion(NamedTuple):
-    """Initial states and joint forces of a batch of timed rollouts.
+    """Initial states and joint forces of a batch of rollouts, whose time the benchmark measures.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class Motion(NamedTuple):
 
 
 class ContactScene(NamedTuple):
-    """Scene of the benchmark of steps with contact: a world under PD control, and its initial states.
+    """Scene for the benchmark of steps with contact: a world under PD control, and its initial states.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ class Stepping(NamedTuple):
 
 
 class BenchmarkCase(NamedTuple):
-    """Call of an engine whose time the benchmark measures.
+    """Function call of an engine; the benchmark of engines measures the call's time.
 
     Parameters
     ----------

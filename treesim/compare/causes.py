@@ -93,7 +93,7 @@ class Explanation:
 
 @dataclass(frozen=True)
 class Causes:
-    """Causes of differences, in the order in which they were found, and the difference that remains unexplained.
+    """Causes of differences between two engines or descriptions, in the order found, and the unexplained difference.
 
     Parameters
     ----------

@@ -32,7 +32,7 @@ AGREES, KNOWN, DIFFERS, FAILED, REFUSED = OUTCOMES = "agrees", "known fault", "d
 
 @dataclass(frozen=True)
 class CensusRow:
-    """Outcome of the comparison of one robot, on a fixed or floating base, with one engine.
+    """Outcome of the comparison of treesim with one engine, on one robot with a fixed or floating base.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class CensusRow:
 
 @dataclass(frozen=True, repr=False)
 class Census(ReprMixin):
-    """Result of a comparison of many robots with other engines.
+    """Result of a comparison of treesim with other engines on many robots.
 
     Parameters
     ----------

@@ -24,7 +24,7 @@ from .source import RobotSource, read
 
 @dataclass(frozen=True, repr=False)
 class Comparison(ReprMixin):
-    """Comparison of one robot with several engines.
+    """Comparison of treesim with several engines on one robot.
 
     Parameters
     ----------

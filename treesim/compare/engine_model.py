@@ -18,7 +18,7 @@ INVERSE_MASS_MATRICES = 10  # states; an engine may need nv calls for each
 
 
 class EngineModel:
-    """Base class of a robot in another engine; adapters override the methods that their engine supports.
+    """Base class of an engine's model of a robot; adapters override the methods that their engine supports.
 
     A method that is not overridden raises UnsupportedError. The comparison then skips the quantity that the method
     would compute.
@@ -274,7 +274,7 @@ class EngineModel:
         return []
 
     def operational(self, state: States, frames: tuple[str, ...], regular: bool) -> list[BenchmarkCase]:
-        """Return timed calls for the inverse operational-space inertia and the full operational space of frames.
+        """Return the calls to be timed for the inverse operational-space inertia and all operational-space quantities.
 
         Parameters
         ----------
@@ -311,7 +311,7 @@ class EngineModel:
         return []
 
     def rollouts(self, motion: Motion, threads: int) -> list[BenchmarkCase]:
-        """Return the timed calls that simulate motions from many initial states.
+        """Return the calls to be timed that simulate motions from many initial states.
 
         Parameters
         ----------
@@ -343,7 +343,7 @@ class EngineModel:
         return []
 
     def contact_rollouts(self, scene: ContactScene, count: int, steps: int, threads: int) -> list[BenchmarkCase]:
-        """Return the timed calls that simulate a scene with contact from its initial states.
+        """Return the calls to be timed that simulate a scene with contact from its initial states.
 
         Parameters
         ----------

@@ -19,7 +19,7 @@ def as_curve(values: np.ndarray) -> Curve:
 
 @dataclass(frozen=True)
 class Row:
-    """One compared quantity.
+    """Errors of one compared quantity, their tolerance, and the outcome.
 
     Parameters
     ----------
@@ -184,7 +184,7 @@ class Control:
 
 @dataclass(frozen=True, repr=False)
 class Report(ReprMixin):
-    """Result of the comparison of a robot with one engine, with all data needed to repeat it.
+    """Result of the comparison of treesim with one engine on one robot, with all data needed to repeat the comparison.
 
     Parameters
     ----------

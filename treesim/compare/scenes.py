@@ -147,7 +147,7 @@ class GroundForces(NamedTuple):
     def of_points(
         cls, points: list[tuple[np.ndarray, np.ndarray]], overlap: list[float], margin: float = 0.0
     ) -> GroundForces:
-        """Return the GroundForces that are the sums of forces at contact points in each step.
+        """Return the ground forces of each step, summed over the contact points of the step.
 
         Parameters
         ----------

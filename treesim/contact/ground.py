@@ -266,10 +266,11 @@ class HeightField(SolidSurface):
 
     @classmethod
     def from_mesh(cls, mesh: Any, spacing: ArrayLike = (0.1, 0.1), **parameters: Any) -> HeightField:
-        """Return the height field of the upper surface of a triangle mesh.
+        """Return a height field that approximates the upper surface of a triangle mesh.
 
-        Heights are exact at the nodes of the grid, and follow the triangles of the field between them. A vertical wall
-        of the mesh therefore becomes a slope of one cell. The space below an overhang is filled.
+        At the nodes of the grid, heights are equal to those of the mesh. Between the nodes, they are linear on each
+        triangle. A vertical wall of the mesh therefore becomes a slope of one cell. The space below an overhang is
+        filled.
 
         Parameters
         ----------

@@ -199,7 +199,7 @@ class ContactReport(ReprMixin):
 
     @property
     def position_residual(self) -> np.ndarray:
-        """Largest complementarity residual of the positions of contacts and joint limits [m/s, rad/s], shape (...).
+        """Largest complementarity residual of the position correction of contacts and limits [m/s, rad/s], shape (...).
 
         The conditions on positions are that gaps do not become negative, and that overlaps shrink.
         """
@@ -207,7 +207,7 @@ class ContactReport(ReprMixin):
 
     @property
     def certificate(self) -> np.ndarray:
-        """Change of kinetic energy by impulses in the step [J], shape (...).
+        """Change of kinetic energy by the contact solver's impulses in the step [J], shape (...).
 
         A correct solution never increases the energy; see docs/contact_model.md. Impulses of soft surfaces, which act
         as springs, are not included.
@@ -216,7 +216,7 @@ class ContactReport(ReprMixin):
 
     @property
     def count(self) -> np.ndarray:
-        """Number of contacts in the step, shape (...)."""
+        """Number of contact points in the step, shape (...)."""
         return self.solver_info[..., CONTACTS].astype(int)
 
     @property
@@ -226,7 +226,7 @@ class ContactReport(ReprMixin):
 
     @property
     def left_out(self) -> np.ndarray:
-        """Number of contacts that were omitted, because the step has memory for fewer contacts; shape (...)."""
+        """Number of contact points that were omitted because the step's memory was full, shape (...)."""
         return self.solver_info[..., LEFT_OUT].astype(int)
 
     def __repr__(self) -> str:

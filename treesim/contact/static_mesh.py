@@ -65,9 +65,9 @@ class StaticMesh(SolidSurface):
     A mesh must not intersect itself. Faces that another part of the mesh or another surface covers have no contacts,
     for example the faces between two boxes side by side.
 
-    Points are found to be inside the mesh only near its surface. A point behind the surface touches the nearest
-    triangle if its distance is below the radius of the bounding ball of the colliding shape. Up to this distance, an
-    open mesh acts from both sides, so nothing should move behind it.
+    Points inside the mesh are detected only near its surface. A point behind the surface touches the nearest triangle
+    if its distance is below the radius of the bounding ball of the colliding shape. Up to this distance, an open mesh
+    acts from both sides, so nothing should move behind it.
 
     Examples
     --------

@@ -106,7 +106,7 @@ def _renamed(values: Any) -> Any:
 def restored(description: Description, arrays: Mapping[str, Any]) -> Trajectory:
     """Build a trajectory from a description and the arrays t, q, v, tau, energy, work and contact.
 
-    Raises ArgumentError if description and arrays do not match, or the digests of the arrays differ.
+    Raises ArgumentError if description and arrays do not match, or digests of the arrays differ from the description's.
     """
     names = ("robot_name", "joint_names", "joint_types", "metadata", "mimic_joints", "provenance")
     trajectory = Trajectory(**{name: getattr(description, name) for name in names}, **arrays)

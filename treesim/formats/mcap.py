@@ -63,8 +63,8 @@ Placed = tuple[tuple[str, str], np.ndarray, np.ndarray]  # parent and child, tra
 def write_mcap(trajectory: Trajectory, path: str | PathLike[str], robot: Tree | None = None) -> Path:
     """Write a trajectory and its robot to an .mcap file.
 
-    For simulated trajectories, `Trajectory.save` calls this function. Writing takes about 0.8 ms for each state of a
-    humanoid.
+    For simulated trajectories and the suffix .mcap, `Trajectory.save` calls this function. Writing takes about 0.8 ms
+    for each state of a humanoid.
 
     Parameters
     ----------

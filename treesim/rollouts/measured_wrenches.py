@@ -17,8 +17,8 @@ def joint_wrench(robot: Tree, joint: str) -> Callable[[Any, Any, Any], np.ndarra
     """Return a function of q, v, tau that computes the wrench across a joint, for use in measures and policies.
 
     The wrench does not include effects of external forces, contact forces and constraints. To include these effects,
-    add a sensor `ForceTorque(joint)` to the world. The function of a measure then has the argument `s`, and reads the
-    sensor as `s["force_torque_..."]`.
+    add a sensor `ForceTorque(joint)` to the world. The function of a measure then has the arguments (t, q, v, p, c, s),
+    and `s["force_torque_..."]` is the sensor's reading.
 
     Parameters
     ----------

@@ -39,8 +39,8 @@ Function = Callable[..., Any]
 class Measure:
     """Base class of measures, each of which reduces the values x of a function along a rollout to a few numbers.
 
-    Subclasses define an array of numbers, the memory of the measure, and its update after every step. All numbers in
-    the memory of a measure must stay finite.
+    A subclass defines the measure's memory, which is an array of numbers: initial value, update after a step, and
+    result. All numbers in the memory of a measure must stay finite.
     """
 
     function: Function
@@ -51,15 +51,15 @@ class Measure:
             raise ArgumentError(f"a measure needs a function of (t, q, v), got {short_repr(self.function)}")
 
     def begin(self, largest: float) -> list[float]:
-        """Return the measure's memory before the first step; `largest` is the largest number of the rollouts' type."""
+        """Return the measure's memory before the first step; `largest` is the largest number of the rollouts' dtype."""
         return [0.0]
 
     def after(self, kept: Sequence[Any], x: Any, t: Any) -> list[Any]:
-        """Return the memory after a step that ends at time t with value x; `kept` is the memory before the step."""
+        """Return the memory after a step that ends at time t with function value x; `kept` is the memory before it."""
         raise NotImplementedError
 
     def value(self, kept: np.ndarray, seen: np.ndarray) -> np.ndarray:
-        """Return the result (B,) or (B, bins) from the memory `kept` (B, n); `seen` (B,) counts measured steps."""
+        """Return the result (B,) or (B, bins) from the memory `kept` (B, n); `seen` (B,): numbers of measured steps."""
         raise NotImplementedError
 
 
@@ -275,7 +275,7 @@ def first_time(function: Function) -> Measure:
 def stop(function: Function) -> Measure:
     """Return a measure that ends a rollout as soon as a condition holds after a step.
 
-    After the step that ends the rollout, its state is constant. `Rollouts.ended` contains the number of this step.
+    The rollout's state is constant afterwards. `Rollouts.ended` contains the number of the step that ended the rollout.
 
     Parameters
     ----------
@@ -304,7 +304,7 @@ def stop(function: Function) -> Measure:
 
 
 def minimum(function: Function) -> Measure:
-    """Return a measure of a function's smallest value after any step; NaN values are ignored.
+    """Return a measure of the smallest of a function's values after all measured steps; NaN values are ignored.
 
     Parameters
     ----------
@@ -333,7 +333,7 @@ def minimum(function: Function) -> Measure:
 
 
 def maximum(function: Function) -> Measure:
-    """Return a measure of a function's largest value after any step; NaN values are ignored.
+    """Return a measure of the largest of a function's values after all measured steps; NaN values are ignored.
 
     Parameters
     ----------

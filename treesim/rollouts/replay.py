@@ -128,16 +128,16 @@ def replay(
 ) -> Repetition:
     """Repeat a recorded simulation from its provenance, and compare every bit of the results.
 
-    The recording contains the robot, its world, and the controller if it is one of treesim's own. The robot's file and
-    other files that the recording names are not opened. An interrupted run is repeated up to its interruption. The
-    repetition takes as long as the recorded run.
+    The recording contains the robot, its world, and a controller of treesim such as `PD`, but no other controller. The
+    robot's file and other files that the recording names are not opened. An interrupted run is repeated up to its
+    interruption. The repetition takes as long as the recorded run.
 
     Parameters
     ----------
     run : path-like or Trajectory
         Path of a file that `Trajectory.save` wrote, or a trajectory.
     controller : Controller or callable, optional
-        Controller of the run, in its initial state. Required if the controller is not one of treesim's own.
+        Controller of the run, in its initial state. Required if the recording does not contain the controller.
     progress : callable, optional
         Called as progress(done, total) about a hundred times.
     source : str, path-like, optional

@@ -73,13 +73,14 @@ def rollout(
 ) -> Rollouts:
     """Simulate B rollouts of a robot in compiled code.
 
-    The states are equal to those of `Simulation` up to rounding. Joint damping, position limits, Coulomb friction and
-    gains are included. Gravity and armature are those of the robot. If all arrays are float32, results are float32.
-    Results do not depend on the number of threads.
+    Up to rounding, a rollout has the same states as a run of `Simulation` with the same arguments. Joint damping,
+    position limits, Coulomb friction and PD gains are simulated. Unless `model_parameters` replaces them, the robot's
+    gravity and armature are used. If all arrays are float32, results are float32. Results do not depend on the number
+    of threads.
 
     After Ctrl-C, the function returns the finished results within a second and issues a StoppedWarning. The attribute
-    `Rollouts.stopped` contains the reason, and files of results are incomplete. Every other exception, for example one
-    raised by `progress`, has an attribute `rollouts` with the finished results.
+    `Rollouts.stopped` then contains the reason, and the files of `out` are incomplete. Every other exception, for
+    example one raised by `progress`, has an attribute `rollouts` with the finished results.
 
     Parameters
     ----------

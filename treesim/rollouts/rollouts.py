@@ -117,7 +117,7 @@ class Rollouts(ReprMixin):
 
     @property
     def energy_error(self) -> np.ndarray:
-        """Integration error (B, K) [J]: change of a rollout's energy since the start, minus the work.
+        """Integration error (B, K) [J]: change of a rollout's energy since the start, minus both columns of `work`.
 
         The error is NaN for states that are not finite. The error is computed at the first access. Cost of a state:
         O(N). Raises ArgumentError if the work or the energy at the start is unknown.

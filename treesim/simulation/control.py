@@ -234,11 +234,11 @@ class PD(ReprMixin):
 
 
 class Pushed(ReprMixin):
-    """Controller that adds an external force on the root link of a floating robot during a time interval.
+    """Controller that adds a push to another controller: a force on a floating robot's root link, for a time interval.
 
-    The force acts at the root link's centre of mass, during every step that begins in this time interval. During a
-    step, the force turns with the link. The root joint has no effort limit, so the force is not clipped. The energy
-    balance counts the work of the force as work of the controller. Cost of a step: O(1).
+    The force acts at the root link's centre of mass, during every step that begins in the time interval. During a step,
+    the force turns with the link. The root joint has no effort limit, so the force is not clipped. The energy balance
+    counts the work of the force as work of the controller. Cost of a step: O(1).
 
     Parameters
     ----------

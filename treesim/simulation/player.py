@@ -43,10 +43,10 @@ class Frame(NamedTuple):
 
 
 class Player(ReprMixin):
-    """Real-time player of a simulation: for each frame, it computes the steps and shows the last state.
+    """Real-time player of a simulation: for each frame, it computes the frame's steps and shows the state after them.
 
     A frame ends after 1 / `fps` seconds of wall-clock time. If the computer is too slow, the motion becomes slower than
-    requested. When the player is more than 0.2 s late for the first time, it issues a SlowWarning.
+    requested. The first time that a frame ends more than 0.2 s late, the player issues a SlowWarning.
 
     `post(event)` queues a function `event(player)`; any thread may call `post`. The player calls the function before
     the next frame, also while paused. The function may pause the player, change its speed, or `reset` its state. A copy

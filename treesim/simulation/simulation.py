@@ -259,8 +259,8 @@ class Simulation(ReprMixin):
         """Simulate for a duration, and return the trajectory.
 
         Ctrl-C, a state that is not finite, or a failure of the dynamics ends the run early. The method then returns the
-        finished part of the trajectory. Its attribute `Trajectory.stopped` contains the reason. If the torque at the
-        last state is unknown, the trajectory contains 0 for it.
+        finished part of the trajectory. `Trajectory.stopped` contains the reason for the early end. If the run ends
+        before the torque at the last state is computed, the trajectory contains 0 for this torque.
 
         Parameters
         ----------
@@ -314,9 +314,9 @@ class Simulation(ReprMixin):
     ) -> Trajectory:
         """Continue a trajectory from its last state for a duration, and return the new part as a trajectory.
 
-        Time and work continue from the values of `start`, and the contact solver starts from its last impulses. A run
-        in parts is therefore equal to one uninterrupted run, bit for bit. The first state of the new trajectory is the
-        last state of `start`.
+        Time and work continue from the values of `start`, and the contact solver starts from the last impulses of
+        `start`. A run in parts is therefore equal to one uninterrupted run, bit for bit. The first state of the new
+        trajectory is the last state of `start`.
 
         Parameters
         ----------
@@ -349,9 +349,10 @@ class Simulation(ReprMixin):
 
         Notes
         -----
-        The controller continues in its current state. If its last call was for the last state of `start`, that call is
-        not repeated. The file of a trajectory does not contain the state of the controller. To continue a run with a
-        controller that has a state, use the simulation that made `start`, or a copy or pickle of that simulation.
+        The controller continues in its current state. If the controller was last called for the last state of `start`,
+        that call is not repeated. The file of a trajectory does not contain the state of the controller. To continue a
+        run with a controller that has a state, use the simulation that made `start`, or a copy or pickle of that
+        simulation.
 
         Examples
         --------

@@ -362,7 +362,7 @@ class Trajectory(ReprMixin):
 
     @property
     def energy_certificate(self) -> np.ndarray:
-        """Change of kinetic energy (K,) by impulses in each step [J]; 0 or less if the impulses are correct.
+        """Change of kinetic energy (K,) by the contact solver's impulses in a step [J]; 0 or less if they are correct.
 
         Impulses of soft surfaces, which act as springs, are not included.
         """

@@ -144,9 +144,10 @@ def _outcome(future: Any, lonely: Event) -> Outcome:
 
 
 def local_cluster(workers: int | None = None, **options: Any) -> Any:
-    """Return a Client of workers on this machine: one process for each NUMA node, with treesim's threads on its cores.
+    """Return a Dask client of workers on this machine: one process for each NUMA node, with one thread on each core.
 
-    Dask itself would start one process for each core. Closing the client closes the cluster.
+    By default, Dask would start more processes, and restrict treesim to one thread in each. Closing the client closes
+    the cluster.
 
     Parameters
     ----------

@@ -20,12 +20,13 @@ OUTERMOST = 8.3  # largest quantile of the normal distribution for the uniform n
 
 
 class Distribution(ABC):
-    """Base class of distributions: maps numbers uniform in (0, 1) to the values of a sample.
+    """Base class of distributions; a distribution maps random numbers uniform in (0, 1) to draws.
 
-    A subclass has `shape` and `values`; it may override `needs`, by default one uniform number for each value.
-    Its draws have the same bits on every processor if `values` uses only + - * / and square roots. Other
-    functions of NumPy may differ in the last bit. treesim calls `values` of a user's subclass with one row at a
-    time, B = 1, so that a draw does not depend on other samples.
+    A subclass defines the shape of a draw, `shape`, and the method `values`. It may override `needs`, which is by
+    default one uniform number for each value of a draw. Draws have the same bits on every processor if `values` uses
+    only + - * / and square roots. Results of other NumPy functions may differ in the last bit between processors.
+    treesim calls `values` of a user's subclass with one row at a time, B = 1, so that a draw does not depend on other
+    samples.
 
     Examples
     --------
@@ -62,7 +63,7 @@ class Distribution(ABC):
 
 @dataclass(frozen=True)
 class Normal(Distribution):
-    """Independent normal distributions; mean and standard deviation are broadcast.
+    """Independent normal distributions; the arrays of means and of standard deviations are broadcast together.
 
     Parameters
     ----------
@@ -100,7 +101,7 @@ class Normal(Distribution):
 
 @dataclass(frozen=True)
 class Uniform(Distribution):
-    """Independent uniform distributions; bounds are broadcast.
+    """Independent uniform distributions; the arrays of lower and of upper bounds are broadcast together.
 
     Parameters
     ----------
@@ -140,7 +141,7 @@ class Uniform(Distribution):
 
 @dataclass(frozen=True)
 class LogUniform(Distribution):
-    """Independent log-uniform distributions: the logarithm is uniform between those of the bounds.
+    """Independent log-uniform distributions: the logarithm of a draw is uniform between the logarithms of the bounds.
 
     Parameters
     ----------
@@ -179,7 +180,7 @@ class LogUniform(Distribution):
 
 @dataclass(frozen=True)
 class Choice(Distribution):
-    """One of several values with equal probability. In `vary`, a list is a Choice, too.
+    """Distribution over several values with equal probability; in `vary`, a list has the same effect.
 
     Parameters
     ----------
@@ -239,9 +240,10 @@ class Around:
 
 
 def scale(factor: Distribution | Sequence[float]) -> Scale:
-    """Return a distribution of factors: draws multiply the nominal value instead of replacing it.
+    """Return an entry of `vary` whose draws multiply the nominal value instead of replacing it.
 
-    The nominal value is that of the robot, or of the arguments `q0`, `v0`, `policy_parameters`.
+    The nominal value is a parameter of the robot, or an argument of `treesim.sweep` such as `q0` or
+    `policy_parameters`.
 
     Parameters
     ----------
@@ -256,7 +258,7 @@ def scale(factor: Distribution | Sequence[float]) -> Scale:
     Raises
     ------
     ArgumentError
-        For neither a distribution nor a list.
+        If `factor` is neither a distribution nor a list.
 
     Examples
     --------
@@ -268,9 +270,9 @@ def scale(factor: Distribution | Sequence[float]) -> Scale:
 
 
 def around(q: ArrayLike | None = None, sd: ArrayLike = 0.05) -> Around:
-    """Return a distribution of configurations q (+) d with normally distributed displacements d about 0.
+    """Return the distribution of configurations q displaced along the degrees of freedom by normal draws with mean 0.
 
-    Quaternions have unit length.
+    Quaternions of the drawn configurations have unit length.
 
     Parameters
     ----------

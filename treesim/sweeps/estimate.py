@@ -23,7 +23,7 @@ TRIED = 256  # samples that are timed
 
 @dataclass(frozen=True)
 class Estimate:
-    """Estimate of a sweep's cost.
+    """Estimated computing time and result size of a sweep.
 
     Parameters
     ----------

@@ -19,14 +19,14 @@ from .normal_quantile import normal_quantile
 
 @dataclass(frozen=True)
 class MultivariateNormal(Distribution):
-    """Normal distribution of vectors with the mean and the covariance F F', F a given factor.
+    """Normal distribution of vectors with a given mean and the covariance F F', where F is a given factor.
 
     Parameters
     ----------
     mean : array_like
         (n,) mean.
     factor : array_like
-        (n, m) factor F of the covariance, as a Cholesky factor.
+        (n, m) factor F of the covariance, for example a Cholesky factor.
 
     Raises
     ------
@@ -58,7 +58,7 @@ class MultivariateNormal(Distribution):
 
     @property
     def needs(self) -> int:
-        """Number of uniform numbers for one draw: that of the factor's columns."""
+        """Number of uniform numbers for one draw: m, the number of columns of the factor F."""
         return np.asarray(self.factor).shape[1]
 
     def values(self, u: np.ndarray) -> np.ndarray:
@@ -71,10 +71,10 @@ class MultivariateNormal(Distribution):
 
 
 def maxwell_boltzmann(robot: Tree, q: ArrayLike, energy: float, mean: ArrayLike | None = None) -> MultivariateNormal:
-    """Return the distribution of velocities N(mean, 2 energy M^-1): noise that heavy bodies resist.
+    """Return the normal distribution of velocities with the given mean and the covariance 2 energy M^-1.
 
-    Each degree of freedom has the same kinetic energy in the mean, as in a gas in equilibrium, so that fingers move
-    faster than the trunk.
+    On average, each degree of freedom has the same kinetic energy of noise, as in a gas in equilibrium. Light bodies,
+    such as fingers, therefore move faster than heavy ones.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def maxwell_boltzmann(robot: Tree, q: ArrayLike, energy: float, mean: ArrayLike 
 
     Notes
     -----
-    The factor is L^-1 D^-1/2 of M = L' D L (Jain 1991, Lemma 6.4; `Articulated.color_velocities`).
+    With M = L' D L, the factor F is L^-1 D^-1/2, times a scalar (Jain 1991, Lemma 6.4; `Articulated.color_velocities`).
 
     Examples
     --------

@@ -31,21 +31,20 @@ if TYPE_CHECKING:
 
 
 class Failure(NamedTuple):
-    """Failed sample.
+    """Sample that diverged, or that has no results because it raises an error or kills its process.
 
     Parameters
     ----------
     sample : int
         Number of the sample.
     step : int
-        First step after which its state is not finite. -1 for a sample that is left out because it raises an
-        error or kills its process.
+        First step after which the sample's state is not finite. -1 for a sample without results.
     t : float
         Time of this step [s].
     joint : str
-        Fastest degree of freedom before it, "" for a sample that is left out.
+        Fastest degree of freedom before this step; "" for a sample without results.
     reason : str
-        A sentence.
+        Reason for the failure, as text.
 
     Examples
     --------
@@ -61,7 +60,7 @@ class Failure(NamedTuple):
 
 
 class Study(ReprMixin):
-    """Sweep in its store, finished or not, as `treesim.sweep` and `treesim.sweeps.open_study` return it.
+    """Sweep with its stored results, finished or not; `treesim.sweep` and `treesim.sweeps.open_study` return it.
 
     Parameters
     ----------
@@ -120,11 +119,11 @@ class Study(ReprMixin):
 
     @property
     def summary(self) -> Dataset:
-        """Columns as an xarray.Dataset over samples, loaded on use.
+        """Draws and results of all samples as an xarray.Dataset; a column is loaded when it is used.
 
-        Draws by the names in `vary` (factors, if they scale), measures, recorded states, and failed_step,
-        failed_dof, failed_reason (0: none, 1: a state is not finite, 2: left out). Unfinished samples are NaN or 0;
-        see `finished`.
+        Columns are the draws by the names in `vary` (for `scale`, the factors), measures, recorded states, and
+        failed_step, failed_dof, failed_reason (0: no failure, 1: a state is not finite, 2: sample without results).
+        Values of unfinished samples are NaN or 0; see `finished`.
         """
         import xarray
 
@@ -143,7 +142,7 @@ class Study(ReprMixin):
 
     @property
     def failed(self) -> tuple[Failure, ...]:
-        """Failed samples, in order."""
+        """Failed samples (`Failure`), in the order of their numbers."""
         reasons = self._store.column("failed_reason")
         numbers = np.flatnonzero(reasons)
         if not len(numbers):
@@ -159,7 +158,7 @@ class Study(ReprMixin):
         return Failure(sample, step, step * details["dt"], joint, "the state is not finite")
 
     def inputs(self, samples: ArrayLike) -> dict[str, np.ndarray]:
-        """Return the draws of some samples, including those that are too large for the store.
+        """Return the draws of some samples, including draws that are too large for the store.
 
         Parameters
         ----------
@@ -174,12 +173,12 @@ class Study(ReprMixin):
         Raises
         ------
         ArgumentError
-            For a number that is no sample's.
+            If no sample has one of the numbers.
         """
         return self.plan.inputs(self._checked(samples)).drawn
 
     def replay(self, sample: int, every: int = 1, threads: int | None = None) -> Rollouts:
-        """Compute one sample again, with its states, and compare its results with the store.
+        """Compute one sample again, record its states, and compare its results with the stored ones.
 
         Parameters
         ----------
@@ -198,9 +197,9 @@ class Study(ReprMixin):
         Raises
         ------
         ArgumentError
-            For a number that is no sample's, or a sample that is left out.
+            If no sample has this number, or the sample has no results.
         SweepError
-            If the results differ from the store in any bit, as they may with another version of treesim.
+            If the results differ from the stored ones in any bit, as another version of treesim may cause.
         """
         number = self._checked([whole_number("sample", sample, 0, self.samples - 1)])
         if sample in self._manifest.left_out:
@@ -243,14 +242,14 @@ class Study(ReprMixin):
         return numbers
 
     def plot(self, name: str, over: str, path: str | os.PathLike[str] | None = None, bins: int = 20) -> Figure:
-        """Plot the mean of a column over another one with standard errors; failed and unfinished samples are left out.
+        """Plot the mean of one column over another, with standard errors; failed and unfinished samples are omitted.
 
         Parameters
         ----------
         name : str
-            Column of the mean, of one number per sample.
+            Column whose mean is plotted, with one number per sample.
         over : str
-            Column of the horizontal axis, of one number per sample.
+            Column of the horizontal axis, with one number per sample.
         path : path-like, optional
             File for the figure: .png, .svg or .pdf.
         bins : int
@@ -273,9 +272,9 @@ class Study(ReprMixin):
         return plot(self, name, over, path, bins)
 
     def to_parquet(self, path: str | os.PathLike[str]) -> Path:
-        """Write the columns of all finished samples to a Parquet file, one row per sample.
+        """Write draws and results of all finished samples to a Parquet file, with one row per sample.
 
-        Columns of several numbers become lists. An existing file is replaced when the new one is complete.
+        Columns with several numbers per sample become lists. An existing file is replaced when the new one is complete.
 
         Parameters
         ----------
@@ -292,7 +291,7 @@ class Study(ReprMixin):
         ArgumentError
             If pyarrow is not installed, or the file cannot be written.
         SweepError
-            If columns are damaged.
+            If stored columns are damaged.
         """
         try:
             import pyarrow as arrow
@@ -334,7 +333,7 @@ class Study(ReprMixin):
 
 
 def open_study(path: str | os.PathLike[str]) -> Study:
-    """Return the sweep in a store, finished or not.
+    """Return the sweep that a store contains, finished or not.
 
     Parameters
     ----------
@@ -349,7 +348,7 @@ def open_study(path: str | os.PathLike[str]) -> Study:
     Raises
     ------
     ArgumentError
-        If there is none.
+        If the path contains no sweep.
 
     Examples
     --------

@@ -65,7 +65,8 @@ def sweep(
     threads or retries.
 
     Samples that diverge have results, and are listed in `Study.failed`. Samples that raise an error or kill their
-    worker are found by bisection and have no results. `Study.failed` lists these samples, too.
+    worker have no results; treesim finds these samples by bisection of the task. `Study.failed` lists these samples,
+    too.
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ MU, TOLERANCE, ITERATIONS = 1e-4, 1e-10, 100  # defaults of `constrained_dynamic
 
 
 def check_constrained(method: str | Any, robots: Robots = None, tolerance: float = 1e-8) -> Conformance:
-    """Check that a method of constrained dynamics meets its protocol.
+    """Check that a method of constrained dynamics meets the protocol `ConstrainedMethod`.
 
     The robots of the check are at rest, and one or two of their frames are constrained. Accelerations and forces are
     compared with the solution of the dense system [M -Jᵀ; J 0], with the mass matrix M and the Jacobian J of the

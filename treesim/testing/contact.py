@@ -36,7 +36,7 @@ class Solved(NamedTuple):
 
 
 def check_contact_solver(solver: str | Any) -> Conformance:
-    """Check that a contact solver meets its protocol.
+    """Check that a contact solver meets the protocol of the class `ContactSolver`.
 
     The kernel of the solver runs uncompiled on problems with known impulses. Some problems consist of one contact that
     opens, sticks or slides, or of stacked cubes. Other problems contain joint limits, joint friction and constrained

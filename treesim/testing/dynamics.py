@@ -24,12 +24,12 @@ Bound = Callable[..., Any]
 
 
 def check_dynamics(backend: str | Any, robots: Robots = None, bound: Bound | None = None) -> Conformance:
-    """Check that a forward-dynamics backend meets its protocol.
+    """Check that a forward-dynamics backend meets the protocol `DynamicsBackend`.
 
-    The backend must solve the equation of motion for robots at random states. External forces, another gravity and
-    armature are included if the backend declares support for them. Batches and broadcast arguments are checked. Results
-    must be new arrays, and arguments must not change. A second call must return the same bits. Wrong shapes and numbers
-    that are not finite must raise errors that name the argument.
+    The backend must solve the equation of motion for robots at random states. The check also uses a gravity other than
+    the robot's. External forces, another armature, and batches with broadcasting are checked if the backend declares
+    support for them. Results must be new arrays, and arguments must not change. A second call must return the same
+    bits. Wrong shapes and numbers that are not finite must raise errors that name the argument.
 
     Parameters
     ----------

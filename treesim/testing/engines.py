@@ -35,7 +35,7 @@ def engine_robots() -> tuple[Tree, ...]:
 
 
 def check_engine(adapter: str | EngineAdapter, robots: Robots = None) -> Conformance:
-    """Check that an adapter to another engine meets its protocol.
+    """Check that an adapter to another engine meets the protocol `EngineAdapter`.
 
     The function `compare` must find that the engine agrees with treesim at single states. Trajectories of the engine,
     and scenes that the adapter simulates, must also agree with treesim. The layout of the adapter must pass
@@ -114,7 +114,8 @@ def check_layout(layout: Layout, robot: Tree, seed: int = 0) -> Conformance:
 
     Each conversion must have an inverse. The power (force times velocity) must be equal in the coordinates of treesim
     and of the engine. Along a motion, accelerations must be the time derivatives of velocities. The condition on
-    accelerations also tests layouts whose axes rotate. The check uses a random state and a batch of states.
+    accelerations detects terms that are missing in a layout with rotating axes. The check uses a random state and a
+    batch of states.
 
     Parameters
     ----------

@@ -39,7 +39,7 @@ def sample_runs() -> dict[str, Trajectory]:
 
 
 def check_format(form: str | Any) -> Conformance:
-    """Check that a file format meets its protocol.
+    """Check that a file format meets the protocol `Format`.
 
     Trajectories with and without contact must be read as they were written: with all numbers, names and metadata. The
     format may refuse robots without joints. A truncated file, or a file of another program, must raise ValueError,

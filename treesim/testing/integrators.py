@@ -23,13 +23,13 @@ MASS, FRICTION, SPEED, DT = 2.0, 3.0, 1.5, 1e-3  # [kg], [N], [m/s], [s]: the sl
 
 
 def check_integrator(integrator: str | Any) -> Conformance:
-    """Check that an integrator meets its protocol.
+    """Check that an integrator meets the protocol `Integrator`.
 
-    The robot of the check has a floating base and spherical, prismatic and revolute joints. The error is the difference
-    from RK4 with much smaller steps. If the step is reduced, the error must decrease with the declared order.
-    Quaternions must keep unit length, arguments must not change, and steps must not depend on earlier steps. After a
-    free fall of one second, a body must have the right speed and height. If the integrator declares Coulomb friction,
-    friction must stop a sliding block.
+    The robot of the check has a floating base and spherical, prismatic and revolute joints. The error of a motion is
+    its difference from a motion by RK4 with much smaller steps. If the step is reduced, the error must decrease with
+    the declared order. Quaternions must keep unit length, arguments must not change, and steps must not depend on
+    earlier steps. After a free fall of one second, a body must have the right speed and height. If the integrator
+    declares support for Coulomb friction, friction must stop a sliding block.
 
     Parameters
     ----------

@@ -20,11 +20,11 @@ REFERENCES: tuple[Reference, ...] = ("local_world_aligned", "local")
 
 
 def check_operational(method: str | Any, robots: Robots = None, error_factor: float = 1.0) -> Conformance:
-    """Check that a method for the inverse operational-space inertia Λ⁻¹ meets its protocol.
+    """Check that a method for the inverse operational-space inertia Λ⁻¹ meets the protocol `OperationalMethod`.
 
     For the Jacobian J of the frames and the mass matrix M, the matrix Λ⁻¹ must be equal to J M⁻¹ Jᵀ, and exactly
     symmetric. The check uses frames in any order, repeated frames and no frames, with world axes and with local axes.
-    The check also covers batches, and errors that name the argument.
+    Batches must agree with single states. Invalid arguments must raise errors that name the argument.
 
     Parameters
     ----------

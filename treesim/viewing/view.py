@@ -327,8 +327,8 @@ def viewer(
 ) -> View:
     """Show a robot, or a world with its ground, and return a View that moves the shown robot.
 
-    A view is a context manager; at the end of the `with` block it closes the viewer. If a viewer does not support a
-    method, the method raises UnsupportedError.
+    A View is a context manager; at the end of the `with` block it closes the viewer. Methods of the View that the
+    viewer does not support raise UnsupportedError.
 
     Parameters
     ----------

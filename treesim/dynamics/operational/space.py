@@ -225,9 +225,9 @@ def operational_space(
 
     Notes
     -----
-    Cost: O(n d^2) for the mass matrix and its factors, O(m d^2 + m^2 d) for Λ^-1, O(m n (m + d)) for J̄ and N, and
-    O(m^3) for Λ. If tasks are not the six rows of frames in world axes, the total cost is O(m n^2). Source:
-    Featherstone 2010, eq. 8, 10, 22 and 33.
+    Cost for n degrees of freedom, m rows and tree depth d: O(n d^2) for the mass matrix and its factors, O(m d^2 + m^2
+    d) for Λ^-1, O(m n (m + d)) for J̄ and N, and O(m^3) for Λ. If tasks are not the six rows of frames in world axes,
+    the total cost is O(m n^2). Source: Featherstone 2010, eq. 8, 10, 22 and 33.
 
     Examples
     --------

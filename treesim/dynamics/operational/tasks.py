@@ -112,7 +112,8 @@ def _turn_of_both(rotation: np.ndarray) -> np.ndarray:
 class FrameTask(FramesTask):
     """Task on the motion of one frame.
 
-    The task velocity xdot is the matrix `rows` times the frame's velocity, whose linear part comes first.
+    The task velocity xdot is the matrix `rows` times the frame's velocity (6,): three linear, then three angular
+    components.
 
     Parameters
     ----------
@@ -177,9 +178,9 @@ class FrameTask(FramesTask):
         return R @ _turn_of_both(motion.rotation[..., 0, :, :])
 
     def velocity_terms(self, motion: FrameMotion, reference: Reference) -> np.ndarray:
-        """Return the velocity terms of the task acceleration, which are zero in world axes.
+        """Return the terms of the task acceleration that depend on velocities only; in world axes they are zero.
 
-        In the frame's own axes, they are -w x pdot for the frame's angular velocity w and the velocity pdot of its
+        In "local" axes, these terms are -w x pdot, with the frame's angular velocity w and the velocity pdot of its
         origin.
 
         Parameters

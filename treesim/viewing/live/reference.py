@@ -78,7 +78,7 @@ class ReferenceSettings:
         return replace(settings, substeps=self.substeps or settings.substeps, **methods)
 
     def changed(self, values: Mapping[str, Any], choices: list[str]) -> ReferenceSettings:
-        """Return the reference run's settings with changes from a page; new methods also turn on the reference run.
+        """Return the settings with changes from a page; changing a numerical method also turns on the reference run.
 
         Parameters
         ----------

@@ -102,9 +102,10 @@ class Replay:
         return float(self.trajectory.t[0]), float(self.trajectory.t[-1])
 
     def run(self, duration: float | None = None) -> float:
-        """Play the recorded motion for a duration, or without end; it pauses after the last recorded state.
+        """Play the recorded motion; playback pauses after the last recorded state.
 
-        If a duration is given or the viewer is not interactive, the call ends at this pause.
+        If a duration is given or the viewer is not interactive, the call ends at this pause. Otherwise users may play
+        the motion again, and the call does not return.
 
         Parameters
         ----------
