@@ -31,7 +31,7 @@ class TreesimError(Exception):
 
 
 class ModelError(TreesimError, ValueError):
-    """Raised if a kinematic tree is not well formed; the message names the body, joint or frame.
+    """Raised if a part of a tree is invalid or does not fit the others; the message names the body, joint or frame.
 
     Examples
     --------
@@ -129,7 +129,7 @@ class AccuracyError(TreesimError, ArithmeticError):
 
 
 class NonFiniteError(TreesimError, ArithmeticError):
-    """Raised if a state or an input contains NaN or infinity; the message names the argument and the joint.
+    """Raised if an argument contains NaN or infinity, or a state or result overflows; the message names the quantity.
 
     Examples
     --------
@@ -202,7 +202,7 @@ class UnsupportedError(TreesimError):
 
 
 class SweepError(TreesimError):
-    """Raised if a sweep cannot continue: the scheduler is lost, or a worker cannot compute its samples.
+    """Raised if a sweep cannot continue, for example without its scheduler or workers, or with damaged results.
 
     Finished results remain in the store. Repeat the call to continue the sweep.
 
@@ -230,7 +230,7 @@ class ContactWarning(TreesimWarning):
     """Issued if a step does not solve contacts, joint limits or joint friction correctly.
 
     For example, the solver does not reach its tolerance, or impulses increase the energy. A step may also omit
-    contacts, because its memory is full, or move a body deep into another body or surface.
+    contacts, because the memory for contacts is full, or move a body deep into another body or surface.
 
     Examples
     --------
@@ -240,7 +240,7 @@ class ContactWarning(TreesimWarning):
 
 
 class ContinuationWarning(TreesimWarning):
-    """Issued if a run continues without its last contact impulses. Its last digits may differ from one long run.
+    """Issued if a run continues without its last contact impulses. The last digits may differ from those of one run.
 
     Examples
     --------
@@ -310,7 +310,7 @@ class LightJointWarning(TreesimWarning):
 
 
 class LimitWarning(TreesimWarning):
-    """Issued if a run starts with joints beyond their position limits, which push them back and change the energy.
+    """Issued if a run starts with joints beyond position limits; the limits push the joints back and change the energy.
 
     Examples
     --------

@@ -17,15 +17,16 @@ from ..validation.arrays import Argument, coerce
 def to_pinocchio(robot: Tree) -> Any:
     """Return the robot as a pinocchio.Model, for use in Pinocchio, pink, crocoddyl or tsid.
 
-    The number of a joint is that of its body in treesim. Position, velocity and effort limits, damping, dry friction,
-    armature and gravity are included for joints of every type. Frames keep their names; frames of bodies have type
-    BODY, others OP_FRAME. Before the function returns the model, it compares the model's bodies, poses and dynamics
-    with treesim's at random states. `convert_state(robot, q, v, to="pinocchio")` converts states. A call takes some
-    milliseconds.
+    A joint has the same number (from 1) as its body in treesim. Position, velocity and effort limits, damping, dry
+    friction, armature and gravity are included for joints of every type. Frames keep their names; frames of bodies have
+    type BODY, others OP_FRAME. Before the function returns the model, it compares the model's bodies, poses and
+    dynamics with treesim's at random states. `convert_state(robot, q, v, to="pinocchio")` converts states. A call takes
+    some milliseconds.
 
-    Mimic joints become Pinocchio's mimic joints, which follow exactly. Mimicked joints are numbered before their mimic
-    joints. Pinocchio's functions `rnea`, `crba`, kinematics and Jacobians support models with mimic joints. Pinocchio's
-    functions `aba`, `computeMinverse`, energies and derivatives do not support such models.
+    Mimic joints become Pinocchio's mimic joints, which follow their mimicked joints exactly. Mimicked joints are
+    numbered before their mimic joints. Pinocchio's functions `rnea`, `crba`, kinematics and Jacobians support models
+    with mimic joints. Pinocchio's functions `aba`, `computeMinverse`, energies and derivatives do not support such
+    models.
 
     Parameters
     ----------
@@ -69,7 +70,7 @@ def to_mujoco(robot: Tree) -> Any:
 
     Bodies and joints keep their names; frames other than bodies become sites. Position and effort limits, damping, dry
     friction, armature and gravity are included. MuJoCo has no velocity limits; velocity limits become the custom number
-    "velocity_limit". Before the model is returned, its dynamics are compared with treesim's as in `to_pinocchio`.
+    "velocity_limit". Before the model is returned, its dynamics are compared with treesim's at random states.
     `to_mujoco_spec` returns a specification, which can be edited before compilation and written as XML.
 
     In MuJoCo, mimic joints have coordinates of their own. An equality constraint with the name of the mimic joint
@@ -150,8 +151,8 @@ def convert_state(
     Pinocchio represents some angles by cosine and sine; such an angle is between -pi and pi after the conversion to
     treesim.
 
-    A model that Pinocchio itself built from the URDF has its joints in another order than `to_pinocchio(robot)`, often
-    with arrays of the same sizes. To convert states of such a model, pass it as the argument `model`.
+    A model that Pinocchio itself built from the URDF has its joints in another order than `to_pinocchio(robot)`, which
+    equal array sizes often conceal. To convert states of such a model, pass it as the argument `model`.
 
     Mimic joints have no coordinates in treesim and in the models of `to_pinocchio`. In other models, mimic joints can
     have coordinates. The conversion from treesim computes these coordinates from the mimicked joints; the conversion to

@@ -45,7 +45,7 @@ def check(
     meshes: bool = True,
     xacro: bool = False,
 ) -> Diagnosis:
-    """Check a robot description, and return all errors, all doubtful contents, and the usage of each element.
+    """Check a robot description, and return all errors, all doubtful contents, and how `load` uses each element.
 
     Errors that `load` would raise become findings. In the tier "physics" (see `tiers`), each link and the links fixed
     to it form one group. The mass, inertia and centre of mass of a group are compared with its shapes. The tier also

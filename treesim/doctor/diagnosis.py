@@ -63,7 +63,7 @@ class Diagnosis(ReprMixin):
         return not self.of("error")
 
     def of(self, severity: str) -> tuple[Finding, ...]:
-        """Return the findings of the diagnosis that have one severity, sorted by tier and line.
+        """Return the findings of the diagnosis that have a given severity, sorted by tier and line.
 
         Parameters
         ----------

@@ -26,10 +26,11 @@ def coriolis_matrix(
 ) -> np.ndarray:
     """Return the Coriolis matrix C, defined by Christoffel symbols of the mass matrix M.
 
-    In the equation of motion M a + C v + g = tau, a are the accelerations, v the velocities, and g the gravity forces.
+    In the equation of motion M a + C v + g = tau, a are the accelerations, v the velocities, g the gravity forces, and
+    tau the generalised forces.
 
-    The product C v contains the Coriolis and centrifugal forces. It is equal to `bias_forces` minus `gravity_forces`.
-    The time derivative of the mass matrix is dM/dt = C + C'. Therefore dM/dt - 2 C is skew-symmetric.
+    The product C v, the Coriolis and centrifugal forces, is equal to `bias_forces` minus `gravity_forces`. The time
+    derivative of the mass matrix is dM/dt = C + C', with the transpose C'. Therefore dM/dt - 2 C is skew-symmetric.
 
     Parameters
     ----------
@@ -60,9 +61,9 @@ def coriolis_matrix(
 
     Notes
     -----
-    Cost: O(N d) for depth d. The method sums the Coriolis matrices of single bodies from the leaves to the base. The
-    velocity v of a joint with several degrees of freedom is not the derivative of its coordinates q. For such joints,
-    dM/dt is the time derivative of M during a motion with velocity v.
+    Cost: O(N d) for N bodies and depth d of the tree. The method sums the Coriolis matrices of single bodies from the
+    leaves to the base. The velocity v of a joint with several degrees of freedom is not the derivative of its
+    coordinates q. For such joints, dM/dt is the time derivative of M during a motion with velocity v.
 
     References
     ----------

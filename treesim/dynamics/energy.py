@@ -88,7 +88,7 @@ def momentum(
     engine: Engine = "auto",
     model_parameters: ModelParameters | None = None,
 ) -> np.ndarray:
-    """Return the total momentum of all bodies in world axes, without the momentum of rotors.
+    """Return the total momentum of all bodies about the world's origin, in world axes, without the momentum of rotors.
 
     The function raises the errors of `treesim.forward_dynamics`. Cost: O(N).
 

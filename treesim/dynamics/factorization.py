@@ -22,10 +22,10 @@ from .triangular_factors import TriangularFactors
 class Factorization(TriangularFactors):
     """Sparse factors of one or more matrices H, as `ltdl` (H = L' D L) and `ltl` (H = L' L) return them.
 
-    The argument x of a product or a solve is a vector (..., n) for each matrix H, or a matrix (..., n, k) of columns.
-    For each vector, a product or a triangular solve costs D1 multiply-adds, and `solve` costs 2 D1 (`Topology.D1`;
-    Featherstone 2005, Table 1). The function `articulated` returns an object with the same methods at cost O(n),
-    without a mass matrix.
+    The argument x of a product or a solve is a vector (..., n) for each matrix H, or a matrix (..., n, k) of k such
+    columns. For each vector, a product or a triangular solve costs D1 multiply-adds, and `solve` costs 2 D1
+    (`Topology.D1`; Featherstone 2005, Table 1). The result of `articulated` has the same products and solves, each at
+    cost O(n), and needs no mass matrix.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class Factorization(TriangularFactors):
 
     @classmethod
     def of_packed(cls, topology: Topology, packed: np.ndarray) -> Self:
-        """Return the Factorization with given factors of H = L' D L.
+        """Return the Factorization with given packed factors L and D of H = L' D L.
 
         Parameters
         ----------
@@ -192,7 +192,7 @@ class Factorization(TriangularFactors):
 
 
 def ltdl(dof_parent: ArrayLike, H: ArrayLike) -> Factorization:
-    """Return the factors L and D of H = L' D L without fill-in, where L is unit lower triangular.
+    """Return the factors of a matrix H = L' D L, such as a mass matrix, without fill-in; L is unit lower triangular.
 
     Parameters
     ----------
@@ -235,7 +235,7 @@ def ltdl(dof_parent: ArrayLike, H: ArrayLike) -> Factorization:
 
 
 def ltl(dof_parent: ArrayLike, H: ArrayLike) -> Factorization:
-    """Return the factor L of H = L' L without fill-in, where L is lower triangular.
+    """Return the lower triangular factor L of a matrix H = L' L, such as a mass matrix, without fill-in.
 
     Cost: n square roots, D1 divisions and D2 multiply-adds (`Topology.D1`, `Topology.D2`). Source and errors: see
     `ltdl`.

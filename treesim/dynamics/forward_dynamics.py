@@ -103,7 +103,7 @@ def forward_dynamics(
     Notes
     -----
     Arrays are read in any memory order, and are not copied, even for broadcasting. After an error, the contents of
-    `out` are undefined. The cost depends on the backend; "aba" costs O(N).
+    `out` are undefined. The cost depends on the backend; "aba" costs O(N) for N bodies.
 
     Examples
     --------

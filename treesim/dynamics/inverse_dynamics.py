@@ -41,9 +41,10 @@ def inverse_dynamics(
 ) -> np.ndarray:
     """Return the generalised forces tau that cause accelerations a.
 
-    The function raises the errors of `treesim.forward_dynamics`. The methods "rnea" and "composite" cost O(N). "rnea"
-    has fewer operations. In "composite", the backward recursion for forces and the forward recursion for accelerations
-    are independent of each other and could run in parallel.
+    The function raises the errors of `treesim.forward_dynamics`. The methods "rnea" and "composite" cost O(N) for N
+    bodies; "rnea" has fewer operations than "composite". In "composite", the backward recursion for forces and the
+    forward recursion for accelerations are independent of each other; they run one after the other, but could run in
+    parallel.
 
     Parameters
     ----------
@@ -104,10 +105,10 @@ def bias_forces(
     gravity: ArrayLike | None = None,
     model_parameters: ModelParameters | None = None,
 ) -> np.ndarray:
-    """Return the bias forces C: the generalised forces for zero acceleration (Coriolis, gravity and external forces).
+    """Return the bias forces C: the generalised forces that balance Coriolis, gravity and external forces.
 
-    The function raises the errors of `treesim.forward_dynamics`. The method is recursive Newton-Euler with a = 0. Cost:
-    O(N).
+    The function raises the errors of `treesim.forward_dynamics`. The method is recursive Newton-Euler with
+    accelerations a = 0. Cost: O(N).
 
     Parameters
     ----------
@@ -146,8 +147,8 @@ def gravity_forces(
 ) -> np.ndarray:
     """Return the gravity forces g(q): the generalised forces that keep a robot at rest.
 
-    Gravity forces are equal to the bias forces at v = 0, and to the gradient of the potential energy. The function
-    raises the errors of `treesim.forward_dynamics`. Cost: O(N).
+    Gravity forces are equal to the bias forces at v = 0 without external forces, and to the gradient of the potential
+    energy. The function raises the errors of `treesim.forward_dynamics`. Cost: O(N).
 
     Parameters
     ----------

@@ -54,9 +54,9 @@ def joint_wrenches(
     """Return the wrench f that the parent of each body exerts on the body through its joint.
 
     The wrench f contains the forces of the motor, of the bearing, and of the transmission of mimic joints. Along the
-    joint axis S, the component S' f is tau - armature qdd, because the rotor of the motor is not part of the body. A
-    floating base has no bearing: its wrench consists of its entries in tau, which are usually zero. The function raises
-    the errors of `treesim.forward_dynamics`.
+    joint axis S, the component S' f is tau - armature qdd for the acceleration qdd, because the rotor of the motor is
+    not part of the body. A floating base has no bearing: its wrench consists of its entries in tau, which are usually
+    zero. The function raises the errors of `treesim.forward_dynamics`.
 
     Parameters
     ----------

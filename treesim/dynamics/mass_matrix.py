@@ -39,7 +39,7 @@ def mass_matrix(
     packed: bool = False,
     model_parameters: ModelParameters | None = None,
 ) -> np.ndarray:
-    """Return the symmetric mass matrix M, with exact zeros where two degrees of freedom share no path from the base.
+    """Return the symmetric mass matrix M, with exact zeros for pairs of degrees of freedom on different branches.
 
     Parameters
     ----------

@@ -29,10 +29,10 @@ def mass_matrix_pattern(robot: Tree) -> tuple[np.ndarray, np.ndarray]:
     -----
     The entries are the lower triangle of M in compressed sparse rows (Featherstone 2005, section 2). Row k contains
     M_kj for the ancestors j of degree of freedom k, root first, and M_kk last. All other entries of the lower triangle
-    are zero at every configuration. `scipy.sparse.coo_array((packed, (rows, columns)), (nv, nv)).tocsr()` does not
-    change the order of the entries. `M[..., rows, columns]` packs a full matrix. In robots with mimic joints, a degree
-    of freedom is on the paths of its joint and of the mimic joints of this joint. Row k then contains M_kj for all
-    earlier j that share a path with k. Cost: O(nnz).
+    are zero at every configuration. SciPy stores the entries in the same order: `scipy.sparse.coo_array((packed, (rows,
+    columns)), (nv, nv)).tocsr()`. `M[..., rows, columns]` packs a full matrix. In robots with mimic joints, a degree of
+    freedom also moves the mimic joints of its joint. Row k then contains M_kj for all earlier j such that j and k move
+    a common body. Cost: O(nnz).
 
     Examples
     --------
@@ -49,10 +49,10 @@ def mass_matrix_pattern(robot: Tree) -> tuple[np.ndarray, np.ndarray]:
 
 
 def unpack_mass_matrix(robot: Tree, packed: ArrayLike) -> np.ndarray:
-    """Return the full, symmetric mass matrix that a packed one represents.
+    """Return the full, symmetric mass matrix of the entries of a packed mass matrix.
 
-    Use this function for matrices that are stored packed. To compute full matrices, use `mass_matrix`, which is faster.
-    Cost: O(nv^2).
+    Use this function for matrices that are stored packed. To compute full matrices, use `mass_matrix`, which is faster
+    than computing packed ones and unpacking them. Cost: O(nv^2).
 
     Parameters
     ----------

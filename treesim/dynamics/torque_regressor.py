@@ -18,7 +18,7 @@ ENTRIES = ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))  # of an inertia, in 
 def joint_torque_regressor(
     robot: Tree, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, engine: Engine = "auto"
 ) -> np.ndarray:
-    """Return the regressor Y, the matrix by which inverse dynamics depend on the inertial parameters pi of bodies.
+    """Return the regressor Y, the matrix that maps the inertial parameters pi of bodies to generalised forces.
 
     The generalised forces are tau = Y pi + armature a for accelerations a. The function `inertial_parameters` returns
     the vector pi.
@@ -50,8 +50,8 @@ def joint_torque_regressor(
 
     Notes
     -----
-    Cost: O(N d) for depth d. Y depends on the robot's geometry and gravity, but not on its inertias and armature. The
-    returned array is a transposed view.
+    Cost: O(N d) for N bodies and depth d of the tree. Y depends on the robot's geometry and gravity, but not on its
+    inertias and armature. The returned array is a transposed view of an array (..., 10 N, nv).
 
     References
     ----------
@@ -74,7 +74,7 @@ def joint_torque_regressor(
 
 
 def inertial_parameters(robot: Tree) -> np.ndarray:
-    """Return the inertial parameters pi of all bodies; inverse dynamics are linear in them.
+    """Return the vector pi of the inertial parameters of all bodies, in which inverse dynamics are linear.
 
     Parameters
     ----------

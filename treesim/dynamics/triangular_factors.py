@@ -20,8 +20,8 @@ Size = int | Sequence[int]
 class TriangularFactors(ReprMixin, ABC):
     """Factors H = L' D L of matrices (..., n, n), L lower triangular.
 
-    Arguments x are vectors (..., n) with the leading axes of H, or matrices (..., n, k) of columns. Results have the
-    shape of x. Methods raise ArgumentError for other shapes, and NonFiniteError for numbers that are not finite.
+    Arguments x are vectors (..., n) with the leading axes of H, or matrices (..., n, k) of k such columns. Results have
+    the shape of x. Methods raise ArgumentError for other shapes, and NonFiniteError for numbers that are not finite.
     """
 
     @property
@@ -196,9 +196,8 @@ class TriangularFactors(ReprMixin, ABC):
     def sample(self, rng: np.random.Generator, size: Size = ()) -> np.ndarray:
         """Return random vectors of the normal distribution N(0, H^-1).
 
-        Velocities with this distribution have the kinetic energy 1/2 in the mean for each degree of freedom (the
-        equipartition of statistical mechanics at temperature 1). Scaled by sigma, heavy bodies move less than light
-        ones.
+        Velocities with this distribution have a mean kinetic energy of 1/2 for each degree of freedom (equipartition of
+        statistical mechanics at temperature 1). Therefore heavy bodies move less than light ones.
 
         Parameters
         ----------

@@ -148,7 +148,7 @@ class Inertia(ReprMixin):
 
     Notes
     -----
-    `treesim.load` also checks that the numbers are physically plausible.
+    The class does not check that the numbers are physically plausible, but `treesim.load` does.
 
     Examples
     --------

@@ -53,7 +53,8 @@ class Topology(Immutable, ReprMixin):
     Notes
     -----
     Sources: Featherstone 2005, section 2 (λ, μ, κ, ν); Featherstone 2010, Figure 4 (expansion). Joints without degrees
-    of freedom, which these sources do not have, are also allowed; the expanded graph omits them.
+    of freedom, which these sources do not have, are also allowed; the expanded graph of the degrees of freedom has no
+    nodes for such joints.
 
     Examples
     --------
@@ -205,12 +206,12 @@ class Topology(Immutable, ReprMixin):
 
     @property
     def D1(self) -> int:
-        """Sum of d_i - 1 over all degrees of freedom i, where d_i is `dof_depth` (Featherstone 2005, Table 1)."""
+        """Sum of d_i - 1 over all degrees of freedom i, for entries d_i of `dof_depth` (Featherstone 2005, Table 1)."""
         return int((self.dof_depth - 1).sum())
 
     @property
     def D2(self) -> int:
-        """Sum of d_i (d_i - 1) / 2 over all degrees of freedom i, where d_i is `dof_depth`."""
+        """Sum of d_i (d_i - 1) / 2 over all degrees of freedom i, for entries d_i of `dof_depth`."""
         d = self.dof_depth
         return int((d * (d - 1) // 2).sum())
 

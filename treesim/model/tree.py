@@ -102,11 +102,11 @@ class Tree(Immutable):
     Notes
     -----
     A mimic joint b has the position q_b = k q_a + o exactly, with the position q_a of its mimicked joint, and no
-    coordinate of its own. The attributes `nq`, `nv`, `q_index`, `v_index` and the arrays describe the independent
-    joints only. In these arrays, the limits, damping, friction and armature of an independent joint also account for
-    its mimic joints. The attributes `topology` and `parent` describe the spanning tree `Tree.spanning`, in which mimic
-    joints move independently. The methods `expand` and `expand_velocity` convert q and v to those of the spanning tree.
-    The attribute `dof_parent` has one entry for each independent degree of freedom.
+    coordinate of its own. The attributes `nq`, `nv`, `q_index`, `v_index` and the arrays of joint limits and parameters
+    describe the independent joints only. In these arrays, the limits, damping, friction and armature of an independent
+    joint also account for its mimic joints. The attributes `topology` and `parent` describe the spanning tree
+    `Tree.spanning`, in which mimic joints move independently. The methods `expand` and `expand_velocity` convert q and
+    v to those of the spanning tree. The attribute `dof_parent` has one entry for each independent degree of freedom.
 
     The function `copy.copy` returns the tree itself. A tree that was pickled and unpickled is equal to the original,
     bit for bit.
@@ -259,8 +259,8 @@ class Tree(Immutable):
         """Return the spanning tree with rotor inertias that are equivalent to the robot's armature.
 
         The armature of an independent joint is divided evenly between the joint and its mimic joints
-        (`MimicMap.shared`). The tree's regularization for mimic joints is added, so rotor inertias of the returned tree
-        may be negative.
+        (`MimicMap.shared`). The terms `MimicMap.regularization`, which keep the mass matrix of the spanning tree
+        regular, are added; rotor inertias of the returned tree may therefore be negative.
 
         Returns
         -------
@@ -301,9 +301,10 @@ class Tree(Immutable):
         return self.mimic_map.independent_q, self.mimic_map.independent_v
 
     def spanning_tables(self) -> tuple[np.ndarray, ...]:
-        """Return the tables of the robot that compiled functions take as their first arguments.
+        """Return the flat arrays of the robot's constants that compiled functions take as their first arguments.
 
-        The tables are those of the spanning tree. If the robot has mimic joints, the tables of these joints follow.
+        The first two arrays describe the spanning tree. If the robot has mimic joints, two arrays of these joints
+        follow.
 
         Returns
         -------
@@ -510,7 +511,7 @@ class Tree(Immutable):
         return self.topology if self._dof_topology is None else self._dof_topology
 
     def last_dof(self, body: int) -> int:
-        """Return the number of the tree's last degree of freedom that moves a body.
+        """Return the number (from 1) of the tree's last degree of freedom that moves a body.
 
         All other degrees of freedom that move the body are ancestors of this one in `dof_parent`. This also holds for
         robots with mimic joints, because the body's inertia couples all these degrees of freedom. Cost: O(nv N).
@@ -668,9 +669,9 @@ class Tree(Immutable):
     def random(self, rng: np.random.Generator | int | None = None) -> np.ndarray:
         """Return a random configuration: positions uniform within their limits, and uniform rotations.
 
-        A limit beyond 1e6 rad or m counts as infinite. Let r be pi rad or 1 m. An infinite upper limit is replaced by
-        r, or by lower + 2 r if this is larger. An infinite lower limit is replaced by -r, or by upper - 2 r if this is
-        smaller.
+        A limit beyond 1e6 rad or m counts as infinite. Let r be pi rad for an angle, or 1 m for a length. An infinite
+        upper limit is replaced by r, or by lower + 2 r if this is larger. An infinite lower limit is replaced by -r, or
+        by upper - 2 r if this is smaller.
 
         Parameters
         ----------
@@ -765,7 +766,7 @@ class Tree(Immutable):
         return DIFFERENCE(self, self.ints, self.reals, q0, q1)
 
     def standing(self, q: ArrayLike, ground: Plane | Surface | None = None) -> np.ndarray:
-        """Move the floating base along the ground's normal until the lowest shape touches the ground, and return q.
+        """Return q with the floating base moved until the lowest collision shape touches the ground.
 
         Parameters
         ----------

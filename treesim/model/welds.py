@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 class Weld(ReprMixin):
     """A link that is fixed to another link or to the world, and therefore part of a body or of the base.
 
-    The body's inertia includes the link's inertia. The link's pose is the pose of the frame with the same name. Welds
-    do not change the motion; `treesim.joint_wrenches` needs them to compute wrenches across fixed joints.
+    The body's inertia includes the link's inertia. The link's pose is the pose of the frame with the same name. The
+    list `Tree.welds` has no effect on the motion; `treesim.joint_wrenches` uses it for wrenches across fixed joints.
 
     Parameters
     ----------

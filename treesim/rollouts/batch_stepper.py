@@ -43,7 +43,7 @@ from .sensors import LastStep, method_for_sensors
 
 
 class BatchStepper(ReprMixin):
-    """Stepper of B states of one robot; each call of `step` advances all states by a number of steps.
+    """Stepper of B states of one robot; each call of `step` advances all states by a fixed number of steps.
 
     With the same initial states and controls, the states are equal to those of `treesim.rollout`, bit for bit. The
     states do not depend on how the steps are divided into calls. A copy or pickle continues from the same states with
@@ -86,7 +86,7 @@ class BatchStepper(ReprMixin):
     Attributes
     ----------
     t : float
-        Sum of the times of all calls of `step` [s]; `put` does not change it.
+        Simulated time of all calls of `step` together [s]; `put` does not change this time.
     contact_wrench : ndarray, shape (B, N + 1, 6), or None
         Mean contact wrenches on all bodies in the last step, as in `ContactReport.wrench`. Row 0: ground. 0 after
         `put`.
@@ -185,7 +185,7 @@ class BatchStepper(ReprMixin):
 
     @property
     def t(self) -> float:
-        """Sum of the times of all calls of `step` [s]; `put` does not change it."""
+        """Simulated time of all calls of `step` together [s]; `put` does not change this time."""
         return self.dt * self._taken
 
     def _check_physics(self, physics: Physics | None, backend: str | DynamicsBackend) -> None:

@@ -55,11 +55,11 @@ class Measure:
         return [0.0]
 
     def after(self, kept: Sequence[Any], x: Any, t: Any) -> list[Any]:
-        """Return the memory after a step that ends at time t with value x; `kept` is the memory before the step."""
+        """Return the memory after a step that ends at time t with function value x; `kept` is the memory before it."""
         raise NotImplementedError
 
     def value(self, kept: np.ndarray, seen: np.ndarray) -> np.ndarray:
-        """Return the result (B,) or (B, bins) from the memory `kept` (B, n); `seen` (B,) counts measured steps."""
+        """Return the result (B,) or (B, bins) from the memory `kept` (B, n); `seen` (B,): numbers of measured steps."""
         raise NotImplementedError
 
 

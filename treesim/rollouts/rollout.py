@@ -74,7 +74,7 @@ def rollout(
     """Simulate B rollouts of a robot in compiled code.
 
     Up to rounding, a rollout has the same states as a run of `Simulation` with the same arguments. Joint damping,
-    position limits, Coulomb friction and gains are simulated. Unless `model_parameters` replaces them, the robot's
+    position limits, Coulomb friction and PD gains are simulated. Unless `model_parameters` replaces them, the robot's
     gravity and armature are used. If all arrays are float32, results are float32. Results do not depend on the number
     of threads.
 

@@ -35,7 +35,7 @@ class Surface(Protocol):
 
 
 def standing(robot: Tree, q: ArrayLike, ground: Plane | Surface | None = None) -> np.ndarray:
-    """Move the floating base along the ground's normal until the lowest shape touches the ground, and return q.
+    """Return q with the floating base moved until the lowest collision shape touches the ground.
 
     Joint positions and the orientation of the base do not change. Collisions between links of the robot are ignored.
 

@@ -47,10 +47,10 @@ def load(
 ) -> Tree:
     """Read a robot description (URDF) into a kinematic tree. Mesh files are located, but not read.
 
-    Joints are ordered depth-first in the order of the file. Links that are connected by fixed joints form one body. The
-    body is named after the child link of its moving joint. Each other link of the body becomes a frame. Links without
-    `<inertial>` have no mass. The function also reads three extensions of the standard: spherical joints, rotor inertia
-    (`<dynamics armature="...">`), and joints that close a loop (`<loop_joint>`, see `Tree.loops`).
+    Joints are ordered depth-first in the order of the file. Links that are connected by fixed joints form one body.
+    Such a body is named after the child link of its moving joint. Each other link of the body becomes a frame. Links
+    without `<inertial>` have no mass. The function also reads three extensions of the standard: spherical joints, rotor
+    inertia (`<dynamics armature="...">`), and joints that close a loop (`<loop_joint>`, see `Tree.loops`).
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def load(
 
     Notes
     -----
-    With "auto" the base is fixed if (1) the root link is called "world", or (2) the file has a joint called
+    With base="auto" the base is fixed if (1) the root link is called "world", or (2) the file has a joint called
     "root_joint", or (3) the root link and the links fixed to it have no mass, or (4) exactly one moving joint connects
     other links to the root link and the links fixed to it, as for an arm on a pedestal. The attribute `Tree.base` is
     the chosen base.

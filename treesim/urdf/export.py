@@ -32,7 +32,7 @@ NO_XML = re.compile("[^\\t\\n\\r\\x20-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010f
 
 
 def to_urdf(tree: Tree, *, principal: bool = False, shapes: bool = True, visuals: bool = False) -> str:
-    """Return a tree as URDF text that loads to the same bodies, joints, frames and physics.
+    """Return a tree as URDF text from which `load` reads the same bodies, joints, frames and physical parameters.
 
     Each body becomes a link with its inertia about its centre of mass. Each frame becomes a massless link on a fixed
     joint. Each loop becomes a `<loop_joint>` between two such links. Numbers have all digits, so they are read back

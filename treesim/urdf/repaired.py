@@ -105,10 +105,10 @@ def repair(
     overwrite: bool = False,
     xacro: bool = False,
 ) -> Repaired:
-    """Repair a robot description (URDF) in its text, and optionally write it to a file.
+    """Repair the text of a robot description (URDF), and optionally write the text to a file.
 
-    Only repaired parts of the text change, and every line keeps its number. If the source is xacro, the repaired text
-    is the expanded one. NUL bytes after the end tag of the robot, and malformed XML declarations, are removed with any
+    Only repaired parts of the text change, and every line keeps its number. If the source is xacro, the expanded text
+    is repaired. NUL bytes after the end tag of the robot, and malformed XML declarations, are removed with any
     `repairs`. Errors that have no repair remain in the text; the result lists them in its attribute `findings`.
 
     Parameters

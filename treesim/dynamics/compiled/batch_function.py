@@ -24,8 +24,8 @@ from ...validation.arrays import Argument, coerce
 class BatchFunction(ReprMixin):
     """User-defined function that treesim traces once and compiles for batches.
 
-    Call the object with arrays (B, n) or (n,), which are broadcast together. A call returns an array (B, m) in double
-    precision.
+    Call the object with arrays (B, n) or (n,), which are broadcast together. A call returns the m numbers of each row,
+    an array (B, m) in double precision.
 
     Parameters
     ----------

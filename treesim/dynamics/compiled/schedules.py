@@ -58,9 +58,9 @@ def schedule(
     Notes
     -----
     Operations are counted by running the kernel with the robot's constants. Operations between constants are not
-    counted, and blocks without operations are omitted. Sum and depth of the operations are equal to those that `treesim
-    cost` prints. For a robot with mimic joints, the stages are those of the spanning tree; a last stage adds the
-    constraints of the mimic joints. A call takes some milliseconds for each body.
+    counted, and blocks without operations are omitted. The number of operations and the length of the critical path are
+    equal to those that `treesim cost` prints. For a robot with mimic joints, the stages are those of the spanning tree;
+    a last stage adds the constraints of the mimic joints. A call takes some milliseconds for each body.
 
     Examples
     --------

@@ -111,8 +111,8 @@ class FrameConstraint(_ConstraintRepr):
 class LoopConstraint(_ConstraintRepr):
     """A constraint on the relative acceleration of two frames. By default, the relative acceleration is zero.
 
-    The rows multiply the relative velocity: velocity of the first frame minus velocity of the second frame. The target
-    is the time derivative of the constrained relative velocity.
+    The argument `rows` multiplies the relative velocity: velocity of the first frame minus velocity of the second
+    frame. The argument `target` is the required time derivative of this product.
 
     Parameters
     ----------

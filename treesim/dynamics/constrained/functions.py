@@ -37,7 +37,8 @@ def constrained_dynamics(
     """Return the accelerations and the constraint forces of a robot with constrained frames.
 
     The function solves M qdd + C = tau + J' f and J qdd + dJ/dt v = target for the accelerations qdd and the constraint
-    forces f. Here M is the mass matrix, C are the bias forces, and J v are the constrained velocities.
+    forces f. Here M is the mass matrix, C are the bias forces, and J v are the constrained velocities, whose required
+    time derivative is target.
 
     Parameters
     ----------
@@ -90,8 +91,8 @@ def constrained_dynamics(
 
     Notes
     -----
-    Cost of "pv": O(N + m^2 d + m^3). Cost of "caba": O(N + m) for each iteration. Cost of "direct" and "proximal": a
-    few articulated-body passes, the cost of Λ⁻¹, and O(m^3).
+    Cost of "pv": O(N + m^2 d + m^3) for N bodies, m rows and depth d. Cost of "caba": O(N + m) for each iteration. Cost
+    of "direct" and "proximal": a few articulated-body passes, the cost of Λ⁻¹, and O(m^3).
 
     Examples
     --------

@@ -13,11 +13,11 @@ from .articulated_mimic import MimicArticulated
 
 
 def articulated(robot: Tree, q: ArrayLike, *, engine: Engine = "auto") -> Articulated:
-    """Compute articulated-body quantities once, for use by several functions at the same configurations.
+    """Compute articulated-body quantities once, for several methods of the result at the same configurations.
 
-    Methods of the result solve with the mass matrix M, and return forward dynamics and sparse factors. Other methods
-    return articulated-body inertias and inverse operational-space inertias. The attribute `log_det` and samples of the
-    normal distribution N(0, M^-1) are also available.
+    Methods of the result solve with the mass matrix M, and return forward dynamics and sparse factors of M. Other
+    methods return articulated-body inertias, inverse operational-space inertias, and samples of the normal distribution
+    N(0, M^-1). The attribute `log_det` is the logarithm of the determinant of M.
 
     Parameters
     ----------

@@ -119,7 +119,7 @@ class Articulated(TriangularFactors):
     def factor(self) -> Factorization:
         """Sparse factors of the mass matrix, equal to those of `ltdl`, but computed without this matrix.
 
-        Cost: O(nv d).
+        Cost: O(nv d) for depth d of the tree.
         """
         packed = self._evaluate(articulated_factor_states, quantities=self._quantities)
         return Factorization.of_packed(self.robot.dof_topology, packed)
@@ -173,7 +173,7 @@ class Articulated(TriangularFactors):
         Notes
         -----
         The method is PV-OSIM (Sathya, Decre, Swevers 2023) without the pass that computes articulated-body quantities,
-        because this object contains them. Cost: O(k d + k^2 d).
+        because this object contains them. Cost: O(k d + k^2 d) for depth d of the tree.
         """
         names = (frames,) if isinstance(frames, str) else checked_frames(frames)
         tables, out = known_frame_codes(self.robot, names, reference), np.empty((6 * len(names),) * 2)
@@ -184,8 +184,9 @@ class Articulated(TriangularFactors):
     def inertia(self, frame: str) -> np.ndarray:
         """Return the articulated-body inertia I of a frame's body and all bodies further out.
 
-        Suppose that the body is at rest, is not connected to its parent, and carries the bodies further out by free
-        joints. A force f on the body then causes the acceleration I^-1 f (Featherstone 2008, section 7.1).
+        Suppose that the body is at rest, is not connected to its parent, and carries the bodies further out by joints
+        without generalised forces. A force f on the body then causes the acceleration I^-1 f (Featherstone 2008,
+        section 7.1).
 
         Parameters
         ----------

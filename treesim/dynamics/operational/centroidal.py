@@ -67,7 +67,7 @@ def centroidal_momentum(
 
     Notes
     -----
-    Cost: O(N). Pinocchio's `computeCentroidalMomentum` uses the same axes, order and point of reference.
+    Cost: O(N). Pinocchio's `computeCentroidalMomentum` uses the same axes, order of components and point of reference.
 
     References
     ----------
@@ -98,7 +98,7 @@ def centroidal_momentum_matrix(
 ) -> np.ndarray:
     """Return the centroidal momentum matrix A, so that A v is the robot's momentum about its centre of mass.
 
-    The function raises the errors of `treesim.centroidal_momentum`. Cost: O(N), by composite inertias.
+    The function raises the errors of `treesim.centroidal_momentum`. The method sums composite inertias. Cost: O(N).
 
     Parameters
     ----------

@@ -154,7 +154,7 @@ def frame_poses(robot: Tree, q: ArrayLike, frames: Sequence[str] | None = None) 
     """Return the poses of several frames in the world.
 
     The function raises the errors of `treesim.frame_pose`. All poses are computed in one sweep over the bodies. Cost:
-    O(N + F).
+    O(N + F) for N bodies and F frames.
 
     Parameters
     ----------

@@ -241,10 +241,10 @@ def solve_ik(
     Notes
     -----
     The solver uses the method of Levenberg and Marquardt on the configuration manifold. Its damping is proportional to
-    the squared error (Sugihara 2011), and an active set enforces the limits. An iteration is one trial step. Its cost
-    is O(N) plus O(m^2 nv), where m is the number of rows of all targets. The error of a pose consists of the difference
-    of positions and the rotation vector between the axes. Lengths and angles therefore have separate weights. Batches
-    run on several threads.
+    the squared error (Sugihara 2011), and an active set enforces the limits. An iteration is one trial step and costs
+    O(N) plus O(m^2 nv), where m is the number of rows of all targets. The error of a pose consists of the difference of
+    positions and the rotation vector between the axes. Lengths and angles therefore have separate weights. Batches run
+    on several threads.
 
     References
     ----------

@@ -25,10 +25,10 @@ def frame_jacobian_derivative(
 ) -> np.ndarray:
     """Return the time derivative dJ/dt of a frame's Jacobian during a motion with velocity v.
 
-    The sum J a + dJ/dt v is the time derivative of the components of the velocity J v. If `reference` is
-    "local_world_aligned" or "spatial", the sum is equal to `treesim.frame_acceleration`. If `reference` is "local", the
-    axes rotate with the angular velocity w. The linear part of the sum is then the classical acceleration minus w x
-    (velocity of the origin).
+    For accelerations a, the sum J a + dJ/dt v is the time derivative of the components of the velocity J v. If
+    `reference` is "local_world_aligned" or "spatial", the sum is equal to `treesim.frame_acceleration`. If `reference`
+    is "local", the axes rotate with the angular velocity w. The linear part of the sum is then the classical
+    acceleration minus w x (velocity of the origin).
 
     Parameters
     ----------

@@ -26,7 +26,8 @@ class SparseJacobian(ReprMixin):
     """Sparse matrix (m, n); each row can be non-zero only in the columns of one path from the root of a tree.
 
     Arguments of methods may be vectors, or matrices whose columns are vectors. Costs are numbers of multiplications,
-    additions and divisions. The symbol d_i is the number of entries of row i on its path (Featherstone 2010, Table 1).
+    additions and divisions. The symbol d_i is the length of the path of row i, its number of stored entries
+    (Featherstone 2010, Table 1).
 
     Parameters
     ----------
@@ -112,7 +113,7 @@ class SparseJacobian(ReprMixin):
         return self._on_columns(kernels.product_states, x, self.shape[1], self.shape[0])
 
     def multiply_transposed(self, x: ArrayLike) -> np.ndarray:
-        """Return the product J' x of this matrix, transposed, and x.
+        """Return the product J' x of the transpose of this matrix J and x.
 
         Cost for each column of x: Σ d_i multiplications and as many additions.
 
@@ -129,7 +130,7 @@ class SparseJacobian(ReprMixin):
         return self._on_columns(kernels.transposed_product_states, x, self.shape[0], self.shape[1])
 
     def divide(self, factors: Factorization) -> tuple[SparseJacobian, SparseJacobian]:
-        """Return J L^-1 for this matrix J and a factor L, and J L^-1 D^-1 for the factors L and D of LTDL.
+        """Return J L^-1 D^-1 and J L^-1 for this matrix J and LTDL factors; both results are J L^-1 for LTL factors.
 
         Both results have the sparsity pattern of J. Cost: Σ d_i divisions, Σ d_i (d_i - 1) / 2 multiplications, and as
         many additions.
@@ -193,7 +194,9 @@ class SparseJacobian(ReprMixin):
         return out
 
     def null_space(self, jbar: ArrayLike) -> np.ndarray:
-        """Return the null-space projection N = 1 - J̄ J of this matrix J. Cost: n additions and n Σ d_i multiply-adds.
+        """Return the null-space projection N = 1 - J̄ J for this matrix J and its dynamically consistent inverse J̄.
+
+        Cost: n additions and n Σ d_i multiply-adds.
 
         Parameters
         ----------
