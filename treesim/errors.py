@@ -202,7 +202,7 @@ class UnsupportedError(TreesimError):
 
 
 class SweepError(TreesimError):
-    """Raised if a sweep cannot continue, for example without its scheduler or workers, or with damaged results.
+    """Raised if a sweep cannot continue, for example because workers are lost or stored results are damaged.
 
     Finished results remain in the store. Repeat the call to continue the sweep.
 
@@ -240,7 +240,7 @@ class ContactWarning(TreesimWarning):
 
 
 class ContinuationWarning(TreesimWarning):
-    """Issued if a run continues without its last contact impulses. The last digits may differ from those of one run.
+    """Issued if a run continues without its last contact impulses. Last digits of states may differ from one long run.
 
     Examples
     --------

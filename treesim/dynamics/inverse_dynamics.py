@@ -43,8 +43,8 @@ def inverse_dynamics(
 
     The function raises the errors of `treesim.forward_dynamics`. The methods "rnea" and "composite" cost O(N) for N
     bodies; "rnea" has fewer operations than "composite". In "composite", the backward recursion for forces and the
-    forward recursion for accelerations are independent of each other; they run one after the other, but could run in
-    parallel.
+    forward recursion for accelerations are independent of each other; the recursions could run in parallel, but run in
+    sequence.
 
     Parameters
     ----------

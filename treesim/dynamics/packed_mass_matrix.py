@@ -49,7 +49,7 @@ def mass_matrix_pattern(robot: Tree) -> tuple[np.ndarray, np.ndarray]:
 
 
 def unpack_mass_matrix(robot: Tree, packed: ArrayLike) -> np.ndarray:
-    """Return the full, symmetric mass matrix of the entries of a packed mass matrix.
+    """Unpack a packed mass matrix: return the full, symmetric matrix.
 
     Use this function for matrices that are stored packed. To compute full matrices, use `mass_matrix`, which is faster
     than computing packed ones and unpacking them. Cost: O(nv^2).

@@ -59,7 +59,7 @@ class Measure:
         raise NotImplementedError
 
     def value(self, kept: np.ndarray, seen: np.ndarray) -> np.ndarray:
-        """Return the result (B,) or (B, bins) from the memory `kept` (B, n); `seen` (B,): numbers of measured steps."""
+        """Return the result (B,) or (B, bins) from the memory `kept` (B, n); `seen` (B,) counts measured steps."""
         raise NotImplementedError
 
 

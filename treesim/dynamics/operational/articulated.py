@@ -13,11 +13,11 @@ from .articulated_mimic import MimicArticulated
 
 
 def articulated(robot: Tree, q: ArrayLike, *, engine: Engine = "auto") -> Articulated:
-    """Compute articulated-body quantities once, for several methods of the result at the same configurations.
+    """Compute articulated-body quantities of configurations once, for use by the methods of the result.
 
     Methods of the result solve with the mass matrix M, and return forward dynamics and sparse factors of M. Other
     methods return articulated-body inertias, inverse operational-space inertias, and samples of the normal distribution
-    N(0, M^-1). The attribute `log_det` is the logarithm of the determinant of M.
+    N(0, M^-1). The attribute `log_det` is the natural logarithm of the determinant of M.
 
     Parameters
     ----------
