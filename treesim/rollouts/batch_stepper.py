@@ -45,10 +45,10 @@ from .sensors import LastStep, method_for_sensors
 class BatchStepper(ReprMixin):
     """Stepper of B states of one robot; each call of `step` advances all states by a fixed number of steps.
 
-    Under the same controls, the states are equal to those of `treesim.rollout`, bit for bit. The states do not depend
-    on how the steps are divided into calls. A copy or pickle continues from the same states with the same bits, and
-    shares no array with the original. A new stepper is at time 0, and its states are at rest in the neutral
-    configuration.
+    With the same initial states and controls, the states are equal to those of `treesim.rollout`, bit for bit. The
+    states do not depend on how the steps are divided into calls. A copy or pickle continues from the same states with
+    the same bits, and shares no array with the original. A new stepper is at time 0, and its states are at rest in the
+    neutral configuration.
 
     Parameters
     ----------

@@ -61,8 +61,8 @@ def sweep(
     """Run rollouts with random model parameters, initial states and policy parameters, and store their results.
 
     If a sweep is interrupted, repeat the call: only missing results are computed. Ctrl-C ends the sweep with a
-    StoppedWarning; `Study.stopped` then contains the reason. The bits of a sample do not depend on chunks, workers,
-    threads or retries.
+    StoppedWarning; `Study.stopped` then contains the reason. The bits of a sample's results do not depend on chunks,
+    workers, threads or retries.
 
     Samples that diverge have results, and are listed in `Study.failed`. Samples that raise an error or kill their
     worker have no results; treesim finds these samples by bisection of the task. `Study.failed` lists these samples,

@@ -36,11 +36,11 @@ def check_viewer(viewer: str | Any, robots: Robots = None) -> Conformance:
     """Check that a viewer meets the protocol `Viewer`, except for the viewer's pictures, which a person must check.
 
     The viewer must show robots with and without shapes, update the configuration, and replace a robot by another one. A
-    `GroundViewer` must accept every kind of ground. A `ReferenceViewer` must accept an overlay, and None. An
-    `InteractiveViewer` must accept a panel and states. If the viewer offers sliders, marks (arrows and frames) or
-    clicks, these are checked, too. A second call of `close` must do nothing. After `close`, the viewer must be able to
-    show a robot again. Wrong shapes, NaN, and `update` before `show` must raise clear errors. A `Recorder` must write a
-    file, and reject a frame rate that is not positive.
+    `GroundViewer` must accept every kind of ground. A `ReferenceViewer` must show a reference run as an overlay, and
+    remove it. An `InteractiveViewer` must offer a panel of settings, and show states of a simulation. If the viewer
+    offers sliders, marks (arrows and frames) or clicks, these are checked, too. A second call of `close` must do
+    nothing. After `close`, the viewer must be able to show a robot again. Wrong shapes, NaN, and `update` before `show`
+    must raise clear errors. A `Recorder` must write a file, and reject a frame rate that is not positive.
 
     Parameters
     ----------
