@@ -328,7 +328,7 @@ class EngineModel:
         return []
 
     def steppings(self, scene: ContactScene) -> list[Stepping]:
-        """Return the engine's methods that step a scene with contact.
+        """Return the ways in which the engine can step a scene with contact, such as with different integrators.
 
         Parameters
         ----------
@@ -338,7 +338,7 @@ class EngineModel:
         Returns
         -------
         list of Stepping
-            Methods of stepping.
+            One entry for each way.
         """
         return []
 
