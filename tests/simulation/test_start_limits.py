@@ -188,3 +188,6 @@ def test_a_large_batch_is_checked_without_a_copy_of_it():
         assert tracemalloc.get_traced_memory()[1] < q.nbytes / 4
     finally:
         tracemalloc.stop()
+    for wrong in (BEYOND, -2.0):  # one state above and one below
+        with pytest.warns(LimitWarning, match="1 of 100000 states of 'arm' start beyond"):
+            assert warn_of_start(treesim.World(ROBOT), np.vstack([q[1:], np.atleast_2d(wrong)]), 1)
