@@ -10,7 +10,14 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import pytest_make_collect_report, pytest_runtest_makereport  # noqa: F401
+from tests.conftest import (  # noqa: F401
+    pytest_make_collect_report,
+    pytest_runtest_call,
+    pytest_runtest_makereport,
+    pytest_runtest_setup,
+    pytest_runtest_teardown,
+)
+from tests.waiting import PATIENCE
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 FLAGS = [
@@ -24,8 +31,6 @@ FLAGS = [
     "--use-angle=swiftshader",
     "--enable-unsafe-swiftshader",
 ]
-PATIENCE = 120.0  # [s] until a test fails; software rendering on a busy machine is slow
-
 
 MISSING = {
     folder.name

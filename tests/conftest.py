@@ -127,6 +127,23 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     return report
 
 
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_call(item: pytest.Item) -> Any:
+    """Let a Ctrl-C that leaves a test in a worker of xdist fail this test alone: xdist would throw the run away.
+
+    The user's Ctrl-C ends the run through the controller.
+    """
+    try:
+        return (yield)
+    except KeyboardInterrupt as error:
+        if not hasattr(item.config, "workerinput"):
+            raise
+        raise RuntimeError("Ctrl-C left the test") from error
+
+
+pytest_runtest_setup = pytest_runtest_teardown = pytest_runtest_call
+
+
 def pytest_collection_finish() -> None:
     """Keep the objects that collecting makes from the garbage collector: with them, each of its rounds takes 2 s."""
     gc.freeze()

@@ -1,0 +1,19 @@
+"""Waiting of tests: for what must come, as long as a busy machine needs; no test judges wall time."""
+
+import time
+from collections.abc import Callable
+
+PATIENCE = 120.0  # [s] until a test fails; software rendering on a busy machine is slow
+
+
+def pause() -> None:
+    """Let others run for a millisecond."""
+    time.sleep(1e-3)
+
+
+def wait_until(condition: Callable[[], object], what: str = "", between: Callable[[], object] = pause) -> None:
+    """Call `between` until a condition holds; fail, and tell what never came true, after `PATIENCE`."""
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end, f"never came true: {what or condition}"
+        between()
