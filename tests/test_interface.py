@@ -3,6 +3,8 @@
 import importlib
 import inspect
 import pkgutil
+import subprocess
+import sys
 import warnings
 
 import pytest
@@ -24,6 +26,13 @@ def test_every_name_that_is_listed_exists():
 def test_unknown_names_are_attribute_errors():
     with pytest.raises(AttributeError, match="'treesim' has no attribute 'forward_dynamic'"):
         _ = treesim.forward_dynamic
+
+
+def test_names_are_loaded_at_their_first_use():
+    program = "import sys, treesim; print(*sorted(name for name in sys.modules if 'numpy' in name or 'treesim.' in name))"
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert ended.stdout.split() == ["treesim.system", "treesim.system.interrupts"]
+    assert treesim.model is sys.modules["treesim.model"], "packages that the stub does not list are found as well"
 
 
 def classes_of_warnings():

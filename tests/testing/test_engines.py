@@ -133,5 +133,5 @@ def test_layouts_that_do_not_fit(kind, why):
 
 
 def test_a_name_that_nobody_registered():
-    with pytest.raises(treesim.PluginError, match="drake"):
-        testing.check_engine("drake")
+    with pytest.raises(treesim.PluginError, match="nobody"):
+        testing.check_engine("nobody")

@@ -87,7 +87,7 @@ def _drake(path: str) -> Answer:
 
     logging.getLogger("drake").setLevel(logging.ERROR)
     plant, _ = AddMultibodyPlantSceneGraph(DiagramBuilder(), 0.001)
-    Parser(plant).AddModels(path)
+    Parser(plant).AddModels(Path(path))
     plant.Finalize()
     bodies = [plant.get_body(BodyIndex(k)) for k in range(1, plant.num_bodies())]
     joints = [plant.get_joint(k) for k in plant.GetJointIndices()]
