@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+from tests.waiting import PATIENCE, Clock
 from treesim.system.events import EventQueue
 
 
@@ -23,11 +24,25 @@ def test_events_are_called_in_order_by_the_thread_that_waits():
     assert seen == [(i, threading.get_ident()) for i in range(3)]
 
 
-def test_waiting_calls_what_comes_meanwhile_and_takes_its_time():
-    events, seen, began = EventQueue(), [], time.monotonic()
-    threading.Timer(0.02, events.post, (lambda: seen.append(time.monotonic() - began),)).start()
-    events.wait(0.2)
-    assert len(seen) == 1 and time.monotonic() - began >= 0.2
+def test_waiting_calls_what_comes_meanwhile():
+    clock, seen = Clock(), []
+    events = EventQueue(clock)
+
+    def arrive():
+        seen.append(threading.get_ident())
+        clock.now = PATIENCE  # else it is waited for so long
+
+    poster = threading.Thread(target=lambda: clock.read.wait(PATIENCE) and events.post(arrive))
+    poster.start()
+    events.wait(PATIENCE)
+    poster.join()
+    assert seen == [threading.get_ident()]
+
+
+def test_waiting_takes_its_time():
+    events, began = EventQueue(), time.monotonic()
+    events.wait(0.02)
+    assert time.monotonic() - began >= 0.02
 
 
 def test_waiting_for_no_time_calls_what_waits():

@@ -1,17 +1,15 @@
 """What tests of live sessions share: a screen without pages, and a session that the test plays step by step."""
 
-import time
-
 import numpy as np
 
 import treesim
+from tests.waiting import PATIENCE
 from treesim.viewing.live import LiveSession
 from treesim.viewing.live.physics import Scene
 from treesim.viewing.live.settings import Settings
 
 ROBOT = treesim.load("ur5")
 STILL = Settings(gravity=(0.0, 0.0, 0.0))
-PATIENCE = 120.0  # s
 
 
 class Screen:
@@ -94,9 +92,9 @@ class Driven:
 
     def settle(self):
         """Wait until nothing is compiled or loaded any more."""
-        end = time.monotonic() + PATIENCE
-        while (thread := self.session._preparing) is not None and time.monotonic() < end:
+        while (thread := self.session._preparing) is not None:
             thread.join(PATIENCE)
+            assert not thread.is_alive(), "what is prepared never ends"
             self.session._preparing = None
         self.player.wait(0)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 
 import numpy as np
@@ -179,12 +178,22 @@ def test_a_flood_of_events_is_cut(replay):
 
 
 def test_a_page_pauses_a_motion_that_plays():
-    replay = Replay(ROBOT, motion(), Screen(), speed=0.1)
-    threading.Timer(0.1, replay.receive, ({"set": {"running": False}}, print)).start()
-    threading.Timer(0.3, lambda: replay._events.post(None)).start()  # what no page can send ends it
+    now, asks = 0.0, [
+        (0.1, lambda: replay.receive({"set": {"running": False}}, pytest.fail)),
+        (0.3, lambda: replay._events.post(None)),  # what no page can send ends it
+    ]  # fmt: skip
+
+    def clock():
+        nonlocal now
+        now += 0.01
+        while asks and now >= asks[0][0]:
+            asks.pop(0)[1]()
+        return now
+
+    replay = Replay(ROBOT, motion(), Screen(), speed=0.1, clock=clock)
     with pytest.raises(TypeError):
         replay.run()
-    assert not replay.running and 2 < replay.t < 2.3
+    assert not replay.running and replay.t == pytest.approx(2.01, abs=0.005)
 
 
 def test_another_robot_and_an_empty_motion_are_refused():

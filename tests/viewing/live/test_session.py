@@ -4,14 +4,14 @@ import math
 import subprocess
 import sys
 import threading
-import time
 import warnings
 
 import numpy as np
 import pytest
 
 import treesim
-from tests.viewing.live.driven import PATIENCE, ROBOT, STILL, Driven, Screen
+from tests.viewing.live.driven import ROBOT, STILL, Driven, Screen
+from tests.waiting import PATIENCE, wait_until
 from treesim.viewing.live import LiveSession
 from treesim.viewing.live.physics import Scene
 from treesim.viewing.live.settings import Settings
@@ -153,17 +153,20 @@ def test_another_robot_takes_the_place_of_the_first():
 def test_threads_that_compile_are_waited_for_and_begin_nothing_new_when_the_session_is_over(monkeypatch):
     """LLVM would be taken down under threads that Python leaves behind."""
     session = LiveSession(Scene(treesim.World(ROBOT), ROBOT.neutral(), np.zeros(6)), Screen(), STILL)
-    go_on, warmed = threading.Event(), []
-    monkeypatch.setattr(
-        session.physics, "warm", lambda settings: warmed.append(settings) or len(warmed) == 1 or go_on.wait()
-    )
-    before = set(threading.enumerate())
+    go_on, threads = threading.Event(), []
+
+    def warm(settings):
+        threads.append(threading.current_thread())
+        assert len(threads) == 1 or go_on.wait(PATIENCE)
+
+    monkeypatch.setattr(session.physics, "warm", warm)
+    monkeypatch.setattr(session, "_play", lambda duration: wait_until(lambda: len(threads) == 2))
     session.run(1e-3)
-    (thread,) = set(threading.enumerate()) - before
-    assert not thread.daemon
+    here, thread = threads
+    assert here is threading.current_thread() is not thread and not thread.daemon
     go_on.set()
     thread.join(PATIENCE)
-    assert len(warmed) == 2, "the session's own settings, and the first backend beside them"
+    assert not thread.is_alive() and len(threads) == 2, "no more than the first of the other backends"
 
 
 def test_a_session_plays_beside_a_notebook_and_is_its_page_there():
@@ -175,9 +178,7 @@ def test_a_session_plays_beside_a_notebook_and_is_its_page_there():
     assert session.start()._repr_html_().startswith('<iframe src="http://127.0.0.1:7000/a&amp;b/"')
     with pytest.raises(treesim.ArgumentError, match="plays already"):
         session.start()
-    end = time.perf_counter() + PATIENCE
-    while screen.states[-1]["t"] == 0 and time.perf_counter() < end:
-        time.sleep(1e-3)
+    wait_until(lambda: screen.states[-1]["t"] > 0)
     session.close()
     session.close()
     t = session.physics.player.t
@@ -196,23 +197,28 @@ LiveSession(Scene(treesim.World(ROBOT), ROBOT.neutral(), np.zeros(6)), Screen(),
 
 
 def test_events_are_taken_while_it_runs_and_run_ends_by_itself():
-    """With real time and threads: pause from another thread, then go on to the end."""
-    screen = Screen()
+    """With real time and threads: a page pauses, then goes on from another thread to the end."""
+    seen = []
+
+    class Pausing(Screen):
+        def show_state(self, state):
+            super().show_state(state)
+            if state["t"] > 0 and not seen:
+                seen.append("pause")
+                self.receive({"set": {"running": False}}, seen.append)
+
+    screen = Pausing()
     scene = Scene(treesim.World(ROBOT), ROBOT.neutral(), np.zeros(6))
     session = LiveSession(scene, screen, STILL)
     session._compiled.warm_others = lambda physics: None
-    seen = []
 
     def user():
-        for running in (False, True):
-            sent = time.perf_counter()
-            screen.receive({"set": {"running": running}}, seen.append)
-            while screen.states[-1]["running"] != running and time.perf_counter() - sent < PATIENCE:
-                time.sleep(1e-3)
-            seen.append(screen.states[-1]["running"])
+        wait_until(lambda: screen.states and not screen.states[-1]["running"])
+        screen.receive({"set": {"running": True}}, seen.append)
 
     worker = threading.Thread(target=user)
     worker.start()
     assert session.run(0.3) == pytest.approx(0.3)
     worker.join()
-    assert seen == [False, True]
+    running = [state["running"] for state in screen.states]
+    assert seen == ["pause"] and sorted(running, reverse=True) != running, "it goes on after a pause"
