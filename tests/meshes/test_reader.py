@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import treesim
+from tests.waiting import PATIENCE
 from treesim import ArgumentError, ModelError
 from treesim.meshes import read_colored, read_parts, reader
 from treesim.model.hulls import hull_of_file
@@ -40,8 +41,8 @@ def refusal(file):
 
 
 @pytest.fixture(autouse=True)
-def few_seconds(monkeypatch):
-    monkeypatch.setattr(reader, "SECONDS", 20.0)
+def patient(monkeypatch):
+    monkeypatch.setattr(reader, "SECONDS", PATIENCE)
 
 
 @pytest.mark.parametrize("name", SOUND)
@@ -122,9 +123,9 @@ def test_hostile_files_are_refused(name, tmp_path):
 
 def test_a_file_that_takes_too_long_is_given_up_and_the_next_one_is_read(tmp_path, monkeypatch):
     read_parts(written(tmp_path, "a.off", SOUND["a.off"]))  # the child has started
-    monkeypatch.setattr(reader, "SECONDS", 0.05)
-    assert "it takes more than" in refusal(written(tmp_path, "a.dae", files.multiplied(4)))
-    monkeypatch.setattr(reader, "SECONDS", 20.0)
+    with monkeypatch.context() as changed:
+        changed.setattr(reader, "SECONDS", 0.05)
+        assert "it takes more than" in refusal(written(tmp_path, "a.dae", files.multiplied(4)))
     assert len(read_parts(written(tmp_path, "b.obj", SOUND["a.obj"]))) == 1
 
 
@@ -164,6 +165,17 @@ def test_a_crash_of_the_child_is_told_and_the_next_file_is_read(child, tmp_path)
     os.kill(child._process._process.pid, signal.SIGKILL)
     assert "SIGKILL" in refusal(file)
     assert len(read_parts(file)) == 1
+
+
+def test_a_time_limit_begins_when_the_child_is_ready(child, tmp_path, monkeypatch):
+    """On a busy machine its start takes longer than a file does."""
+    path = written(tmp_path, "a.obj", SOUND["a.obj"])
+    ready, waited = reader._is_ready, []
+    monkeypatch.setattr(reader, "_is_ready", lambda process: waited.append(process) or ready(process))
+    assert len(read_parts(path)) == len(read_parts(path)) == len(waited) == 1, "it is waited for once"
+    child.close()
+    monkeypatch.setattr(reader, "START_SECONDS", 0.0)
+    assert refusal(path) == "the process that reads it was not ready after 0 s"
 
 
 def test_a_child_that_has_been_idle_is_started_again(child, tmp_path, monkeypatch):

@@ -1,7 +1,8 @@
 """Child process that reads mesh files within limits. Imports nothing of treesim but the modules next to it.
 
 `reader` runs it as a program with the arguments MEMORY (bytes of address space), IDLE (seconds without a
-request after which it ends) and DESCRIPTOR (of its end of the socket). A request is a Request. The answer
+request after which it ends) and DESCRIPTOR (of its end of the socket). It sends READY once all is imported:
+time limits do not include the start. A request is a Request. The answer
 contains the parts and faults of a Contents as plain tuples, since the classes differ between the processes,
 or the reason of a refusal.
 """
@@ -16,6 +17,8 @@ from typing import Any, NamedTuple
 
 from .collada import Refused
 from .contents import read_contents
+
+READY = "ready"
 
 
 class Request(NamedTuple):
@@ -60,6 +63,7 @@ def main(memory: str, idle: str, descriptor: str) -> None:
     _limit_memory(int(memory))
     end = getattr(connection, "PipeConnection", connection.Connection)(int(descriptor))  # on Windows, a named pipe's
     with end, suppress(EOFError, BrokenPipeError):
+        end.send(READY)
         while end.poll(float(idle)):
             request = Request(*end.recv())
             _limit_time(request.seconds)

@@ -32,6 +32,7 @@ FORMATS = (".stl", ".dae", ".obj", ".ply", ".off", ".gltf", ".glb")
 LARGEST_FILE = 1 << 30  # bytes
 MEMORY = 6 << 30  # bytes of address space of the child, including what libraries reserve
 SECONDS, BYTES_PER_SECOND = 30.0, 1 << 20  # time limit of a file [s], plus 1 s per so many bytes
+START_SECONDS = 300.0  # until the child has imported what it needs; its time limits begin after that
 IDLE = 30.0  # seconds without a file after which the child ends
 ARCHIVES = {b"PK": "ZIP", b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\0": "xz", b"7z\xbc\xaf": "7-Zip"}
 Answer = tuple[Sequence[tuple[Any, ...]], Sequence[str]] | str  # parts and faults, or why the file is refused
@@ -169,8 +170,12 @@ class _Child:
         """Return the child's answer; the reason if it ends while reading the file."""
         with self._lock:
             for _ in range(2):  # a second time if the child had ended because it was idle
+                new = self._process is None
                 process = self._process = self._process or self._started()
                 try:
+                    if new and not _is_ready(process):
+                        self._close()
+                        return f"the process that reads it was not ready after {START_SECONDS:.0f} s"
                     process.connection.send(tuple(request))
                     if not process.connection.poll(2 * request.seconds):  # a system without SIGALRM
                         self._close()
@@ -199,6 +204,11 @@ class _Child:
         """End the child; the next request starts another."""
         with self._lock:
             self._close()
+
+
+def _is_ready(process: PythonProcess) -> bool:
+    """Wait until a new child is ready; return False if it takes too long. Raises EOFError if it has ended."""
+    return process.connection.poll(START_SECONDS) and process.connection.recv() == program.READY
 
 
 _child = _Child()
