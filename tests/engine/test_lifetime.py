@@ -14,6 +14,7 @@ import pytest
 
 import treesim
 from tests import trees
+from tests.waiting import PATIENCE
 from treesim.dynamics.tables import constants_of
 from treesim.engine.call import specialized
 from treesim.engine.call.generic import runs_compiled
@@ -130,12 +131,12 @@ def test_known_code_is_found_while_other_code_is_made():
 
     def make():
         begun.set()
-        go_on.wait(60)
+        go_on.wait(PATIENCE)
         return Thing()
 
     maker = threading.Thread(target=shared.get, args=("new", make))
     maker.start()
-    begun.wait(60)
+    begun.wait(PATIENCE)
     assert shared.get("known", Thing) is known and maker.is_alive()
     go_on.set()
     maker.join()
@@ -157,11 +158,11 @@ def test_a_fork_waits_for_code_that_another_thread_makes():
 
     maker = threading.Thread(target=shared.get, args=("slow", make))
     maker.start()
-    begun.wait(60)
+    begun.wait(PATIENCE)
     context = multiprocessing.get_context("fork")
     child = context.Process(target=_asks_again, args=(shared,))
     child.start()
-    child.join(timeout=60)
+    child.join(timeout=PATIENCE)
     assert child.exitcode == 0
     maker.join()
 
@@ -270,7 +271,7 @@ def go_on():
         dynamics.mass_matrix(q)
         treesim.Dynamics(robot).mass_matrix(q[0])
 threading.Thread(target=go_on, daemon=True).start()
-faulthandler.dump_traceback_later(100, exit=True)
+faulthandler.dump_traceback_later(float(sys.argv[1]), exit=True)
 print(M[0, 0] > 0)
 """
 
@@ -278,8 +279,10 @@ print(M[0, 0] > 0)
 @lanes
 def test_a_process_ends_quietly_whoever_holds_functions():
     """CPython 3.13.0 frees the thread's locals while it runs machine code, and Python starts no threads any more."""
-    command, more = [sys.executable, "-c", ENDS], {"TREESIM_NUM_THREADS": "8"}
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, env=os.environ | more)
+    command, more = [sys.executable, "-c", ENDS, str(PATIENCE)], {"TREESIM_NUM_THREADS": "8"}
+    ended = subprocess.run(
+        command, capture_output=True, text=True, timeout=2 * PATIENCE, check=False, env=os.environ | more
+    )
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, "True\n", "")
 
 
@@ -300,7 +303,7 @@ def test_a_forked_child_frees_and_makes_code_of_its_own(engines):
     x, result = np.array([3.0]), np.empty(1)
     call = scaled(2.0)
     with multiprocessing.get_context("fork").Pool(2) as children:
-        assert children.map_async(_in_a_child, [4.0, 5.0]).get(timeout=60) == [12.0, 15.0]
+        assert children.map_async(_in_a_child, [4.0, 5.0]).get(timeout=PATIENCE) == [12.0, 15.0]
     assert call(x, result) == FINE and result[0] == 6.0 and scaled(2.0) is call
 
 

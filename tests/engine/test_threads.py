@@ -12,13 +12,13 @@ import pytest
 
 import treesim
 from tests import trees
+from tests.waiting import PATIENCE
 from treesim.engine import threads
 from treesim.engine.call import specialized
 from treesim.engine.call.generic import runs_compiled
 
 pytestmark = pytest.mark.skipif(not runs_compiled(), reason="kernels run as plain Python")
 ROBOT = trees.tree("random_a")
-HANG = 600  # [s], far longer than any machine takes
 
 
 def batch(count=1003):
@@ -129,7 +129,7 @@ def test_a_forked_child_has_threads_of_its_own(states, engine, monkeypatch):
         monkeypatch.setattr(module, "thread_count", lambda: 2)
     before = treesim.forward_dynamics(ROBOT, *states, engine=engine)
     with multiprocessing.get_context("fork").Pool(2) as children:
-        found = children.map_async(_in_a_child, [engine] * 2).get(timeout=HANG)
+        found = children.map_async(_in_a_child, [engine] * 2).get(timeout=PATIENCE)
     assert all(np.array_equal(x, before) for x in found)
     assert np.array_equal(treesim.forward_dynamics(ROBOT, *states, engine=engine), before)
 
@@ -230,7 +230,7 @@ def test_one_thread_does_the_work_where_no_other_starts(engine, executor, states
 def test_work_does_not_wait_for_busy_threads(engine, executor, states, expected):
     """Else tasks of the only thread that divide their own work would wait for themselves."""
     go_on = threading.Event()
-    busy = executor.submit(go_on.wait, HANG)
+    busy = executor.submit(go_on.wait, PATIENCE)
     found = treesim.forward_dynamics(ROBOT, *states, engine=engine)
     assert not busy.done()
     go_on.set()

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import treesim
+from tests.waiting import PATIENCE
 
 CALLS, STEPS, COUNT = 6, 3, 20
 
@@ -142,13 +143,13 @@ def test_two_threads_at_once_are_refused(ur5):
 
     def waiting(*given):
         inside.set()
-        assert leave.wait(60)
+        assert leave.wait(PATIENCE)
         return piece(*given)
 
     stepper._piece = waiting
     thread = threading.Thread(target=stepper.step)
     thread.start()
-    assert inside.wait(60)
+    assert inside.wait(PATIENCE)
     for use in (stepper.step, lambda: stepper.put(slice(None), np.zeros(6), np.ones(6))):
         with pytest.raises(treesim.ArgumentError, match="another thread uses this"):
             use()

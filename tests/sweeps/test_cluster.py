@@ -13,6 +13,7 @@ import pytest
 
 import treesim
 from tests.sweeps.test_sweep import SAMPLES, VARY, Kills, run
+from tests.waiting import PATIENCE
 from treesim import ArgumentError, SweepError
 from treesim.sweeps import cluster, local_cluster, open_study
 
@@ -139,7 +140,7 @@ def test_a_worker_with_another_treesim_is_told_and_the_same_call_goes_on(whole, 
     run(store, chunk=4)
     (store / "fastest" / "c" / "3").unlink()
     with one_worker(empty_cluster.scheduler.address, tmp_path / "other"):
-        empty_cluster.wait_for_workers(1, timeout=60)
+        empty_cluster.wait_for_workers(1, timeout=PATIENCE)
         with pytest.raises(SweepError, match=r"treesim"):
             on_cluster(store, empty_cluster, chunk=4)
     assert open_study(store).failed == ()
@@ -150,7 +151,7 @@ def test_a_cluster_that_loses_all_its_workers_is_told(whole, tmp_path, empty_clu
     monkeypatch.setattr(cluster, "WITHOUT_WORKERS", 1.0)
     store = tmp_path / "run.zarr"
     with one_worker(empty_cluster.scheduler.address, tmp_path) as worker:
-        empty_cluster.wait_for_workers(1, timeout=60)
+        empty_cluster.wait_for_workers(1, timeout=PATIENCE)
         with pytest.raises(SweepError, match="has had no workers for 1 s"):
             on_cluster(store, empty_cluster, chunk=4, progress=lambda done, total: worker.kill())
     assert_same(columns(run(store, chunk=4)), whole)

@@ -10,6 +10,7 @@ import pytest
 
 import treesim
 from tests import trees
+from tests.waiting import PATIENCE
 from treesim.engine.call import specialized
 from treesim.engine.call.generic import runs_compiled
 from treesim.engine.llvm import background_compilation, chunks, machine_code, object_cache
@@ -83,7 +84,7 @@ def test_a_process_that_hangs_is_given_up(order, monkeypatch):
 def test_no_process_without_a_core_or_a_python(order, two_cores, monkeypatch):
     assert background_compilation.possible()
     go_on, answer = threading.Event(), background_compilation._answer
-    monkeypatch.setattr(background_compilation, "_answer", lambda process: go_on.wait(60) and answer(process))
+    monkeypatch.setattr(background_compilation, "_answer", lambda process: go_on.wait(PATIENCE) and answer(process))
     compilation = background_compilation.Compilation(order)
     assert not background_compilation.possible(), "both cores are at work"
     go_on.set()
@@ -97,7 +98,7 @@ def test_no_process_without_a_core_or_a_python(order, two_cores, monkeypatch):
 
 def test_an_order_for_later_is_begun_when_a_core_is_free(order, two_cores, monkeypatch):
     go_on, answer = threading.Event(), background_compilation._answer
-    monkeypatch.setattr(background_compilation, "_answer", lambda process: go_on.wait(60) and answer(process))
+    monkeypatch.setattr(background_compilation, "_answer", lambda process: go_on.wait(PATIENCE) and answer(process))
     first = background_compilation.Compilation(order)
     asked, begun = (background_compilation.QueuedCompilation(order) for _ in range(2))
     assert asked.result() == object_code(order)

@@ -112,8 +112,8 @@ import signal
 signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT))
 stopped = 0
 for k in range(20):
-    signal.setitimer(signal.ITIMER_REAL, 0.001 + 0.02 * k)
     try:
+        signal.setitimer(signal.ITIMER_REAL, 0.001 + 0.02 * k)
         call()
         signal.setitimer(signal.ITIMER_REAL, 0)
         break

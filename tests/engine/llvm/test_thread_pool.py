@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import treesim
+from tests.waiting import PATIENCE, wait_until
 from treesim.engine.call import specialized
 from treesim.engine.call.generic import runs_compiled
 from treesim.engine.llvm import thread_pool
@@ -17,20 +18,12 @@ from treesim.engine.llvm.thread_pool import ThreadPool, together
 from treesim.model.generators import chain
 
 pytestmark = pytest.mark.skipif(not runs_compiled(), reason="kernels run as plain Python")
-HANG = 100  # [s], far longer than any machine takes
 FUNCTION = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 
 @pytest.fixture(scope="module")
 def pool():
     return ThreadPool()
-
-
-def until(condition):
-    end = time.monotonic() + HANG
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(1e-4)
 
 
 def run(pool, work, threads):
@@ -47,7 +40,7 @@ def test_threads_work_at_the_same_time(pool, threads, pause):
     for _ in range(3):
         time.sleep(pause)
         everyone = threading.Barrier(threads)
-        assert len(run(pool, lambda: everyone.wait(HANG), threads)) == threads  # noqa: B023
+        assert len(run(pool, lambda: everyone.wait(PATIENCE), threads)) == threads  # noqa: B023
 
 
 def test_a_caller_waits_for_a_slow_thread_and_sleeps_meanwhile(pool):
@@ -55,9 +48,9 @@ def test_a_caller_waits_for_a_slow_thread_and_sleeps_meanwhile(pool):
 
     def work():
         if threading.get_ident() == me:
-            return entered.wait(HANG)
+            return entered.wait(PATIENCE)
         entered.set()
-        until(lambda: pool._words.waiting)
+        wait_until(lambda: pool._words.waiting)
         return "slow"
 
     assert run(pool, work, 2) == [True, "slow"]
@@ -79,10 +72,10 @@ def test_ctrl_c_waits_for_the_threads_that_use_the_caller_s_memory():
 
     def work(job):
         if threading.get_ident() == me:
-            entered.wait(HANG)
+            entered.wait(PATIENCE)
         else:
             entered.set()
-            until(lambda: thread_pool.thread_pool()._words.waiting)  # the caller has left its Python function
+            wait_until(lambda: thread_pool.thread_pool()._words.waiting)  # the caller has left its Python function
             _thread.interrupt_main()
             time.sleep(0.01)
             done.append(True)
