@@ -29,7 +29,10 @@ def test_unknown_names_are_attribute_errors():
 
 
 def test_names_are_loaded_at_their_first_use():
-    program = "import sys, treesim; print(*sorted(name for name in sys.modules if 'numpy' in name or 'treesim.' in name))"
+    program = """
+import sys, treesim
+print(*sorted(name for name in sys.modules if "numpy" in name or "treesim." in name))
+"""
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert ended.stdout.split() == ["treesim.system", "treesim.system.interrupts"]
     assert treesim.model is sys.modules["treesim.model"], "packages that the stub does not list are found as well"
