@@ -28,9 +28,11 @@ def pause() -> None:
     time.sleep(1e-3)
 
 
-def wait_until(condition: Callable[[], object], what: str = "", between: Callable[[], object] = pause) -> None:
-    """Call `between` until a condition holds; fail, and tell what never came true, after `PATIENCE`."""
+def wait_until(
+    condition: Callable[[], object], what: Callable[[], str] = lambda: "", between: Callable[[], object] = pause
+) -> None:
+    """Call `between` until a condition holds; fail, and tell `what` never came true, after `PATIENCE`."""
     end = time.monotonic() + PATIENCE
     while not condition():
-        assert time.monotonic() < end, f"never came true: {what or condition}"
+        assert time.monotonic() < end, f"it never came true: {what()}"
         between()

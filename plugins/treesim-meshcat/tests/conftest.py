@@ -6,7 +6,6 @@ import base64
 import json
 import re
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ import numpy as np
 import pytest
 
 import treesim
+from tests.waiting import PATIENCE, wait_until
 from treesim import Body, CollisionShape, Frame, Inertia, Joint, Placement, Tree, Visual
 from treesim.simulation.player import Player
 from treesim.simulation.trajectory import Trajectory
@@ -25,7 +25,6 @@ from treesim.viewing.live.physics import Scene
 from treesim.viewing.live.settings import Settings
 
 ARRAY_TYPES = {"Float32Array": "<f4", "Uint8Array": "u1", "Uint16Array": "<u2", "Uint32Array": "<u4"}
-PATIENCE = 120.0  # [s] until a test fails; software rendering on a busy machine is slow
 LENGTH = 0.5  # m, of each link of the arm
 CORNERS = np.array(np.meshgrid([-0.1, 0.1], [-0.1, 0.1], [-0.1, 0.1])).reshape(3, 8).T
 SETTINGS = Settings(gravity=(0.0, 0.0, 0.0), controller="hold", kp=50.0, kd=10.0)
@@ -122,10 +121,11 @@ class Watched:
 
     def wait(self, condition: str, argument: Any = None) -> None:
         """Poll until the JavaScript `condition` holds: the pages forbid scripts to evaluate text."""
-        end = time.monotonic() + PATIENCE
-        while not self.page.evaluate(condition, argument):
-            assert time.monotonic() < end, f"never came true: {condition}; errors: {self.errors}"
-            self.page.wait_for_timeout(20)
+        wait_until(
+            lambda: self.page.evaluate(condition, argument),
+            lambda: f"{condition}; errors: {self.errors}",
+            lambda: self.page.wait_for_timeout(20),
+        )
 
     def draw(self) -> None:
         """Wait until a frame has been drawn that began after this call."""
@@ -133,10 +133,11 @@ class Watched:
 
     def wait_for_poses(self, rows: np.ndarray, atol: float) -> None:
         """Wait until all bodies are drawn at the poses `rows`."""
-        end = time.monotonic() + PATIENCE
-        while not (self.n_bodies() == len(rows) and np.allclose(self.poses(), rows, rtol=0, atol=atol)):
-            assert time.monotonic() < end, f"poses never became\n{rows}\nbut are\n{self.poses()}"
-            self.page.wait_for_timeout(20)
+        wait_until(
+            lambda: self.n_bodies() == len(rows) and np.allclose(self.poses(), rows, rtol=0, atol=atol),
+            lambda: f"poses\n{rows}\nbut are\n{self.poses()}",
+            lambda: self.page.wait_for_timeout(20),
+        )
         self.draw()
 
     def n_bodies(self) -> int:
@@ -208,7 +209,7 @@ class Live:
             raise KeyboardInterrupt
 
         self.session.physics.player.post(end)
-        self.thread.join(30)
+        self.thread.join(PATIENCE)
         assert not self.thread.is_alive()
         self.viewer.close()
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import socket
 from typing import Any
 
 import numpy as np
 import pytest
+
+from tests.ports import at_free_port
+from tests.waiting import PATIENCE
 
 pytestmark = [pytest.mark.browser, pytest.mark.filterwarnings("ignore::treesim.SlowWarning")]
 
@@ -187,15 +189,19 @@ def test_what_diverges_pauses_says_so_and_is_reset(live):
 
 def test_a_page_finds_its_program_again_after_a_restart(open_live, monkeypatch, tmp_path):
     monkeypatch.setenv("TREESIM_CACHE_DIR", str(tmp_path))
-    first = open_live(port := free_port())
-    first.close()
-    first.wait("document.getElementById('status').textContent.includes('ended')")
-    second = open_live(port, seen=False)
-    assert second.url == first.url
-    first.wait("document.getElementById('status').textContent === '' && treesim.state().running")
-    second.watched = first.watched
-    second.pause()
-    second.close()
+
+    def restarts(port: int) -> None:
+        first = open_live(port)
+        first.close()
+        first.wait("document.getElementById('status').textContent.includes('ended')")
+        second = open_live(port, seen=False)
+        assert second.url == first.url
+        first.wait("document.getElementById('status').textContent === '' && treesim.state().running")
+        second.watched = first.watched
+        second.pause()
+        second.close()
+
+    at_free_port(restarts)
 
 
 @pytest.mark.slow
@@ -203,13 +209,6 @@ def test_a_session_ends_with_its_last_page(open_live):
     live = open_live()
     live.viewer.when_left(live.session.end)
     live.watched.page.close()
-    live.thread.join(60)
+    live.thread.join(PATIENCE)
     assert not live.thread.is_alive()
     live.viewer.close()
-
-
-def free_port() -> int:
-    """Return a port that was free a moment ago."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]

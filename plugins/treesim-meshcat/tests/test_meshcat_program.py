@@ -13,6 +13,7 @@ from treesim_meshcat import MeshcatViewer
 from treesim_meshcat.program import Program
 
 import treesim
+from tests.waiting import PATIENCE, wait_until
 from treesim import Body, Inertia, Joint, Placement, Tree, Visual
 from treesim.viewing.live import Replay
 from treesim.viewing.view import Click
@@ -73,21 +74,13 @@ def shown(watch) -> Iterator[tuple[treesim.View, Any]]:
         assert watched.errors == []
 
 
-def wait_until(view: treesim.View, holds: Any) -> None:
-    for _ in range(1000):
-        if holds():
-            return
-        view.wait(0.01)
-    raise AssertionError("it never came to hold")
-
-
 @pytest.mark.browser
 def test_a_slider_reaches_the_program_and_moves_the_robot(shown, watch, body_rows):
     view, watched = shown
     assert view.slider("angle", -2, 2, value=0.25, unit="rad") == 0.25
     watched.wait("document.querySelector('input[data-slider=angle]')?.value === '0.25'")
     watched.page.locator("input[data-slider=angle]").evaluate(SLIDE, 1.5)
-    wait_until(view, lambda: view.slider("angle", -2, 2) == 1.5)
+    wait_until(lambda: view.slider("angle", -2, 2) == 1.5, between=lambda: view.wait(0.01))
     view.update([view.slider("angle", -2, 2)])
     watched.wait_for_poses(body_rows(view.robot, np.array([1.5])), atol=1e-6)
     second = watch(view.url)
@@ -108,7 +101,7 @@ def test_a_click_on_a_body_is_heard_and_a_drag_is_not(shown):
     middle = watched.page.evaluate("[meshcat.offsetWidth / 2, meshcat.offsetHeight / 2]".replace(
         "meshcat.", "element('meshcat-pane')."))  # fmt: skip
     watched.page.mouse.click(*middle)
-    wait_until(view, lambda: heard)
+    wait_until(lambda: heard, between=lambda: view.wait(0.01))
     (click,) = heard
     assert click.body == "arm"
     assert np.abs(click.point - [0, 0, -0.25]).max() <= 0.25 + 1e-6, "on the box"
@@ -169,7 +162,7 @@ def test_a_recorded_motion_is_played_paused_and_gone_through(watch, motion, body
     watched.page.click("#play")
     watched.wait("treesim.state().running && treesim.state().t > 5")
     replay._events.post(None)  # what no page can send ends it
-    thread.join(30)
+    thread.join(PATIENCE)
     assert not thread.is_alive() and watched.errors == []
     viewer.close()
 

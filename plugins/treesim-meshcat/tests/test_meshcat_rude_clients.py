@@ -19,7 +19,8 @@ from treesim_meshcat.encoding import frame_number, pose_frame
 from treesim_meshcat.guard import Limits
 from treesim_meshcat.server import LiveServer
 
-PATIENCE = 60.0  # [s] until a test fails; nothing here waits for time to pass
+from tests.waiting import PATIENCE
+
 NEVER = 3600.0  # [s]
 TEXT, BINARY, CLOSE, PING, PONG = 0x1, 0x2, 0x8, 0x9, 0xA
 

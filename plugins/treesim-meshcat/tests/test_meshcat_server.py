@@ -19,10 +19,11 @@ from treesim_meshcat import MeshcatViewer, server
 from treesim_meshcat.server import FRAMES_UNDER_WAY
 
 import treesim
+from tests.ports import at_free_port, is_served
+from tests.waiting import PATIENCE, wait_until
 from treesim.errors import ArgumentError
 
 HEAD = np.dtype([("magic", "S4"), ("number", "<u4"), ("time", "<f8")])
-SOON = 120.0  # [s] until a test fails; nothing here takes long
 
 
 @pytest.fixture
@@ -37,7 +38,7 @@ def viewer(robot, monkeypatch) -> Iterator[MeshcatViewer]:
 def status(url: str, path: str | None = None, host: str | None = None) -> int:
     """Return the HTTP status of the server behind `url` for a path and a Host header."""
     parts = urlsplit(url)
-    connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=SOON)
+    connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=PATIENCE)
     connection.request("GET", path or parts.path, headers={"Host": host or parts.netloc})
     code = connection.getresponse().status
     connection.close()
@@ -50,7 +51,7 @@ async def join(url: str, origin: str | None = None) -> WebSocketClientConnection
 
 
 async def receive(page: WebSocketClientConnection) -> str | bytes | None:
-    return await asyncio.wait_for(page.read_message(), SOON)
+    return await asyncio.wait_for(page.read_message(), PATIENCE)
 
 
 async def answer_to_ping(page: WebSocketClientConnection) -> None:
@@ -58,7 +59,7 @@ async def answer_to_ping(page: WebSocketClientConnection) -> None:
     answered = asyncio.Event()
     page.on_pong = lambda data: answered.set()
     page.ping(b"now")
-    await asyncio.wait_for(answered.wait(), SOON)
+    await asyncio.wait_for(answered.wait(), PATIENCE)
 
 
 def number(frame: bytes) -> int:
@@ -78,7 +79,7 @@ def test_the_page_travels_compressed_to_who_can_read_that(viewer):
     parts = urlsplit(viewer.url)
     bodies = {}
     for encoding in ("identity", "gzip"):
-        connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=SOON)
+        connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=PATIENCE)
         connection.request("GET", parts.path, headers={"Accept-Encoding": encoding})
         answer = connection.getresponse()
         assert answer.getheader("Content-Encoding", "identity") == encoding
@@ -147,7 +148,7 @@ def test_a_slow_page_skips_to_the_latest_pose(viewer, robot):
         await answer_to_ping(page)
         assert not page_stays_quiet.done(), "more frames under way than allowed"
         await page.write_message(json.dumps({"ack": numbers[0]}))
-        return [*numbers, number(await asyncio.wait_for(page_stays_quiet, SOON))]
+        return [*numbers, number(await asyncio.wait_for(page_stays_quiet, PATIENCE))]
 
     numbers = asyncio.run(slow_page())
     assert numbers[0] < numbers[1] < numbers[2] == viewer._sequence
@@ -193,10 +194,10 @@ def test_close_ends_thread_port_and_pages(robot):
         await asyncio.to_thread(viewer.close)
         return await receive(page)
 
+    thread = viewer._server._thread
     assert asyncio.run(page_sees_the_end()) is None
-    assert "treesim-meshcat" not in {thread.name for thread in threading.enumerate()}
-    with pytest.raises(OSError):
-        socket.create_connection(("127.0.0.1", urlsplit(url).port), timeout=SOON)
+    thread.join(PATIENCE)
+    assert not thread.is_alive() and not is_served(url)
     viewer.close()
 
 
@@ -306,27 +307,41 @@ def test_a_taken_port_is_named(robot):
 
 def test_a_port_that_is_asked_for_has_the_same_address_again(robot, monkeypatch, tmp_path):
     monkeypatch.setenv("TREESIM_CACHE_DIR", str(tmp_path))
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
     viewer = MeshcatViewer()
-    viewer.port = port
-    urls = []
-    for _ in range(2):
-        urls.append(viewer.show(robot, robot.neutral()))
+
+    def serves_again(port: int) -> None:
+        viewer.port = port
+        urls = []
+        for _ in range(2):
+            urls.append(viewer.show(robot, robot.neutral()))
+            viewer.close()
+        assert urls[0] == urls[1] and urlsplit(urls[0]).port == port
+        kept = tmp_path / f"viewer_{port}"
+        assert kept.stat().st_mode & 0o077 == 0, "its owner alone reads it"
+        kept.chmod(0o644)
+        assert viewer.show(robot, robot.neutral()) != urls[0], "who else has read it is kept out"
         viewer.close()
-    assert urls[0] == urls[1] and urlsplit(urls[0]).port == port
-    (kept,) = tmp_path.iterdir()
-    assert kept.stat().st_mode & 0o077 == 0, "its owner alone reads it"
-    kept.chmod(0o644)
-    assert viewer.show(robot, robot.neutral()) != urls[0], "who else has read it is kept out"
-    viewer.close()
+
+    at_free_port(serves_again)
 
 
 def test_the_program_hears_when_the_last_page_has_gone_but_not_of_a_reload(viewer, monkeypatch):
-    monkeypatch.setattr(server, "RELOAD_SECONDS", 0.3)
-    left = threading.Event()
+    left, closed, loop = threading.Event(), [], viewer._server._loop
     viewer.when_left(left.set)
+    call_later = loop.call_later
+    monkeypatch.setattr(server, "RELOAD_SECONDS", float("inf"))  # the test says when they are over
+    monkeypatch.setattr(
+        loop,
+        "call_later",
+        lambda seconds, *call, **more: (
+            closed.append(call[0]) if seconds == server.RELOAD_SECONDS else call_later(seconds, *call, **more)
+        ),
+    )
+
+    async def wait_for_a_reload(count: int) -> None:
+        """Let the time after that many closed pages be over."""
+        await asyncio.to_thread(wait_until, lambda: len(closed) == count)
+        loop.call_soon_threadsafe(closed[-1])
 
     async def visits() -> None:
         first = await join(viewer.url)
@@ -334,9 +349,11 @@ def test_the_program_hears_when_the_last_page_has_gone_but_not_of_a_reload(viewe
         first.close()
         again = await join(viewer.url)
         assert await receive(again)
-        await asyncio.sleep(0.6)
+        await wait_for_a_reload(1)
+        await answer_to_ping(again)
         assert not left.is_set()
         again.close()
-        assert await asyncio.to_thread(left.wait, SOON)
+        await wait_for_a_reload(2)
+        assert await asyncio.to_thread(left.wait, PATIENCE)
 
     asyncio.run(visits())

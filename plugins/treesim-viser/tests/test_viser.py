@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import treesim
+from tests.waiting import PATIENCE, wait_until
 from treesim import Body, Ground, Inertia, Joint, Placement, StaticBox, Tree, Visual, testing
 from treesim.errors import ArgumentError
 from treesim.simulation.trajectory import Trajectory
@@ -64,12 +65,8 @@ def test_a_slider_reaches_the_program(robot):
         assert slider.label == "gain [N m]"
         slider.on_update(lambda event: moved.set())
         slider.value = 1.25
-        assert moved.wait(10)
-        for _ in range(1000):
-            if view.slider("gain", -2, 2) == 1.25:
-                return
-            view.wait(0.01)
-        raise AssertionError("the slider moved nothing")
+        assert moved.wait(PATIENCE)
+        wait_until(lambda: view.slider("gain", -2, 2) == 1.25, between=lambda: view.wait(0.01))
 
 
 def test_a_ray_meets_a_box_where_it_enters_it():

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import treesim
+from tests.waiting import wait_until
 from treesim import Body, Inertia, Joint, Tree
 from treesim.viewing.live.panel import panel_of
 
@@ -76,13 +77,19 @@ def hostile() -> Tree:
 
 def choices(page: Any, field: Any, count: int) -> list[str]:
     """Open the list of a field, and return the texts of its options: a busy page may close the list at once."""
-    for _ in range(20):
+    texts = []
+
+    def opens() -> list[str]:
         field.click()
         for _ in range(100):
-            if texts := page.evaluate(CHOICES, count):
-                return texts
+            if found := page.evaluate(CHOICES, count):
+                texts.extend(found)
+                break
             page.wait_for_timeout(20)
-    raise AssertionError(f"no list of {count} options opens")
+        return texts
+
+    wait_until(opens, lambda: f"a list of {count} options opens")
+    return texts
 
 
 @pytest.mark.slow
@@ -112,11 +119,7 @@ def test_a_program_sees_what_the_page_chooses(page):
         field = page.locator("input").last
         field.wait_for()
         field.fill("0.25")
-        for _ in range(1000):
-            if view.slider("gain", 0, 1) == 0.25:
-                return
-            page.wait_for_timeout(20)
-        raise AssertionError("the page moved nothing")
+        wait_until(lambda: view.slider("gain", 0, 1) == 0.25, between=lambda: page.wait_for_timeout(20))
 
 
 @pytest.mark.slow

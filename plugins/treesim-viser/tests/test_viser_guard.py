@@ -11,6 +11,8 @@ from urllib.parse import urlsplit
 import pytest
 
 import treesim
+from tests.ports import at_free_port, is_served
+from tests.waiting import PATIENCE
 from treesim.errors import PluginError
 
 pytest.importorskip("viser", reason="needs viser (pip install viser)")
@@ -22,7 +24,6 @@ from websockets.asyncio import server as websocket_server
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
-SOON = 60.0  # [s] until a test fails
 ROBOT = treesim.Tree("rod", [treesim.Body("rod", 0, treesim.Joint("pin", "revolute"), treesim.Inertia(1.0))])
 
 
@@ -37,7 +38,7 @@ def url() -> Iterator[str]:
 def answer(url: str, path: str | None = None, **headers: str) -> http.client.HTTPResponse:
     """Return the answer of the server behind `url` to a path and headers."""
     parts = urlsplit(url)
-    connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=SOON)
+    connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=PATIENCE)
     connection.request("GET", parts.path if path is None else path, headers={"Host": parts.netloc, **headers})
     response = connection.getresponse()
     response.read()
@@ -49,8 +50,8 @@ def joined(url: str, origin: str | None = None) -> bytes:
     """Return the first message that a page gets."""
     version = websocket_server.Subprotocol(f"viser-v{viser.__version__}")
     address = url.replace("http", "ws", 1).rstrip("/")
-    with connect(address, subprotocols=[version], origin=origin, open_timeout=SOON, compression=None) as page:
-        message = page.recv(SOON)
+    with connect(address, subprotocols=[version], origin=origin, open_timeout=PATIENCE, compression=None) as page:
+        message = page.recv(PATIENCE)
     assert isinstance(message, bytes)
     return message
 
@@ -94,7 +95,7 @@ def test_two_hosts_or_origins_forbidden(url):
     parts = urlsplit(url)
     for more in ("Host: evil.example", "Origin: http://evil.example"):
         lines = (f"GET {parts.path} HTTP/1.1", f"Host: {parts.netloc}", f"Origin: http://{parts.netloc}", more, "", "")
-        with socket.create_connection((parts.hostname, parts.port), timeout=SOON) as wire:
+        with socket.create_connection((parts.hostname, parts.port), timeout=PATIENCE) as wire:
             wire.sendall("\r\n".join(lines).encode())
             assert b" 403 " in wire.recv(1000).splitlines()[0]
 
@@ -107,7 +108,7 @@ def test_nonsense_is_answered_or_ended_and_prints_nothing(url, capfd):
         b"POST / HTTP/1.1\r\nContent-Length: 9\r\n\r\n",
         b"\r\n" * 9,
     ):
-        with socket.create_connection((parts.hostname, parts.port), timeout=SOON) as wire:
+        with socket.create_connection((parts.hostname, parts.port), timeout=PATIENCE) as wire:
             wire.sendall(sent)
             wire.shutdown(socket.SHUT_WR)
             with suppress(ConnectionError):
@@ -125,13 +126,18 @@ def test_only_this_computer_is_served(url):
 
 def test_another_address_each_time_but_the_same_at_a_port_that_was_asked_for(monkeypatch, tmp_path):
     monkeypatch.setenv("TREESIM_CACHE_DIR", str(tmp_path))
-    viewer, urls = ViserViewer(), []
-    for port in (0, 0, None, None):
-        viewer.port = urlsplit(urls[0]).port if port is None else port
-        urls.append(viewer.show(ROBOT, ROBOT.neutral()))
-        viewer.close()
-        with pytest.raises(OSError):
-            socket.create_connection(("127.0.0.1", urlsplit(urls[-1]).port), timeout=SOON)
+    viewer = ViserViewer()
+
+    def addresses(port: int) -> list[str]:
+        urls = []
+        for asked in (0, 0, port, port):
+            viewer.port = asked
+            urls.append(viewer.show(ROBOT, ROBOT.neutral()))
+            viewer.close()
+            assert not is_served(urls[-1])
+        return urls
+
+    urls = at_free_port(addresses)
     tokens = [urlsplit(url).path for url in urls]
     assert len(set(tokens)) == 3 and urls[2] == urls[3]
 
@@ -158,5 +164,4 @@ def test_a_viser_that_cannot_be_guarded_is_not_started(monkeypatch):
     monkeypatch.setattr("treesim_viser.server.ViserServer", Unguarded)
     with pytest.raises(PluginError, match="cannot be guarded"):
         open_server()
-    with pytest.raises(OSError):
-        socket.create_connection(("127.0.0.1", servers[0]), timeout=SOON)
+    assert not is_served(f"http://127.0.0.1:{servers[0]}/")

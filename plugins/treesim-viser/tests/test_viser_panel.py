@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 import pytest
 
 import treesim
+from tests.waiting import wait_until
 from treesim import Body, Inertia, Joint, Tree
 from treesim.errors import ArgumentError
 from treesim.viewing.live import LiveSession, Scene, Settings
@@ -22,8 +22,6 @@ pytest.importorskip("viser", reason="needs viser (pip install viser)")
 from treesim_viser import ViserViewer
 from treesim_viser.panel import status
 from viser import GuiEvent
-
-PATIENCE = 120.0  # s
 
 
 @pytest.fixture
@@ -134,10 +132,7 @@ def test_a_session_is_steered(robot):
             (lambda: player.q[0] == 1.5, lambda: choose(panel._play)),
             (lambda: not player.paused, lambda: None),
         ):
-            end = time.perf_counter() + PATIENCE
-            while not condition() and time.perf_counter() < end:
-                time.sleep(1e-3)
-            assert condition()
+            wait_until(condition)
             act()
     finally:
         session.close()
