@@ -122,7 +122,7 @@ class Copy:
                 shutil.copytree(source, folder / name, ignore=ignored)
             else:
                 shutil.copy(source, folder / name)
-        paths = [folder, *(folder / "plugins").glob("*/src")]
+        paths = [folder, *(folder / "plugins").glob("*/src"), *filter(None, [os.environ.get("PYTHONPATH")])]
         self.environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, paths))}
 
     def notices(self, path: str, source: str, tests: list[str]) -> bool:

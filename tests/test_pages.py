@@ -11,7 +11,6 @@ import re
 import shlex
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,7 +19,7 @@ import typer
 
 import treesim
 from tests.cli.conftest import need_command
-from tests.optional import need
+from tests.optional import need, script_folders
 from treesim.cli.main import app
 from treesim.cli.plugin_commands import PluginCommand, routed
 
@@ -202,7 +201,7 @@ def test_commands_run(block, reader):
         pytest.importorskip("playwright")
         if not (shutil.which("ffmpeg") or importlib.util.find_spec("imageio_ffmpeg")):
             pytest.skip("needs ffmpeg")
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    path = os.pathsep.join([*script_folders(), os.environ["PATH"]])
     for line in lines:
         ended = subprocess.run(
             ["bash", "-c", SHELL + shortened(line)], env=os.environ | {"PATH": path},

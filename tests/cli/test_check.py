@@ -130,7 +130,7 @@ def _program(path: Path, script: str) -> None:
 @pytest.fixture
 def environment(folder: Path) -> dict[str, str]:
     """An environment in whose PATH `treesim` is this one."""
-    _program(folder / "bin" / "treesim", f'PYTHONPATH="{ROOT}" exec "{sys.executable}" -m treesim "$@"')
+    _program(folder / "bin" / "treesim", f'exec "{sys.executable}" -m treesim "$@"')
     return {**os.environ, "PATH": f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"}
 
 
