@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tests.compare import faulty_engine as faulty
+from tests.waiting import PATIENCE
 from treesim.compare import EngineAdapter, EngineError, Isolated, compare
 from treesim.compare.source import canonical, without_losses
 from treesim.compare.treesim_engine import TreesimEngine, random_batch
@@ -37,10 +38,17 @@ def test_a_fault_is_a_finding(fault, details):
 
 
 @pytest.mark.slow
-def test_an_engine_that_hangs_is_ended():
-    with Isolated(faulty.FaultyEngine(faulty.hang), timeout=5.0) as engine:
+def test_an_engine_that_hangs_is_ended(monkeypatch):
+    with Isolated(faulty.FaultyEngine(faulty.hang)) as engine:
+        results = engine.results
+
+        def limited(robot, urdf, level, states):
+            engine.timeout = 1.0 if level == "raw" else PATIENCE  # the engine's process has to start, too
+            return results(robot, urdf, level, states)
+
+        monkeypatch.setattr(engine, "results", limited)
         report = compare(URDF, engine, **FEW)
-    assert "Faulty did not finish" in report.failures["raw"] and "(raw) in 5 s" in report.failures["raw"]
+    assert "Faulty did not finish" in report.failures["raw"] and "(raw) in 1 s" in report.failures["raw"]
     assert report.row("mass_matrix", "canonical").passed
 
 

@@ -18,6 +18,7 @@ from treesim import ArgumentError, SweepError
 from treesim.sweeps import cluster, local_cluster, open_study
 
 pytestmark = pytest.mark.slow
+CONNECT = "distributed.comm.timeouts.connect"
 
 
 @pytest.fixture
@@ -25,9 +26,9 @@ def client():
     pytest.importorskip("distributed")  # whose defaults come with it
     import dask
 
-    # what is lost is waited for twice, and what kills workers kills one more than these
-    soon = {"distributed.comm.timeouts.connect": "5s", "distributed.scheduler.allowed-failures": 1}
-    with dask.config.set(soon), local_cluster(2, dashboard_address=None) as client:
+    # what kills workers kills one more than these
+    options = {CONNECT: f"{PATIENCE} s", "distributed.scheduler.allowed-failures": 1}
+    with dask.config.set(options), local_cluster(2, dashboard_address=None) as client:
         yield client
         client.cluster.close()
 
@@ -69,9 +70,12 @@ def test_a_worker_that_is_killed_costs_nothing(whole, tmp_path, client):
 
 
 def test_a_scheduler_that_is_lost_is_told_and_the_same_call_goes_on(whole, tmp_path, client):
+    import dask
+
     store = tmp_path / "run.zarr"
 
     def lose(done, total):
+        dask.config.set({CONNECT: "5 s"})  # what is lost is waited for twice
         client.cluster.sync(client.cluster.scheduler.close)
 
     with pytest.raises(SweepError, match="scheduler is lost"):

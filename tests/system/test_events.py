@@ -65,6 +65,6 @@ def test_an_error_ends_the_wait_and_the_next_event_remains():
     events.post(lambda: 1 / 0)
     events.post(lambda: seen.append(1))
     with pytest.raises(ZeroDivisionError):
-        events.wait(10)
+        events.wait(PATIENCE)
     events.run()
     assert seen == [1]
