@@ -2,6 +2,7 @@
 
 import os
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -74,3 +75,24 @@ def test_root_s_code_is_read_by_others_who_write_to_their_own_part(environment, 
     assert object_cache.read(two) == b"of the user" and make_cache_folder() == own
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     assert object_cache.read(two) is None
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="of POSIX")
+def test_a_link_that_somebody_else_made_is_no_folder_of_the_user(environment, tmp_path, monkeypatch):
+    """The link leads to a folder that is the user's own, who would write to a place that another one has chosen.
+
+    Only root gives files away: for others, the user is the owner of the root folder, and this process the attacker.
+    """
+    attacker, target = os.geteuid(), Path("/")
+    if attacker == 0:
+        target = tmp_path / "target"
+        target.mkdir()
+        os.chown(target, USER, -1)
+    user, shared = target.stat().st_uid, tmp_path / "shared"
+    assert user != attacker
+    shared.mkdir()
+    (shared / f"user-{user}").symlink_to(target)
+    environment({user_cache.VARIABLE: str(shared)})
+    monkeypatch.setattr(user_cache, "_user", lambda: user)
+    with pytest.raises(PermissionError, match="another user owns it"):
+        make_cache_folder()
