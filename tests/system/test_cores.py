@@ -47,7 +47,9 @@ def test_a_system_without_control_groups_sets_no_quota(tmp_path):
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="this system ties no process to cores")
-@pytest.mark.parametrize(("affinity", "quota", "count"), [(8, None, 8), (8, 2.5, 3), (2, 16.0, 2), (4, 0.2, 1)])
+@pytest.mark.parametrize(
+    ("affinity", "quota", "count"), [(8, None, 8), (8, 2.0, 2), (8, 2.01, 3), (8, 2.99, 3), (2, 16.0, 2), (4, 0.2, 1)]
+)
 def test_the_smaller_of_affinity_and_quota_counts(monkeypatch, affinity, quota, count):
     monkeypatch.setattr(cores.os, "sched_getaffinity", lambda pid: set(range(affinity)))
     monkeypatch.setattr(cores, "cpu_quota", lambda: quota)

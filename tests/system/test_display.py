@@ -35,7 +35,7 @@ from treesim.simulation.trajectory import JointStates
 from treesim.states.support import LowestPoint
 from treesim.sweeps.plan import plan_of
 from treesim.sweeps.store import create
-from treesim.system.display import MOST_ROWS, batch, html_table, selection, span
+from treesim.system.display import batch, html_table, selection, span
 from treesim.viewing.view import Click
 
 ROBOT = make.chain(2)
@@ -286,7 +286,9 @@ def test_the_table_of_a_tree_has_its_joints():
 
 def test_long_tables_and_cells_are_cut():
     texts = Cells(html_table("t", ((k, "x" * 1000) for k in range(10**6)))).texts
-    assert len(texts) == 1 + 2 * MOST_ROWS + 1 and texts[-1] == "..." and max(map(len, texts)) < 100
+    assert len(texts) == 1 + 2 * 60 + 1 and texts[-1] == "..." and max(map(len, texts)) < 100
+    assert Cells(html_table("t", ((k,) for k in range(60)))).texts[-1] == "59"
+    assert Cells(html_table("t", ((k,) for k in range(61)))).texts[-2:] == ["59", "..."]
 
 
 @pytest.mark.parametrize(("numbers", "text"), [([], "none"), ([2.0, 2.0], "2"), ([3.0, -1.0], "-1 ... 3")])

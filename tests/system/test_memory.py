@@ -1,4 +1,4 @@
-"""Peak memory: of this process and its children, and on systems that report it otherwise or not at all."""
+"""Memory that is refused, and the peak of this process and its children, on systems that report it otherwise too."""
 
 import subprocess
 import sys
@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from treesim import ArgumentError
 from treesim.system import memory
-from treesim.system.memory import peak_memory
+from treesim.system.memory import check_memory, peak_memory
 
 MIB = 1 << 20
 resource = pytest.importorskip("resource")
@@ -46,3 +47,13 @@ def test_a_system_that_reports_none(monkeypatch):
     monkeypatch.setattr(memory, "Path", lambda path: Path("nowhere"))
     monkeypatch.setitem(sys.modules, "resource", None)  # Windows
     assert peak_memory() is None and peak_memory(children=True) is None
+
+
+@pytest.mark.parametrize(
+    ("free", "fits"), [(0, 67_108_864), (10**11, 10**11)], ids=["small results are not asked for", "free memory"]
+)
+def test_what_does_not_fit_is_refused(free, fits, monkeypatch):
+    monkeypatch.setattr(memory, "free_memory", lambda: free)
+    check_memory(fits, "a result", "take less")
+    with pytest.raises(ArgumentError, match=r"a result would take .* GiB of memory, and .* GiB are free: take less"):
+        check_memory(fits + 1, "a result", "take less")
