@@ -36,6 +36,10 @@ def test_bounds_hold_at_the_ends():
     assert ((Uniform(0.4, 1.2).values(ENDS) >= 0.4) & (Uniform(0.4, 1.2).values(ENDS) <= 1.2)).all()
 
 
+def test_the_largest_deviation_draws_finite_numbers():
+    assert np.isfinite(Normal(0, 2.1e307).values(ENDS)).all()
+
+
 def test_arrays_draw_each_number_by_itself():
     one = Normal([1.0, 2.0], 0.0)
     assert (one.shape, one.needs) == ((2,), 2)
@@ -52,7 +56,7 @@ def test_arrays_draw_each_number_by_itself():
         (lambda: Uniform(2, 1), "low of Uniform must not be above high"),
         (lambda: Uniform(0, np.inf), "must be finite"),
         (lambda: Uniform(-1e308, 1e308), "low and high of Uniform are too large"),
-        (lambda: Normal(0, 1e308), "mean and sd of Normal are too large"),
+        (lambda: Normal(0, 2.2e307), "mean and sd of Normal are too large"),
         (lambda: LogUniform(0, 1), "bounds of LogUniform must be above 0"),
         (lambda: Choice([]), "must be a list of values"),
         (lambda: around(sd=-1), "sd of around must not be negative"),

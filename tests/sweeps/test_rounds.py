@@ -53,3 +53,20 @@ def test_those_who_died_with_others_are_not_left_out():
 def test_a_task_that_fails_though_its_samples_do_not_is_told():
     with pytest.raises(SweepError, match="samples 8 to 11 cannot be computed together"):
         finish(Blames(99, always=(8,)), None, TASKS, Lines(), lambda samples: None)
+
+
+@pytest.mark.parametrize("samples", [1000, 1001])
+def test_a_sweep_of_which_too_much_fails_is_given_up(samples):
+    class Fails:
+        """A pool whose samples all fail."""
+
+        exact = True
+
+        def map(self, job, tasks):
+            return ((task, Failed("an error", kills=False)) for task in tasks)
+
+    if samples == 1000:
+        assert len(culprits(Fails(), None, [Task(0, samples)])) == samples
+    else:
+        with pytest.raises(SweepError, match="more than 1000 samples cannot be computed, such as sample 0: an error"):
+            culprits(Fails(), None, [Task(0, samples)])

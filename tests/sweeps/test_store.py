@@ -20,7 +20,7 @@ from treesim.sweeps import open_study
 from treesim.sweeps.manifest import MANIFEST, Manifest
 from treesim.sweeps.plan import Plan
 from treesim.sweeps.programs import PLAN, program_digest
-from treesim.sweeps.store import DESCRIPTION, GROUP, Store, in_the_making
+from treesim.sweeps.store import DESCRIPTION, GROUP, Store, _key, check_column, in_the_making
 
 
 @pytest.fixture(scope="module")
@@ -296,6 +296,17 @@ def test_names_that_a_folder_cannot_have_are_refused(tmp_path, name):
     with pytest.raises(ArgumentError, match="name"):
         run(tmp_path / "run.zarr", measure={name: measures.last(lambda t, q, v: q[0])})
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("character", ["x", "é"])
+def test_a_column_has_a_short_name(character):
+    """Names of measures are refused, those of links are shortened: a folder's name has 200 bytes."""
+    most = 200 // len(character.encode())
+    check_column("measure", most * character)
+    assert _key(most * character) == most * character
+    with pytest.raises(ArgumentError, match="up to 200 bytes"):
+        check_column("measure", (most + 1) * character)
+    assert len(_key((most + 1) * character).encode()) < 200
 
 
 def test_links_may_have_any_name(tmp_path):

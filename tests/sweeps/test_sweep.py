@@ -345,7 +345,10 @@ def test_means_over_bins():
         ({"q0": np.zeros((3, 2))}, r"q0 has shape \(3, 2\), but \(2,\) is needed: samples differ by vary="),
         ({"measure": {"q": MEASURE["where"]}}, r"measure\['q'\]: a name of its own"),
         ({"f_ext": {LINK: np.ones((SAMPLES, 6))}}, "f_ext of a sweep must be the same for all samples"),
+        ({"seed": 2**64}, "seed must be a whole number between 0"),
         ({"chunk": 0}, "chunk must be a whole number"),
+        ({"chunk": 67_108_865}, "chunk must be a whole number between 1 and"),
+        ({"chunk": 67_108_864, "seed": 2**64 - 1, "workers": 0}, "workers must be a whole number"),  # the others may be
         ({"workers": 0}, "workers must be a whole number"),
         ({"client": 3, "workers": None}, "client must be a dask.distributed.Client"),
         ({"vary": {"gravity[x]": type("Wrong", (Distribution,), {"values": lambda self, u: u})()}}, "draws values of"),
