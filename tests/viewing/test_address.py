@@ -61,6 +61,7 @@ def test_paths_without_the_token(path):
 def test_a_token_is_another_each_time_but_at_a_port_that_was_asked_for(monkeypatch, tmp_path):
     monkeypatch.setenv("TREESIM_CACHE_DIR", str(tmp_path))
     assert token_for(0) != token_for(0) and list(tmp_path.iterdir()) == []
+    assert len(token_for(0)) == 24, "144 bits"
     assert token_for(7) == token_for(7) != token_for(8)
     kept = tmp_path / "viewer_7"
     assert kept.stat().st_mode & 0o077 == 0, "its owner alone reads it"

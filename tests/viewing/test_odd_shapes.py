@@ -33,3 +33,9 @@ def test_sticks_point_the_right_way_however_far_joints_are_apart(scale):
     for stick in sticks:
         assert np.abs(stick.placement.rotation[:, 2] - direction).max() < 1e-15
         assert stick.size[1] == pytest.approx(scale)
+
+
+@pytest.mark.parametrize(("length", "sticks"), [(0.95e-9, 0), (1.05e-9, 2)])
+def test_joints_at_one_place_have_no_stick_between_them(length, sticks):
+    shapes = skeleton(arm(place=(0, 0, length)))
+    assert sum(shape.kind == "cylinder" for shape in shapes) == sticks

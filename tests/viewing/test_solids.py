@@ -5,6 +5,7 @@ import pytest
 
 from treesim import Ground, HeightField, Placement, StaticBox, StaticMesh, Visual
 from treesim.viewing.solids import surface_triangles, triangles_of
+from treesim.viewing.surfaces import floor_height
 
 SIZES = {"box": (0.1, 0.2, 0.4), "sphere": (0.1,), "cylinder": (0.1, 0.4), "capsule": (0.1, 0.4)}
 HALVES = {"box": (0.05, 0.1, 0.2), "sphere": (0.1,) * 3, "cylinder": (0.1, 0.1, 0.2), "capsule": (0.1, 0.1, 0.3)}
@@ -33,3 +34,8 @@ def test_surfaces_are_in_their_place(surface):
     n = np.asarray(surface.normal) if isinstance(surface, Ground) else np.array([0, 0, 1.0])
     heights = (mesh.vertices @ pose[:3, :3].T + pose[:3, 3]) @ n
     assert heights.max() == pytest.approx(0.3, abs=1e-6)
+
+
+@pytest.mark.parametrize(("slope", "height"), [(0.95e-9, 0.3), (1.05e-9, None)])
+def test_the_grid_lies_on_a_level_plane(slope, height):
+    assert floor_height([Ground(normal=(slope, 0, 1), height=0.3)]) == height

@@ -147,7 +147,7 @@ def test_more_clicks_than_anybody_makes_are_left_out(full):
     for _ in range(5000):
         full.viewer.click("link_1", np.zeros(3))
     full.wait(0)
-    assert 0 < len(heard) < 5000
+    assert len(heard) == 1000
 
 
 def test_arrows_and_frames_are_drawn_and_removed(full):

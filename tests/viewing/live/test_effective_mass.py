@@ -8,6 +8,7 @@ import pytest
 import treesim
 from tests.viewing.live.driven import ROBOT, Driven
 from treesim.errors import UnknownNameError
+from treesim.viewing.live import effective_mass as module
 from treesim.viewing.live.effective_mass import effective_mass
 
 Q = np.array([0.3, -1.0, 1.1, 0.2, 0.5, 0.1])
@@ -51,3 +52,9 @@ def test_a_page_chooses_the_frame():
     assert "nose" in reply and driven.state["frame"] == "ee_link"
     with pytest.raises(UnknownNameError):
         effective_mass(ROBOT, Q, "nose")
+
+
+def test_an_axis_of_rounding_alone_has_no_mass(monkeypatch):
+    mobility = np.diag([0.96e-9, 1.04e-9, 1, 0, 0, 0])
+    monkeypatch.setattr(module, "inverse_operational_inertia", lambda robot, q, frame: mobility)
+    assert effective_mass(ROBOT, Q, "ee_link")["masses"] == [None, pytest.approx(1 / 1.04e-9), 1]

@@ -1,9 +1,9 @@
 """What a live simulation can go back to."""
 
 import numpy as np
+import pytest
 
-from treesim.viewing.live import history
-from treesim.viewing.live.history import FEWEST, History, Moment
+from treesim.viewing.live.history import History, Moment
 
 
 def moment(t):
@@ -26,12 +26,22 @@ def test_time_that_goes_on_from_before_replaces_what_came_then():
     assert kept.span == (0.0, 0.5) and len(kept) == 2
 
 
-def test_a_long_run_is_kept_whole_in_coarser_steps(monkeypatch):
-    monkeypatch.setattr(history, "MOST_BYTES", 0)
+def of_size(numbers, count):
+    """A history of states with so many numbers, which take no memory here."""
     kept = History()
-    for k in range(100 * FEWEST):
-        kept.add(moment(float(k)))
-    assert len(kept) <= FEWEST + 1
-    assert kept.span == (0.0, 100 * FEWEST - 1)
+    for k in range(count):
+        kept.add(Moment(float(k), np.broadcast_to(0.0, (numbers,)), np.zeros(0)))
+    return kept
+
+
+@pytest.mark.parametrize(("numbers", "most"), [(83_800, 100), (10**8, 16)], ids=["64 MiB", "few large states"])
+def test_every_second_state_is_removed_beyond_the_limit(numbers, most):
+    assert len(of_size(numbers, most)) == most
+    assert len(of_size(numbers, most + 1)) == most // 2 + 1
+
+
+def test_a_long_run_is_kept_whole_in_coarser_steps():
+    kept = of_size(10**8, 1600)
+    assert len(kept) <= 16 and kept.span == (0.0, 1599.0)
     gaps = np.diff([m.t for m in kept._moments])
     assert (gaps > 0).all()

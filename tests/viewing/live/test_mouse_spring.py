@@ -6,7 +6,7 @@ import pytest
 import treesim
 from treesim.errors import ArgumentError
 from treesim.model.generators import chain
-from treesim.viewing.live.mouse_spring import FREQUENCY, STRONGEST, G, MouseSpring
+from treesim.viewing.live.mouse_spring import FREQUENCY, MouseSpring
 
 ROBOT = treesim.load("ur5")
 BODY = "wrist_2_link"
@@ -51,7 +51,7 @@ def test_a_pull_at_rest_points_to_its_target_and_is_capped():
     pull, q, _ = pulled(target=(100.0, 0.0, 0.0))
     pull.generalised(q, np.zeros(6))
     along = pull.target - pull.at(q)[0]
-    assert np.linalg.norm(pull.force) == pytest.approx(STRONGEST * ROBOT.mass * G)
+    assert np.linalg.norm(pull.force) == pytest.approx(3.0 * ROBOT.mass * 9.80665)
     np.testing.assert_allclose(pull.force / np.linalg.norm(pull.force), along / np.linalg.norm(along), atol=1e-12)
 
 
@@ -60,8 +60,8 @@ def test_a_free_body_s_point_swings_in_without_overshoot():
     ball = treesim.free_body("ball", "sphere", (0.1,), 2.0)
     pull = MouseSpring(ball, "ball", (0, 0, 0), (0.05, 0, 0), 1e-3)
     pull.tune(ball.neutral())
-    assert pull.stiffness == pytest.approx(2.0 * FREQUENCY**2)
-    assert pull.damping == pytest.approx(2 * 2.0 * FREQUENCY)
+    assert pull.stiffness == pytest.approx(2.0 * 10.0**2)
+    assert pull.damping == pytest.approx(2 * 2.0 * 10.0)
     step = treesim.Simulation(ball, controller=lambda t, q, v: pull.generalised(q, v), gravity=(0, 0, 0))
     run = step.run(1.0)
     x, t = run.q[:, 0], run.t
@@ -70,7 +70,25 @@ def test_a_free_body_s_point_swings_in_without_overshoot():
     assert (np.diff(x) > 0).all()
 
 
-@pytest.mark.parametrize("dt", [1e-3, 2e-2])
+@pytest.mark.parametrize(("mass", "strongest"), [(0.03, 1.0), (0.035, 3 * 0.035 * 9.80665)])
+def test_light_robots_are_pulled_by_one_newton(mass, strongest):
+    ball = treesim.free_body("ball", "sphere", (0.1,), mass)
+    pull = MouseSpring(ball, "ball", (0, 0, 0), (100.0, 0, 0), 1e-3)
+    pull.tune(ball.neutral())
+    pull.generalised(ball.neutral(), np.zeros(6))
+    assert np.linalg.norm(pull.force) == pytest.approx(strongest)
+
+
+@pytest.mark.parametrize(("length", "has_direction"), [(0.95e-9, False), (1.05e-9, True)])
+def test_a_spring_without_length_has_no_direction(length, has_direction):
+    """The gains are then those of more than the effective mass along it."""
+    far, q, _ = pulled(dt=1e-6)
+    x, _ = far.at(q)
+    near, _, _ = pulled(target=x + length * (far.target - x) / np.linalg.norm(far.target - x), dt=1e-6)
+    assert (near.damping == pytest.approx(far.damping, rel=0.01)) == has_direction
+
+
+@pytest.mark.parametrize("dt", [1e-3, 3e-2])
 def test_light_tips_do_not_tremble(dt):
     """A chain whose last link is a hundred times lighter, pulled at its tip: speeds die away."""
     robot = chain(3)
@@ -80,7 +98,11 @@ def test_light_tips_do_not_tremble(dt):
     J = pull.at(q)[1]
     inverse = J @ np.linalg.solve(treesim.mass_matrix(robot, q), J.T)
     largest = np.linalg.eigvalsh(inverse)[-1]
-    assert pull.damping * largest * dt < 1 and pull.stiffness * largest * dt**2 < 1
+    if dt == 1e-3:
+        assert pull.damping * largest * dt < 0.25 and pull.stiffness * largest * dt**2 < 0.25
+    else:
+        assert pull.damping * largest * dt == pytest.approx(0.25)
+        assert pull.stiffness * largest * dt**2 == pytest.approx(0.25)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import pytest
 
 import treesim
 from tests.viewing.live.driven import ROBOT, Driven
+from treesim.simulation.player import Frame
 from treesim.states.support import gaps
 from treesim.viewing.live.settings import Settings
 
@@ -40,6 +41,28 @@ def test_speed_and_the_real_time_factor():
     driven.play(2.0)
     assert driven.player.t == pytest.approx(1.0, abs=0.05)
     assert driven.state["realTimeFactor"] == pytest.approx(0.5, rel=0.05) and driven.state["message"] is None
+
+
+def test_the_real_time_factor_is_that_of_the_last_second():
+    driven = Driven()
+    driven.set(running=True)
+    for now, t in ((10.0, 0.0), (10.5, 0.1), (10.97, 0.2)):
+        driven.now = now
+        driven.physics.shown(Frame(t, driven.player.q, driven.player.v, None))
+    assert driven.physics.pace == pytest.approx(0.2 / 0.97)
+    driven.now = 11.03
+    driven.physics.shown(Frame(0.3, driven.player.q, driven.player.v, None))
+    assert driven.physics.pace == pytest.approx(0.2 / 0.53)
+
+
+@pytest.mark.parametrize(("beyond", "accepted"), [(0.95e-9, True), (1.05e-9, False)])
+def test_a_slider_may_round_its_limit(beyond, accepted):
+    driven = Driven()
+    name, upper = ROBOT.joint_names[0], ROBOT.upper[0]
+    driven.set(running=False)
+    replies = driven.set(joints={name: upper + beyond})
+    assert (replies == []) == accepted
+    assert driven.player.q[0] == (upper if accepted else 0.0)
 
 
 @pytest.mark.parametrize("backend", ["crba_ltdl", "crba_ltl"])

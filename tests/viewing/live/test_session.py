@@ -12,6 +12,7 @@ import pytest
 import treesim
 from tests.viewing.live.driven import ROBOT, STILL, Driven, Screen
 from tests.waiting import PATIENCE, wait_until
+from treesim.simulation.player import Frame
 from treesim.viewing.live import LiveSession
 from treesim.viewing.live.physics import Scene
 from treesim.viewing.live.settings import Settings
@@ -48,6 +49,33 @@ def test_physics_that_is_slow_says_so_and_no_backlog_grows():
     assert "0.25 times real time" in driven.state["message"]
     frames = [state["t"] for state in driven.screen.states]
     assert np.diff(frames).max() < 0.05, "it is slow, but it does not jump"
+
+
+@pytest.mark.parametrize(("pace", "told"), [(1.82, False), (1.78, True)])
+def test_a_motion_at_nine_tenths_of_its_speed_is_not_slow(pace, told):
+    driven = Driven()
+    state = {**driven.physics.state(), "speed": 2.0, "realTimeFactor": pace}
+    driven.physics.state = lambda: state
+    driven.session._send_state()
+    assert (driven.state["message"] is not None) == told
+
+
+@pytest.mark.parametrize(("seconds", "states"), [(0.049, 0), (0.051, 1)])
+def test_states_are_sent_twenty_times_a_second(seconds, states):
+    driven = Driven()
+    driven.session._send_state()
+    before, driven.now = len(driven.screen.states), seconds
+    driven.session._shown(Frame(0.1, driven.player.q, driven.player.v, None))
+    assert len(driven.screen.states) == before + states
+
+
+def test_a_thousand_requests_wait():
+    driven, replies = Driven(), []
+    for _ in range(1000):
+        driven.screen.receive({"set": {"speed": 0.5}}, replies.append)
+    assert replies == []
+    driven.screen.receive({"set": {"speed": 0.5}}, replies.append)
+    assert replies == ["too many requests at once: this one is dropped"]
 
 
 def test_joints_are_the_configuration_while_paused_and_targets_while_running():

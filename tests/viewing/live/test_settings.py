@@ -39,3 +39,18 @@ def test_nonsense_is_refused_by_name(name, value):
         return
     with pytest.raises(ArgumentError, match=name):
         Settings().changed({name: value})
+
+
+@pytest.mark.parametrize(
+    ("name", "last", "beyond"),
+    [
+        ("dt", 0.1, 0.104),
+        ("speed", 1000, 1040),
+        ("speed", 0.001, 0.00096),
+        ("gravity", [0, 0, -1e4], [0, 0, -1.04e4]),
+    ],
+)
+def test_limits_of_settings(name, last, beyond):
+    assert getattr(Settings().changed({name: last}), name) == (tuple(last) if name == "gravity" else last)
+    with pytest.raises(ArgumentError, match=name):
+        Settings().changed({name: beyond})
