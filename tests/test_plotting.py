@@ -32,7 +32,7 @@ def drawn(
     contact: ContactHistory | None = None,
     **metadata: object,
 ) -> tuple:
-    """The figure of three joints that move and turn by q, its axes, and the SVG."""
+    """The figure of joints, the second of which slides, that move by q in tenths of seconds, its axes, and the SVG."""
     kept, save = [], figures.Figure.savefig
 
     def keep(figure, *arguments, **options):
@@ -40,9 +40,10 @@ def drawn(
         save(figure, *arguments, **options)
 
     monkeypatch.setattr(figures.Figure, "savefig", keep)
-    stream = io.BytesIO()
-    types = ("revolute", "prismatic", "revolute")
-    run = Trajectory("toy", T[: len(q)], q, q, q, energy, ("a", "b", "c"), types, metadata, contact=contact)
+    stream, joints = io.BytesIO(), q.shape[1]
+    types = ("revolute", "prismatic", *["revolute"] * (joints - 2))
+    t = np.linspace(0.0, (len(q) - 1) / 10, len(q))
+    run = Trajectory("toy", t, q, q, q, energy, tuple("abcdefghi"[:joints]), types, metadata, contact=contact)
     draw(run, stream, "svg")
     return kept[0], kept[0].axes, stream.getvalue().decode()
 
@@ -73,6 +74,31 @@ def test_a_run_that_grows_beyond_measure_shows_how(monkeypatch):
     shown = position.transData.transform([(T[k], y) for k, y in ((0, 0.0), (8, 1e50), (9, 1e100), (10, 1e200))])[:, 1]
     assert (np.diff(shown) > 0.1 * np.ptp(shown)).all()  # on a linear axis, only the last state is to be seen
     assert len(position.get_yticks()) <= 12
+
+
+@pytest.mark.parametrize(("q", "scale"), [(0.95e12, "linear"), (1.05e12, "symlog")])
+def test_absurd_numbers_have_a_logarithmic_axis(q, scale, monkeypatch):
+    _, (position, *_), _ = drawn(with_last(GROWING, q), T, monkeypatch)
+    assert position.get_yscale() == scale
+
+
+@pytest.mark.parametrize(("q", "shown"), [(0.95e290, True), (1.05e290, False)])
+def test_the_farthest_numbers_are_not_drawn(q, shown, monkeypatch):
+    _, (position, *_), _ = drawn(with_last(GROWING, q), T, monkeypatch)
+    assert np.isfinite(position.get_lines()[0].get_ydata()[-1]) == shown
+
+
+@pytest.mark.parametrize(("joints", "shown"), [(8, 8), (9, 8)])
+def test_the_joints_that_move_most_are_drawn(joints, shown, monkeypatch):
+    _, (position, *_), svg = drawn(np.outer(T, np.arange(1.0, joints + 1)), T, monkeypatch)
+    assert len(position.get_lines()) == shown
+    assert ("the 8 joints of 9 that move most" in svg) == (shown < joints)
+
+
+@pytest.mark.parametrize(("span", "moves"), [(0.95e-9, False), (1.05e-9, True)])
+def test_a_motion_that_is_as_small_as_rounding_is_drawn_as_rest(span, moves, monkeypatch):
+    _, (position, *_), svg = drawn(span * GROWING, T, monkeypatch)
+    assert ("no joint moves" in svg) == (np.ptp(position.get_ylim()) > 0.09) == (not moves)
 
 
 def test_rounding_is_no_motion(monkeypatch):
@@ -119,11 +145,20 @@ def test_contact_forces_are_drawn_of_bodies_that_carry_most(monkeypatch):
     assert axes[2].get_ylabel() == "contact force [N]"
 
 
-def test_impacts_are_cut_and_their_size_is_told(monkeypatch):
-    monkeypatch.setattr("treesim.plotting.trajectory.USUAL", 80.0)  # of ten steps
-    _, axes = touching({"foot": np.where(T == 0.5, 4e4, 100.0)}, 0 * T, monkeypatch)
-    assert 100 < axes[2].get_ylim()[1] < 200
-    assert axes[2].get_ylabel() == "contact force [N]\n(impacts to 4e+04 N)"
+@pytest.mark.parametrize(("peak", "top"), [(215.0, 1.5 * 215), (226.0, 1.5 * 98.02), (4e4, 1.5 * 98.02)])
+def test_impacts_are_cut_and_their_size_is_told(peak, top, monkeypatch):
+    """Forces of 1 to 99 N and one impact: 98 % of the steps have less than 98.02 N."""
+    t = np.linspace(0.0, 1.0, 101)
+    wrench = np.zeros((len(t), 1, 6))
+    wrench[:, 0, 2] = [*range(1, 51), peak, *range(51, 100), 0.0]
+    contact = ContactHistory(("foot",), wrench, np.zeros((len(t), SOLVER_INFO)))
+    q = np.outer(t, [1.0, 0.5, 0.1])
+    axes = drawn(q, t, monkeypatch, contact)[1]
+    assert axes[2].get_ylim()[1] == pytest.approx(top)
+    cut = top < peak
+    assert axes[2].get_ylabel() == (
+        "contact force [N]\n(impacts to " + f"{peak:,.4g} N)" if cut else "contact force [N]"
+    )
 
 
 def test_steps_that_missed_their_law_are_marked(monkeypatch):
