@@ -1,5 +1,6 @@
 """What runs tell of their energy: the balance closes, large errors are warned of, nonsense is a failure."""
 
+import dataclasses
 import warnings
 
 import numpy as np
@@ -8,6 +9,8 @@ import pytest
 import treesim
 from treesim.errors import DivergedWarning, EnergyWarning, FrictionWarning
 from treesim.model import generators
+from treesim.rollouts.energy import balance
+from treesim.simulation.energy_balance import checked_energy, energies
 
 
 def arm(**joint):
@@ -54,6 +57,44 @@ def test_finite_nonsense_is_a_failure_that_keeps_its_states():
         run = treesim.Simulation(arm(), integrator="explicit_euler", dt=0.05).run(5.0, [1.0])
     assert details[0].filename == __file__
     assert "the motion is not to be trusted: the energy is off by +" in run.stopped and len(run) == 101
+
+
+@pytest.mark.parametrize(
+    ("part", "warning"),
+    [
+        (0.0097, None),
+        (0.0103, EnergyWarning),
+        (-0.0103, EnergyWarning),
+        (0.485, EnergyWarning),
+        (0.515, DivergedWarning),
+    ],
+)
+def test_errors_from_one_percent_are_told_and_from_a_half_are_failures(part, warning):
+    run = treesim.Simulation(arm()).run(0.002, [1.0])
+    scale = run.metadata["energy_range"]
+    wrong = dataclasses.replace(run, energy=run.energy[0] + scale * np.array([0.0, part, 0.0]), work=np.zeros((3, 2)))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = checked_energy(wrong, arm())
+    assert [one.category for one in caught] == ([] if warning is None else [warning])
+    assert (found.stopped is None) == (warning is not DivergedWarning)
+
+
+@pytest.mark.parametrize(
+    ("gravity", "number", "least"),
+    [(9.81, np.float64, 1e-3 * 2.0 * 9.81), (0.0, np.float64, 1e-9), (0.0, np.float32, 1e-3)],
+    ids=["a height of 1 mm", "rounding", "rounding of single precision"],
+)
+def test_the_smallest_energy_range(gravity, number, least):
+    """Of a body of 2 kg that flies without turning, at 1 m/s: only a motion inside it could become another one."""
+    ball = treesim.free_body("ball", "sphere", (0.1,), 2.0)
+    ball = treesim.Tree("ball", ball.bodies, gravity=(0, 0, -gravity))
+    q, v = ball.neutral(), np.array([1.0, 0, 0, 0, 0, 0])
+    if number is np.float64:
+        assert energies(ball, q[None], v[None], None).energy_range == pytest.approx(least, rel=1e-6)
+    records = q[None, None].astype(number), v[None, None].astype(number)
+    found = balance(ball, tuple(x[0] for x in records), *records, np.zeros((1, 1, 2)), 1)
+    assert found.energy_range == pytest.approx(least, rel=1e-6)
 
 
 def test_the_work_of_an_array_of_forces_is_force_times_way():

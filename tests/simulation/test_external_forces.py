@@ -271,3 +271,15 @@ def test_bad_arguments_are_named(made, error, message):
 
 def simulated(**options):
     return treesim.Simulation(treesim.load("ur5"), DT, **options)
+
+
+@pytest.mark.parametrize(
+    ("t", "acts"),
+    [(1 - 1.05e-9, False), (1 - 0.95e-9, True), (2 - 1.05e-9, True), (2 - 0.95e-9, False)],
+)
+def test_times_that_differ_by_rounding_are_one(t, acts):
+    """Of external forces and of pushes, in the steps at which they begin and end."""
+    assert ExternalForce("box", (0, 0, 1), start=1.0, stop=2.0).acts(t) == acts
+    robot = treesim.free_body("box", "sphere", (0.1,), 2.0)
+    push = treesim.Pushed(None, robot, (0, 0, 1), start=1.0, duration=1.0)
+    assert push.torque(t, robot.neutral(), np.zeros(6)).any() == acts

@@ -232,3 +232,12 @@ def test_loops_to_kinematic_bodies_are_followed_and_their_work_is_said_to_be_lef
         state, _ = stepper.step(state)
     end = treesim.frame_pose(arm, state.q[:6], "tool0")[:3, 3]
     np.testing.assert_allclose(end, moving["hand"](0.2), rtol=0, atol=1e-9)
+
+
+def test_a_periodic_motion_ends_where_it_begins():
+    def around(gap):
+        return treesim.Waypoints([0, 1, 2], [(0, 0, 0), (1, 0, 0), (0, 0, gap)], periodic=True)
+
+    assert around(0.95e-9)(3.0)[0] == pytest.approx(1.0)
+    with pytest.raises(ArgumentError, match="the last pose of periodic Waypoints must be the first one"):
+        around(1.05e-9)

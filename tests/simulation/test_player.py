@@ -3,6 +3,7 @@
 import copy
 import pickle
 import threading
+import warnings
 
 import numpy as np
 import pytest
@@ -162,3 +163,39 @@ def test_a_frame_ends_when_its_time_is_over():
     with pytest.warns(SlowWarning):
         player(wall, frames, simulation, fps=50.0).run(0.2)
     assert np.diff([f.t for f in frames]).max() <= 5.5e-3, "four steps of 5 ms, or by rounding five, are 20 ms"
+
+
+@pytest.mark.parametrize(
+    ("options", "refused"),
+    [
+        ({"speed": 1000}, None),
+        ({"speed": 1040}, "speed must be 0.001 to 1000"),
+        ({"speed": 0.001}, None),
+        ({"speed": 0.00096}, "speed must be 0.001 to 1000"),
+        ({"speed": 1000, "fps": 1.02}, None),
+        ({"speed": 1000, "fps": 0.98}, "a frame of 1/0.98 s would be 1.02e.06 steps"),
+    ],
+)
+def test_the_fastest_and_the_slowest_motion(options, refused):
+    if refused is None:
+        assert player(Wall(), **options).speed == options["speed"]
+    else:
+        with pytest.raises(treesim.ArgumentError, match=refused):
+            player(Wall(), **options)
+
+
+@pytest.mark.parametrize(("late", "told"), [(0.195, False), (0.205, True)])
+def test_a_frame_may_be_a_fifth_of_a_second_late(late, told):
+    wall = Wall()
+    played = player(wall)
+
+    def delay(p):
+        wall.now += 0.033 + late
+
+    played.post(delay)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        played.run(0.033)
+    assert [one.category for one in caught] == told * [SlowWarning]
+    played.run(0.033)
+    assert wall.now == pytest.approx(0.066 + late if told else 0.033 + late + 0.033)

@@ -1,6 +1,7 @@
 """Robots, worlds and controllers through JSON: the same bits come back, and what cannot be held is named."""
 
 import json
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ import treesim
 from treesim import ArgumentError, UnsupportedError
 from treesim.model import generators
 from treesim.simulation.control import Zero
-from treesim.simulation.serialization import plain, restored
+from treesim.simulation.serialization import _record, plain, restored
 
 ANY_JOINT = generators.random_tree(np.random.default_rng(3), 9)
 
@@ -156,3 +157,18 @@ def test_names_of_older_versions_are_read():
     options = [["limits", False], ["friction", False], ["speed_limits", True], ["loops", False]]
     world = restored({"is": "World", "of": [plain(robot), [], options]})
     assert not (world.use_limits or world.use_joint_friction or world.use_loops) and world.use_velocity_limits
+
+
+@dataclass(frozen=True)
+class Rounded:
+    """A record whose constructor makes its numbers whole."""
+
+    axis: tuple
+
+    def __post_init__(self):
+        object.__setattr__(self, "axis", tuple(np.round(self.axis).tolist()))
+
+
+@pytest.mark.parametrize(("change", "kept"), [(0.95e-9, True), (1.05e-9, False)])
+def test_what_a_constructor_changes_by_more_than_rounding_stays_changed(change, kept):
+    assert _record(Rounded, {"axis": (change, 1.0)}).axis == (change if kept else 0.0, 1.0)

@@ -106,6 +106,13 @@ def test_whole_numbers_of_steps_are_recognised(dt, duration, steps):
     assert step_count(duration, dt) == steps
 
 
+@pytest.mark.parametrize("side", [-1, 1])
+def test_a_duration_may_be_uneven_by_rounding(side):
+    assert step_count(1 + side * 0.95e-5, 1e-3) == 1000
+    with pytest.raises(treesim.ArgumentError, match="no whole number of steps"):
+        step_count(1 + side * 1.05e-5, 1e-3)
+
+
 def test_gains_that_overflow_are_named():
     strong = treesim.control.PD(ROBOT, ROBOT.neutral(), kp=1e308, kd=1e308)
     with np.errstate(over="ignore", invalid="ignore"):

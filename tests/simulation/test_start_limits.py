@@ -138,6 +138,15 @@ def test_limits_of_single_rollouts():
     assert "1 of 2 states" in text and "(state 1) is 0.05 rad above" in text
 
 
+@pytest.mark.parametrize(("number", "tolerance"), [(np.float64, 1e-9), (np.float32, 1e-5)])
+@pytest.mark.parametrize("side", [-1, 1])
+def test_a_start_may_be_beyond_its_limit_by_rounding(number, tolerance, side):
+    world = treesim.World(pendulum(*sorted((0.0, -side))))
+    assert not warn_of_start(world, np.array([side * 0.95 * tolerance], number), 1)
+    with pytest.warns(LimitWarning, match="start"):
+        assert warn_of_start(world, np.array([side * 1.05 * tolerance], number), 1)
+
+
 def test_single_precision_rounds_more():
     upper = ROBOT.upper.astype(np.float32)
     q = np.nextafter(upper, np.float32(1))[None]

@@ -8,7 +8,8 @@ import pytest
 import treesim
 from treesim.errors import DivergedWarning, EnergyWarning, LightJointWarning
 from treesim.model import generators as make
-from treesim.simulation.step_settings import MANY, fastest_rate, speed_hint, substeps_of
+from treesim.simulation import step_settings
+from treesim.simulation.step_settings import fastest_rate, longest_substep, speed_hint, substeps_of
 
 
 def flail(inertia, **options):
@@ -30,6 +31,8 @@ def test_fastest_rate_is_that_of_all_energy_in_the_lightest_joint():
 def test_light_joints_take_shorter_substeps():
     heavy, light = flail(1e-2), flail(1e-6)
     assert substeps_of(heavy, "implicit_midpoint", 1e-3, None) == 2
+    assert substeps_of(heavy, "implicit_midpoint", 1.02e-3, None) == 3
+    assert longest_substep(light, "implicit_midpoint") == pytest.approx(0.8 / fastest_rate(light))
     assert substeps_of(light, "implicit_midpoint", 1e-3, None) == 7
     assert substeps_of(light, "implicit_midpoint", 1e-3, 3) == 3
     assert substeps_of(light, "semi_implicit_euler", 1e-3, None) == 1
@@ -72,14 +75,27 @@ def test_damping_that_stops_light_joints_within_a_substep_makes_none_shorter():
 
 
 def test_robots_that_have_no_least_inertia_take_the_rule_s():
-    assert substeps_of(make.chain(MANY + 1), "implicit_midpoint", 1e-3, None) == 2
+    assert substeps_of(make.chain(301), "implicit_midpoint", 1e-3, None) == 2
     massless = treesim.Tree("massless", [treesim.Body("b", 0, treesim.Joint("j", "revolute"), treesim.Inertia())])
     assert substeps_of(massless, "implicit_midpoint", 1e-3, None) == 2
 
 
+@pytest.mark.parametrize(("joints", "searched"), [(300, True), (301, False)])
+def test_least_inertias_of_many_joints_are_not_searched(joints, searched, monkeypatch):
+    monkeypatch.setattr(step_settings, "lightest", lambda robot: np.ones(robot.nv))  # takes long
+    assert (fastest_rate(make.chain(joints)) > 0) == searched
+
+
 def test_too_many_are_refused():
+    robot = flail(1e-2)
     with pytest.raises(treesim.ArgumentError, match="dt 10 s would be 20000 substeps of 0"):
-        substeps_of(flail(1e-2), "implicit_midpoint", 10.0, None)
+        substeps_of(robot, "implicit_midpoint", 10.0, None)
+    assert substeps_of(robot, "implicit_midpoint", 0.499, None) == 998
+    with pytest.raises(treesim.ArgumentError, match=r"dt 0\.501 s would be 1002 substeps of 0"):
+        substeps_of(robot, "implicit_midpoint", 0.501, None)
+    assert substeps_of(robot, "implicit_midpoint", 1e-3, 1000) == 1000
+    with pytest.raises(treesim.ArgumentError, match="substeps must be a whole number between 1 and 1000"):
+        substeps_of(robot, "implicit_midpoint", 1e-3, 1001)
 
 
 def ball_of_three_axes(armature=0.0):

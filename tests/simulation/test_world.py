@@ -250,6 +250,30 @@ def test_friction_and_damping_take_energy_alone():
     np.testing.assert_allclose(energies - work, energies[0] - work[0], rtol=0, atol=0.02 * abs(work[-1]))
 
 
+def test_starts_may_leave_small_gaps():
+    slide = treesim.Joint("slide", "prismatic", axis=(1, 0, 0))
+    robot = treesim.Tree("cart", [treesim.Body("cart", 0, slide, treesim.Inertia(2.0))])
+    world = treesim.World(robot, treesim.FrameConstraint("cart", rows=[[1, 0, 0, 0, 0, 0]]), q=[0.0])
+    assert abs(world.start(np.array([0.95e-6]))[0]) < 1e-12
+    with pytest.raises(treesim.ArgumentError, match="leaves open row 0"):
+        world.start(np.array([1.05e-6]))
+
+
+BELOW = treesim.Placement(translation=(0, 0, -0.5))
+
+
+@pytest.mark.parametrize(
+    "ground", [treesim.Ground(), treesim.StaticBox((1, 1, 1), BELOW)], ids=lambda ground: type(ground).__name__
+)
+def test_starts_may_be_two_centimetres_inside_the_ground(ground):
+    world = treesim.World(treesim.free_body("ball", "sphere", (0.1,), 2.0), ground=ground)
+    q = np.array([0.0, 0, 0.1 - 0.0195, 0, 0, 0, 1])
+    assert np.array_equal(world.start(q), q)
+    q[2] = 0.1 - 0.0205
+    with pytest.raises(treesim.ArgumentError, match=r"link 'ball' 0\.0205 m inside"):
+        world.start(q)
+
+
 def test_a_start_without_gaps_is_found_and_others_are_refused():
     world, q = four_bar()
     assert np.abs(world.gaps(world.close([-0.9, 0.8, 1.3]))).max() < 1e-12
