@@ -7,6 +7,7 @@ import treesim
 from tests import trees
 from tests.rollouts.test_rollouts import pd_to_a_sine, start
 from treesim.model import generators
+from treesim.rollouts.arguments import check_clock
 
 
 @pytest.mark.parametrize(
@@ -102,3 +103,10 @@ def test_parameters_are_checked(change, message):
     given = {"q0": np.zeros(4), "v0": np.zeros(4), "control": pd_to_a_sine, "steps": 3, "policy_parameters": [1.0, 0.0]}
     with pytest.raises(treesim.TreesimError, match=message):
         treesim.rollout(robot, **{**given, **change})
+
+
+def test_a_clock_in_single_precision_counts_so_far():
+    check_clock(16_777_216, np.float32)
+    check_clock(16_777_217, np.float64)
+    with pytest.raises(treesim.ArgumentError, match="steps must be at most 16777216 under a policy in float32"):
+        check_clock(16_777_217, np.float32)

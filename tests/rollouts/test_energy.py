@@ -237,3 +237,22 @@ def test_no_rollouts_and_no_steps_have_no_work(count, steps):
     assert runs.work.shape == (count, steps, 2) and runs.energy_error.shape == (count, steps)
     still = treesim.rollout(treesim.Tree("still", []), np.zeros((3, 0)), np.zeros(0), steps=2, work=True)
     assert np.array_equal(still.work, np.zeros((3, 2, 2))) and not still.energy_error.any()
+
+
+@pytest.mark.parametrize(
+    ("records", "steps", "checked"),
+    [(1000, 49, 1), (1000, 50, 2), (1000, 1549, 31), (1000, 10**5, 32), (20, 10**5, 20)],
+)
+def test_an_energy_is_checked_for_every_fifty_steps_up_to_32_times(records, steps, checked, monkeypatch):
+    picked = []
+    monkeypatch.setattr(energy, "_balance", lambda robot, q, v, work, *rest: picked.append(rest[0]) or energy.NOTHING)
+    robot, states = generators.chain(1), np.zeros((1, records, 1))
+    energy.balance(robot, (states[:, 0],) * 2, states, states, np.zeros((1, records, 2)), steps)
+    assert len(picked[0]) == checked and picked[0][-1] == records - 1
+
+
+@pytest.mark.parametrize(("speed", "known"), [(0.95e75, True), (1.05e75, False)])
+def test_the_energy_of_the_fastest_states_is_no_number(speed, known):
+    robot = generators.chain(1)
+    found = energy.total_energy(robot, np.zeros((1, 1, 1)), np.full((1, 1, 1), speed), np.array([1]))
+    assert np.isfinite(found).all() == known

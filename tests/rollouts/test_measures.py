@@ -339,3 +339,7 @@ def test_rollouts_with_physics_of_their_own(law, engine):
     measured = treesim.rollout(robot, q0, v0, law, **given, measure={"fast": fast})
     assert np.allclose(measured.q, states.q, rtol=0, atol=1e-13)
     assert np.array_equal(measured.measures["fast"], measured.v[..., 1].max(axis=1))
+
+
+def test_a_histogram_may_have_64_bins():
+    assert len(measures.histogram(len, 64, (0, 1)).edges) == 65

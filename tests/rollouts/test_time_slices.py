@@ -90,11 +90,17 @@ def test_a_pace_ends_slices_within_bounds_and_on_records_where_it_can(every):
             assert 1 <= pace.rows(left, 300, 10**9) <= left and pace.rows(left, 300, 3) <= 3
 
 
+@pytest.mark.parametrize(("compiled", "work"), [(True, 500_000), (False, 500)])
+def test_the_first_slice_is_short_on_the_slowest_engine(compiled, work, monkeypatch):
+    monkeypatch.setattr(time_slices, "runs_compiled", lambda: compiled)
+    assert SliceScheduler(4).work == work
+
+
 def test_a_pace_learns_what_fits_its_time():
     pace = SliceScheduler(4)
     before = pace.work
     pace.learn(before, 1e-6)
-    assert before < pace.work <= 32 * before, "never much more than was seen to be quick"
+    assert pace.work == 32 * before, "never much more than was seen to be quick"
     pace.learn(1000, 2.0)
     assert pace.work == 100
 
