@@ -140,6 +140,7 @@ ENVIRONMENTS = {
     "OpenMP's": ({"OMP_NUM_THREADS": "2"}, 2),
     "both": ({"TREESIM_NUM_THREADS": " 7 ", "OMP_NUM_THREADS": "2"}, 7),
     "nested": ({"OMP_NUM_THREADS": "4, 2,1"}, 4),
+    "most": ({"TREESIM_NUM_THREADS": "00000000000000004096"}, 4096),
     "empty": ({"TREESIM_NUM_THREADS": "", "OMP_NUM_THREADS": ""}, 5),
 }
 
@@ -159,11 +160,16 @@ def test_how_many_threads(monkeypatch, variables, count):
 
 
 @pytest.mark.parametrize("name", threads.VARIABLES)
-@pytest.mark.parametrize("text", ["0", "-1", "2.5", "many", "²", ","])
+@pytest.mark.parametrize("text", ["0", "-1", "2.5", "many", "²", ",", "4097", "000000000000000000001"])
 def test_what_is_no_number_of_threads_is_told(monkeypatch, name, text):
     set_environment(monkeypatch, {name: text})
     with pytest.raises(treesim.ArgumentError, match=rf"\${name} is '.*', but must be a whole number of threads, 1 to"):
         threads.default_thread_count.__wrapped__()
+
+
+def test_the_largest_number_of_threads():
+    with treesim.use_threads(4096):
+        assert threads.thread_count() == 4096
 
 
 def test_threads_are_asked_for_in_a_block_and_in_one_python_thread():
@@ -180,7 +186,7 @@ def test_threads_are_asked_for_in_a_block_and_in_one_python_thread():
     assert threads.thread_count() == before
 
 
-@pytest.mark.parametrize("wrong", [0, -1, 2.0, True, np.True_, "2", 10**9, [2]])
+@pytest.mark.parametrize("wrong", [0, -1, 2.0, True, np.True_, "2", 4097, 10**9, [2]])
 def test_threads_that_are_no_number_are_told_by_all_who_take_them(wrong, tmp_path):
     robot = treesim.load("ur5")
     for call in (

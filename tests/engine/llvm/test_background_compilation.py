@@ -1,5 +1,6 @@
 """Code that a second process compiles: the same as this one's, made here where there is none to help."""
 
+import subprocess
 import sys
 import tempfile
 import threading
@@ -72,6 +73,30 @@ def test_what_python_prints_besides_is_not_taken_for_code(order, printed):
     assert unframed(output) == code
     for damaged in (printed.encode(), framed(code)[:-1], framed(b"")):
         assert unframed(damaged) is None
+
+
+@pytest.mark.parametrize(("cores", "busy", "free"), [(1, 0, False), (2, 0, True), (2, 1, False), (3, 1, True)])
+def test_a_second_process_needs_a_core_of_its_own(cores, busy, free, monkeypatch):
+    monkeypatch.setattr(background_compilation, "usable_cores", lambda: cores)
+    monkeypatch.setattr(background_compilation, "_at_work", set(range(busy)))
+    monkeypatch.setattr(background_compilation, "can_start_python", lambda: True)
+    assert background_compilation.possible() == free
+
+
+@pytest.mark.parametrize(("seconds", "ended"), [(295, False), (305, True)])
+def test_a_process_has_five_minutes(seconds, ended):
+    class Process:
+        returncode = 0
+
+        def communicate(self, timeout=None):
+            if timeout is not None and seconds > timeout:
+                raise subprocess.TimeoutExpired("python", timeout)
+            return framed(b"code"), None
+
+        def kill(self):
+            self.returncode = -9
+
+    assert background_compilation._answer(Process()) == (None if ended else b"code")
 
 
 def test_a_process_that_hangs_is_given_up(order, monkeypatch):

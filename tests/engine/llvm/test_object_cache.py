@@ -302,7 +302,7 @@ def test_what_killed_processes_left_is_removed_after_a_day_and_nothing_else(fold
     unfinished = folder / object_cache.UNFINISHED
     unfinished.mkdir(parents=True)
     day = 86400
-    for name, age in {"old.part": 2 * day, "new.part": day / 2, "mine.txt": 9 * day}.items():
+    for name, age in {"old.part": 1.02 * day, "new.part": 0.98 * day, "mine.txt": 9 * day}.items():
         (unfinished / name).write_text("")
         os.utime(unfinished / name, (time.time() - age,) * 2)
     object_cache.write(NAME, CONTENT)
