@@ -1,6 +1,6 @@
-"""Hypothesis settled for the whole suite: every run draws the same examples, and none is judged by its time.
+"""Hooks of all tests: which process runs a test, what is skipped, what a browser needs, and hypothesis' settings.
 
-Processes that tests start import this checkout, as the tests do, and so find the machine code that these have kept.
+Every run draws the same examples. Processes that tests start import this checkout, as the tests do.
 """
 
 import gc
@@ -8,16 +8,24 @@ import importlib.util
 import os
 import re
 import signal
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.optional import is_installed
+from tests.optional import is_allowed_skip, is_installed
 
 # shells let what they start in the background ignore Ctrl-C; tests press it, and the processes that they start heed it
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# LLVM compiles in a third of the time if it does not optimise; .ci/run repeats tests of compiled code with "1"
+os.environ.setdefault("TREESIM_OPT", "0")
+
+# processes that tests start would compile all of treesim's files anew: 0.6 s for each of hundreds
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 CHECKOUT = str(Path(__file__).parent.parent)
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [CHECKOUT, os.environ.get("PYTHONPATH")]))
@@ -107,24 +115,38 @@ def _missing(error: BaseException | None) -> str | None:
     return None
 
 
+def _judged(report: Any) -> Any:
+    """Let a skip fail where all must run (`TREESIM_TESTS_STRICT=1`, as in CI), unless it is listed with its reason."""
+    strict = os.environ.get("TREESIM_TESTS_STRICT") == "1"
+    if (
+        strict
+        and report.skipped
+        and not hasattr(report, "wasxfail")
+        and not is_allowed_skip(reason := report.longrepr[2])
+    ):
+        report.outcome = "failed"
+        report.longrepr = f"{reason}: install what it needs, or list the skip in tests/optional.py with its reason"
+    return report
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report(collector: pytest.Collector) -> Any:
-    """Skip files that need what is not installed. CI installs everything."""
+    """Skip files that need what is not installed."""
     report = yield
     if report.failed and (package := _missing(report.call.excinfo.value)):
         report.outcome = "skipped"
         report.longrepr = str(collector.path), 0, f"Skipped: needs {package}"
-    return report
+    return _judged(report)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
-    """Skip tests that need what is not installed. CI installs everything."""
+    """Skip tests that need what is not installed."""
     report = yield
     if report.failed and call.excinfo is not None and (package := _missing(call.excinfo.value)):
         report.outcome = "skipped"
         report.longrepr = str(item.path), item.location[1], f"Skipped: needs {package}"
-    return report
+    return _judged(report)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -142,6 +164,12 @@ def pytest_runtest_call(item: pytest.Item) -> Any:
 
 
 pytest_runtest_setup = pytest_runtest_teardown = pytest_runtest_call
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark the tests that use a browser, directly or through a fixture."""
+    if "browser" in getattr(item, "fixturenames", ()):
+        item.add_marker("browser")
 
 
 def pytest_collection_finish() -> None:

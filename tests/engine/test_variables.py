@@ -9,7 +9,7 @@ import pytest
 
 from treesim.engine import threads
 from treesim.engine.call import buffer_pool
-from treesim.engine.llvm import memory_techniques, object_cache, processor_levels, strategies
+from treesim.engine.llvm import machine_code, memory_techniques, object_cache, processor_levels, strategies
 from treesim.errors import ArgumentError
 
 READERS: dict[str, Callable[[], object]] = {
@@ -19,6 +19,7 @@ READERS: dict[str, Callable[[], object]] = {
     "TREESIM_MEMORY": lambda: memory_techniques.used("pool"),
     "TREESIM_CODE": strategies.wanted,
     "TREESIM_CPU": lambda: processor_levels.wanted("x86_64-unknown-linux-gnu", {}),
+    "TREESIM_OPT": machine_code.optimization_level,
 }
 NONSENSE = (" ", "abc", "-1", "1.5", "nan", "1e3", "²", "\u0663", "9" * 5000, "0x10", "a\n::error::b\x1b[2J", "\udc80")
 

@@ -17,8 +17,6 @@ from treesim.contact.history import ContactHistory
 from treesim.kernels.contact.contact_step import SOLVER_INFO
 from treesim.simulation.trajectory import Trajectory
 
-pytestmark = pytest.mark.browser
-
 SEEK = "(t) => { stage.viewer.animator.pause(); stage.viewer.animator.seek(t); }"
 
 

@@ -67,7 +67,6 @@ def test_what_is_missing_is_told_before_anything_is_simulated(tmp_path, monkeypa
     viewer.check_record(tmp_path / "motion.glb")
 
 
-@pytest.mark.browser
 @pytest.mark.slow
 def test_a_picture_shows_the_last_state_and_a_film_all_of_them(browser, robot, motion, tmp_path, monkeypatch):
     image = pytest.importorskip("PIL.Image")

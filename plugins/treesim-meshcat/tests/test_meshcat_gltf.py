@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 
 import numpy as np
-import pytest
 from treesim_meshcat import MeshcatViewer
 
 import treesim
@@ -34,7 +33,6 @@ def empty_page() -> str:
     return text.replace("init();</script>", "</script>")
 
 
-@pytest.mark.browser
 def test_three_js_plays_the_motion(robot, motion, tmp_path, watch):
     trajectory = motion(robot, duration=0.5)
     data = MeshcatViewer().record(robot, trajectory, tmp_path / "motion.glb").read_bytes()

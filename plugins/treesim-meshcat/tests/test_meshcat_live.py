@@ -10,7 +10,7 @@ import pytest
 from tests.ports import at_free_port
 from tests.waiting import PATIENCE
 
-pytestmark = [pytest.mark.browser, pytest.mark.filterwarnings("ignore::treesim.SlowWarning")]
+pytestmark = pytest.mark.filterwarnings("ignore::treesim.SlowWarning")
 
 CAMERA = "[...stage.viewer.camera.position.toArray(), ...stage.viewer.controls.target.toArray()]"
 SLIDE = "(input, value) => { input.value = value; input.dispatchEvent(new Event('input')); }"

@@ -14,8 +14,6 @@ import treesim
 from treesim import Body, Inertia, Joint, Placement, Tree, Visual
 from treesim.viewing.live import LiveSession, Scene
 
-pytestmark = pytest.mark.browser
-
 NAMES = (
     "</script><script>window.ran = 1</script>", "<!--<script>", "<img src=x onerror='window.ran = 1'>", "]]>",
     "&lt;b&amp;",

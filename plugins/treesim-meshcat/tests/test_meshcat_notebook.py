@@ -14,8 +14,6 @@ from treesim_meshcat import MeshcatViewer
 
 import treesim
 
-pytestmark = pytest.mark.browser
-
 HOST = '<!DOCTYPE html><link rel="icon" href="data:,"><body>{}</body>'
 
 

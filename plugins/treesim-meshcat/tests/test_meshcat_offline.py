@@ -141,7 +141,6 @@ def opened(watch: Callable[[str], Any], tmp_path: Path) -> Iterator[Callable[...
         assert all(url.startswith(("file:", "blob:")) for url in made.watched.requests)
 
 
-@pytest.mark.browser
 @pytest.mark.parametrize("touching", [False, True])
 @pytest.mark.slow
 def test_steps_are_those_of_python(opened: Callable[..., Page], touching: bool) -> None:
@@ -181,7 +180,6 @@ def test_steps_are_those_of_python(opened: Callable[..., Page], touching: bool) 
     np.testing.assert_allclose(poses[:, :3], treesim.body_poses(robot, state.q)[:, :3, 3], rtol=0, atol=1e-5)
 
 
-@pytest.mark.browser
 @pytest.mark.slow
 def test_every_setting_reaches_the_physics(opened: Callable[..., Page]) -> None:
     page = opened(limbs())
@@ -204,7 +202,6 @@ def test_every_setting_reaches_the_physics(opened: Callable[..., Page]) -> None:
     page.watched.wait("!treesim.state().running && treesim.state().t === 0 && treesim.state().history[1] > 0")
 
 
-@pytest.mark.browser
 @pytest.mark.slow
 def test_links_and_overlays_are_those_of_the_robot(opened: Callable[..., Page]) -> None:
     robot = limbs()
@@ -236,7 +233,6 @@ def test_links_and_overlays_are_those_of_the_robot(opened: Callable[..., Page]) 
     assert efforts.max() > 0.1 and efforts.min() > 1e-3  # whenever it was paused: far above what may be off
 
 
-@pytest.mark.browser
 def test_what_cannot_be_set_is_told_and_changes_nothing(opened: Callable[..., Page]) -> None:
     page = opened(limbs())
     before = page.state()
@@ -253,7 +249,6 @@ def test_what_cannot_be_set_is_told_and_changes_nothing(opened: Callable[..., Pa
         assert page.state() == before
 
 
-@pytest.mark.browser
 @pytest.mark.slow
 def test_a_pull_brings_its_point_to_its_target(opened: Callable[..., Page]) -> None:
     robot = limbs()
@@ -273,7 +268,6 @@ def test_a_pull_brings_its_point_to_its_target(opened: Callable[..., Page]) -> N
     page.watched.wait("!treesim.state().pull")
 
 
-@pytest.mark.browser
 @pytest.mark.slow
 def test_a_link_is_pulled_that_is_called_as_the_base(opened: Callable[..., Page]) -> None:
     robot = treesim.free_body("base", "box", (0.2, 0.1, 0.1), 1.0)
@@ -296,7 +290,6 @@ class PagesPull(MouseSpring):
         return super().generalised(q, v)
 
 
-@pytest.mark.browser
 @pytest.mark.parametrize("controller", ["none", pytest.param("hold", marks=pytest.mark.slow)])
 @pytest.mark.slow
 def test_a_pull_is_that_of_python(opened: Callable[..., Page], controller: ControllerName) -> None:
@@ -319,7 +312,6 @@ def test_a_pull_is_that_of_python(opened: Callable[..., Page], controller: Contr
     assert np.abs(run.q[-1] - unmoved.q[-1]).max() > {"none": 0.1, "hold": 0.01}[controller], "it is pulled"
 
 
-@pytest.mark.browser
 def test_forces_are_those_of_python(opened: Callable[..., Page]) -> None:
     robot, gravity = limbs(), [0.0, 0.0, -2.0]
     page = opened(robot, controller="none", gravity=gravity, backends=("aba",), contact_solvers=())
@@ -342,7 +334,6 @@ def test_forces_are_those_of_python(opened: Callable[..., Page]) -> None:
     page.watched.wait("element('status').textContent.includes('does not move')")
 
 
-@pytest.mark.browser
 @pytest.mark.slow
 def test_a_motion_that_diverges_is_stopped_in_time(opened: Callable[..., Page]) -> None:
     page = opened(limbs(), integrator="explicit_euler", dt=0.05, kp=1e6, kd=1e5)
@@ -355,7 +346,6 @@ def test_a_motion_that_diverges_is_stopped_in_time(opened: Callable[..., Page]) 
     page.watched.wait("treesim.state().t === 0 && treesim.state().message === ''")
 
 
-@pytest.mark.browser
 @pytest.mark.slow
 def test_a_humanoid_runs_in_a_small_file(opened: Callable[..., Page], tmp_path: Path) -> None:
     page = opened(treesim.load("g1_29dof_rev_1_0"))

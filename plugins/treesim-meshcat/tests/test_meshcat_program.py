@@ -74,7 +74,6 @@ def shown(watch) -> Iterator[tuple[treesim.View, Any]]:
         assert watched.errors == []
 
 
-@pytest.mark.browser
 def test_a_slider_reaches_the_program_and_moves_the_robot(shown, watch, body_rows):
     view, watched = shown
     assert view.slider("angle", -2, 2, value=0.25, unit="rad") == 0.25
@@ -90,7 +89,6 @@ def test_a_slider_reaches_the_program_and_moves_the_robot(shown, watch, body_row
     assert watched.page.locator("#program output").text_content() == "1.5"
 
 
-@pytest.mark.browser
 @pytest.mark.slow
 def test_a_click_on_a_body_is_heard_and_a_drag_is_not(shown):
     view, watched = shown
@@ -116,7 +114,6 @@ def test_a_click_on_a_body_is_heard_and_a_drag_is_not(shown):
     assert len(heard) == 1
 
 
-@pytest.mark.browser
 @pytest.mark.slow
 def test_arrows_and_frames_are_drawn_where_they_are(shown):
     view, watched = shown
@@ -138,7 +135,6 @@ def test_arrows_and_frames_are_drawn_where_they_are(shown):
     assert watched.page.evaluate("stage.viewer.scene.children.includes(program.marks.goal.object)")
 
 
-@pytest.mark.browser
 @pytest.mark.slow
 def test_a_recorded_motion_is_played_paused_and_gone_through(watch, motion, body_rows):
     robot, viewer = arm(), MeshcatViewer()

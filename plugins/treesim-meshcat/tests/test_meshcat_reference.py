@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-pytestmark = [pytest.mark.browser, pytest.mark.filterwarnings("ignore::treesim.SlowWarning")]
+pytestmark = pytest.mark.filterwarnings("ignore::treesim.SlowWarning")
 
 GHOST_ROWS = "reference.bodies.map((body) => [...body.position.toArray(), ...body.quaternion.toArray()])"
 MATERIALS = """(() => {

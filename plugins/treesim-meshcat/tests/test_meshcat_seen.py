@@ -9,7 +9,7 @@ import pytest
 
 import treesim
 
-pytestmark = [pytest.mark.browser, pytest.mark.filterwarnings("ignore::treesim.SlowWarning")]
+pytestmark = pytest.mark.filterwarnings("ignore::treesim.SlowWarning")
 
 SEEN = "(kind) => panel.overlays.layers[kind].map((object) => object.visible)"
 

@@ -21,8 +21,6 @@ pytest.importorskip("viser", reason="needs viser (pip install viser)")
 
 from treesim_viser import ViserViewer
 
-pytestmark = pytest.mark.browser
-
 RUN = "(window.top.ran = (window.top.ran || 0) + 1)"
 SCRIPTS = (
     f"<iframe srcdoc='<script>{RUN}</script>'></iframe>",

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 import gc
 import logging
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -15,7 +16,7 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from ...errors import UnsupportedError
+from ...errors import ArgumentError, UnsupportedError, quoted
 from ..frontend import object_layout
 from ..threads import lock_across_forks
 from . import background_compilation, object_cache, object_code, processor_levels
@@ -24,6 +25,7 @@ from .fused_multiply_add import emulated
 from .object_code import CompileRequest
 from .straight_line import Code
 
+OPTIMIZATION = "TREESIM_OPT"
 REFUSED = 2**64 - 1  # instead of the workspace's size: there is no code, but a reason
 # what code calls on Windows: functions of the C library, and the one that reserves more than a page of stack
 WINDOWS_LIBRARY = {
@@ -39,7 +41,7 @@ class Processor(NamedTuple):
     """Target of a compilation.
 
     triple, name, features: LLVM's. vector_bytes: width of its vectors. fuses: whether it has fused
-    multiply-adds.
+    multiply-adds. level: of LLVM's code generation.
     """
 
     triple: str
@@ -47,22 +49,36 @@ class Processor(NamedTuple):
     features: str
     vector_bytes: int
     fuses: bool
+    level: int = 1
+
+
+def optimization_level() -> int:
+    """Return the level in $TREESIM_OPT, 1 if it is not set.
+
+    At level 0, LLVM compiles in a third of the time, and code runs several times slower. Results have the same bits,
+    except those of contact: LLVM fuses its products at level 1 alone.
+    """
+    text = os.environ.get(OPTIMIZATION) or "1"
+    if text not in ("0", "1"):
+        raise ArgumentError(f"{OPTIMIZATION} is {quoted(text)}, but must be 0 or 1")
+    return int(text)
 
 
 @lru_cache(maxsize=1)
 def processor() -> Processor:
     """Return this machine's processor as detected by LLVM, or the level of $TREESIM_CPU (`processor_levels`).
 
-    Raises ArgumentError if that level is unknown, or this processor does not support it.
+    Raises ArgumentError if that level is unknown or not supported by this processor, or for a wrong $TREESIM_OPT.
     """
     from llvmlite import binding
 
     triple, features = binding.get_default_triple(), binding.get_host_cpu_features()
+    optimized = optimization_level()
     if level := processor_levels.wanted(triple, features):
-        return Processor(triple, level.processor, level.features, level.vector_bytes, level.fuses)
+        return Processor(triple, level.processor, level.features, level.vector_bytes, level.fuses, optimized)
     width = 64 if features.get("avx512f") else 32 if features.get("avx2") else 16
     fuses = features.get("fma", not triple.startswith(("x86_64", "i686")))
-    return Processor(triple, binding.get_host_cpu_name(), features.flatten(), width, fuses)
+    return Processor(triple, binding.get_host_cpu_name(), features.flatten(), width, fuses, optimized)
 
 
 @lru_cache(maxsize=1)
@@ -203,14 +219,14 @@ def _file(identity: bytes) -> str:
 
 
 def _target(here: Processor) -> Any:
-    return object_code.target_machine(here.triple, here.name, here.features)
+    return object_code.target_machine(here.triple, here.name, here.features, here.level)
 
 
 def _order(text: str, source: Code) -> CompileRequest:
     here = processor()
     if not here.fuses:
         text = emulated(text)
-    return CompileRequest(text, here.triple, here.name, here.features, source.optimize, source.unrolled)
+    return CompileRequest(text, here.triple, here.name, here.features, source.optimize, source.unrolled, here.level)
 
 
 def _made(name: str, file: str, write: Callable[[], Code]) -> CompiledObject:
