@@ -1,10 +1,16 @@
 """Fast bodies end on the surface they hit, and a warning names those that end below it."""
 
+import warnings
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 import treesim
 from treesim import ContactWarning, Ground, World, free_body
+from treesim.contact import deep_overlaps
+from treesim.contact.history import ContactHistory
+from treesim.kernels.contact.contact_step import PENETRATION, SOLVER_INFO
 
 pytestmark = [
     pytest.mark.filterwarnings("error::treesim.ContactWarning"),
@@ -39,6 +45,24 @@ def test_a_run_warns_of_what_ends_deep():
         run = simulation.run(0.03, *start)
     (text,) = (str(one.message) for one in found if one.category is ContactWarning)
     assert f"{run.penetration.max():.3g} m deep" in text
+
+
+@pytest.mark.parametrize(("part", "told"), [(0.048, False), (0.052, True)])
+def test_what_is_deep_is_a_twentieth_of_a_radius(part, told):
+    """After steps of one state, of a simulation, and of rollouts; the radius is half the diagonal of the cube."""
+    touching = thrown(0.02, 17)[0].world.touching
+    solver_info, wrench = np.zeros((2, SOLVER_INFO)), np.ones((2, 2, 6))
+    solver_info[1, PENETRATION] = depth = part * 0.01 * 3**0.5
+    report = SimpleNamespace(touching=touching, solver_info=solver_info[1], wrench=wrench[1])
+    checks = SimpleNamespace(growth=np.array([depth]), body=np.array([1]), step=np.array([3]))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        deep_overlaps.warn_of_step(report, ("cube",), 1e-3, 1)
+        deep_overlaps.warn_of_run(
+            touching, ContactHistory(("cube",), wrench[:, 1:], solver_info), np.arange(2), 1e-3, 1
+        )
+        deep_overlaps.warn_of_states(touching, checks, ("cube",), 1e-3, "rollouts", 1)
+    assert ["'cube', of radius 0.0173 m, is up to" in str(one.message) for one in caught] == 3 * told * [True]
 
 
 @pytest.mark.parametrize("states", [1, 3])

@@ -8,16 +8,17 @@ import pytest
 import treesim
 from treesim import ContactWarning, Ground, World, free_body
 from treesim.contact.base import ContactSolver
-from treesim.contact.unsolved import is_solved, misses
+from treesim.contact.history import ContactHistory
+from treesim.contact.unsolved import is_solved, misses, warn_of_run, warn_of_states, warn_of_step
 from treesim.errors import ConvergenceError
-from treesim.kernels.contact.contact_step import POSITION_RESIDUAL, RESIDUAL, SOLVER_INFO
+from treesim.kernels.contact.contact_step import CERTIFICATE, POSITION_RESIDUAL, RESIDUAL, SOLVER_INFO
 from treesim.kernels.contact.problem import relative_velocities
 
 
 def solve_nothing(problem, impulse, sigma, tolerance, most, memory):
-    """A solver that leaves the impulses as they are given."""
+    """A solver that leaves the impulses as they are given, as if all iterations that it may make were in vain."""
     relative_velocities(problem, impulse, sigma)
-    return 0
+    return most
 
 
 def no_memory(rows, q):
@@ -81,6 +82,41 @@ def test_residuals_that_are_no_numbers_are_misses():
         "contact law violated by up to nan m/s or rad/s",
         "position constraints violated by up to 0.001 m/s or rad/s",
     ]
+
+
+def test_a_solver_may_make_500_iterations():
+    stepper = treesim.Stepper(WORLD, contact_solver=Idle(), substeps=1)
+    with pytest.warns(ContactWarning):
+        _, report = stepper.step(stepper.reset(START))
+    assert report.contact.iterations == 2 * 500, "for velocities, and for positions"
+
+
+@pytest.mark.parametrize("kind", [RESIDUAL, POSITION_RESIDUAL])
+@pytest.mark.parametrize(("residual", "solved"), [(0.96e-5, True), (1.04e-5, False)])
+def test_a_step_is_solved_up_to_a_residual(kind, residual, solved, warned):
+    solver_info = np.zeros((2, SOLVER_INFO))
+    solver_info[1, kind] = residual
+    assert is_solved(solver_info).tolist() == [True, solved] and (misses(solver_info) == []) == solved
+    warn_of_states(solver_info[:, kind], "rollouts", 1)
+    warn_of_run(ContactHistory(("a",), np.zeros((2, 1, 6)), solver_info), np.arange(2.0), 1.0, 1)
+    assert len(warned()) == 0 if solved else 2
+
+
+@pytest.mark.parametrize(("part", "told"), [(0.96e-6, False), (1.04e-6, True)])
+def test_impulses_may_give_energy_by_rounding(part, told, warned):
+    solver_info = np.zeros((2, SOLVER_INFO))
+    solver_info[1, CERTIFICATE] = part * 5.0
+    warn_of_run(ContactHistory(("a",), np.zeros((2, 1, 6)), solver_info), np.arange(2.0), 5.0, 1)
+    assert ["J of energy gained in a step" in text for text in warned()] == [True] * told
+
+
+@pytest.mark.parametrize("bodies", [3, 4])
+def test_three_bodies_are_named(bodies, warned):
+    solver_info, wrench = np.full((1, SOLVER_INFO), 1.0), np.ones((1, bodies, 6))
+    names = tuple(f"body {k}" for k in range(bodies))
+    warn_of_run(ContactHistory(names, wrench, solver_info), np.arange(1.0), 5.0, 1)
+    warn_of_step(solver_info[0], np.concatenate([np.zeros((1, 6)), wrench[0]]), names, 1)
+    assert [text.count("body ") for text in warned()] == [3, 3]
 
 
 def test_steppers_say_so_in_the_report(warned):
