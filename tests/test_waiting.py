@@ -19,6 +19,7 @@ WALL = {"monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns", "time", 
 ALLOWED = {
     ("tests/waiting.py", ""): "the one place of PATIENCE",
     ("tests/waiting.py", "wait_until"): "the one loop that ends after PATIENCE",
+    ("tests/waiting.py", "Clock"): "it ends loops after PATIENCE",
     ("tests/system/test_subprocesses.py", "test_a_child_that_takes_too_long_is_killed"): "its child never ends",
     ("plugins/treesim-lab/tests/bench/test_contact_survey.py",
      "test_a_robot_that_takes_too_long_is_a_row_and_those_after_it_run"): "no robot is so quick",

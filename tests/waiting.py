@@ -11,11 +11,12 @@ class Clock:
     """A clock that goes on when the test sets `now`, or somebody sleeps; `read` is set once somebody looked at it."""
 
     def __init__(self) -> None:
-        self.now, self.read = 0.0, threading.Event()
+        self.now, self.read, self._end = 0.0, threading.Event(), time.monotonic() + PATIENCE
 
     def __call__(self) -> float:
-        """Return the time."""
+        """Return the time; fail where a loop would wait for ever for a clock that stands still."""
         self.read.set()
+        assert time.monotonic() < self._end, "what sets the clock never came"
         return self.now
 
     def sleep(self, seconds: float) -> None:
