@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -25,6 +26,8 @@ MOST = 4  # changes of one place that are tried
 COPIED = ("treesim", "plugins", "tests", "docs", "assets", "examples", "pyproject.toml", "README.md", "CHANGELOG.md")
 SWAPPED = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Add, ast.Div: ast.Mult, ast.MatMult: ast.Add}
 FLIPPED = {ast.Lt: ast.GtE, ast.GtE: ast.Lt, ast.Gt: ast.LtE, ast.LtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq}
+LIMITS = "--limits"
+NONE_SELECTED = 5  # exit status of pytest
 SECONDS = 900  # for the tests of one item
 
 
@@ -78,7 +81,7 @@ def changes(source: str, name: str) -> list[str]:
     edits = list(_edits(node))
     step = max(1, len(edits) / MOST)
     chosen = [edits[int(k * step)] for k in range(min(MOST, len(edits)))]
-    return [_edited(source, *edit) for edit in chosen]
+    return [edited(source, *edit) for edit in chosen]
 
 
 def _edits(node: ast.AST) -> Iterator[tuple[ast.AST, str]]:
@@ -100,7 +103,7 @@ def _edits(node: ast.AST) -> Iterator[tuple[ast.AST, str]]:
         yield node.value, "None"
 
 
-def _edited(source: str, node: ast.AST, text: str) -> str:
+def edited(source: str, node: ast.AST, text: str) -> str:
     """Return the source with a node replaced; expressions stay in parentheses."""
     lines = source.encode().splitlines(keepends=True)
     start = sum(map(len, lines[: node.lineno - 1])) + node.col_offset
@@ -127,19 +130,31 @@ class Copy:
 
     def notices(self, path: str, source: str, tests: list[str]) -> bool:
         """Return whether a test fails with another source of a file."""
+        return bool(self.failures(path, source, tests))
+
+    def failures(self, path: str, source: str, tests: list[str]) -> list[str]:
+        """Return the first test that fails with another source of a file, or the files that cannot be imported."""
         file = self.folder / path
         before = file.read_text(encoding="utf-8")
         file.write_text(source, encoding="utf-8")
         command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
         try:
             run = subprocess.run(
-                command, cwd=self.folder, env=self.environment, capture_output=True, timeout=SECONDS, check=False
+                command,
+                cwd=self.folder,
+                env=self.environment,
+                capture_output=True,
+                timeout=SECONDS,
+                check=False,
+                text=True,
             )
         except subprocess.TimeoutExpired:
-            return True  # a loop that does not end
+            return tests  # a loop that does not end
         finally:
             file.write_text(before, encoding="utf-8")
-        return run.returncode != 0
+        if run.returncode in (0, NONE_SELECTED):
+            return []
+        return re.findall(r"^(?:FAILED|ERROR) (\S+::.*?|\S+)(?: - .*)?$", run.stdout, re.MULTILINE) or tests
 
 
 def unnoticed(item: Item, tests: list[str], copy: Copy) -> list[str]:
@@ -164,6 +179,10 @@ def tested_items(words: list[str]) -> list[Item]:
 
 def main() -> int:
     """Break the places of the items that contain the words; return 1 if tests noticed nothing."""
+    if LIMITS in sys.argv:
+        from tests import limits  # which needs this file
+
+        return limits.main([word for word in sys.argv[1:] if word != LIMITS])
     with tempfile.TemporaryDirectory() as folder:
         copy, count = Copy(Path(folder)), 0
         found = tested_items(sys.argv[1:])
