@@ -15,7 +15,9 @@ from treesim.validation.values import (
     checked_text,
     finite_or_nan,
     finite_vector,
+    positive_number,
     short_repr,
+    whole_number,
 )
 
 
@@ -79,3 +81,27 @@ def test_texts_hold_no_surrogates_and_files_may():
     with pytest.raises(ArgumentError, match="surrogates"):
         checked_text("name", "a\udcff")
     assert checked_file("file", Path("a.stl")) == "a.stl" and checked_file("file", os.fsdecode(b"\xff")) == "\udcff"
+
+
+def test_counts_end_at_2_to_the_48():
+    """Sizes in bytes of what is counted then stay below 2^63."""
+    assert whole_number("steps", 280_000_000_000_000) == 280_000_000_000_000
+    with pytest.raises(ArgumentError, match="steps must be a whole number from 0 on"):
+        whole_number("steps", 283_000_000_000_000)
+
+
+def test_durations_end_at_thirty_years():
+    assert positive_number("duration", 0.99e9) == 0.99e9
+    with pytest.raises(ArgumentError, match=r"duration must be .* at most 1e\+09, got 1010000000"):
+        positive_number("duration", 1.01e9)
+
+
+def test_80_characters_are_quoted():
+    assert quoted("a" * 80) == repr("a" * 80)
+    assert quoted("a" * 81) == repr("a" * 40 + " ... " + "a" * 40)
+
+
+def test_of_more_than_1000_names_those_that_begin_alike_are_compared():
+    others = [f"a{k:03}" for k in range(999)]
+    assert "did you mean 'xbcdefgh'" in str(unknown_name("thing", "abcdefgh", [*others, "xbcdefgh"]))
+    assert "did you mean" not in str(unknown_name("thing", "abcdefgh", [*others, "a999", "xbcdefgh"]))

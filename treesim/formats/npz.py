@@ -38,9 +38,10 @@ def write(trajectory: Trajectory, stream: IO[bytes]) -> None:
 
 def read(source: Path | BytesIO) -> Trajectory:
     """Return the trajectory of an archive; nothing in it is executed."""
-    with np.load(source, allow_pickle=False) as archive:
-        if not isinstance(archive, np.lib.npyio.NpzFile):
-            raise ValueError("it is no archive")
+    loaded = np.load(source, allow_pickle=False)
+    if not isinstance(loaded, np.lib.npyio.NpzFile):
+        raise ValueError("it is no archive")
+    with loaded as archive:
         members = archive.zip.infolist()  # type: ignore[union-attr]
         if any(member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for member in members):
             raise ValueError("it is packed by a method that NumPy does not write")

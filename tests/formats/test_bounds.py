@@ -1,0 +1,99 @@
+"""What formats refuse, and how much they accept: one case on either side of each limit."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.simulation.test_trajectory import example
+from treesim import Trajectory
+from treesim.errors import ArgumentError
+from treesim.formats import bounds, lerobot, mcap, npz, parquet, xarray
+from treesim.formats.description import described
+
+
+def test_a_small_file_may_unpack_to_128_mib() -> None:
+    bounds.check_unpacked(134_000_000, 0, 1)
+    with pytest.raises(ValueError, match="announce 135,000,000 bytes"):
+        bounds.check_unpacked(135_000_000, 0, 1)
+
+
+@pytest.mark.parametrize(
+    ("module", "suffix", "accepted", "refused"), [(npz, "npz", 3.9, 4.1), (parquet, "parquet", 990, 1010)]
+)
+def test_a_large_file_may_unpack_to_a_multiple(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: Any, suffix: str, accepted: float, refused: float
+) -> None:
+    """4 times its size without compression, 1,000 times with it; the sizes are those of a file of 1 GB."""
+    if suffix == "parquet":
+        pytest.importorskip("pyarrow")
+    path, ratio = example(3).save(tmp_path / f"run.{suffix}"), accepted
+    check = bounds.check_unpacked
+    monkeypatch.setattr(module, "check_unpacked", lambda needed, size, times: check(int(ratio * 1e9), 10**9, times))
+    Trajectory.load(path)
+    ratio = refused
+    with pytest.raises(ArgumentError, match="1,000,000,000 bytes announce"):
+        Trajectory.load(path)
+
+
+def test_a_table_without_the_end_of_its_last_line_is_refused(tmp_path: Path) -> None:
+    path = example(3).save(tmp_path / "run.csv")
+    path.write_bytes(path.read_bytes().rstrip(b"\r\n"))
+    with pytest.raises(ArgumentError, match="its last line is cut short"):
+        Trajectory.load(path)
+
+
+def test_an_array_alone_is_no_archive(tmp_path: Path) -> None:
+    path = tmp_path / "run.npz"
+    with path.open("wb") as stream:
+        np.save(stream, np.zeros(3))
+    with pytest.raises(ArgumentError, match="it is no archive"):
+        Trajectory.load(path)
+
+
+def test_metadata_that_could_not_be_read_back_are_not_written() -> None:
+    """A million brackets in a text count as lists, of which a file may have 1,048,576."""
+    assert "[[[" in described(example(1, note="[" * 1_040_000))
+    with pytest.raises(ArgumentError, match="too much to be read back"):
+        described(example(1, note="[" * 1_060_000))
+
+
+def test_a_dataset_needs_runs_with_a_step() -> None:
+    with pytest.raises(ArgumentError, match="trajectory 0 has 1 states, and no step"):
+        lerobot._episodes([example(1)], 50)
+
+
+def test_a_dataset_holds_what_single_precision_holds() -> None:
+    run = replace(example(6), t=np.arange(6) / 50)
+    for value, accepted in ((3.3e38, True), (-3.3e38, True), (3.5e38, False), (-3.5e38, False)):
+        v = run.v.copy()
+        v[2, 0] = value
+        if accepted:
+            assert lerobot._episodes([replace(run, v=v)], 50)
+        else:
+            with pytest.raises(ArgumentError, match="v of state 2 is not finite in single precision"):
+                lerobot._episodes([replace(run, v=v)], 50)
+
+
+def test_stamps_end_at_2_to_the_31_seconds() -> None:
+    assert mcap._stamps(np.array([0.0, 2.1e9])).tolist() == [0, 2_100_000_000_000_000_000]
+    with pytest.raises(ArgumentError, match="state 1 is at 2200000000"):
+        mcap._stamps(np.array([0.0, 2.2e9]))
+
+
+def test_netcdf_holds_less_than_2_gib_of_a_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    variables = {"q": SimpleNamespace(nbytes=2_100_000_000)}
+    dataset = SimpleNamespace(sizes={}, variables=variables, to_netcdf=lambda **_: b"netCDF")
+    monkeypatch.setattr(xarray, "dataset_of", lambda _: dataset)
+    stream = io.BytesIO()
+    xarray.write(example(1), stream)
+    assert stream.getvalue() == b"netCDF"
+    variables["v"] = SimpleNamespace(nbytes=2_200_000_000)
+    with pytest.raises(ArgumentError, match="less than 2 GiB of v, not 2,200,000,000 bytes"):
+        xarray.write(example(1), stream)
