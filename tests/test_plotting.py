@@ -126,6 +126,8 @@ def test_a_long_reason_stays_within_the_picture(monkeypatch):
     figure, _, _ = drawn(GROWING, T, monkeypatch, stopped="the state is no longer finite; " * 10)
     box, page = figure._suptitle.get_window_extent(), figure.bbox
     assert box.x0 >= page.x0 and box.x1 <= page.x1
+    words, _, _ = drawn(GROWING, T, monkeypatch, stopped=200 * "x ")
+    assert max(map(len, words._suptitle.get_text().splitlines())) == 100
 
 
 def touching(forces: dict[str, np.ndarray], residual: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> tuple:

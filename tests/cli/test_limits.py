@@ -14,6 +14,7 @@ from treesim.cli.check_report import _places, print_report
 from treesim.cli.console import PlainConsole
 from treesim.cli.formulas import formula
 from treesim.cli.simulation_options import _carrying
+from treesim.cli.states import _with_unit_quaternions
 from treesim.cli.topology_tables import typed_topology
 from treesim.cli.view import _check_frames
 from treesim.dynamics import inverse_dynamics
@@ -66,6 +67,17 @@ def test_the_doctor_allows_for_rounding(error, outcome, monkeypatch):
 
     monkeypatch.setattr(inverse_dynamics, "inverse_dynamics", off)
     assert doctor.check().startswith(f"{outcome}: ")
+
+
+@pytest.mark.parametrize(("length", "accepted"), [(0.96e-9, False), (1.04e-9, True)])
+def test_a_quaternion_of_the_command_line_has_a_length(length, accepted):
+    ball = treesim.free_body("ball", "sphere", (0.1,), 2.0)
+    q = np.array([0, 0, 0, 0, 0, 0, length])
+    if accepted:
+        assert _with_unit_quaternions(ball, q)[6] == 1
+    else:
+        with pytest.raises(ArgumentError, match=r"--q0: the quaternion of .* is zero"):
+            _with_unit_quaternions(ball, q)
 
 
 def test_a_robot_is_held_upright_by_five_times_what_gravity_needs():

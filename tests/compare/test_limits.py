@@ -23,6 +23,7 @@ from treesim.compare.scenes import GroundForces, SceneRun, Softness
 from treesim.compare.term_candidates import _brought_to_a_stand, term_candidates
 from treesim.compare.treesim_engine import TreesimEngine
 from treesim.model.generators import chain
+from treesim.plotting.comparison import plots
 
 
 @pytest.mark.parametrize(("speed", "scale"), [(0.5, 1.0), (1.0, 1.0), (50.0, 50.0)])
@@ -42,7 +43,7 @@ def test_trajectories_agree_to_1e_10_or_100_times_what_rounding_does(apart, pass
 def test_a_perturbed_start_of_a_scene_differs_by_rounding(monkeypatch):
     monkeypatch.setattr(scene_checks, "simulate", lambda scene, integrator: scene.v0)
     scene = scene_checks.Scene("pd", None, None, np.zeros(1), np.zeros(1), 1, 1e-3)
-    assert scene_checks.OwnRun.of(scene, "rk4").perturbed == pytest.approx(1e-15, rel=1e-9)
+    assert scene_checks.OwnRun.of(scene, "rk4").perturbed == pytest.approx(1e-15, rel=1e-9, abs=0)
 
 
 @pytest.mark.parametrize(("level", "tolerance"), [(RAW, 1e-10), (CANONICAL, 1e-12)])
@@ -296,3 +297,14 @@ def test_soft_constraints_may_move_mimic_joints():
     run = at_rest()._replace(v=np.outer(np.arange(STEPS + 1), np.full(6, 2e-3)), mimic_gap=0.0)
     row = row_of("mimic", "mimic_gap", run, run)
     assert row.tolerance == pytest.approx(1e-6 + 10.0 * 0.3 * 0.02**2 * 2.0)
+
+
+@pytest.mark.parametrize(("angle", "falls"), [(0.195, False), (0.205, True)])
+def test_a_robot_that_has_turned_falls_over(angle, falls):
+    run = at_rest()
+    run.q[-1, 3:] = [np.sin(angle / 2), 0, 0, np.cos(angle / 2)]
+    assert (scene_checks.unsettled(scene_of("standing"), run) is not None) == falls
+
+
+def test_errors_below_rounding_are_drawn_at_its_size():
+    assert plots._shown([0.0, 0.96e-17, 1.04e-17]).tolist() == [1e-17, 1e-17, 1.04e-17]

@@ -241,3 +241,12 @@ def test_a_periodic_motion_ends_where_it_begins():
     assert around(0.95e-9)(3.0)[0] == pytest.approx(1.0)
     with pytest.raises(ArgumentError, match="the last pose of periodic Waypoints must be the first one"):
         around(1.05e-9)
+
+
+@pytest.mark.parametrize(("length", "accepted"), [(0.48, False), (0.52, True), (1.92, True), (2.08, False)])
+def test_quaternions_of_about_length_1_are_scaled(length, accepted):
+    if accepted:
+        assert treesim.Waypoints([0.0], np.zeros((1, 3)), [(0, 0, 0, length)])(0.0)[6] == 1
+    else:
+        with pytest.raises(ArgumentError, match="a quaternion must be of length 1"):
+            treesim.Waypoints([0.0], np.zeros((1, 3)), [(0, 0, 0, length)])

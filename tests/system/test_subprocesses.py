@@ -172,7 +172,8 @@ def test_how_a_child_ended():
 def test_a_crash_on_windows_has_its_name():
     assert str(ending(0xC0000005, "")) == "access violation"
     assert str(ending(0xC0000123, "")) == "exception 0xC0000123"
-    assert ending(3, "said why").signal == ""
+    assert str(ending(0xC0000000, "")) == "exception 0xC0000000"
+    assert ending(0xBFFFFFFF, "said why").signal == ending(3, "said why").signal == ""
 
 
 def test_a_child_on_windows_inherits_its_handle_alone(monkeypatch):

@@ -161,6 +161,21 @@ def test_arrows_and_frames_are_drawn_and_removed(full):
     assert list(full.viewer.marks) == ["tool"]
 
 
+@pytest.mark.parametrize("side", [-1, 1])
+def test_a_frame_is_turned_to_single_precision(full, side):
+    """Rotations, and last rows, of a renderer that rounds them."""
+
+    def pose(change, last=0.0):
+        made = np.diag([np.sqrt(1 + side * change)] * 3 + [1.0])
+        made[3, 0] = side * last
+        return made
+
+    full.frame("tool", pose(0.96e-4, 0.96e-6))
+    for wrong in (pose(1.04e-4), pose(0.0, 1.04e-6)):
+        with pytest.raises(ArgumentError, match="must be a rotation, a place, and a last row"):
+            full.frame("tool", wrong)
+
+
 REFLECTION = np.diag([1.0, 1, -1, 1])
 WRONG = {
     "limits": (lambda view: view.slider("a", 2, 1), "slider 'a': lower must be below upper"),
