@@ -73,7 +73,7 @@ def test_a_run_that_grows_beyond_measure_shows_how(monkeypatch):
     assert position.get_yscale() == "symlog"
     shown = position.transData.transform([(T[k], y) for k, y in ((0, 0.0), (8, 1e50), (9, 1e100), (10, 1e200))])[:, 1]
     assert (np.diff(shown) > 0.1 * np.ptp(shown)).all()  # on a linear axis, only the last state is to be seen
-    assert len(position.get_yticks()) <= 12
+    assert len(position.get_yticks()) <= 12 and position.yaxis.get_major_locator().numticks == 6
 
 
 @pytest.mark.parametrize(("q", "scale"), [(0.95e12, "linear"), (1.05e12, "symlog")])

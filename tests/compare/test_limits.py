@@ -9,7 +9,17 @@ import pytest
 
 import treesim
 from tests.compare.injected import description_of
-from treesim.compare import CANONICAL, RAW, Isolated, causes, convergence, renumbering, scene_checks
+from treesim.compare import (
+    CANONICAL,
+    RAW,
+    EngineModel,
+    Isolated,
+    causes,
+    convergence,
+    fitted_candidates,
+    renumbering,
+    scene_checks,
+)
 from treesim.compare.causes import Explanation, Search
 from treesim.compare.checks import model_rows, solved_tolerance, state_rows
 from treesim.compare.controls import visible
@@ -21,7 +31,7 @@ from treesim.compare.results import Results
 from treesim.compare.robot_candidates import _axes
 from treesim.compare.scenes import GroundForces, SceneRun, Softness
 from treesim.compare.term_candidates import _brought_to_a_stand, term_candidates
-from treesim.compare.treesim_engine import TreesimEngine
+from treesim.compare.treesim_engine import TreesimEngine, TreesimModel
 from treesim.model.generators import chain
 from treesim.plotting.comparison import plots
 
@@ -94,18 +104,9 @@ def test_orders_are_near_those_of_the_integrator(slopes, passed, monkeypatch):
 
 @pytest.mark.parametrize(("error", "found"), [(0.96e-9, False), (1.04e-9, True)])
 def test_orders_are_fitted_to_more_than_rounding(error, found, monkeypatch):
-    class Model:
-        robot = chain(2)
-
-        def __init__(self, *_):
-            pass
-
-        def trajectory(self, q0, v0, steps, dt):
-            return np.zeros((steps + 1, 2)), np.zeros((steps + 1, 2))
-
-    monkeypatch.setattr(convergence, "TreesimModel", Model)
+    monkeypatch.setattr(convergence, "TreesimModel", Still)
     monkeypatch.setattr(convergence, "_fitted", lambda *_: SimpleNamespace(passed=True, errors=(1.0, error)))
-    assert (convergence.refinement_for(Model(), 1, np.zeros(2), np.zeros(2)) is not None) == found
+    assert (convergence.refinement_for(Still(), 1, np.zeros(2), np.zeros(2)) is not None) == found
 
 
 def test_an_engine_has_five_minutes():
@@ -308,3 +309,69 @@ def test_a_robot_that_has_turned_falls_over(angle, falls):
 
 def test_errors_below_rounding_are_drawn_at_its_size():
     assert plots._shown([0.0, 0.96e-17, 1.04e-17]).tolist() == [1e-17, 1e-17, 1.04e-17]
+
+
+class Still:
+    """A model that does not move, and counts its motions."""
+
+    robot = chain(2)
+
+    def __init__(self, *_):
+        pass
+
+    def trajectory(self, q0, v0, steps, dt):
+        return np.zeros((steps + 1, 2)), np.zeros((steps + 1, 2))
+
+
+@pytest.mark.parametrize(("passes", "tried"), [(True, [64]), (False, [64, 32, 16, 8, 4])])
+def test_motions_of_64_to_4_coarse_steps_are_tried(passes, tried, monkeypatch):
+    found = []
+
+    def fitted(robot, motion, ends):
+        found.append(motion.runs[0][0])
+        return SimpleNamespace(passed=passes, errors=(1.0,))
+
+    monkeypatch.setattr(convergence, "TreesimModel", Still)
+    monkeypatch.setattr(convergence, "_fitted", fitted)
+    convergence.refinement_for(Still(), 1, np.zeros(2), np.zeros(2))
+    assert found == tried
+
+
+def test_a_hundred_orders_are_tried_for_one_that_is_not_depth_first(monkeypatch):
+    tried = []
+    monkeypatch.setattr(renumbering, "_random_order", lambda parents, rng: tried.append(parents) or [1, 2])
+    with pytest.raises(treesim.UnsupportedError, match="it has no branches"):
+        renumbering.renumbered(chain(2), np.random.default_rng(0))
+    assert len(tried) == 100
+
+
+@pytest.mark.parametrize(("states", "inverses"), [(10, 10), (11, 10)])
+def test_ten_inverse_mass_matrices_are_asked_for(states, inverses):
+    class Asked(TreesimModel):
+        """treesim's model, asked as engines are."""
+
+        evaluate = EngineModel.evaluate
+
+    robot = chain(2)
+    values = Asked(robot, None).evaluate(causes.random_batch(robot, states, 0, 0, 1e-3)).values
+    assert len(values["mass_matrix"]) == states and len(values["inverse_mass_matrix"]) == inverses
+
+
+@pytest.mark.parametrize(("part", "found"), [(0.96e-6, True), (1.04e-6, False)])
+def test_a_fitted_inertia_may_be_negative_by_rounding(part, found):
+    robot, batch, values = results()
+    body = 2
+    inertia = np.array(values["inertia"])
+    inertia[body - 1] = np.diag([-part, 0.5, 1.0])
+    evidence = Evidence(robot, batch, values | {"inertia": inertia})
+    (name,) = ARM.members[body - 1]
+    assert bool(list(fitted_candidates._fitted_inertials(SIDE, evidence, body, name))) == found
+
+
+def test_a_fitted_mass_has_twelve_digits():
+    robot, batch, values = results()
+    (name,) = ARM.members[1]
+    mass = np.array(values["mass"])
+    mass[1] = 1.0 + 0.6e-12
+    found = list(fitted_candidates._fitted_inertials(SIDE, Evidence(robot, batch, values | {"mass": mass}), 2, name))
+    assert found[0].kind == "mass" and found[0].inertia.mass - 1 == pytest.approx(1e-12, rel=1e-3, abs=0)

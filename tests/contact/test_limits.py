@@ -8,8 +8,10 @@ import pytest
 import treesim
 from tests.contact.scenes import at, ball, shape
 from treesim import ArgumentError, Ground, HeightField, StaticBox, StaticMesh, World
-from treesim.contact import convex_pairs
+from treesim.contact import convex_pairs, standing
 from treesim.contact.convex_pairs import ConvexPairs, along_face, unmet
+from treesim.contact.convex_shapes import ConvexShape
+from treesim.contact.hull_faces import face_planes
 from treesim.contact.mesh_heights import height_table, upper_heights
 from treesim.contact.mesh_tables import has_area
 from treesim.contact.overlaps import overlapping
@@ -138,3 +140,56 @@ def test_a_step_opens_a_fifth_of_an_overlap_at_one_metre_a_second_at_most():
     assert 0 < shallow < 0.99 * deep and deep == pytest.approx(deepest, rel=1e-9)
     left, opened = (stepped(0.1 - depth, 0.0)[0] for depth in (0.96e-5, 1.04e-5))
     assert abs(left) < 1e-12 and opened == pytest.approx(0.2 * 0.04e-5, rel=0.01)
+
+
+@pytest.mark.parametrize(("cosine", "distance"), [(0.96e-9, np.inf), (1.04e-9, 1.0 / 1.04e-9)])
+def test_a_ray_along_a_face_does_not_leave_through_it(cosine, distance):
+    face = np.array([[cosine, 0.0, 1.0]])
+    shape = ConvexShape(None, np.zeros(3), 1.0, np.eye(3), np.zeros(3), face, np.ones(1))
+    assert shape.exits(np.zeros((1, 3)), np.array([1.0, 0, 0])) == pytest.approx(distance)
+
+
+@pytest.mark.parametrize(("square", "leaves"), [(0.96e-9, False), (1.04e-9, True)])
+def test_a_ray_along_a_cylinder_does_not_leave_through_its_side(square, leaves):
+    shape = ConvexShape(
+        None, np.zeros(3), 1.0, np.eye(3), np.zeros(3), np.zeros((0, 3)), np.zeros(0), half_length=1.0, roundness=0.5
+    )
+    d = np.array([np.sqrt(square), 0, 1.0])
+    assert np.isfinite(shape.exits(np.zeros((1, 3)), d)).all() == leaves
+
+
+@pytest.mark.parametrize(("apart", "faces"), [(0.48e-9, 1), (0.52e-9, 2)])
+def test_triangles_of_one_face_have_one_plane(apart, faces, monkeypatch):
+    planes = np.array([[0, 0, 1.0, 0.0], [0, 0, 1.0, apart]])
+    monkeypatch.setattr("scipy.spatial.ConvexHull", lambda vertices: SimpleNamespace(equations=planes))
+    assert len(face_planes(SHEET)) == faces
+
+
+@pytest.mark.parametrize(("beside", "found"), [(0.96e-9, True), (1.04e-9, False)])
+def test_the_grid_of_a_mesh_has_a_margin(beside, found):
+    table = StaticMesh(SHEET, [[0, 1, 2]]).table
+    assert (len(table.triangles_at(np.array([-beside, 0.5, 0.0]))) > 0) == found
+
+
+@pytest.mark.parametrize(
+    ("rooms", "steps"),
+    [([0.96e-12], []), ([1.04e-12, 0.0], [1.04e-12]), ([0.048, 0.0], [0.048]), ([0.052, 0.002, 0.0], [0.05, 0.002])],
+)
+def test_a_robot_is_set_down_by_five_centimetres_at_a_time_until_it_touches(rooms, steps, monkeypatch):
+    left, moves, margins = iter(rooms), [], set()
+
+    def gaps(robot, tables, q, up, margin):
+        margins.add(margin)
+        return SimpleNamespace(room=np.array([next(left)]))
+
+    monkeypatch.setattr(standing, "standing", lambda robot, q, ground: q)
+    monkeypatch.setattr(standing, "pair_gaps", gaps)
+    monkeypatch.setattr(standing, "moved", lambda robot, q, up, way: moves.append(-way) or q)
+    standing.set_down(ball(), at((0, 0, 1)), StaticBox((1, 1, 1)))
+    assert moves == pytest.approx(steps, abs=0) and margins == {0.05}
+
+
+def test_shapes_on_terrain_have_96_candidates_of_which_32_count():
+    """As the table for kernels tells: slots of all contacts, and most candidates of one pair."""
+    touching = World(ball(), ground=HeightField(np.zeros((3, 3)))).touching
+    assert touching.layout[5:7].tolist() == [32, 96]

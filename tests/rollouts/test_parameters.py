@@ -11,6 +11,8 @@ import treesim
 from tests import trees
 from tests.coupled import coupled
 from treesim.engine.call.generic import runs_compiled
+from treesim.model import generators
+from treesim.rollouts import parameters
 
 B = 5
 JOINT_FIELDS = ("armature", "damping", "joint_friction", "effort_limit")
@@ -255,3 +257,8 @@ def test_what_cannot_vary_is_refused_by_name():
     with pytest.raises(treesim.UnsupportedError, match=r"explicit_euler.*friction"):
         options = {"integrator": "explicit_euler", "model_parameters": {"joint_friction": [0.1]}}
         treesim.rollout(pendulum(), [0.1], [0.0], steps=2, **options)
+
+
+def test_limits_that_some_rollouts_have_are_far_away_in_the_others():
+    robot = parameters._with_rows(treesim.World(generators.chain(2)), (), (0,), (1,)).robot
+    assert (robot.lower[0], robot.upper[1]) == (-1e7, 1e7)

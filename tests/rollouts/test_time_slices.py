@@ -96,6 +96,13 @@ def test_the_first_slice_is_short_on_the_slowest_engine(compiled, work, monkeypa
     assert SliceScheduler(4).work == work
 
 
+@pytest.mark.parametrize(("left", "rows"), [(10**6, 128), (128, 128), (129, 80), (300, 112), (17, 17)])
+def test_slices_of_long_rollouts_are_64_for_each_thread_in_whole_vectors(left, rows, monkeypatch):
+    """Of two threads: slices of about equal size, in multiples of 16 rollouts."""
+    monkeypatch.setattr(time_slices, "thread_count", lambda: 2)
+    assert SliceScheduler(4).rows(left, 10**9, 10**9) == rows
+
+
 def test_a_pace_learns_what_fits_its_time():
     pace = SliceScheduler(4)
     before = pace.work
@@ -124,6 +131,19 @@ class AfterSlices:
 
         monkeypatch.setattr(rollout, "under_controls", under_controls)
         monkeypatch.setattr(rollout, "SliceScheduler", Single)
+
+
+def test_progress_is_reported_after_256_mib_of_results(monkeypatch):
+    """Of 10 records of 8 numbers in double precision."""
+    asked, made = [], rollout.slices
+
+    def slices(piece, states, results, every, most, *rest):
+        asked.append(most)
+        return made(piece, states, results, every, most, *rest)
+
+    monkeypatch.setattr(rollout, "slices", slices)
+    treesim.rollout(ROBOT, np.zeros(4), np.zeros(4), steps=10)
+    assert asked == [2**28 // (10 * 8 * 8)]
 
 
 def test_ctrl_c_keeps_what_is_done(monkeypatch, engine):  # noqa: F811

@@ -86,6 +86,15 @@ def test_least_inertias_of_many_joints_are_not_searched(joints, searched, monkey
     assert (fastest_rate(make.chain(joints)) > 0) == searched
 
 
+@pytest.mark.parametrize(("q", "searched"), [(2.9, 2.9), (3.1, 0.1), (-3.1, -0.1)])
+def test_inertia_is_searched_within_three_radians(q, searched, monkeypatch):
+    seen = []
+    monkeypatch.setattr(step_settings, "tried_configurations", lambda robot: [np.zeros(2), np.full(2, q)])
+    monkeypatch.setattr(step_settings, "singular_inertia", lambda robot, q, diagonal: seen.append(q))
+    step_settings.check_inertia(with_massless_tip(), None, 1e-3, np.zeros(2), np.zeros(2))
+    assert seen == [pytest.approx([searched] * 2)]
+
+
 def test_too_many_are_refused():
     robot = flail(1e-2)
     with pytest.raises(treesim.ArgumentError, match="dt 10 s would be 20000 substeps of 0"):

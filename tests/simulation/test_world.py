@@ -259,6 +259,23 @@ def test_starts_may_leave_small_gaps():
         world.start(np.array([1.05e-6]))
 
 
+def test_a_world_is_closed_in_a_hundred_steps_or_not(monkeypatch):
+    world, q = four_bar()
+    steps = []
+
+    def slowly(self, q, step, largest):
+        steps.append(largest)
+        return q, self._look(q)
+
+    monkeypatch.setattr(treesim.World, "_nearer", slowly)
+    world._closed_from(q + 0.1)
+    assert len(steps) == 100
+
+
+def test_contact_is_solved_to_a_nanometre_a_second():
+    assert treesim.World(chain()).contact_tolerance == 1e-9
+
+
 BELOW = treesim.Placement(translation=(0, 0, -0.5))
 
 

@@ -106,3 +106,25 @@ def test_layouts_of_engines_are_exact_and_their_rates_to_a_millionth(off, rate, 
     layout.off, layout.rate = off, rate
     engines._try_layout(checks, layout, make.chain(2))
     assert any(finding.problem for finding in checks.findings) == wrong
+
+
+def test_solvers_of_contact_are_given_their_tolerance():
+    class Solver:
+        exact = True
+
+        @staticmethod
+        def kernel(problem, impulse, sigma, tolerance, most, memory):
+            given.append((tolerance, most))
+            return 0
+
+        @staticmethod
+        def memory(rows, q):
+            return np.empty(0)
+
+    given = []
+    contact.solved(Solver(), contact._problem(np.eye(1), np.zeros(1)))
+    assert given == [(1e-9, 5000)]
+
+
+def test_single_precision_is_coarser():
+    assert bounds.COARSER == 2.0**29

@@ -89,6 +89,18 @@ def is_refused_when_closed() -> bool:
         return caller.connect_ex(("127.0.0.1", port)) == errno.ECONNREFUSED
 
 
+def test_browsers_wait_for_their_connection(monkeypatch):
+    asked = []
+
+    def create(address, backlog):
+        asked.append(backlog)
+        return socket.socket()
+
+    monkeypatch.setattr(socket, "create_server", create)
+    listening(0).close()
+    assert asked == [128]
+
+
 def test_ports():
     assert any(is_refused_when_closed() for _ in range(5)), "another process may take one of them at once"
     with pytest.raises(ArgumentError, match="0 to 65535"):

@@ -13,6 +13,7 @@ from treesim import Body, Ground, Inertia, Joint, Placement, Tree, Visual
 from treesim.contact.description import described
 from treesim.errors import ArgumentError
 from treesim.simulation.trajectory import Trajectory
+from treesim.viewing import gltf
 from treesim.viewing.gltf import gltf_bytes, linear, write_gltf
 from treesim.viewing.meshes import MeshReading, TriangleMesh, read_meshes
 
@@ -223,3 +224,17 @@ def test_what_cannot_be_written_is_told(robot, tmp_path):
         write_gltf(robot, trajectory, tmp_path / "motion.gltf")
     with pytest.raises(ArgumentError, match="fps"):
         write_gltf(robot, trajectory, tmp_path / "motion.glb", fps=0)
+
+
+@pytest.mark.parametrize(("apart", "reach"), [(2.0, 20.0), (0.104, 1.04), (0.096, 1.0)])
+def test_a_plane_reaches_ten_times_as_far_as_the_bodies(apart, reach, monkeypatch):
+    """And one metre at least."""
+    reached, made = [], gltf.surface_triangles
+
+    def triangles(surface, center, far):
+        reached.append(far)
+        return made(surface, center, far)
+
+    monkeypatch.setattr(gltf, "surface_triangles", triangles)
+    gltf._Document("robot").add_ground((Ground(),), np.array([[[0, 0, 0], [0, 0, apart]]]))
+    assert reached == [pytest.approx(reach)]

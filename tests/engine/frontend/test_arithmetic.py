@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from treesim.engine.call import generic
+from treesim.engine.frontend import arithmetic, lowering
+from treesim.engine.frontend.types import REAL, Value
 from treesim.errors import UnsupportedError
 from treesim.kernels.algebra.numbers import absolute, atan2, cos, exp, less, maximum, minimum, sin, sincos, sqrt, tanh
 from treesim.kernels.entries.annotations import Integers, Reals, TableOfIntegers, TableOfReals
@@ -160,3 +164,49 @@ def test_what_there_is_not_is_told_with_its_line(kernel, reason):
     line = kernel.__code__.co_firstlineno + 1
     with pytest.raises(UnsupportedError, match=rf"test_arithmetic.py:{line}: in kernel '{kernel.__name__}': {reason}"):
         generic.compiled(kernel)
+
+
+def test_powers_are_products_of_up_to_16_factors(monkeypatch):
+    made = []
+    monkeypatch.setattr(arithmetic, "arithmetic", lambda body, kind, a, b: made.append(kind) or a)
+    factor = SimpleNamespace()
+    assert arithmetic.power(None, factor, SimpleNamespace(known=16)) is factor and len(made) == 15
+    with pytest.raises(UnsupportedError, match="powers must be whole numbers from 1 to 16"):
+        arithmetic.power(None, factor, SimpleNamespace(known=17))
+
+
+@pytest.mark.parametrize(("wider", "fits"), [(49, True), (50, False)])
+def test_types_of_variables_are_widened_up_to_fifty_times(wider, fits, monkeypatch):
+    tried = []
+
+    class Body:
+        """A body whose variables are found to be too narrow again and again."""
+
+        allocates = False
+
+        def __init__(self, *_):
+            tried.append(self)
+
+        def run(self, types):
+            if len(tried) <= wider:
+                raise lowering.Wider("x", REAL)
+            return Value(REAL, ("%x",))
+
+        def takes(self, types, result):
+            return ()
+
+        def text(self, compiled, types):
+            return ""
+
+    monkeypatch.setattr(lowering, "FunctionBody", Body)
+    module = SimpleNamespace(functions=[])
+    if fits:
+        assert lowering.compile_function(module, abs_of, [REAL], "f").symbol == "f"
+    else:
+        with pytest.raises(UnsupportedError, match="no types fit its variables"):
+            lowering.compile_function(module, abs_of, [REAL], "f")
+
+
+def abs_of(x):
+    """A kernel, for its source."""
+    return abs(x)

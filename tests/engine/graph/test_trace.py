@@ -8,7 +8,8 @@ import pytest
 
 import treesim
 from tests import sensitivity, trees
-from treesim.engine.graph.graph import Graph
+from treesim.engine.graph.blocks import TableGraph
+from treesim.engine.graph.graph import Graph, TooLongError
 from treesim.engine.graph.trace import Functions, Traced, trace
 from treesim.engine.primitives import (
     ADD,
@@ -136,3 +137,12 @@ def test_folding_saves_operations_of_real_robots():
     assert count[SIN] == count[COS] == robot.n_bodies - 1
     assert count[MUL] < 5400  # what the text does when only products with 0 and 1 are left out
     assert count[ADD] + count[SUB] < 4149
+
+
+@pytest.mark.parametrize(("graph", "longest"), [(Graph, 150_000), (TableGraph, 600_000)])
+def test_a_trace_has_so_many_operations_at_most(graph, longest):
+    long = graph()
+    long.operation = [0] * (longest - 1)
+    long.node(ADD, 0, 1)
+    with pytest.raises(TooLongError, match=f"takes more than {longest} operations"):
+        long.node(ADD, 0, 2)

@@ -13,7 +13,7 @@ import treesim
 from tests.viewing.live.driven import ROBOT, STILL, Driven, Screen
 from tests.waiting import PATIENCE, wait_until
 from treesim.simulation.player import Frame
-from treesim.viewing.live import LiveSession
+from treesim.viewing.live import LiveSession, compiled_methods
 from treesim.viewing.live.physics import Scene
 from treesim.viewing.live.settings import Settings
 from treesim.viewing.protocols import GroundViewer, InteractiveViewer
@@ -67,6 +67,15 @@ def test_states_are_sent_twenty_times_a_second(seconds, states):
     before, driven.now = len(driven.screen.states), seconds
     driven.session._shown(Frame(0.1, driven.player.q, driven.player.v, None))
     assert len(driven.screen.states) == before + states
+
+
+def test_what_may_be_needed_later_is_compiled_with_the_least_priority(monkeypatch):
+    asked, methods = [], compiled_methods.CompiledMethods()
+    monkeypatch.setattr(compiled_methods.os, "setpriority", lambda *given: asked.append(given[2]), raising=False)
+    monkeypatch.setattr(compiled_methods.os, "PRIO_PROCESS", 0, raising=False)
+    methods.over = True
+    methods.warm_others(None)
+    assert asked == [19]
 
 
 def test_a_thousand_requests_wait():
