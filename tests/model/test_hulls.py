@@ -118,3 +118,25 @@ def test_what_is_no_mesh_is_told(tmp_path, name, text):
         hull_of_file(str(tmp_path / name), (1.0, 1.0, 1.0))
     with pytest.raises(ModelError, match="cannot be read"):
         hull_of_file(str(tmp_path / "nothing.stl"), (1.0, 1.0, 1.0))
+
+
+def test_vertices_are_left_out_up_to_a_thousandth_of_the_diagonal():
+    """Of a rhombic dodecahedron, whose diagonal is 4 sqrt(3): a vertex above the middle of a face."""
+    corners = 2 * CUBE - 1
+    ends = np.concatenate([2 * np.eye(3), -2 * np.eye(3)])
+    for above, count in ((6.75e-3, 14), (7.1e-3, 15)):
+        middle = np.array([1.0, 1.0, 0.0]) * (1 + above / np.sqrt(2))
+        assert len(reduced(np.concatenate([corners, ends, [middle]]))) == count
+
+
+def test_meshes_reach_a_billion_metres(tmp_path):
+    path = tmp_path / "tetrahedron.stl"
+    path.write_text(TETRAHEDRON)
+    assert hull_of_file(str(path), (1.0, 1.0, -0.97e9)).min() == -0.97e9
+    with pytest.raises(ModelError, match="reaches beyond 1e\\+09 m"):
+        hull_of_file(str(path), (1.0, 1.0, -1.03e9))
+
+
+def test_points_are_flat_below_a_billionth_of_their_width():
+    assert len(hull_vertices(CUBE * [1.0, 1.0, 1.04e-9])) == 8
+    assert len(hull_vertices(CUBE * [1.0, 1.0, 0.96e-9])) == 4

@@ -42,7 +42,7 @@ def thin(smallest, negative):
 
 def coaxial(smallest):
     """Two hinges about x, between them a link with so much inertia about x."""
-    links = {"ring": entries(smallest, 1, 1), "disc": entries(1, 1, 1)}
+    links = {"ring": entries(smallest, 1, 1), "disc": entries(10, 10, 10)}
     held = "".join(
         f'<link name="{name}"><inertial><mass value="1"/>{inertia}</inertial></link>' for name, inertia in links.items()
     )

@@ -1,0 +1,142 @@
+"""How much of a mesh is read: just below and just above each limit, with files that only say how large they are."""
+
+import io
+import struct
+import zlib
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from treesim.errors import ModelError
+from treesim.meshes import files, images, reader
+from treesim.meshes.collada import check_collada
+from treesim.meshes.contents import Refused
+
+from .textured import picture
+
+NODES = """<COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema"><library_nodes>
+<node id="a">{geometries}</node><node id="b">{a}</node></library_nodes>
+<library_visual_scenes><visual_scene><node>{b}</node></visual_scene></library_visual_scenes></COLLADA>"""
+
+
+def png(width, height):
+    """The beginning of an image of this size."""
+    head = b"IHDR" + struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    data = b"IDAT" + struct.pack(">I", 0)
+    return images.PNG + b"".join(
+        struct.pack(">I", len(chunk) - 4) + chunk + struct.pack(">I", zlib.crc32(chunk)) for chunk in (head, data)
+    )
+
+
+def saved(pixels):
+    """An opened image of these pixels."""
+    stream = io.BytesIO()
+    Image.fromarray(pixels).save(stream, "PNG", compress_level=0)
+    return images.opened(stream.getvalue())
+
+
+def sparse(path, size):
+    with path.open("wb") as stream:
+        stream.truncate(size)
+    return str(path)
+
+
+def test_a_scene_places_100_000_geometries(tmp_path):
+    path = tmp_path / "scene.dae"
+    texts = {
+        count: NODES.format(
+            geometries="<instance_geometry/>" * 100,
+            a='<instance_node url="#a"/>' * 10,
+            b='<instance_node url="#b"/>' * count,
+        )
+        for count in (97, 103)
+    }
+    path.write_text(texts[97])
+    check_collada(str(path))
+    path.write_text(texts[103])
+    with pytest.raises(Refused, match="it places 103000 geometries"):
+        check_collada(str(path))
+
+
+def test_a_package_is_the_folder_of_a_mesh_or_one_of_4_above(tmp_path):
+    for depth, found in ((4, True), (5, False)):
+        package = tmp_path / str(depth)
+        folder = package.joinpath(*"abcde"[:depth])
+        folder.mkdir(parents=True)
+        (package / "package.xml").touch()
+        assert (files._package(str(folder)) == str(package)) == found
+
+
+def test_files_that_a_mesh_names_have_256_mib(tmp_path, monkeypatch):
+    (tmp_path / "material.mtl").write_bytes(b"newmtl m")
+    named = files.Files(str(tmp_path / "mesh.obj"))
+    monkeypatch.setattr(files.os.path, "getsize", lambda path: 260_000_000)
+    assert named._read("material.mtl") == b"newmtl m"
+    monkeypatch.setattr(files.os.path, "getsize", lambda path: 276_000_000)
+    with pytest.raises(ValueError, match="it has more than 268,435,456 bytes"):
+        named._read("material.mtl")
+
+
+def test_images_have_67_million_pixels():
+    assert images.opened(png(8192, 8000)).size == (8192, 8000)
+    with pytest.raises(images.UnusableError, match="8,192 x 8,400 pixels"):
+        images.opened(png(8192, 8400))
+
+
+@pytest.mark.parametrize(("width", "drawn"), [(2000, 2000), (2048, 2048), (2100, 2048)])
+def test_images_are_2048_pixels_wide(width, drawn):
+    _, data = images.coded(saved(np.zeros((4, width, 3), np.uint8)))
+    assert images.opened(data).width == drawn
+
+
+@pytest.mark.parametrize(("height", "kind"), [(590, "image/png"), (625, "image/jpeg")])
+def test_images_that_take_more_than_a_mebibyte_become_jpeg(height, kind):
+    """Noise is not compressed: 1.03 and 1.09 MB."""
+    noise = np.random.default_rng(0).integers(0, 256, (height, 580, 3), np.uint8)
+    assert images.coded(saved(noise))[0] == kind
+
+
+@pytest.mark.parametrize(("size", "drawn"), [(260_000_000, True), (276_000_000, False)])
+def test_256_mib_of_an_image_are_read(size, drawn, tmp_path, monkeypatch):
+    (tmp_path / "board.png").write_bytes(picture())
+
+    class Long(io.BytesIO):
+        """A file of so many bytes, of which less are damaged."""
+
+        def read(self, most):
+            return picture() if most >= size else picture()[:20]
+
+    monkeypatch.setattr(images, "open", lambda *_: Long(), raising=False)
+    found = images.Images(files.Files(str(tmp_path / "mesh.obj")), decode=True)
+    assert (found.in_file(str(tmp_path / "board.png")) is not None) == drawn
+    assert bool(found.faults) != drawn
+
+
+def test_meshes_have_a_gibibyte(tmp_path):
+    reader._check_file(sparse(tmp_path / "a.obj", 1_050_000_000))
+    with pytest.raises(Refused, match="it has 1,100,000,000 bytes"):
+        reader._check_file(sparse(tmp_path / "b.obj", 1_100_000_000))
+
+
+@pytest.mark.parametrize(("size", "seconds"), [(0, (29, 31)), (100 << 20, (127, 133))])
+def test_reading_takes_half_a_minute_and_a_second_per_mebibyte(size, seconds, tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr(reader, "_child", SimpleNamespace(ask=lambda request: asked.append(request) or "no mesh"))
+    with pytest.raises(ModelError, match="no mesh"):
+        reader.read_parts(sparse(tmp_path / "a.obj", size))
+    assert seconds[0] < asked[0].seconds < seconds[1]
+
+
+def test_the_process_that_reads_has_6_gib_and_ends_when_idle_for_half_a_minute(monkeypatch):
+    monkeypatch.setattr(reader, "PythonProcess", lambda command, threads: command)
+    memory, idle = reader._Child()._started()[-2:]
+    assert 6.3e9 < int(memory) < 6.6e9 and 29 < float(idle) < 31
+
+
+def test_the_process_that_reads_starts_within_5_minutes():
+    patience = []
+    connection = SimpleNamespace(poll=lambda seconds: patience.append(seconds))
+    assert not reader._is_ready(SimpleNamespace(connection=connection))
+    assert 290 < patience[0] < 310
