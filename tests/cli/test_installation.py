@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -47,6 +48,8 @@ def test_there_may_be_no_cache(treesim: Callable[..., Result], monkeypatch: pyte
 def test_the_doctor_names_versions_and_plugins(
     treesim: Callable[..., Result], folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    for name in {name for name in os.environ if name.startswith("TREESIM_")} - {"TREESIM_CACHE_DIR"}:
+        monkeypatch.delenv(name)  # as the tests' own
     monkeypatch.setenv("TREESIM_NUM_THREADS", "1")
     found = json.loads(treesim("doctor", "--json").stdout)
     assert found["versions"]["treesim"] and found["versions"]["numpy"]
