@@ -135,3 +135,8 @@ def test_inertia_is_searched_within_3_m(monkeypatch):
     monkeypatch.setattr(singular, "pivots_states", all_of_one)
     assert singular._massless_joint(tree) is None
     assert 2.85 < np.abs(seen[0]).max() <= 3.0
+
+
+@pytest.mark.parametrize(("effort", "limit"), [("0.97e30", 0.97e30), ("1.03e30", np.inf)])
+def test_efforts_of_1e30_are_no_limit(effort, limit):
+    assert load(arm('effort="10"', f'effort="{effort}"')).effort_limit.tolist() == [limit]
