@@ -105,3 +105,16 @@ def test_what_is_drawn_for_one_name_does_not_depend_on_other_names():
 def test_what_is_wrong_is_told(vary, error, text):
     with pytest.raises(error, match=text):
         plan(vary)
+
+
+def test_a_ground_has_one_friction():
+    """A factor of it needs one nominal value."""
+    ball = treesim.free_body("ball", "sphere", (0.1,), 2.0)
+    one = treesim.World(ball, ground=treesim.Ground(friction=0.5))
+    drawn = plan({"ground_friction": scale([2.0])}, robot=one).inputs(np.arange(2))
+    assert drawn.physics["ground_friction"].tolist() == [1.0, 1.0]
+    with pytest.raises(ArgumentError, match=r"there is one number of it: leave out \[0\]"):
+        plan({"ground_friction[0]": [1.0]}, robot=one)
+    several = treesim.World(ball, ground=[treesim.Ground(friction=0.5), treesim.StaticBox((1, 1, 1), friction=0.4)])
+    with pytest.raises(ArgumentError, match="there is no one nominal value to scale"):
+        plan({"ground_friction": scale([2.0])}, robot=several)

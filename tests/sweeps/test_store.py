@@ -1,11 +1,13 @@
 """Stores: made once, whole or not at all; files that do not belong together are found; no program of theirs runs."""
 
+import errno
 import json
 import os
 import pickle
 import random
 import subprocess
 import sys
+import threading
 import warnings
 from pathlib import Path
 
@@ -17,10 +19,10 @@ from tests.sweeps.test_sweep import LINK, SAMPLES, STEPS, run
 from treesim import ArgumentError, SweepError
 from treesim.rollouts import measures
 from treesim.sweeps import open_study
-from treesim.sweeps.manifest import MANIFEST, Manifest
+from treesim.sweeps.manifest import MANIFEST, Manifest, held
 from treesim.sweeps.plan import Plan
-from treesim.sweeps.programs import PLAN, program_digest
-from treesim.sweeps.store import DESCRIPTION, GROUP, Store, _key, check_column, in_the_making
+from treesim.sweeps.programs import PLAN, packed, program_digest
+from treesim.sweeps.store import DESCRIPTION, GROUP, Store, _key, check_column, in_the_making, report_full_disk
 
 
 @pytest.fixture(scope="module")
@@ -333,6 +335,72 @@ def test_a_parquet_file_stays_until_the_new_one_is_whole(store, tmp_path):
     with pytest.raises(SweepError, match=r"columns of samples from 16 on in .* are damaged"):
         open_study(store).to_parquet(path)
     assert path.read_bytes() == content and {one.name for one in tmp_path.iterdir()} == {"run.zarr", "run.parquet"}
+
+
+def test_columns_that_no_codec_reads_are_told(store, tmp_path):
+    (store / "fastest" / "c" / "1").write_bytes(b"damaged")
+    with pytest.raises(SweepError, match=r"columns of samples from 16 on in .* are damaged: .*Error"):
+        open_study(store).to_parquet(tmp_path / "run.parquet")
+
+
+@pytest.mark.parametrize("samples", [[-1], [SAMPLES], [0.5], [[0, 1]]])
+def test_samples_that_there_are_not_are_refused(store, samples):
+    with pytest.raises(ArgumentError, match=f"samples must be whole numbers from 0 to {SAMPLES - 1}"):
+        open_study(store).inputs(samples)
+
+
+def test_parquet_needs_its_library(store, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(ArgumentError, match="Parquet needs pyarrow"):
+        open_study(store).to_parquet(tmp_path / "run.parquet")
+
+
+CHUNK = {"start": 0, "failed": 0, "left_out": 0, "checksum": "0" * 32, "seconds": 0.1}
+
+
+@pytest.mark.parametrize(
+    "line", [{}, {"program": "x"}, {"sample": SAMPLES, "reason": ""}, CHUNK | {"start": 1}, CHUNK | {"start": 1 << 20}]
+)
+def test_records_that_are_none_of_the_sweep_are_refused(store, line):
+    manifest = Manifest(Store(store))
+    before = manifest.path.read_bytes()
+    with pytest.raises(SweepError, match="a worker sent a record that is none of this sweep"):
+        manifest.add(line)
+    assert manifest.path.read_bytes() == before
+
+
+def test_a_manifest_that_cannot_be_read_written_or_locked_is_told(store, tmp_path):
+    manifest = Manifest(Store(store))
+    manifest.path.unlink()
+    manifest.path.mkdir()
+    with pytest.raises(ArgumentError, match=r"cannot read .*manifest: "):
+        Manifest(Store(store))
+    with pytest.raises(ArgumentError, match=r"cannot write .*manifest: "):
+        manifest.add({"sample": 0, "reason": "an error"})
+    with pytest.raises(ArgumentError, match=r"cannot write .*manifest: "), held(tmp_path / "nowhere"):
+        pass
+
+
+def test_a_plan_that_cannot_be_sent_is_told():
+    with pytest.raises(ArgumentError, match=r"the sweep cannot be sent to other processes: .*lock"):
+        packed(threading.Lock())
+
+
+def test_a_full_disk_is_told(tmp_path, monkeypatch):
+    error = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    with (
+        pytest.raises(ArgumentError, match=r"cannot write .*run\.zarr: No space left"),
+        report_full_disk(tmp_path / "run.zarr"),
+    ):
+        raise error
+
+    def refuse(source, target):
+        raise error
+
+    monkeypatch.setattr("treesim.sweeps.store.rename_new", refuse)
+    with pytest.raises(ArgumentError, match=r"cannot write .*run\.zarr"), in_the_making(tmp_path / "run.zarr"):
+        pass
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_reasons_that_are_damaged_are_told(store, tmp_path):

@@ -350,6 +350,12 @@ def test_means_over_bins():
         ({"chunk": 67_108_865}, "chunk must be a whole number between 1 and"),
         ({"chunk": 67_108_864, "seed": 2**64 - 1, "workers": 0}, "workers must be a whole number"),  # the others may be
         ({"workers": 0}, "workers must be a whole number"),
+        ({"client": 3}, "workers is for processes on this machine"),
+        ({"q0": [np.nan, 0.0]}, "q0 must be finite"),
+        (
+            {"vary": {"gravity[x]": type("Fails", (Distribution,), {"values": lambda self, u: 1 / 0})()}},
+            "cannot draw a value: ZeroD",
+        ),
         ({"client": 3, "workers": None}, "client must be a dask.distributed.Client"),
         ({"vary": {"gravity[x]": type("Wrong", (Distribution,), {"values": lambda self, u: u})()}}, "draws values of"),
     ],

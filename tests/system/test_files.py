@@ -1,8 +1,15 @@
 """Files and folders take their names whole, and only names that are free where that is wanted."""
 
+import errno
+import os
+from pathlib import Path
+from types import SimpleNamespace
+
 import pytest
 
+from treesim import ArgumentError
 from treesim.system import files
+from treesim.system.files import cannot_write, checked_output, write_whole
 
 
 def folder(path):
@@ -45,3 +52,91 @@ def test_what_another_puts_there_after_the_check_stays(monkeypatch, tmp_path):
 def test_other_errors_are_those_of_the_system(rename_new, tmp_path):
     with pytest.raises(FileNotFoundError):
         rename_new(tmp_path / "nothing", tmp_path / "name")
+
+
+@pytest.mark.parametrize(
+    ("name", "fault"),
+    [
+        ("a\0b.csv", "names of files hold no NUL"),
+        ("folder.csv", "it is a folder"),
+        ("nowhere/run.csv", "there is no folder"),
+        ("run.txt", r"it ends in '\.txt', but one of \.csv, \.npz is needed"),
+        ("run", "it has no suffix, but one of"),
+        (3, "a file's name must be a text or a path, got 3"),
+        (300 * "x" + ".csv", "File name too long"),
+    ],
+)
+def test_files_that_cannot_be_written_are_told_before_a_run(tmp_path, name, fault):
+    (tmp_path / "folder.csv").mkdir()
+    with pytest.raises(ArgumentError, match=fault):
+        checked_output(name if isinstance(name, int) else tmp_path / name, (".csv", ".npz"))
+
+
+def test_files_that_nobody_may_write_are_told(tmp_path, monkeypatch):
+    monkeypatch.setattr(files.os, "access", lambda path, mode: False)
+    with pytest.raises(ArgumentError, match=r"cannot write .*run\.CSV: permission denied"):
+        checked_output(tmp_path / "run.CSV", (".csv",))
+
+
+def refused(code):
+    """An error of the system that has no room."""
+    return OSError(code, os.strerror(code))
+
+
+@pytest.mark.parametrize(
+    ("error", "needed", "limit", "told"),
+    [
+        (refused(errno.ENOSPC), 5000, None, "it needs 5,000 bytes, and 70 are free"),
+        (refused(errno.ENOSPC), None, None, "it needs more than 3 bytes, and 70 are free"),
+        (refused(errno.EFBIG), 5000, 4096, r"may write files of 4,096 bytes at most \(ulimit -f\)"),
+        (refused(errno.EFBIG), 5000, None, "70 are free"),
+        (refused(errno.EIO), 5000, None, "Input/output error$"),
+    ],
+)
+def test_what_does_not_fit_on_the_disk_is_told_and_leaves_nothing(tmp_path, monkeypatch, error, needed, limit, told):
+    monkeypatch.setattr(files.shutil, "disk_usage", lambda path: SimpleNamespace(free=70))
+    monkeypatch.setattr(files, "_largest_file", lambda: limit)
+    path = tmp_path / "run.csv"
+    path.write_text("before")
+
+    def write(stream):
+        stream.write(b"new")
+        stream.flush()
+        raise error
+
+    with pytest.raises(ArgumentError, match=told):
+        write_whole(path, write, needed)
+    assert path.read_text() == "before" and list(tmp_path.iterdir()) == [path]
+
+
+def test_a_disk_whose_room_is_unknown_is_full(tmp_path):
+    assert "and its disk is full" in str(cannot_write(tmp_path / "nowhere" / "run.csv", refused(errno.ENOSPC)))
+
+
+def test_a_link_stays_a_link_and_a_device_is_not_replaced(tmp_path):
+    (tmp_path / "target").write_text("before")
+    (tmp_path / "link").symlink_to(tmp_path / "target")
+    write_whole(tmp_path / "link", lambda stream: stream.write(b"new"))
+    assert (tmp_path / "link").is_symlink() and (tmp_path / "target").read_text() == "new"
+    if os.path.exists(os.devnull) and os.name == "posix":
+        write_whole(Path(os.devnull), lambda stream: stream.write(b"new"))
+        assert not Path(os.devnull).is_file()
+
+
+@pytest.mark.parametrize("code", [None, errno.EOPNOTSUPP, errno.ENOSPC])
+def test_room_is_reserved_by_zeros_where_the_system_cannot(code, tmp_path, monkeypatch):
+    def allocate(descriptor, offset, size):
+        raise refused(code)
+
+    if code is None:
+        monkeypatch.delattr(files.os, "posix_fallocate", raising=False)
+    else:
+        monkeypatch.setattr(files.os, "posix_fallocate", allocate, raising=False)
+    monkeypatch.setattr(files, "ZEROS", bytes(1000))
+    with (tmp_path / "run").open("wb") as stream:
+        if code == errno.ENOSPC:
+            with pytest.raises(OSError, match=os.strerror(errno.ENOSPC)):
+                files.reserve(stream.fileno(), 2500)
+        else:
+            files.reserve(stream.fileno(), 2500)
+            assert (tmp_path / "run").read_bytes() == bytes(2500)

@@ -57,3 +57,32 @@ def test_what_does_not_fit_is_refused(free, fits, monkeypatch):
     check_memory(fits, "a result", "take less")
     with pytest.raises(ArgumentError, match=r"a result would take .* GiB of memory, and .* GiB are free: take less"):
         check_memory(fits + 1, "a result", "take less")
+
+
+@pytest.mark.parametrize(
+    ("limit", "used", "free"), [("1000", "700", 370), ("1000", "2000", 0), ("max", "700", None), (None, "700", None)]
+)
+def test_memory_of_a_container_is_its_limit_without_what_is_used(limit, used, free, tmp_path):
+    """Pages of files count as free."""
+    if limit is not None:
+        (tmp_path / "memory.max").write_text(f"{limit}\n")
+    (tmp_path / "memory.current").write_text(f"{used}\n")
+    (tmp_path / "memory.stat").write_text("anon 630\ninactive_file 50\nactive_file 20\n")
+    assert memory._free_in_group(tmp_path) == free
+
+
+@pytest.mark.parametrize(
+    ("details", "container", "free"),
+    [
+        ("MemTotal: 9 kB\nMemAvailable: 5 kB\nSwapFree: 2 kB\n", None, 7 * 1024),
+        ("MemAvailable: 5 kB\n", 3000, 3000),
+        ("MemAvailable: 5 kB\n", 9000, 5 * 1024),
+        ("MemTotal: 9 kB\n", None, None),
+        ("MemAvailable: much kB\n", None, None),
+    ],
+)
+def test_free_memory_is_that_of_the_system_or_the_container(details, container, free, tmp_path, monkeypatch):
+    (tmp_path / "meminfo").write_text(details)
+    monkeypatch.setattr(memory, "Path", lambda path: tmp_path / "meminfo")
+    monkeypatch.setattr(memory, "_free_in_group", lambda: container)
+    assert memory.free_memory() == free
