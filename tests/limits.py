@@ -5,10 +5,11 @@
     python -m tests.break_places --limits [WORD ...] --each                    moves all of them, in all four ways
 
 A limit is a constant in capitals, at the top of a module, whose value is a number, unless `limits_excluded.py` gives a
-reason why it bounds nothing that a user sees. Each drawn limit is moved by 10 % and by a factor of 10, up or down. Then
-the everyday tests that concern it run: those that name its module, then those of its package. Words choose limits whose
-line contains each of them. The option `--tests MAP` names a JSON file of tests for some limits:
-{"treesim/formats/bounds.py": ["tests/formats"]}. All runs share the user's cache of compiled kernels.
+reason why it bounds nothing that a user sees; numbers in a dict count if they are named there. Each drawn limit is
+moved by 10 % and by a factor of 10, up or down. Then the everyday tests that concern it run: those that name its
+module, then those of its package. Words choose limits whose line contains each of them. The option `--tests MAP` names
+a JSON file of tests for some limits: {"treesim/formats/bounds.py": ["tests/formats"]}. All runs share the user's cache
+of compiled kernels.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ def constants(path: str, tree: ast.Module) -> Iterator[Limit]:
     """Yield the constants in capitals of a module whose values are numbers, or arithmetic of numbers."""
     known = dict(NAMESPACE)
     for name, node in assigned(tree):
-        if name != name.upper():
+        if name.partition("[")[0] != name.partition("[")[0].upper():
             continue
         try:
             value = eval(ast.unparse(node), known)
@@ -89,6 +90,7 @@ def constants(path: str, tree: ast.Module) -> Iterator[Limit]:
 
 
 def assigned(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
+    """Yield the names that a module assigns at its top, and the values; of tuples and dicts, also the parts."""
     for statement in tree.body:
         if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name) and statement.value:
             yield statement.target.id, statement.value
@@ -97,6 +99,9 @@ def assigned(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
                 yield target.id, statement.value
             elif isinstance(target, ast.Tuple) and isinstance(statement.value, ast.Tuple):
                 yield from ((t.id, v) for t, v in zip(target.elts, statement.value.elts, strict=True))
+            if isinstance(target, ast.Name) and isinstance(statement.value, ast.Dict):
+                pairs = zip(statement.value.keys, statement.value.values, strict=True)
+                yield from ((f"{target.id}[{ast.unparse(key)}]", value) for key, value in pairs if key is not None)
 
 
 def excluded(limit: Limit) -> str | None:
@@ -104,6 +109,8 @@ def excluded(limit: Limit) -> str | None:
     keys = [f"{limit.path}: {limit.name}", limit.path, *(f"{folder}/" for folder in Path(limit.path).parents)]
     if keys[0] in INCLUDED:
         return None
+    if "[" in limit.name:
+        return "most dicts are tables of columns and sizes"
     return next((reason for reason, places in EXCLUDED.items() if not places.isdisjoint(keys)), None)
 
 
@@ -126,10 +133,9 @@ def tests_of(limit: Limit, named: dict[str, list[str]]) -> list[list[str]]:
         return [given]
     module = dotted(limit.path)
     package, _, stem = module.rpartition(".")
-    mention = re.compile(
-        rf"\b{re.escape(module)}\b|from {re.escape(package)} import [^\n]*\b{stem}\b|\b{stem}\.{limit.name}\b"
-        rf"|\btest_{stem}\.py|{re.escape(limit.path)}"
-    )
+    imported = rf"\b{re.escape(module)}\b|from {re.escape(package)} import [^\n]*\b{stem}\b"
+    named_so = rf"\btest_{stem}\.py|{re.escape(limit.path)}|\b{stem}\.{re.escape(limit.name)}(?!\w)"
+    mention = re.compile(f"{imported}|{named_so}")
     near = [path for path, text in _test_files().items() if mention.search(f"{path}\n{text}")]
     room = _room(limit.path)
     return [group for group in (near, [room] if room else []) if group]
