@@ -15,7 +15,7 @@ from tests.simulation.test_trajectory import example
 from treesim import Trajectory
 from treesim.errors import ArgumentError
 from treesim.formats import bounds, lerobot, mcap, npz, parquet, xarray
-from treesim.formats.description import described
+from treesim.formats.description import described, read_description
 
 
 def test_a_small_file_may_unpack_to_128_mib() -> None:
@@ -47,6 +47,25 @@ def test_a_table_without_the_end_of_its_last_line_is_refused(tmp_path: Path) -> 
     path.write_bytes(path.read_bytes().rstrip(b"\r\n"))
     with pytest.raises(ArgumentError, match="its last line is cut short"):
         Trajectory.load(path)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        (b"#", b"%", "its first line does not begin with"),
+        (b"{", b"[{", "its description is no text of JSON"),
+    ],
+)
+def test_a_table_with_another_heading_is_refused(tmp_path: Path, old: bytes, new: bytes, words: str) -> None:
+    path = example(3).save(tmp_path / "run.csv")
+    path.write_bytes(path.read_bytes().replace(old, new, 1))
+    with pytest.raises(ArgumentError, match=words):
+        Trajectory.load(path)
+
+
+def test_a_description_is_an_object() -> None:
+    with pytest.raises(ArgumentError, match="its description must be an object"):
+        read_description("[]")
 
 
 def test_an_array_alone_is_no_archive(tmp_path: Path) -> None:

@@ -105,3 +105,20 @@ def test_of_more_than_1000_names_those_that_begin_alike_are_compared():
     others = [f"a{k:03}" for k in range(999)]
     assert "did you mean 'xbcdefgh'" in str(unknown_name("thing", "abcdefgh", [*others, "xbcdefgh"]))
     assert "did you mean" not in str(unknown_name("thing", "abcdefgh", [*others, "a999", "xbcdefgh"]))
+
+
+@pytest.mark.parametrize("value", [True, np.True_, 1.0, "1", None, -1, 4])
+def test_what_is_no_count_in_the_range_is_refused(value):
+    with pytest.raises(ArgumentError, match="steps must be a whole number between 0 and 3, got"):
+        whole_number("steps", value, most=3)
+
+
+@pytest.mark.parametrize("value", [b"run.npz", 3])
+def test_what_is_no_file_name_is_refused(value):
+    with pytest.raises(ArgumentError, match="out must be the name of a file, or None"):
+        checked_file("out", value)
+
+
+def test_60_characters_of_a_value_are_shown():
+    assert short_repr("a" * 58) == repr("a" * 58)
+    assert short_repr("a" * 59) == "'" + "a" * 49 + "... (str)"

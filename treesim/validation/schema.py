@@ -86,7 +86,7 @@ def _fitted(kind: Any, value: Any, where: str) -> Any:
         return {name: _fitted(arguments[1], one, f"{where}[{quoted(name)}]") for name, one in value.items()}
     elif kind is float and not math.isnan(finite_or_nan(value)):
         return finite_or_nan(value)
-    elif type(value) is kind:
+    elif type(value) is kind and kind is not float:  # other floats are not finite
         return value
     raise MisfitError(f"{where} must be {_named(kind)}, got {short_repr(value)}")
 
