@@ -56,8 +56,23 @@ def test_all_is_everything_but_engines_of_one_processor():
     assert every | {"treesim-meshcat", "treesim-drake"} == NAMES
 
 
+def python_versions():
+    return {text.rpartition(" ")[2] for text in CORE["classifiers"] if re.search(r":: 3\.\d+$", text)}
+
+
+@pytest.mark.parametrize("python", sorted(python_versions()))
+def test_every_package_is_locked_for_ci_in_a_version_that_is_allowed(python):
+    here = {"python_version": python, "python_full_version": f"{python}.0", "sys_platform": "linux", "extra": ""}
+    lines = map(Requirement, re.sub(r"#.*", "", (ROOT / ".ci/constraints.txt").read_text()).split("\n")[1:-1])
+    applies = lambda one: one.marker is None or one.marker.evaluate(here)  # noqa: E731
+    locked = {one.name: str(one.specifier).removeprefix("==") for one in filter(applies, lines)}
+    needed = {one for project in PROJECTS.values() for one in requirements(project) if one.name not in NAMES}
+    wrong = {str(one) for one in filter(applies, needed) if not one.specifier.contains(locked.get(one.name, "0"))}
+    assert len(locked) > 150 and not wrong, "renew the file: .ci/lock"
+
+
 def test_python_versions_are_those_of_ci():
-    named = {text.rpartition(" ")[2] for text in CORE["classifiers"] if re.search(r":: 3\.\d+$", text)}
+    named = python_versions()
     matrix = read_yaml(".github/workflows/platforms.yml")["jobs"]["platform"]["strategy"]["matrix"]
     asked = {*matrix["python"], *(each["python"] for each in matrix["include"])}
     assert named == {".".join(version.rstrip("t").split(".")[:2]) for version in asked}

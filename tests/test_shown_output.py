@@ -63,8 +63,20 @@ def sources(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
+# commands that take 10 s and more
+DEAR = ("compare a1 ", "cost talos_full_v2", "18_whole_body_control", "compare solo12", "--papers", "10_standing_robots")
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("block", list(run_here()))
+@pytest.mark.parametrize(
+    "block",
+    [
+        pytest.param(*block.values, id=block.id, marks=pytest.mark.nightly)
+        if any(word in block.values[0].command for word in DEAR)
+        else block
+        for block in run_here()
+    ],
+)
 def test_a_command_prints_what_its_page_shows(block, sources):
     if block.command.startswith("treesim"):
         need_command(block.command.split()[1])
@@ -113,6 +125,7 @@ def test_a_program_that_measures_stands_on_a_page_and_has_a_small_run():
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", sorted(SMALL))
 def test_a_program_that_measures_runs(name):
     for package in ("treesim-lab", *{"model_parameters": ["mujoco"], "observations": ["gymnasium"]}.get(name, [])):

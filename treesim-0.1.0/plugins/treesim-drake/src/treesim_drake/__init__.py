@@ -1,0 +1,1 @@
+"""Comparison with Drake (`treesim compare ROBOT --against drake`)."""

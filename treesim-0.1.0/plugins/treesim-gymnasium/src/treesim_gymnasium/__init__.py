@@ -1,0 +1,15 @@
+"""Gymnasium environments on treesim's compiled steps; the import registers "treesim/Balance-v0" and others."""
+
+from .balance import balance
+from .perception import Heights
+from .pushes import Pushes
+from .quadruped import stand, walk
+from .reach import reach
+from .single import TreesimEnv
+from .task import Task
+from .tasks import register
+from .vector import TreesimVectorEnv
+
+__all__ = ["Heights", "Pushes", "Task", "TreesimEnv", "TreesimVectorEnv", "balance", "reach", "stand", "walk"]
+
+register()

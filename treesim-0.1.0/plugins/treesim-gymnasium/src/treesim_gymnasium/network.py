@@ -1,0 +1,166 @@
+"""Policies that are trained networks, for rollouts and sweeps: their weights are policy parameters."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from treesim.errors import ArgumentError
+from treesim.numbers import maximum, minimum
+
+from .task import Task
+
+CLIP = 10.0  # of normalized observations, as VecNormalize of stable-baselines3 has it
+
+
+class Network(NamedTuple):
+    """Feed-forward network with tanh between its layers, whose last layer yields the action.
+
+    Parameters
+    ----------
+    layers : sequence of (ndarray, ndarray)
+        Weights (n_out, n_in) and biases (n_out,) of each layer.
+    mean : ndarray, shape (n,)
+        Mean of the observations, which is subtracted.
+    scale : ndarray, shape (n,)
+        Standard deviation, by which they are divided; the quotient is clipped at 10.
+
+    Examples
+    --------
+    >>> from treesim_gymnasium.network import Network
+    >>> Network([(np.ones((1, 2)), np.zeros(1))], np.zeros(2), np.ones(2)).sizes
+    (2, 1)
+    """
+
+    layers: Sequence[tuple[np.ndarray, np.ndarray]]
+    mean: np.ndarray
+    scale: np.ndarray
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Number of observations, units of each hidden layer, and number of actions."""
+        return (self.layers[0][0].shape[1], *(len(bias) for _, bias in self.layers))
+
+    @property
+    def parameters(self) -> np.ndarray:
+        """All numbers (k,), as `policy` takes them: mean, scale, then weights and biases of each layer."""
+        return np.concatenate([self.mean, self.scale, *(np.ravel(x) for layer in self.layers for x in layer)])
+
+    def action(self, observation: ArrayLike) -> np.ndarray:
+        """Return the actions (..., m) of observations (..., n), from -1 to 1."""
+        x = np.clip((np.asarray(observation) - self.mean) / self.scale, -CLIP, CLIP)
+        for k, (weight, bias) in enumerate(self.layers):
+            x = x @ weight.T + bias
+            x = np.tanh(x) if k < len(self.layers) - 1 else np.clip(x, -1.0, 1.0)
+        return x
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the network to a .npz file."""
+        arrays = {f"{kind}_{k}": x for k, layer in enumerate(self.layers) for kind, x in zip("Wb", layer, strict=True)}
+        np.savez(Path(path), mean=self.mean, scale=self.scale, **arrays)
+
+
+def load(path: str | os.PathLike[str]) -> Network:
+    """Return the network of a .npz file of `Network.save`; raises ArgumentError for other files."""
+    try:
+        with np.load(Path(path), allow_pickle=False) as arrays:
+            count = sum(name.startswith("W_") for name in arrays)
+            layers = [(arrays[f"W_{k}"], arrays[f"b_{k}"]) for k in range(count)]
+            return checked(Network(layers, arrays["mean"], arrays["scale"]))
+    except (OSError, KeyError, ValueError) as error:
+        raise ArgumentError(f"{os.fspath(path)} holds no network of Network.save: {error}") from None
+
+
+def checked(network: Network) -> Network:
+    """Return the network; raises ArgumentError if its layers do not fit together, or numbers are not finite."""
+    if not network.layers:
+        raise ArgumentError("the network has no layers")
+    count = len(network.mean)
+    if np.shape(network.scale) != (count,) or not (network.scale > 0).all():
+        raise ArgumentError(f"scale must be {count} positive numbers, one for each observation")
+    for k, (weight, bias) in enumerate(network.layers):
+        if weight.ndim != 2 or weight.shape != (len(bias), count):
+            raise ArgumentError(f"layer {k} has weights {weight.shape}, but ({len(bias)}, {count}) are needed")
+        count = len(bias)
+    if not np.isfinite(network.parameters).all():
+        raise ArgumentError("the network holds a number that is not finite")
+    return network
+
+
+def policy(task: Task, sizes: Sequence[int]) -> Callable[..., None]:
+    """Return the policy of networks for `treesim.rollout`.
+
+    `policy_parameters` are the parameters of the episode, if the task has any, then those of `Network.parameters`.
+
+    One step of the rollout is one action: take dt = task.dt * task.steps, and substeps = task.steps times those of the
+    task's step; `rollout_options` returns these.
+
+    Parameters
+    ----------
+    task : Task
+        Task that observes states and parameters of episodes alone.
+    sizes : sequence of int
+        `Network.sizes`.
+
+    Returns
+    -------
+    callable
+        policy(t, q, v, p, u).
+
+    Raises
+    ------
+    ArgumentError
+        If the numbers of observations or actions do not agree, or the task observes contact, an inertial unit or
+        heights.
+
+    Examples
+    --------
+    >>> from treesim_gymnasium import balance, network
+    >>> rule = network.policy(balance(), (8, 16, 1))
+    >>> options = network.rollout_options(balance())
+    >>> p = np.zeros(8 + 8 + 16 * 9 + 17) + 1e-3
+    >>> treesim.rollout(balance().world, np.zeros(3), np.zeros(3), rule, steps=10, policy_parameters=p, **options)
+    <Rollouts: 1 of 10 states, 0.05 ... 0.5 s, float64>
+    """
+    low, high = task.range
+    driven = task.driven
+    for label in ("contact_links", "imu", "heights"):
+        if getattr(task, label):
+            raise ArgumentError(f"the task observes {label}, which a rollout's policy does not get: train it without")
+    if sizes[-1] != len(driven):
+        raise ArgumentError(f"the network has {sizes[-1]} actions, but the task has {len(driven)}")
+
+    def rule(t: Any, q: Any, v: Any, p: Any, u: Any) -> None:
+        n, k = sizes[0], task.parameters
+        x, p = np.array([*task.observe(t, q, v, p[:k])]), p[k:]
+        if len(x) != n:
+            raise ArgumentError(f"the network takes {n} observations, but the task has {len(x)}")
+        x = np.array([maximum(minimum(each, CLIP), -CLIP) for each in (x - p[:n]) / p[n : 2 * n]])
+        at = 2 * n
+        for k, (before, after) in enumerate(itertools.pairwise(sizes)):
+            weight, bias = p[at : at + before * after].reshape(after, before), p[at + before * after :][:after]
+            x, at = weight @ x + bias, at + (before + 1) * after
+            x = np.tanh(x) if k < len(sizes) - 2 else np.array([maximum(minimum(each, 1.0), -1.0) for each in x])
+        u[driven] = (low + high) / 2 + (high - low) / 2 * x
+
+    return rule
+
+
+def rollout_options(task: Task) -> dict[str, Any]:
+    """Return arguments of `treesim.rollout` for the steps of a task: dt, substeps, gains and methods."""
+    kp, kd = task.gains
+    return {
+        "dt": task.dt * task.steps,
+        "substeps": task.steps * (1 if task.substeps is None else task.substeps),
+        "kp": kp,
+        "kd": kd,
+        "integrator": task.integrator,
+        "backend": task.backend,
+        "contact_solver": task.contact_solver,
+    }

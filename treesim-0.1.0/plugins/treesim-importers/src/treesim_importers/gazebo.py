@@ -1,0 +1,217 @@
+"""Rules of Gazebo, which converts URDF to SDF by sdformat (`gz sdf -p FILE` prints it)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from treesim.urdf.document import child_of, name_of, parent_of
+
+from . import changes as c
+from . import examples as ex
+from . import predicates as p
+from . import urdfdom
+from .description import WORLD
+from .rule import Reader, Rule, refuse
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+
+    from .outcome import Outcome
+
+SMALLEST = 1e-6  # [kg] sdformat treats smaller masses as zero
+KEEPING = ("preserveFixedJoint", "disableFixedJointLumping")
+SHAPES = ("box", "sphere", "cylinder", "mesh")
+
+
+def _kept(outcome: Outcome) -> set[str]:
+    """Return the fixed joints that remain: those marked in the file, and those on the world."""
+    said = {
+        str(tag.get("reference"))
+        for tag in outcome.description.root.iterfind("gazebo")
+        if any((tag.findtext(name) or "").strip() in ("true", "1") for name in KEEPING)
+    }
+    return said | {name_of(joint) for joint in outcome.description.joints if parent_of(joint) == WORLD}
+
+
+def _lumped(outcome: Outcome) -> Iterator[_Element]:
+    kept = _kept(outcome)
+    return (joint for joint in p.joints_of("fixed")(outcome) if name_of(joint) not in kept)
+
+
+def _lump(outcome: Outcome, joints: list[_Element]) -> None:
+    outcome.merge_fixed(_kept(outcome))
+
+
+def _weigh_lumps(outcome: Outcome) -> tuple[dict[str, float], list[_Element]]:
+    """Return the mass of each link with the links lumped into it, and links that cause a division by zero.
+
+    The division occurs in sdformat if a link has an <inertial> without mass, and so has its parent so far.
+    """
+    description, divided = outcome.description, []
+    lumped = {child_of(joint): joint for joint in _lumped(outcome)}
+    masses, depths = dict(outcome.masses), {link: len(list(description.path_to(link))) for link in lumped}
+    stated = {name for name, link in description.link.items() if not p.bare(link)}
+    for link in sorted(lumped, key=lambda link: (-depths[link], name_of(lumped[link]))):
+        parent = parent_of(lumped[link])
+        if link in stated and parent in masses:
+            masses[parent] += masses[link]
+            stated.add(parent)
+            if masses[parent] == 0:
+                divided.append(description.link[link])
+    return masses, divided
+
+
+def _divided_by_zero(outcome: Outcome) -> Iterator[_Element]:
+    """Yield the links that cause a division by zero.
+
+    Links are left out if the link into which they are lumped is dropped for lack of mass.
+    """
+    masses, divided = _weigh_lumps(outcome)
+    lumped = {child_of(joint) for joint in _lumped(outcome)}
+    for link in divided:
+        holder = name_of(link)
+        while holder in lumped:
+            holder = parent_of(outcome.description.parent_joint[holder])
+        if abs(masses.get(holder, 0.0)) > SMALLEST:
+            yield link
+
+
+def _light(outcome: Outcome) -> Iterator[_Element]:
+    """Yield the links without mass that would remain, or have child links that would."""
+    masses, _ = _weigh_lumps(outcome)
+    lumped = {child_of(joint) for joint in _lumped(outcome)}
+    holding = {parent_of(joint) for joint in outcome.description.joints if child_of(joint) not in lumped}
+    for name, mass in masses.items():
+        if name != WORLD and abs(mass) <= SMALLEST and (name not in lumped or name in holding):
+            yield outcome.description.link[name]
+
+
+def _free(outcome: Outcome) -> Iterator[_Element]:
+    root = outcome.description.root_link
+    if root != WORLD and root in outcome.masses:
+        yield outcome.description.link[root]
+
+
+def _cut(outcome: Outcome, joints: list[_Element]) -> None:
+    for joint in joints:
+        if child_of(joint) in outcome.masses:
+            outcome.dofs[child_of(joint)] = 6
+
+
+RULES = (
+    *urdfdom.rules("GZ"),
+    Rule(
+        "GZ08",
+        "refuses",
+        "two links that are fixed to a massless link: first a link with an <inertial> of mass 0, then a link with mass",
+        "merging the links divides by zero, and the file is refused: Pose values must be finite",
+        "remove the <inertial> of massless links",
+        _divided_by_zero,
+        refuse,
+        (
+            (ex.ARM_INERTIAL, ""),
+            ('<mass value="0.5"/>', '<mass value="0"/>'),
+            *ex.more(
+                '<joint name="zweld" type="fixed"><parent link="arm"/><child link="load"/></joint>'
+                f'<link name="load">{ex.BASE_INERTIAL}</link>'
+            ),
+        ),
+    ),
+    Rule(
+        "GZ09",
+        "drops",
+        "a link that, together with the links merged into it, has a mass of at most 1e-6 kg",
+        "the link is dropped without a message, with all links that are connected to it by joints that are not "
+        "fixed. A massless frame between two links loses all links behind it",
+        "give the link a mass of 1e-5 kg or more",
+        _light,
+        c.drop_with_carried,
+        ex.BARE_ARM,
+    ),
+    Rule(
+        "GZ10",
+        "alters",
+        "a fixed joint",
+        "the child link is merged into its parent, and the child's name and frame are lost",
+        '<gazebo reference="JOINT"><preserveFixedJoint>true</preserveFixedJoint></gazebo>',
+        _lumped,
+        _lump,
+    ),
+    Rule(
+        "GZ11",
+        "drops",
+        "a floating or planar joint",
+        "the joint is dropped, so its link is a free body",
+        "use prismatic and revolute joints, or write a separate model for the free body",
+        p.joints_of("floating", "planar"),
+        _cut,
+        ex.of_type("planar"),
+    ),
+    Rule(
+        "GZ12",
+        "adds",
+        'a root link whose name is not "world"',
+        "the base is floating: the robot has 6 more degrees of freedom",
+        '<link name="world"/> and a fixed joint from it to the root',
+        _free,
+        c.let_fly,
+    ),
+    Rule(
+        "GZ13",
+        "drops",
+        'a link with the name "world"',
+        "the link becomes the world",
+        "no change is needed",
+        p.named_world,
+        c.drop_links,
+        ex.WORLD,
+    ),
+    Rule(
+        "GZ14",
+        "adds",
+        "a mass below zero",
+        "the mass is copied into the SDF unchanged",
+        "repair the mass",
+        p.links_where(p.negative_mass),
+        example=ex.NEGATIVE,
+    ),
+    Rule(
+        "GZ15",
+        "drops",
+        "<mimic>",
+        "sdformat 12 drops the element, so the joint moves independently",
+        "use a plugin, or a later version of sdformat",
+        p.joints_where(p.mimicking),
+        example=ex.second_joint(inside='<mimic joint="hinge" multiplier="2"/>'),
+    ),
+    Rule(
+        "GZ16",
+        "drops",
+        "a visual or collision without a shape, or with a shape that urdfdom does not know",
+        "the shape is dropped, with an error on the terminal; capsules have no contact, for example",
+        "use cylinders and spheres",
+        lambda outcome: (*p.without_geometry()(outcome), *p.with_unknown_geometry(SHAPES)(outcome)),
+        example=ex.shape("collision", '<capsule radius="0.1" length="0.2"/>'),
+    ),
+    Rule(
+        "GZ17",
+        "alters",
+        "<gazebo>",
+        "its content is copied into the SDF, although other programs ignore these settings",
+        "write physics that all programs should read outside of <gazebo>",
+        p.each("gazebo"),
+        example=ex.more('<gazebo reference="arm"><mu1>0.9</mu1></gazebo>'),
+    ),
+    Rule(
+        "GZ18",
+        "drops",
+        "armature of a joint",
+        "the rotor inertia is omitted, so the mass matrix is too small",
+        "add the armature to the link's inertia about the joint axis",
+        p.joints_where(p.with_rotor),
+        example=ex.dynamics('damping="0" armature="0.3"'),
+    ),
+)
+
+GAZEBO = Reader("gazebo", "Gazebo", "GZ", "sdformat 12.3.0", "gz sdf -p FILE", RULES)

@@ -1,0 +1,107 @@
+"""Rules of Isaac Sim and Isaac Lab, from their documentation and issues; none of them is measured."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from treesim.urdf.document import name_of
+
+from . import examples as ex
+from . import predicates as p
+from .rule import Reader, Rule
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+
+    from .outcome import Outcome
+
+CONFIG = "https://docs.isaacsim.omniverse.nvidia.com/5.0.0/py/api/structisaacsim_1_1asset_1_1importer_1_1urdf_1_1_import_config.html"
+IMPORTER = "https://docs.isaacsim.omniverse.nvidia.com/latest/importer_exporter/ext_isaacsim_asset_importer_urdf.html"
+MASSES = "https://github.com/isaac-sim/IsaacLab/issues/3668"
+DENSITY = "https://github.com/newton-physics/urdf-usd-converter/issues/145"
+ORDINARY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def _odd_names(outcome: Outcome) -> Iterator[_Element]:
+    for element in (*outcome.description.links, *outcome.description.joints):
+        if not ORDINARY.fullmatch(name_of(element)):
+            yield element
+
+
+def _shapeless(link: _Element) -> bool:
+    return p.bare(link) and link.find("collision") is None
+
+
+RULES = (
+    Rule(
+        "IS01",
+        "adds",
+        "a link without <inertial> and without collision shapes",
+        "the link weighs 1 kg in PhysX",
+        "<inertial> with a small mass, or merge fixed joints",
+        p.links_where(_shapeless),
+        example=ex.BARE_TOOL,
+        source=MASSES,
+    ),
+    Rule(
+        "IS02",
+        "adds",
+        "a link with collision shapes and without <inertial>",
+        "the shapes weigh 1000 kg/m^3 (Isaac Sim 6, by urdf-usd-converter)",
+        "state the <inertial>",
+        p.links_where(p.bare_with_collision),
+        example=ex.weighing('<box size="0.1 0.1 0.2"/>'),
+        source=DENSITY,
+    ),
+    Rule(
+        "IS03",
+        "alters",
+        "a fixed joint",
+        "merged by default (Isaac Sim 5: mergeFixedJoints = true)",
+        'dont_collapse="true" on the joint, or the importer\'s option',
+        p.joints_of("fixed"),
+        source=CONFIG,
+    ),
+    Rule(
+        "IS04",
+        "alters",
+        "the root link",
+        "bolted to the world by default (Isaac Sim 5: fixBase = true)",
+        "fixBase = false",
+        p.free_root,
+        source=CONFIG,
+    ),
+    Rule(
+        "IS05",
+        "adds",
+        "any joint that moves",
+        "a position drive, by default of stiffness 1e3 and damping 1e2 (Isaac Sim 5)",
+        "set the drive's type to none, or its gains",
+        p.joints_of(*p.AXIAL),
+        source=CONFIG,
+    ),
+    Rule(
+        "IS06",
+        "ignores",
+        "collision between links of one robot",
+        "off by default (selfCollision = false)",
+        "selfCollision = true",
+        lambda outcome: p.shapes(outcome, "collision"),
+        example=ex.shape("collision", '<box size="0.1 0.1 0.1"/>'),
+        source=CONFIG,
+    ),
+    Rule(
+        "IS07",
+        "alters",
+        "names with other characters than letters, digits and underscores",
+        "each such character becomes an underscore",
+        "rename links and joints",
+        _odd_names,
+        example=((ex.HINGE, ex.HINGE.replace("hinge", "left/hinge")),),
+        source=IMPORTER,
+    ),
+)
+
+ISAAC = Reader("isaac", "Isaac Sim", "IS", "", "URDF importer", RULES)

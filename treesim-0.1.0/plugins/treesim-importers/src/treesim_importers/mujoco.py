@@ -1,0 +1,345 @@
+"""Rules of MuJoCo, for `MjModel.from_xml_path(path)`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from treesim.urdf.document import child_of, name_of
+
+from . import changes as c
+from . import examples as ex
+from . import predicates as p
+from .description import WORLD, folder_of, mass_of, moments_of, number
+from .effects import moments_text
+from .rule import Reader, Rule, refuse
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+
+    from .outcome import Outcome
+
+JOINTS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar", "spherical")
+SHAPES = ("box", "sphere", "cylinder", "capsule", "mesh")
+ONCE = ("inertial", "origin", "mass", "inertia", "axis", "limit", "dynamics", "parent", "child", "mimic")
+SMALLEST = 1e-15  # mjMINVAL
+FLAT = 1e-14  # [kg m^2] mjEPS, the least principal moment next to products of inertia
+MESHES = (".stl", ".obj", ".msh")
+KEEP_FIXED = '<mujoco><compiler fusestatic="false"/></mujoco>'
+KEEP_VISUALS = '<mujoco><compiler discardvisual="false"/></mujoco>'
+
+
+def _compiler(outcome: Outcome, attribute: str) -> str:
+    """Return a setting of the file's own <mujoco><compiler>."""
+    found = outcome.description.root.find("mujoco/compiler")
+    return "" if found is None else str(found.get(attribute) or "")
+
+
+def _merges(outcome: Outcome) -> bool:
+    return _compiler(outcome, "fusestatic") != "false"
+
+
+def _fixed_joints(outcome: Outcome) -> Iterator[_Element]:
+    return (joint for joint in outcome.description.joints if joint.get("type") == "fixed" and _merges(outcome))
+
+
+def _roots(outcome: Outcome) -> Iterator[_Element]:
+    for name in outcome.description.roots:
+        if _merges(outcome) and name in outcome.masses:
+            yield outcome.description.link[name]
+
+
+def _unmoved(outcome: Outcome) -> Iterator[_Element]:
+    """Yield the moving links that, with the links fixed to them, have no mass or no inertia."""
+    for name in outcome.dofs:
+        if name in outcome.masses and (outcome.masses[name] < SMALLEST or _is_point(outcome, name)):
+            yield outcome.description.link[name]
+
+
+def _is_point(outcome: Outcome, name: str) -> bool:
+    """Return whether all mass of a rigid group is that of one link without rotational inertia."""
+    description = outcome.description
+    group = [link for link in description.links if description.first_of_group(name_of(link)) == name and mass_of(link)]
+    return len(group) == 1 and not any(moments_of(group[0]) or (1.0,))
+
+
+def _unreadable_meshes(outcome: Outcome) -> Iterator[_Element]:
+    """Yield the collision meshes that MuJoCo does not find or cannot read.
+
+    They must be below the file's folder (or the file's own meshdir), and of a format that MuJoCo reads.
+    """
+    folder = folder_of(outcome.description) / _compiler(outcome, "meshdir")
+    strip = _compiler(outcome, "strippath") == "true"
+    for mesh in p.meshes(outcome, "collision"):
+        name = mesh.get("filename") or ""
+        path = folder / (Path(name).name if strip else name)
+        if not path.is_file() or path.suffix.lower() not in MESHES:
+            yield mesh
+
+
+def _wrong_scales(outcome: Outcome) -> Iterator[_Element]:
+    for mesh in p.meshes(outcome, "collision"):
+        if len((mesh.get("scale") or "1 1 1").split()) != 3:
+            yield mesh
+
+
+def _is_flat(link: _Element) -> bool:
+    """Return whether a link's inertia has products and a principal moment that is not positive."""
+    entries, moments = moments_of(link), p.principal_moments(link)
+    return (
+        entries is not None and moments is not None and bool(any(entries[k] for k in (1, 2, 4)) and moments[0] < FLAT)
+    )
+
+
+def _given_twice(outcome: Outcome) -> Iterator[_Element]:
+    """Yield the second of two elements where one is allowed."""
+    for owner in outcome.description.root.xpath("link | link/inertial | joint"):
+        tags = [child.tag for child in owner]
+        for k, child in enumerate(owner):
+            if child.tag in ONCE and child.tag in tags[:k]:
+                yield child
+
+
+def _spherical_with_range(joint: _Element) -> bool:
+    limit = joint.find("limit")
+    return joint.get("type") == "spherical" and bool(number(limit, "lower"))
+
+
+def _carried_world(outcome: Outcome) -> Iterator[_Element]:
+    return (joint for joint in outcome.description.joints if child_of(joint) == WORLD)
+
+
+def _closed_shapes(outcome: Outcome) -> Iterator[_Element]:
+    """Yield the <axis> elements without xyz, which MuJoCo requires."""
+    return (axis for axis in outcome.description.root.iterfind("joint/axis") if "xyz" not in axis.attrib)
+
+
+RULES = (
+    Rule(
+        "MJ01",
+        "refuses",
+        "a joint of a type that MuJoCo does not know",
+        "the file is refused",
+        "use a type of the URDF standard, in lower-case letters",
+        p.joints_other_than(*JOINTS),
+        refuse,
+        ex.of_type("Revolute"),
+    ),
+    Rule(
+        "MJ02",
+        "refuses",
+        "an attribute that is not a number, or has too few numbers",
+        "the file is refused: bad format",
+        "write numbers only, without units",
+        p.bad_numbers,
+        refuse,
+        ex.UNIT_BEHIND,
+    ),
+    Rule(
+        "MJ03",
+        "refuses",
+        "an <inertial> without <mass>, <inertia> or one of its six numbers, or a second <inertial>, <axis> or "
+        "similar element",
+        "the file is refused",
+        "write the mass and all six numbers exactly once",
+        lambda outcome: (*p.links_where(p.incomplete)(outcome), *_given_twice(outcome)),
+        refuse,
+        ((ex.ARM_MASS, ""),),
+    ),
+    Rule(
+        "MJ04",
+        "refuses",
+        "an inertia that no rigid body has (A + B < C), or an inertia with products and a zero moment; also of "
+        "links on fixed joints",
+        "the file is refused",
+        "correct the inertia; <compiler balanceinertia> would replace it by the inertia of a sphere",
+        p.links_where(lambda link: mass_of(link) > 0 and (p.impossible_inertia(link) or _is_flat(link))),
+        refuse,
+        ((ex.TOOL_INERTIA, ex.TOOL_INERTIA.replace('izz="0.001"', 'izz="0.004"')),),
+        measure=moments_text,
+    ),
+    Rule(
+        "MJ05",
+        "refuses",
+        'two links with the same name, a joint that names an unknown link, or a joint whose child link is "world"',
+        "the file is refused",
+        "rename one of the links or joints; add the missing link",
+        lambda outcome: (
+            *p.repeated_links(outcome),
+            *p.loose_ends(outcome),
+            *p.carried_twice(outcome),
+            *_carried_world(outcome),
+        ),
+        refuse,
+        ex.more('<link name="tool"/>'),
+    ),
+    Rule(
+        "MJ06",
+        "refuses",
+        "a zero axis, or an <axis> without xyz",
+        "the file is refused",
+        "write an axis of length 1",
+        lambda outcome: (*p.joints_where(p.zero_axis)(outcome), *_closed_shapes(outcome)),
+        refuse,
+        ((ex.AXIS, '<axis xyz="0 0 0"/>'),),
+    ),
+    Rule(
+        "MJ07",
+        "refuses",
+        "a spherical joint whose lower limit is not 0",
+        "the file is refused",
+        "remove <limit> from spherical joints",
+        p.joints_where(_spherical_with_range),
+        refuse,
+        ex.of_type("spherical"),
+    ),
+    Rule(
+        "MJ08",
+        "refuses",
+        "a collision mesh that is not a .stl, .obj or .msh file below the file's folder, such as package://, "
+        "file:// and .dae",
+        "the complete file is refused; meshes of visuals are ignored and may be missing",
+        'write relative names, or <mujoco><compiler meshdir="..." strippath="true"/></mujoco> in the file',
+        _unreadable_meshes,
+        refuse,
+        ex.shape("collision", '<mesh filename="package://robot/arm.stl"/>'),
+    ),
+    Rule(
+        "MJ09",
+        "refuses",
+        "a collision without a shape or with an unknown shape, or a mesh whose scale does not have three factors",
+        "the file is refused",
+        "remove the empty element; write three factors",
+        lambda outcome: (
+            *p.without_geometry("collision")(outcome),
+            *p.with_unknown_geometry(SHAPES, "collision")(outcome),
+            *_wrong_scales(outcome),
+        ),
+        refuse,
+        ex.shape("collision", ""),
+    ),
+    Rule(
+        "MJ10",
+        "adds",
+        "a link with collision shapes and without <inertial>",
+        "the link gets the mass of its shapes, with a density of 1000 kg/m^3",
+        'write an <inertial> with <mass value="0"/> and an inertia of six zeros',
+        p.links_where(p.bare_with_collision),
+        c.weigh_shapes,
+        ex.weighing('<box size="0.1 0.1 0.2"/>'),
+    ),
+    Rule(
+        "MJ11",
+        "drops",
+        "a mass below zero",
+        "mass and inertia are set to zero, without a message",
+        "repair the mass",
+        p.links_where(p.negative_mass),
+        c.take_mass,
+        ex.NEGATIVE,
+    ),
+    Rule(
+        "MJ12",
+        "drops",
+        "rotational inertia without mass",
+        "the inertia is lost when the link is merged, without a message",
+        "move it to a link with mass",
+        p.links_where(p.massless_with_inertia),
+        example=ex.WEIGHTLESS,
+    ),
+    Rule(
+        "MJ13",
+        "alters",
+        "a fixed joint",
+        "its two links become one body, and the child link's name is lost",
+        KEEP_FIXED + " in the file keeps them",
+        _fixed_joints,
+        c.merge_fixed,
+    ),
+    Rule(
+        "MJ14",
+        "drops",
+        "the root link",
+        "the link becomes the world, so its mass is lost",
+        'for a floating base, add a link "world" and a joint of type floating between it and the root link',
+        _roots,
+        c.drop_links,
+    ),
+    Rule(
+        "MJ15",
+        "refuses",
+        "a moving link that, together with the links fixed to it, has no mass or no rotational inertia",
+        "the file is refused: mass and inertia of moving bodies must be larger than mjMINVAL",
+        "give the link mass and inertia, or make its joint fixed",
+        _unmoved,
+        refuse,
+        ex.BARE_ARM,
+    ),
+    Rule(
+        "MJ16",
+        "alters",
+        "<mimic>",
+        "a soft equality constraint replaces the <mimic>: the joint has a degree of freedom, and its position has "
+        "an error",
+        "set stiffer solref and solimp for this constraint",
+        p.joints_where(p.mimicking),
+        example=ex.second_joint(inside='<mimic joint="hinge" multiplier="2"/>'),
+    ),
+    Rule(
+        "MJ17",
+        "drops",
+        "two joints with the same name",
+        "the second joint has no name",
+        "rename one of the joints",
+        p.repeated_joints,
+        example=ex.second_joint("hinge"),
+    ),
+    Rule(
+        "MJ18",
+        "alters",
+        "a planar joint",
+        "the joint becomes three joints: NAME_TX, NAME_TY and NAME_RZ",
+        "use these names of joints in your program",
+        p.joints_of("planar"),
+        example=ex.of_type("planar"),
+    ),
+    Rule(
+        "MJ19",
+        "ignores",
+        "armature of a joint",
+        "the rotor inertia is omitted, so the mass matrix is too small",
+        "set dof_armature after loading the file",
+        p.joints_where(p.with_rotor),
+        example=ex.dynamics('armature="0.3"'),
+    ),
+    Rule(
+        "MJ20",
+        "adds",
+        "damping below zero",
+        "the damping is used unchanged, and adds energy to the robot",
+        "write a damping that is not negative",
+        p.joints_where(p.negatively_damped),
+        example=ex.dynamics('damping="-0.7"'),
+    ),
+    Rule(
+        "MJ21",
+        "drops",
+        "visuals",
+        "the model contains no visuals",
+        KEEP_VISUALS + " in the file",
+        lambda outcome: p.shapes(outcome, "visual"),
+        example=ex.shape("visual", '<box size="0.1 0.1 0.1"/>'),
+    ),
+    Rule(
+        "MJ22",
+        "ignores",
+        "velocity limits of joints",
+        "joints can move faster than their limits",
+        "limit the velocity in your controller",
+        lambda outcome: (x for x in outcome.description.root.iterfind("joint/limit") if "velocity" in x.attrib),
+    ),
+)
+
+
+MUJOCO = Reader("mujoco", "MuJoCo", "MJ", "4.0.0", "MjModel.from_xml_path(path)", RULES)

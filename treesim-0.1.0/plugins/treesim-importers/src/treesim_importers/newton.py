@@ -1,0 +1,244 @@
+"""Rules of Newton, for `ModelBuilder().add_urdf(path)`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from treesim.urdf.document import child_of, name_of, parent_of
+
+from . import changes as c
+from . import examples as ex
+from . import predicates as p
+from .description import number
+from .effects import moments_text
+from .rule import Reader, Rule, refuse
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+
+    from .outcome import Outcome
+
+ODD_DECLARATION = "U106"  # the finding of treesim's parser
+JOINTS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
+
+
+def _unreadable(outcome: Outcome) -> Iterator[_Element]:
+    """Yield the elements with numbers that Python's float rejects, or too few numbers; NaN is accepted."""
+    for element in p.bad_numbers(outcome):
+        if not any(value.strip().lower() in ("nan", "inf", "-inf") for value in element.attrib.values()):
+            yield element
+
+
+def _oddly_declared(outcome: Outcome) -> Iterator[_Element]:
+    if ODD_DECLARATION in outcome.description.codes:
+        yield outcome.description.root
+
+
+def _odd_mimics(outcome: Outcome) -> Iterator[_Element]:
+    """Yield the mimic joints, and mimicked ones, with other than one degree of freedom."""
+    types = {name_of(joint): joint.get("type") for joint in outcome.description.joints}
+    for joint in outcome.description.joints:
+        mimic = joint.find("mimic")
+        if mimic is not None and not {joint.get("type"), types.get(mimic.get("joint"), "revolute")} <= set(p.AXIAL):
+            yield joint
+
+
+def _flatten(outcome: Outcome, joints: list[_Element]) -> None:
+    for joint in joints:
+        outcome.dofs[child_of(joint)] = 2
+
+
+def _unjoined(outcome: Outcome) -> Iterator[_Element]:
+    """Yield the links that no joint names, if there are joints."""
+    joints = outcome.description.joints
+    named = {end for joint in joints for end in (parent_of(joint), child_of(joint))}
+    return (link for link in outcome.description.links if joints and name_of(link) not in named)
+
+
+def _capsules(outcome: Outcome) -> Iterator[_Element]:
+    """Yield the capsules with URDF's attribute `length` instead of `height`."""
+    for owner in p.shapes(outcome, "collision"):
+        yield from (capsule for capsule in owner.iterfind("geometry/capsule") if "height" not in capsule.attrib)
+
+
+def _lengthen(outcome: Outcome, capsules: list[_Element]) -> None:
+    """Compute the mass of links from their shapes with capsules of length 1 m."""
+    for capsule in capsules:
+        link = next(capsule.iterancestors("link"))
+        radius, length = number(capsule, "radius"), number(capsule, "length")
+        if p.bare(link) and radius is not None and length is not None:
+            added = p.capsule_volume(radius, 1.0) - p.capsule_volume(radius, length)
+            outcome.masses[name_of(link)] += p.DENSITY * added
+
+
+RULES = (
+    Rule(
+        "NE01",
+        "refuses",
+        "a joint whose type is not in the URDF standard, such as spherical",
+        "the file is refused: Unsupported joint type",
+        "add the joint in your program",
+        p.joints_other_than(*JOINTS),
+        refuse,
+        ex.of_type("spherical"),
+    ),
+    Rule(
+        "NE02",
+        "refuses",
+        "an attribute that is not a number, or has too few numbers",
+        "the file is refused",
+        "write numbers only, without units",
+        _unreadable,
+        refuse,
+        ex.UNIT_BEHIND,
+    ),
+    Rule(
+        "NE03",
+        "refuses",
+        "a joint that names an unknown link, or a link that is the child of two joints",
+        "the file is refused",
+        "add the missing link; use one joint for each child link",
+        lambda outcome: (*p.loose_ends(outcome), *p.carried_twice(outcome)),
+        refuse,
+        (('<parent link="base"/>', '<parent link="nobody"/>'),),
+    ),
+    Rule(
+        "NE04",
+        "refuses",
+        "a <mimic> whose joint or mimicked joint is not revolute, continuous or prismatic",
+        "the file is refused",
+        "remove the <mimic>",
+        _odd_mimics,
+        refuse,
+        ex.more(
+            '<joint name="dead" type="fixed"><parent link="arm"/><child link="pad"/><mimic joint="hinge"/></joint>'
+            '<link name="pad"/>'
+        ),
+    ),
+    Rule(
+        "NE05",
+        "adds",
+        "a link with collision shapes and without <inertial>",
+        "the link gets the mass of its shapes, with a density of 1000 kg/m^3",
+        'write an <inertial> with <mass value="0"/> and an inertia of six zeros',
+        p.links_where(p.bare_with_collision),
+        c.weigh_shapes,
+        ex.weighing('<box size="0.1 0.1 0.2"/>'),
+    ),
+    Rule(
+        "NE06",
+        "alters",
+        "a capsule's length",
+        "Newton reads the attribute height instead of length: the capsule is 1 m long between its centres",
+        'add height="..." with the same number',
+        _capsules,
+        _lengthen,
+        ex.weighing('<capsule radius="0.1" length="0.2"/>'),
+    ),
+    Rule(
+        "NE07",
+        "drops",
+        "a mass below zero, or NaN",
+        "the link has no mass",
+        "repair the mass",
+        p.links_where(p.negative_mass),
+        c.take_mass,
+        ex.NEGATIVE,
+    ),
+    Rule(
+        "NE08",
+        "alters",
+        "an inertia that no rigid body has",
+        "a number is added to all three moments, so that they are those of a rigid body",
+        "correct the inertia",
+        p.links_where(p.impossible_inertia),
+        example=ex.IMPOSSIBLE,
+        measure=moments_text,
+    ),
+    Rule(
+        "NE09",
+        "drops",
+        "rotational inertia without mass",
+        "the link gets neither mass nor inertia",
+        "move it to a link with mass",
+        p.links_where(p.massless_with_inertia),
+        example=ex.WEIGHTLESS,
+    ),
+    Rule(
+        "NE10",
+        "alters",
+        "mass without rotational inertia",
+        "moments of inertia of 1e-6 kg m^2 are added",
+        "write the inertia",
+        p.links_where(p.point_mass),
+        example=((ex.ARM_INERTIA, '<inertia ixx="0" ixy="0" ixz="0" iyy="0" iyz="0" izz="0"/>'),),
+    ),
+    Rule(
+        "NE11",
+        "drops",
+        "a link that no joint names",
+        "the link is dropped, without a message",
+        "connect the link by a joint",
+        _unjoined,
+        c.drop_links,
+        ex.more('<link name="stray"/>'),
+    ),
+    Rule(
+        "NE12",
+        "alters",
+        "a planar joint",
+        "the joint becomes two translations, and its rotation is lost",
+        "use prismatic and revolute joints",
+        p.joints_of("planar"),
+        _flatten,
+        ex.of_type("planar"),
+    ),
+    Rule(
+        "NE13",
+        "drops",
+        "a mesh that is not found, or model:// without resolve-robotics-uri-py",
+        "the shape is dropped, with a warning",
+        "`pip install 'newton[importers]'`, or package_dirs=[...]",
+        p.missing_meshes,
+        example=ex.shape("collision", '<mesh filename="nowhere.stl"/>'),
+    ),
+    Rule(
+        "NE14",
+        "ignores",
+        "armature of a joint",
+        "the joint gets the builder's default armature",
+        "set builder.joint_armature after loading the file",
+        p.joints_where(p.with_rotor),
+        example=ex.dynamics('armature="0.3"'),
+    ),
+    Rule(
+        "NE15",
+        "alters",
+        "<mimic>",
+        "the <mimic> becomes a constraint, which only some solvers support; nv includes the joint",
+        "choose a solver that supports this constraint",
+        p.joints_where(p.mimicking),
+        example=ex.second_joint(inside='<mimic joint="hinge" multiplier="2"/>'),
+    ),
+    Rule(
+        "NE16",
+        "adds",
+        "any revolute, continuous or prismatic joint",
+        "the joint gets an actuator in the mode POSITION, with gains of zero",
+        "set builder.joint_target_mode and joint_target_ke after loading the file",
+        p.joints_of(*p.AXIAL),
+    ),
+    Rule(
+        "NE17",
+        "refuses",
+        "an XML declaration that is not at the beginning of the file, or has the version 0.0",
+        "the file is refused",
+        "remove the text before the declaration, or the declaration",
+        _oddly_declared,
+        refuse,
+        (('<robot name="sound">', ' <?xml version="1.0"?><robot name="sound">'),),
+    ),
+)
+
+NEWTON = Reader("newton", "Newton", "NE", "1.8.0", "ModelBuilder().add_urdf(path)", RULES)

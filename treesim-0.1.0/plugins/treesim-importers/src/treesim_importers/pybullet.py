@@ -1,0 +1,297 @@
+"""Rules of PyBullet, for `loadURDF(path)` with its default flags."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from treesim.compare.inertial_candidates import BOX
+from treesim.urdf.document import name_of
+
+from . import changes as c
+from . import examples as ex
+from . import predicates as p
+from .description import WORLD, folder_of, mass_of, moments_of
+from .effects import moments_text
+from .rule import Reader, Rule, refuse
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+
+    from .outcome import Outcome
+
+JOINTS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar", "spherical")
+SHAPES = ("box", "sphere", "cylinder", "capsule", "mesh", "plane", "cdf")
+
+
+def _massive_roots(outcome: Outcome) -> Iterator[_Element]:
+    """Yield the root link if it has mass, or no inertial and another name than "world"."""
+    root = outcome.description.link.get(outcome.description.root_link)
+    if root is not None and outcome.masses[name_of(root)] > 0:
+        yield root
+
+
+def _massless_roots(outcome: Outcome) -> Iterator[_Element]:
+    root = outcome.description.link.get(outcome.description.root_link)
+    if root is not None and name_of(root) != WORLD and outcome.masses[name_of(root)] == 0:
+        yield root
+
+
+def _unfound_meshes(outcome: Outcome) -> Iterator[_Element]:
+    """Yield the meshes that Bullet does not find below the file's folder and all folders above it.
+
+    The scheme of the name is ignored.
+    """
+    folder = folder_of(outcome.description)
+    for mesh in (*p.meshes(outcome), *outcome.description.root.iterfind("link/collision/geometry/cdf")):
+        name = (mesh.get("filename") or "").rpartition("://")[2]
+        if not name or not any(Path(f"{place}/{name}").is_file() for place in (folder, *folder.parents)):
+            yield mesh
+
+
+def _lost_moments(links: list[_Element]) -> str:
+    """Return the largest principal moment of the links without shapes, and the moment of a 1 mm box in its place."""
+    bodies = [link for link in links if link.find("collision") is None]
+    found = [(moments[-1], mass_of(link)) for link in bodies if (moments := p.principal_moments(link)) is not None]
+    if not found:
+        return ""
+    moment, mass = max(found)
+    return f"{moment:.3g} kg m^2 becomes {mass * BOX:.3g}"
+
+
+RULES = (
+    Rule(
+        "PB01",
+        "refuses",
+        "a joint of a type that Bullet does not know",
+        "the file is refused: 'Cannot load URDF file.'",
+        "use a type of the URDF standard, in lower-case letters",
+        p.joints_other_than(*JOINTS),
+        refuse,
+        ex.of_type("Revolute"),
+    ),
+    Rule(
+        "PB02",
+        "refuses",
+        "a revolute or prismatic joint without <limit>",
+        "the file is refused",
+        'add <limit>, or write type="continuous"',
+        p.joints_where(p.without_limit),
+        refuse,
+        ((ex.LIMIT, ""),),
+    ),
+    Rule(
+        "PB03",
+        "refuses",
+        "<dynamics> with neither damping nor friction",
+        "the file is refused",
+        'add damping="0"',
+        p.joints_where(p.dynamics_without_losses),
+        refuse,
+        ex.dynamics('armature="0.3"'),
+    ),
+    Rule(
+        "PB04",
+        "refuses",
+        "an <inertial> without <mass>, <inertia>, or one of ixx, iyy, izz",
+        "the file is refused",
+        "write the mass and all six numbers of the inertia",
+        p.links_where(lambda link: p.incomplete(link) and _lacks_diagonal(link)),
+        refuse,
+        ((ex.ARM_MASS, ""),),
+    ),
+    Rule(
+        "PB05",
+        "refuses",
+        "a mesh of a visual or collision that is not found below the file's folder or below a folder above it",
+        "the complete file is refused; Bullet removes package:// and model:// from names and searches for the rest",
+        "remove <visual> and <collision>, or move the file below the folder that contains the packages",
+        _unfound_meshes,
+        refuse,
+        ex.shape("visual", '<mesh filename="nowhere.stl"/>'),
+    ),
+    Rule(
+        "PB06",
+        "refuses",
+        "a visual or collision without a shape, or with a shape that Bullet does not know",
+        "the file is refused",
+        "remove the empty element",
+        lambda outcome: (*p.without_geometry()(outcome), *p.with_unknown_geometry(SHAPES)(outcome)),
+        refuse,
+        ex.shape("visual", ""),
+    ),
+    Rule(
+        "PB07",
+        "refuses",
+        "a robot without a name",
+        "the file is refused",
+        "give the robot a name",
+        p.unnamed_robot,
+        refuse,
+        ex.NAMELESS,
+    ),
+    Rule(
+        "PB08",
+        "refuses",
+        "two links with the same name, a joint that names an unknown link, or a robot without a root link",
+        "the file is refused",
+        "rename one of the links or joints; add the missing link",
+        lambda outcome: (
+            *p.repeated_links(outcome),
+            *p.loose_ends(outcome),
+            *p.rootless(outcome),
+            *p.carried_twice(outcome),
+        ),
+        refuse,
+        ex.more('<link name="tool"/>'),
+    ),
+    Rule(
+        "PB09",
+        "refuses",
+        "two joints with the same name, or several root links",
+        "the file is refused, or the process ends",
+        "rename one of the joints; connect the root links by joints",
+        lambda outcome: (*p.repeated_joints(outcome), *p.further_roots(outcome)),
+        refuse,
+        ex.more('<link name="stray"/>'),
+    ),
+    Rule(
+        "PB10",
+        "adds",
+        'a link without <inertial> whose name is not "world"',
+        "the link gets a mass of 1 kg and, with the flag URDF_USE_INERTIA_FROM_FILE, moments of inertia of 1 kg m^2",
+        'write an <inertial> with <mass value="0"/> and an inertia of six zeros',
+        p.links_where(p.bare_but_world),
+        c.give_one_kilogram,
+        ex.BARE_TOOL,
+    ),
+    Rule(
+        "PB11",
+        "alters",
+        "every <inertia>, unless the flag URDF_USE_INERTIA_FROM_FILE is given",
+        "the inertia is replaced by that of the box around the collision shapes or, without collision shapes, of "
+        "a box of about 1 mm",
+        "loadURDF(path, flags=pybullet.URDF_USE_INERTIA_FROM_FILE)",
+        p.links_where(lambda link: moments_of(link) is not None and mass_of(link) != 0),
+        measure=_lost_moments,
+    ),
+    Rule(
+        "PB12",
+        "alters",
+        "an inertia that no rigid body has, with the flag URDF_USE_INERTIA_FROM_FILE",
+        "all three moments are set to zero, with a warning on the terminal",
+        "correct the inertia",
+        p.links_where(p.impossible_inertia),
+        example=ex.IMPOSSIBLE,
+        measure=moments_text,
+    ),
+    Rule(
+        "PB13",
+        "alters",
+        "a number that is followed by other characters, or too few numbers",
+        "the number is read up to the first character that is not part of it: 2kg and 2,5 are read as 2",
+        "write numbers only, without units",
+        p.bad_numbers,
+        example=ex.UNIT_BEHIND,
+    ),
+    Rule(
+        "PB14",
+        "alters",
+        "a massless root link",
+        "the base is fixed to the world, although the option useFixedBase is not set",
+        "give the root link the inertial of a link that is fixed to it",
+        _massless_roots,
+        example=((ex.BASE_INERTIAL, ex.BASE_INERTIAL.replace('value="4"', 'value="0"')),),
+    ),
+    Rule(
+        "PB15",
+        "adds",
+        "a root link with mass",
+        "the base is floating: the robot has 6 more degrees of freedom",
+        "to fix the base, call loadURDF(path, useFixedBase=True)",
+        _massive_roots,
+        c.let_fly,
+    ),
+    Rule(
+        "PB16",
+        "alters",
+        "a joint of type floating",
+        "the joint is fixed: 6 degrees of freedom are lost",
+        "make the floating body the root link",
+        p.joints_of("floating"),
+        c.weld,
+        ex.of_type("floating"),
+    ),
+    Rule(
+        "PB17",
+        "ignores",
+        "<mimic>",
+        "the joint moves independently of the mimicked joint",
+        "add a gear by createConstraint(..., JOINT_GEAR), or set the joint's position",
+        p.joints_where(p.mimicking),
+        example=ex.second_joint(inside='<mimic joint="hinge" multiplier="2"/>'),
+    ),
+    Rule(
+        "PB18",
+        "alters",
+        "damping of a joint",
+        "the damping is computed explicitly, from the velocity before the step: with large values the simulation "
+        "diverges",
+        "use shorter steps, or set the damping to 0 and write your own controller",
+        p.joints_where(p.damped),
+        example=ex.dynamics('damping="0.7"'),
+    ),
+    Rule(
+        "PB19",
+        "ignores",
+        "friction of a joint",
+        "getJointInfo returns the friction, but it is not simulated",
+        "add a velocity motor with a small force",
+        p.joints_where(p.rubbing),
+        example=ex.dynamics('damping="0" friction="0.3"'),
+    ),
+    Rule(
+        "PB20",
+        "ignores",
+        "armature of a joint",
+        "the rotor inertia is omitted, so the mass matrix is too small",
+        "add the armature to the link's inertia about the joint axis",
+        p.joints_where(p.with_rotor),
+        example=ex.dynamics('damping="0" armature="0.3"'),
+    ),
+    Rule(
+        "PB21",
+        "alters",
+        "an axis whose length is not 1",
+        "the length scales the joint's velocity, but not the mass matrix",
+        "write an axis of length 1",
+        p.joints_where(p.skew_axis),
+        example=((ex.AXIS, '<axis xyz="0 2 0"/>'),),
+    ),
+    Rule(
+        "PB22",
+        "adds",
+        "any joint with limits",
+        "limits are constraints of the solver, active from the first step",
+        "to switch the limits off, write a lower limit above the upper limit",
+        p.joints_where(p.limited),
+    ),
+    Rule(
+        "PB23",
+        "adds",
+        "any joint that moves",
+        "velocity motors are on, velocities are limited to 100 rad/s or m/s, and links are damped with 0.04 1/s",
+        "setJointMotorControl2(force=0); changeDynamics(linearDamping=0, angularDamping=0, maxJointVelocity=1e9)",
+        p.joints_of(*p.AXIAL, "planar", "spherical"),
+    ),
+)
+
+
+def _lacks_diagonal(link: _Element) -> bool:
+    inertia = link.find("inertial/inertia")
+    diagonal = {"ixx", "iyy", "izz"}
+    return link.find("inertial/mass") is None or inertia is None or not diagonal <= set(inertia.attrib)
+
+
+PYBULLET = Reader("pybullet", "PyBullet", "PB", "3.2.7", "loadURDF(path)", RULES)

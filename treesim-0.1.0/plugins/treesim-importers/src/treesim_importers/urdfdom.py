@@ -1,0 +1,124 @@
+"""Rules of urdfdom, the parser of ROS, which Pinocchio and Gazebo use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from treesim.urdf.document import name_of
+
+from . import examples as ex
+from . import predicates as p
+from .description import number
+from .rule import Rule, refuse
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+
+    from .outcome import Outcome
+
+JOINTS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
+
+
+def _in_joints(outcome: Outcome) -> Iterator[_Element]:
+    return (element for element in p.bad_numbers(outcome) if element.getparent().tag == "joint")  # type: ignore[union-attr]
+
+
+def _broken_inertials(outcome: Outcome) -> Iterator[_Element]:
+    broken = {element.getparent() for element in p.bad_numbers(outcome)}
+    for link in outcome.description.links:
+        if link.find("inertial") in broken or p.incomplete(link):
+            yield link
+
+
+def _read_to_the_mistake(outcome: Outcome, links: list[_Element]) -> None:
+    """Set masses as read up to the first error: a mass remains if the origin and itself can be read."""
+    broken = set(p.bad_numbers(outcome))
+    for link in links:
+        mass = link.find("inertial/mass")
+        if link.find("inertial/origin") in broken or number(mass, "value") is None:
+            outcome.masses[name_of(link)] = 0.0
+
+
+def rules(prefix: str) -> tuple[Rule, ...]:
+    """Return the rules of urdfdom, with codes 01 to 07 after a reader's prefix."""
+    return (
+        Rule(
+            f"{prefix}01",
+            "refuses",
+            "a joint whose type is not in the URDF standard, such as spherical",
+            "the file is refused",
+            "use three revolute joints, or add the joint after loading the file",
+            p.joints_other_than(*JOINTS),
+            refuse,
+            ex.of_type("spherical"),
+        ),
+        Rule(
+            f"{prefix}02",
+            "refuses",
+            "a revolute or prismatic joint without effort or velocity in a <limit>",
+            "the file is refused",
+            'write effort and velocity, or write type="continuous"',
+            p.joints_where(p.without_effort_or_velocity),
+            refuse,
+            ((ex.LIMIT, '<limit lower="-1" upper="1"/>'),),
+        ),
+        Rule(
+            f"{prefix}03",
+            "refuses",
+            "<dynamics> with neither damping nor friction",
+            "the file is refused",
+            'add damping="0"',
+            p.joints_where(p.dynamics_without_losses),
+            refuse,
+            ex.dynamics('armature="0.3"'),
+        ),
+        Rule(
+            f"{prefix}04",
+            "refuses",
+            "an attribute of a joint that is not a number, or has too few numbers",
+            "the file is refused",
+            "write numbers only, without units",
+            _in_joints,
+            refuse,
+            ((ex.AXIS, '<axis xyz="0 1"/>'),),
+        ),
+        Rule(
+            f"{prefix}05",
+            "refuses",
+            "a robot without a name",
+            "the file is refused",
+            "give the robot a name",
+            p.unnamed_robot,
+            refuse,
+            ex.NAMELESS,
+        ),
+        Rule(
+            f"{prefix}06",
+            "refuses",
+            "two links or joints with the same name, a joint that names an unknown link, no root link, or several "
+            "root links",
+            "the file is refused",
+            "rename one of the links or joints; add the missing link; connect the root links by joints",
+            lambda outcome: (
+                *p.repeated_links(outcome),
+                *p.repeated_joints(outcome),
+                *p.loose_ends(outcome),
+                *p.carried_twice(outcome),
+                *p.further_roots(outcome),
+                *p.rootless(outcome),
+            ),
+            refuse,
+            ex.more('<link name="stray"/>'),
+        ),
+        Rule(
+            f"{prefix}07",
+            "drops",
+            "an <inertial> in which an element or number is missing, or an attribute is not a number, such as 2kg",
+            "the content after the mistake is dropped, and the only message is an error on the terminal",
+            "write the mass and all six numbers of the inertia, without units",
+            _broken_inertials,
+            _read_to_the_mistake,
+            ex.UNIT_BEHIND,
+        ),
+    )

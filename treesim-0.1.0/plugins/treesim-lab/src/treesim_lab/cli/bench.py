@@ -1,0 +1,349 @@
+"""`treesim bench`: speed of treesim, compared with other engines in the same process."""
+
+from __future__ import annotations
+
+import json as json_format
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+
+from treesim.cli.common import (
+    BaseOption,
+    JsonOption,
+    MimicOption,
+    checked_loading,
+    examples,
+    guarded,
+    messages,
+    output,
+    plain,
+    print_json,
+)
+from treesim.errors import ArgumentError, named
+from treesim.system.files import write_whole
+
+if TYPE_CHECKING:
+    from treesim.types import Base, Mimic
+
+    from ..bench import Benchmark, BenchRobot
+
+CALL_ROUNDS, BATCH_ROUNDS, CONTACT_ROUNDS = 50, 10, 3
+BATCH, SUMMARY_BATCH_ROUNDS = 4096, 8
+BUSY = 0.5  # load average above which other processes disturb the times
+
+Robots = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="ROBOT...",
+        help="URDF files or names of installed robots. `chain30` is an unbranched chain of 30 "
+        "joints. For several robots, the table shows how many times longer other engines take.",
+        show_default=False,
+    ),
+]
+
+
+@guarded
+@examples(
+    "treesim bench go2 --base floating",
+    "treesim bench ur5 --batch 4096 --threads 1",
+    "treesim bench g1_29dof_rev_1_0 --contact --scene moving-1 --scene stack",
+    "treesim bench --summary",
+    "treesim bench energy ur5",
+)
+def bench(
+    robots: Robots = None,
+    base: BaseOption = "fixed",
+    mimic: MimicOption = None,
+    batch: Annotated[
+        int, typer.Option(min=0, help="Number of states in a batch. The command times batches instead of single calls.")
+    ] = 0,
+    sizes: Annotated[
+        int, typer.Option(min=0, help="Largest number of states. The command times batches of 100, 1000, ... states.")
+    ] = 0,
+    single: Annotated[bool, typer.Option("--single", help="Measure the calls of --sizes in single precision.")] = False,
+    summary: Annotated[
+        bool,
+        typer.Option(
+            "--summary",
+            help="Print for several robots how many times longer other engines take than treesim. Without ROBOT, the "
+            "command times five standard robots.",
+        ),
+    ] = False,
+    contact: Annotated[
+        bool,
+        typer.Option(
+            "--contact", help="Measure the time of steps and rollouts with contact, for ROBOT and for stacks of boxes."
+        ),
+    ] = False,
+    scene: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Scene whose steps are timed with --contact. May be repeated. By default all scenes.",
+            show_default=False,
+        ),
+    ] = None,
+    kp: Annotated[
+        float,
+        typer.Option(
+            min=0,
+            help="Position gain kp of every joint with --contact (N m/rad, N/m). The velocity gain is 0.05 s times kp.",
+        ),
+    ] = 1000.0,
+    every_backend: Annotated[
+        bool, typer.Option("--backends", help="Also measure all other backends of treesim.")
+    ] = False,
+    cold: Annotated[
+        bool, typer.Option("--cold", help="Also measure the start of a process with an empty kernel cache.")
+    ] = False,
+    repeats: Annotated[
+        int | None,
+        typer.Option(min=1, help="Number of rounds. Every call is timed once in each round.", show_default=False),
+    ] = None,
+    threads: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Number of threads of each engine. By default, one thread runs on each core.",
+            show_default=False,
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the random states.")] = 0,
+    plot: Annotated[Path | None, typer.Option(help="File for a plot of the result, drawn by matplotlib.")] = None,
+    save: Annotated[Path | None, typer.Option(help="JSON file to which the result is also written.")] = None,
+    json: JsonOption = False,
+) -> None:
+    """Measure treesim and installed engines (Pinocchio, MuJoCo, PyBullet) on ROBOT, alternately in one process.
+
+    By default, the command times single calls and the start of a new process. With --batch, it times calls for many
+    states at once. With --sizes, it times calls for up to a million states. With --contact, it times steps of a robot
+    that stands, moves or falls, and of stacks of boxes. It then also measures the drift of scenes at rest, and the
+    overlap of shapes. The commands `bench energy` (drift of integrators), `bench accuracy`, `bench scaling` and `bench
+    schedule` have help of their own (-h).
+    """
+    from treesim.engine.threads import use_threads
+
+    if plot is not None:
+        from treesim.plotting import require_matplotlib
+
+        require_matplotlib()  # before minutes of timing
+    report = _Report(json, plot, save)
+    with use_threads(threads):
+        if summary or len(robots or ()) > 1:
+            _summary(report, robots, base, mimic, batch, repeats, seed)
+            return
+        if not robots:
+            raise ArgumentError("name a robot, or take --summary for the five standard ones")
+        if contact:
+            _contact(report, robots[0], kp, scene, repeats or CONTACT_ROUNDS)
+            return
+        from ..bench.robots import bench_robot
+
+        with checked_loading(base, mimic):
+            robot = bench_robot(robots[0], base, mimic, report.notes)
+        if sizes:
+            _sizes(report, robot, sizes, single, seed)
+        elif batch:
+            _batches(report, robot, batch, repeats or BATCH_ROUNDS, seed)
+        else:
+            _calls(report, robot, repeats or CALL_ROUNDS, seed, every_backend, cold)
+
+
+class _Report:
+    """Output of a result: tables or JSON on standard output, and files."""
+
+    def __init__(self, json: bool, plot: Path | None, save: Path | None) -> None:
+        self.json, self.plot, self.save = json, plot, save
+        self.notes: list[str] = []
+        self.load = _load()
+        if self.load is not None and self.load > BUSY:
+            self.notes.append(
+                f"the machine is busy with other work (load average {self.load:.1f} before the start): "
+                "times are too long, those of several threads most"
+            )
+
+    def print(self, *renderables: Any) -> None:
+        """Print tables or lines, unless the output is JSON."""
+        for each in () if self.json else renderables:
+            output().print(each, soft_wrap=isinstance(each, str))
+
+    def explain(self, rows: Sequence[dict[str, Any]]) -> None:
+        """Print what the calls of these rows do, and the notes."""
+        from .bench_tables import print_notes
+
+        if not self.json:
+            print_notes(output(), rows, self.notes)
+
+    def finish(self, facts: dict[str, Any]) -> None:
+        """Write the result to all requested outputs; raises ArgumentError for a file that cannot be written."""
+        facts = {**_environment(), "load_before": self.load, **facts, "notes": self.notes}
+        if self.save is not None:
+            text = json_format.dumps(plain(facts), indent=2, ensure_ascii=False).encode()
+            write_whole(self.save, lambda stream: stream.write(text), len(text))
+        if self.json:
+            print_json(facts)
+        for path in (self.plot, self.save):
+            if path is not None:
+                self.print(f"wrote {path}")
+
+
+def _load() -> float | None:
+    """Return the system load average over one minute; None if the system does not report it."""
+    import os
+
+    try:
+        return os.getloadavg()[0]
+    except (AttributeError, OSError):
+        return None
+
+
+def _environment() -> dict[str, Any]:
+    """Return the processor, the number of threads, and the versions of treesim and numpy."""
+    import numpy
+
+    import treesim
+    from treesim.engine.llvm.machine_code import processor
+    from treesim.engine.threads import thread_count
+
+    here = processor()
+    return {
+        "processor": here.name, "vector_bytes": here.vector_bytes, "threads": thread_count(),
+        "versions": {"treesim": treesim.__version__, "numpy": numpy.__version__},
+    }  # fmt: skip
+
+
+def _calls(report: _Report, robot: BenchRobot, rounds: int, seed: int, every_backend: bool, cold: bool) -> None:
+    from ..bench import time_calls, time_start
+    from .bench_tables import start_table, timing_table
+
+    with messages().status("preparing kernels and timing ..."):
+        found = time_calls(robot, rounds=rounds, seed=seed, every_backend=every_backend)
+        kinds = {"kept": False, **({"none yet": True} if cold else {})}
+        starts = {label: time_start(robot, cold=empty) for label, empty in kinds.items()}
+    report.notes += found.notes
+    title = f"{named(found.robot)}, {found.base} base, {found.nv} degrees of freedom: one state"
+    report.print(timing_table(title, found.rows, "us"))
+    report.explain(found.rows)
+    report.print(start_table(starts, _first_batch(robot)))
+    if report.plot is not None:
+        from ..plotting.bench import save_timings
+
+        save_timings(report.plot, title, found.rows, "us")
+    report.finish({**_repr_fields(found), "calls": found.rows, "new_process": starts})
+
+
+def _repr_fields(found: Benchmark) -> dict[str, Any]:
+    """Return the fields of a benchmark for `--json`, except its rows."""
+    facts = {"robot": found.robot, "base": found.base, "nv": found.nv}
+    if found.states is not None:
+        facts["states"] = found.states
+    return {**facts, "repeats": found.repeats, "engines": found.engines}
+
+
+def _first_batch(robot: BenchRobot) -> str:
+    import numpy as np
+
+    from treesim.engine.call.specialized import STATES
+
+    from ..bench.engine_choice import engine_of_batch
+
+    return f"the batch of {STATES} states by the {engine_of_batch(robot.tree, STATES, np.float64)} one"
+
+
+def _batches(report: _Report, robot: BenchRobot, count: int, rounds: int, seed: int) -> None:
+    from treesim.engine.threads import thread_count
+
+    from ..bench import time_batches
+    from .bench_tables import arithmetic_table, timing_table
+
+    with messages().status("preparing kernels and timing ..."):
+        found = time_batches(robot, states=count, rounds=rounds, seed=seed)
+    report.notes += found.notes
+    arithmetic, disturbed = found.more["arithmetic"], found.more["after_another"]
+    title = f"{named(found.robot)}, {found.base} base, {found.nv} degrees of freedom: "
+    title += f"{count} states on {thread_count()} threads"
+    if disturbed:
+        details = ", ".join(f"{label} {1e9 * seconds:.0f}" for label, seconds in disturbed.items())
+        report.notes.append(
+            f"ns per state of forward_dynamics {details} (pin.abaInParallel's threads keep spinning; hence the pauses)"
+        )
+    report.print(timing_table(f"{title}; per state, or step of a rollout", found.rows, "ns"))
+    report.print(arithmetic_table(arithmetic))
+    report.explain(found.rows)
+    if report.plot is not None:
+        from ..plotting.bench import save_timings
+
+        save_timings(report.plot, title, found.rows, "ns")
+    more = {"batches": found.rows, "arithmetic": arithmetic, "after_another": disturbed}
+    report.finish({**_repr_fields(found), **more})
+
+
+def _sizes(report: _Report, robot: BenchRobot, largest: int, single: bool, seed: int) -> None:
+    import numpy as np
+
+    from ..bench import time_sizes
+    from ..bench.sizes import SIZES
+    from .bench_tables import size_table
+
+    if largest < SIZES[0]:
+        raise ArgumentError(f"--sizes begins with {SIZES[0]} states, got {largest}")
+    with messages().status("timing ..."):
+        found = time_sizes(robot, largest=largest, number=np.float32 if single else np.float64, seed=seed)
+    title = f"{named(found.robot)}, {found.base} base, {found.rows[0]['threads']} threads"
+    report.print(size_table(title, found.rows))
+    if report.plot is not None:
+        from ..plotting.bench import save_sizes
+
+        save_sizes(report.plot, title, found.rows)
+    report.finish({"robot": found.robot, "base": found.base, "nv": found.nv, "sizes": found.rows})
+
+
+def _contact(report: _Report, name: str, kp: float, scenes: list[str] | None, rounds: int) -> None:
+    from ..bench import time_contact
+    from .bench_tables import contact_rollout_table, contact_table, incline_table
+
+    with messages().status("preparing kernels and timing ..."), checked_loading("floating", None):
+        found = time_contact(name, kp=kp, scenes=scenes, rounds=rounds)
+    report.notes += found.notes
+    title = f"{named(found.robot)}, kp {kp:g}, one step of {1e3 * found.more['dt']:g} ms"
+    report.print(contact_table(title, found.rows))
+    report.print(contact_rollout_table(f"{named(found.robot)}, rollouts of the same", found.more["rollouts"]))
+    report.print(incline_table(found.more["incline"]))
+    report.print(*(f"{name}: {about}" for name, about in found.more["scenes"].items()))
+    report.explain([*found.rows, *found.more["rollouts"]])
+    if report.plot is not None:
+        from ..plotting.bench import save_timings
+
+        bars = [{**row, "quantity": row["scene"]} for row in found.rows]
+        save_timings(report.plot, title, bars, "us")
+    report.finish({**_repr_fields(found), "contact": found.rows, **found.more})
+
+
+def _summary(
+    report: _Report, names: list[str] | None, base: str, mimic: str | None, batch: int, rounds: int | None, seed: int
+) -> None:
+    from ..bench import ratios, time_robots
+    from ..bench.robots import STANDARD
+    from .bench_tables import ratio_table
+
+    if not names:
+        names, base, mimic = list(STANDARD), "floating", "free"
+    with messages().status("timing ...") as status, checked_loading(base, mimic):
+        found = time_robots(
+            names, cast("Base", base), cast("Mimic | None", mimic), batch or BATCH, rounds or CALL_ROUNDS,
+            rounds or SUMMARY_BATCH_ROUNDS, seed, report=lambda text: status.update(f"timing: {text} ..."),
+        )  # fmt: skip
+    robots = [each["robot"] for each in found]
+    titles = {"calls": "one state", "batches": f"{batch or BATCH} states, on as many threads"}
+    tables = {kind: ratios(found, kind) for kind in titles}
+    for kind, unit in (("calls", "us"), ("batches", "ns")):
+        report.print(ratio_table(titles[kind], tables[kind], robots, unit))
+    for each in found:
+        report.notes += [f"{each['robot']}: {note}" for note in each["notes"]]
+    report.explain([])
+    if report.plot is not None:
+        from ..plotting.bench import save_ratios
+
+        save_ratios(report.plot, {titles[kind]: rows for kind, rows in tables.items()}, robots)
+    report.finish({"robots": found})

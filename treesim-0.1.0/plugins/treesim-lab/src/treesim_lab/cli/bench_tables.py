@@ -1,0 +1,196 @@
+"""Printed tables of `treesim bench`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from rich.table import Table
+
+from treesim.compare.cases import DOUBLE, OURS
+from treesim.errors import named
+
+from ..bench.measure import UNITS
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+START_COLUMNS = {
+    "python": "python_s",
+    "import": "import_s",
+    "load": "load_s",
+    "first step": "first_step_s",
+    "from start to first step": "to_first_step_s",
+    "first batch": "first_batch_s",
+    "first plain call": "first_call_s",
+}
+
+
+def timing_table(title: str, rows: Sequence[dict[str, Any]], unit: str) -> Table:
+    """Return the table of rows of `measured`, in "us" or "ns", with a section for each quantity."""
+    others = list(dict.fromkeys(row["engine"] for row in rows if row["engine"] != OURS))
+    kinds = {row["numbers"] for row in rows}
+    details = f"; how many times longer {', '.join(others)} take" if others else ""
+    table = _table(f"{title}, times in {unit}{details}", "computes")
+    table.add_column("call", no_wrap=True)
+    for heading in ("by", *(["numbers"] if len(kinds) > 1 else [])):
+        table.add_column(heading, no_wrap=True)
+    for heading in ("min", "median", "error", *others):
+        table.add_column(heading, justify="right")
+    before = None
+    for row in rows:
+        if before is not None and row["quantity"] != before:
+            table.add_section()
+        times = [f"{UNITS[unit] * row[key]:.{_digits(unit)}f}" for key in ("min_s", "median_s")]
+        error = "" if row["error"] is None else f"{row['error']:.0e}"
+        faster = row.get("times_faster_than", {})
+        ratios = [f"{faster[engine]:.2f}x" if engine in faster else "" for engine in others]
+        quantity = row["quantity"] if row["quantity"] != before else ""
+        by = row["engine"] if row["served_by"] is None else f"{row['engine']}, {row['served_by']}"
+        numbers = [row["numbers"]] if len(kinds) > 1 else []
+        table.add_row(quantity, row["call"], by, *numbers, *times, error, *ratios)
+        before = row["quantity"]
+    return table
+
+
+CONTACT_COLUMNS = {
+    "drift_m": "drift [m]",
+    "energy_gain": "energy gain [J]",
+    "overlap_m": "overlap [m]",
+    "residual": "residual [m/s]",
+}
+INCLINE_COLUMNS = {"stick_error": "stick error [m/s]", "slip_error": "slip error [m/s]"}
+
+
+def contact_table(title: str, rows: Sequence[dict[str, Any]]) -> Table:
+    """Return the table of times of steps by scene, with drift, gain of energy, overlap and residual."""
+    return _scene_table(f"{title}, times in us", rows, CONTACT_COLUMNS)
+
+
+def contact_rollout_table(title: str, rows: Sequence[dict[str, Any]]) -> Table:
+    """Return the table of times per state and step of rollouts by scene."""
+    return _scene_table(f"{title}, us for a state and step, one thread", rows, {})
+
+
+def incline_table(rows: Sequence[dict[str, Any]]) -> Table:
+    """Return the table of the errors of a box's speed on an incline."""
+    table = _table("a box on an incline of slope 0.5 with friction 0.501 and 0.499, after 1 s", "by", "call")
+    for heading in INCLINE_COLUMNS.values():
+        table.add_column(heading, justify="right")
+    for row in rows:
+        table.add_row(row["engine"], row["call"], *_exponents(row, INCLINE_COLUMNS))
+    return table
+
+
+def _scene_table(title: str, rows: Sequence[dict[str, Any]], columns: dict[str, str]) -> Table:
+    """Return a table with a section for each scene."""
+    table = _table(title, "scene", "by", "call")
+    for heading in ("min", "median", *columns.values()):
+        table.add_column(heading, justify="right")
+    before = None
+    for row in rows:
+        if before is not None and row["scene"] != before:
+            table.add_section()
+        times = [f"{1e6 * row[key]:.1f}" for key in ("min_s", "median_s")]
+        scene = row["scene"] if row["scene"] != before else ""
+        table.add_row(scene, row["engine"], row["call"], *times, *_exponents(row, columns))
+        before = row["scene"]
+    return table
+
+
+def _exponents(row: dict[str, Any], columns: dict[str, str]) -> list[str]:
+    return ["" if row[key] is None else f"{row[key]:.0e}" for key in columns]
+
+
+def arithmetic_table(rows: Sequence[dict[str, Any]]) -> Table:
+    """Return the table of the arithmetic of batches: operations, rate, peak, and the fraction that their mix allows."""
+    table = _table("arithmetic of batches; peak: independent multiply-adds on the widest vectors", "kernel", "numbers")
+    counts, times = ("threads", "add", "mul", "div", "other"), ("ns per state", "10⁹/s", "peak 10⁹/s")
+    for heading in (*counts, *times, "of the peak", "mix allows"):
+        table.add_column(heading, justify="right")
+    for row in rows:
+        counted = [str(count) for count in row["operations"].values()]
+        rates = [f"{1e-9 * row[key]:.1f}" for key in ("per_s", "peak_per_s")]
+        cells = [str(row["threads"]), *counted, f"{1e9 * row['min_s']:.0f}", *rates]
+        shares = [f"{100 * row[key]:.0f} %" for key in ("share", "allowed")]
+        table.add_row(row["kernel"], row["numbers"], *cells, *shares)
+    return table
+
+
+def start_table(starts: dict[str, dict[str, Any]], batch: str) -> Table:
+    """Return the table of times of new processes; batch: description of the first batch."""
+    title = (
+        f"a new process, in seconds: steps by code of the robot's own where there is some, {batch}, plain calls generic"
+    )
+    table = _table(title, "machine code")
+    for heading in (*START_COLUMNS, "peak [MiB]"):
+        table.add_column(heading, justify="right")
+    for label, found in starts.items():
+        cells = [f"{found[key]:.3f}" for key in START_COLUMNS.values()]
+        table.add_row(label, *cells, _mebibytes(found["peak_bytes"]))
+    return table
+
+
+def size_table(title: str, rows: Sequence[dict[str, Any]]) -> Table:
+    """Return the table of time and memory over the number of states."""
+    table = _table(f"{title}: forward dynamics of batches; memory in MiB")
+    headings = ("states", "numbers", "engine", "ns per state", "call [s]", "arguments", "result", "beyond these")
+    for heading in (*headings, "process at its peak"):
+        table.add_column(heading, justify="left" if heading in ("numbers", "engine") else "right")
+    for row in rows:
+        sizes = [_mebibytes(row[f"{key}_bytes"]) for key in ("arguments", "result", "added", "process_peak")]
+        times = [f"{1e9 * row['min_s']:.0f}", f"{row['call_s']:.3g}"]
+        table.add_row(f"{row['states']:,}", row["numbers"], row["engine"], *times, *sizes)
+    return table
+
+
+def ratio_table(title: str, rows: Sequence[dict[str, Any]], robots: Sequence[str], unit: str) -> Table:
+    """Return the table of treesim's time on each robot, and the speed ratios to the other engines."""
+    engines = list(dict.fromkeys(name for row in rows for found in row["ratios"].values() for name in found))
+    details = f": how many times longer {', '.join(engines)} take" if engines else ""
+    table = _table(f"{title}: our time [{unit}]{details}", "computes")
+    table.add_column("call", overflow="fold")
+    for robot in robots:
+        table.add_column(named(robot), justify="right")
+    before = None
+    for row in rows:
+        if before is not None and row["quantity"] != before:
+            table.add_section()
+        cells = [_ratio_cell(row, robot, engines, unit) for robot in robots]
+        name = row["call"] if row["numbers"] == DOUBLE else f"{row['call']}, {row['numbers']}"
+        table.add_row(row["quantity"] if row["quantity"] != before else "", name, *cells)
+        before = row["quantity"]
+    return table
+
+
+def _ratio_cell(row: dict[str, Any], robot: str, engines: Sequence[str], unit: str) -> str:
+    if robot not in row["min_s"]:
+        return ""
+    found = row["ratios"][robot]
+    time = f"{UNITS[unit] * row['min_s'][robot]:.{_digits(unit)}f}"
+    return f"{time}: " + " ".join(f"{found[name]:.1f}" if name in found else "-" for name in engines)
+
+
+def _digits(unit: str) -> int:
+    return 2 if unit == "us" else 0
+
+
+def print_notes(console: Console, rows: Sequence[dict[str, Any]], notes: Sequence[str]) -> None:
+    """Print what each call does, grouping equal descriptions, and the notes."""
+    by_words: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        names = by_words.setdefault((row["engine"], row["does"]), [])
+        if row["call"] not in names:
+            names.append(row["call"])
+    for (engine, does), names in by_words.items():
+        console.print(f"{engine}, {'; '.join(names)}: {does}", soft_wrap=True)
+    for note in notes:
+        console.print(f"note: {note}", soft_wrap=True)
+
+
+def _table(title: str, *columns: str) -> Table:
+    return Table(*columns, title=title, title_justify="left")
+
+
+def _mebibytes(count: int | None) -> str:
+    return "-" if count is None else f"{count / 2**20:.1f}"

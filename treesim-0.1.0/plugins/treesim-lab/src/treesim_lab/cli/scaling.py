@@ -1,0 +1,135 @@
+"""`treesim bench scaling`: time of every backend over the number of bodies, with fitted exponents, and its memory."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from treesim.cli.common import JsonOption, checked_positive, examples, guarded, messages, output, print_json
+
+QUICK_SIZES = (10, 30, 100)
+DEPTH_SIZES = {True: (8, 16, 32), False: (8, 16, 32, 64, 128)}
+FACTORIZATION_ROUNDS = {False: 30, True: 1}
+
+
+@guarded
+@examples(
+    "treesim bench scaling",
+    "treesim bench scaling --depth",
+    "treesim bench scaling --factorization",
+)
+def scaling(
+    plot: Annotated[Path | None, typer.Option(help="File for a plot of times over sizes, drawn by matplotlib.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Measure only sizes of up to 100 bodies.")] = False,
+    budget: Annotated[
+        float, typer.Option(help="Time limit of a single call (s). Sizes that would take longer are omitted.")
+    ] = 0.5,
+    factorization: Annotated[
+        bool,
+        typer.Option(
+            "--factorization",
+            help="Measure the time of sparse LTDL and dense Cholesky factorization, instead of that of the backends.",
+        ),
+    ] = False,
+    depth: Annotated[
+        bool,
+        typer.Option(
+            "--depth",
+            help="Count operations on the critical paths of level-parallel methods, instead of timing backends.",
+        ),
+    ] = False,
+    json: JsonOption = False,
+) -> None:
+    """Measure the time of every backend on chains, binary trees, side branches and grids of 10 to 10,000 bodies.
+
+    In the largest decade of sizes, the command fits the time by a power of the number of bodies. It compares the
+    exponents with the published orders. A backend is not timed at sizes that would take longer than --budget. The
+    command also measures the memory of O(N) backends on long chains.
+    """
+    if factorization:
+        from .factorization import show_factorization
+
+        return show_factorization(FACTORIZATION_ROUNDS[quick], json)
+    if depth:
+        return _show_depths(DEPTH_SIZES[quick], plot, json)
+    from ..bench.scaling import added_memory, sweep
+    from ..bench.timing import one_blas_thread
+    from ..cost.scaling import SIZES
+
+    checked_positive("--budget", budget)
+    one_blas_thread()
+    sizes = QUICK_SIZES if quick else SIZES
+    with messages().status("timing ...") as status:
+        rows = sweep(sizes, budget, lambda text: status.update(f"timing: {text} ..."))
+        linear = [row["backend"] for row in rows if _is_linear_on_chains(row)]
+        memory = [added_memory(backend, max(sizes)) for backend in linear if sys.platform == "linux"]
+    if plot is not None:
+        from ..plotting.cost import save_scaling
+
+        save_scaling(plot, rows)
+    if json:
+        print_json({"budget_seconds": budget, "times": rows, "memory": memory})
+        return
+    _print(rows, memory, sizes, budget)
+    if plot is not None:
+        output().print(f"wrote {plot}", soft_wrap=True)
+
+
+def _show_depths(sizes: Sequence[int], plot: Path | None, json: bool) -> None:
+    from rich.table import Table
+
+    from ..bench.depth import depths
+
+    with messages().status("counting ...") as status:
+        rows = depths(sizes, lambda text: status.update(f"counting: {text} ..."))
+    if plot is not None:
+        from ..plotting.cost import save_depths
+
+        save_depths(plot, rows)
+    if json:
+        return print_json(rows)
+    for family, quantity in dict.fromkeys((row["family"], row["quantity"]) for row in rows):
+        chosen = [row for row in rows if (row["family"], row["quantity"]) == (family, quantity)]
+        title = f"{family}, {quantity}: operations on the critical path / depth, over bodies N"
+        table = Table("method", title=title, title_justify="left")
+        for heading in (*(f"N={n}" for n in chosen[0]["bodies"]), "per doubling"):
+            table.add_column(heading, justify="right")
+        for row in chosen:
+            numbers = [f"{path} / {chain}" for path, chain in zip(row["critical_path"], row["depth"], strict=True)]
+            added = f"{row['critical_path_per_doubling']:.0f} / {row['depth_per_doubling']:.0f}"
+            table.add_row(row["method"], *numbers, added)
+        output().print(table)
+    if plot is not None:
+        output().print(f"wrote {plot}", soft_wrap=True)
+
+
+def _is_linear_on_chains(row: dict[str, Any]) -> bool:
+    return bool(row["family"] == "chain" and row["expected"] == 1 and row["stopped"] is None)
+
+
+def _print(rows: list[dict[str, Any]], memory: list[dict[str, Any]], sizes: Sequence[int], budget: float) -> None:
+    from rich.table import Table
+
+    console = output()
+    for family in dict.fromkeys(row["family"] for row in rows):
+        of_family = [row for row in rows if row["family"] == family]
+        title = f"{family}: microseconds of one forward dynamics with about N bodies"
+        table = Table("backend", title=title, title_justify="left")
+        for heading in (*(f"N={size}" for size in sizes), "exponent", "expected"):
+            table.add_column(heading, justify="right")
+        table.add_column("published order")
+        for row in of_family:
+            times = [f"{1e6 * seconds:.4g}" for seconds in row["seconds"]]
+            exponents = ["-" if row[key] is None else f"{row[key]:.2f}" for key in ("exponent", "expected")]
+            table.add_row(row["backend"], *times, *[""] * (len(sizes) - len(times)), *exponents, row["order"])
+        console.print(table)
+    stopped = [f"{row['family']}, {row['backend']}: {row['stopped']}" for row in rows if row["stopped"]]
+    for line in (f"left out beyond a budget of {budget:g} s a call:", *stopped) if stopped else ():
+        console.print(line, soft_wrap=True)
+    for row in memory:
+        details = f"{row['added_bytes'] / 2**20:.1f} MiB beyond the robot itself"
+        console.print(f"memory, {row['backend']} on a chain of {row['n_bodies']} bodies: {details}", soft_wrap=True)

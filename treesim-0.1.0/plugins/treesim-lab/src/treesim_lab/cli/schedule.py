@@ -1,0 +1,148 @@
+"""`treesim bench schedule`: stages of parallel elimination of a robot's joints."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from treesim.cli import common
+from treesim.cli.common import BaseOption, JsonOption, MimicOption, RobotArgument, examples, guarded
+from treesim.errors import named
+
+if TYPE_CHECKING:
+    from treesim.dynamics.schedule import Schedule
+    from treesim.model.tree import Tree
+
+MOST_BODIES = 8  # named in a row of the table
+
+MethodOption = Annotated[
+    str | None,
+    typer.Option(help="Method whose stages are listed. By default, the command compares all methods that have stages."),
+]
+
+
+FrameOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Frame whose inverse operational-space inertia is scheduled instead of forward dynamics. May be repeated."
+    ),
+]
+
+
+@guarded
+@examples(
+    "treesim bench schedule talos_full_v2",
+    "treesim bench schedule go2 --base floating",
+)
+def schedule(
+    robot: RobotArgument,
+    method: MethodOption = None,
+    frame: FrameOption = None,
+    base: BaseOption = "fixed",
+    mimic: MimicOption = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="File to which the schedule is plotted: .png, .svg or .pdf.")
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Show the critical path of ROBOT's forward dynamics, and the parts that can run in parallel."""
+    from treesim.dynamics.compiled.schedules import schedule as schedule_of
+    from treesim.dynamics.compiled.schedules import scheduled_methods
+    from treesim.plotting import require_matplotlib
+    from treesim.simulation.trajectory import PLOT_SUFFIXES
+    from treesim.system.files import checked_output
+
+    if plot is not None:
+        checked_output(plot, PLOT_SUFFIXES)
+        require_matplotlib()
+    if method is not None:
+        common.checked_name("method that works by stages", method, scheduled_methods(frame))
+    tree = common.load_robot(robot, base, mimic)
+    with common.messages().status("counting operations ..."):
+        schedules = [
+            schedule_of(tree, name, frames=frame) for name in ([method] if method else scheduled_methods(frame))
+        ]
+    if json:
+        common.print_json([_repr_fields(tree, one) for one in schedules])
+    elif method:
+        _print_stages(tree, schedules[0])
+    else:
+        _print_comparison(tree, schedules, frame)
+    if plot is not None:
+        from ..plotting.schedule import draw
+
+        draw(tree, schedules, plot)
+        if not json:
+            common.output().print(f"drawn: {plot}", soft_wrap=True)
+
+
+def _repr_fields(tree: Tree, schedule: Schedule) -> dict[str, Any]:
+    return {
+        "robot": tree.name,
+        "method": schedule.method,
+        "n_bodies": tree.n_bodies,
+        "operations": schedule.operations,
+        "critical_path": schedule.critical_path,
+        "parallelism": schedule.parallelism,
+        "depth": schedule.depth,
+        "blocks": schedule.blocks,
+        "width": schedule.width,
+        "stages": [
+            {"name": stage.name, "blocks": stage.blocks, "operations": stage.operations} for stage in schedule.stages
+        ],
+    }
+
+
+def _print_comparison(tree: Tree, schedules: list[Schedule], frames: list[str] | None) -> None:
+    from rich.table import Table
+
+    title = f"{named(tree.name)}: {tree.n_bodies} bodies, depth {tree.topology.depth}"
+    table = Table("method", title=title, title_justify="left")
+    for heading in ("operations", "critical path", "parallelism", "depth", "stages", "blocks", "widest"):
+        table.add_column(heading, justify="right")
+    for one in schedules:
+        row = (one.operations, one.critical_path, f"{one.parallelism:.1f}", one.depth)
+        table.add_row(one.method, *map(str, (*row, len(one.stages), one.blocks, one.width)))
+    console = common.output()
+    console.print(table)
+    what = f"Λ⁻¹ of {', '.join(frames)}" if frames else "forward dynamics"
+    console.print(
+        f"operations: of {what}, with one processor; "
+        "critical path: with one for every block, stage after stage; depth: with one for every operation; "
+        "parallelism: operations by the critical path.",
+        soft_wrap=True,
+    )
+
+
+def _print_stages(tree: Tree, schedule: Schedule) -> None:
+    from rich.table import Table
+
+    title = f"{named(tree.name)}: {schedule.method}"
+    table = Table(title=title, title_justify="left")
+    for heading in ("", "blocks", "operations", "in the longest"):
+        table.add_column(heading, justify="right")
+    table.add_column("stage")
+    table.add_column("topmost body of each block + number of others", overflow="fold")
+    for number, stage in enumerate(schedule.stages, start=1):
+        numbers = (number, stage.width, sum(stage.operations), stage.longest_block)
+        table.add_row(*map(str, numbers), stage.name, _listed(tree, stage.blocks))
+    console = common.output()
+    console.print(table)
+    console.print(
+        f"{len(schedule.stages)} stages, {schedule.blocks} blocks, at most {schedule.width} at a time; "
+        f"{schedule.operations} operations, {schedule.critical_path} on the critical path: "
+        f"{schedule.parallelism:.1f} times as fast as one processor at best; depth {schedule.depth}",
+        soft_wrap=True,
+    )
+
+
+def _listed(tree: Tree, blocks: tuple[tuple[int, ...], ...]) -> str:
+    texts = [_named(tree, block) for block in blocks[:MOST_BODIES]]
+    return ", ".join(texts) + (f", ... ({len(blocks) - MOST_BODIES} more)" if len(blocks) > MOST_BODIES else "")
+
+
+def _named(tree: Tree, block: tuple[int, ...]) -> str:
+    """Return the name of the topmost body, and the number of further ones."""
+    return named(tree.body_names[block[0] - 1]) + (f" +{len(block) - 1}" if len(block) > 1 else "")

@@ -1,0 +1,244 @@
+"""`treesim bench energy`: energy drift of integrators in passive motion, and duration until failure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
+
+import typer
+
+from treesim.cli.common import JsonOption, checked_seconds, examples, guarded, messages, output, print_json
+from treesim.cli.simulation_options import SubstepsOption
+from treesim.errors import ArgumentError, listed, named
+
+if TYPE_CHECKING:
+    from rich.table import Table
+    from rich.text import Text
+
+    from treesim.compare.engine_model import EngineModel
+    from treesim.model.tree import Tree
+    from treesim.types import Base
+
+    from ..bench.stability import Stability
+
+
+class Defaults(NamedTuple):
+    """Default duration [s], time steps and integrators."""
+
+    duration: float
+    dt: str
+    integrators: str
+
+
+IN_FREE_MOTION = Defaults(60.0, "1e-3,2e-3,5e-3", "implicit_midpoint")
+ON_GROUND = Defaults(1.0, "1e-3", "implicit_midpoint,semi_implicit_euler")
+WRONG = 0.01  # of the energy range; larger drifts are printed in red
+
+
+@guarded
+@examples(
+    "treesim bench energy ur5 --duration 10",
+    "treesim bench energy go2 --against mujoco",
+    "treesim bench energy --ground",
+)
+def stability(
+    robots: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="ROBOT...",
+            help="URDF files or names of installed robots. Without ROBOT, all installed robots are used.",
+            show_default=False,
+        ),
+    ] = None,
+    ground: Annotated[
+        bool,
+        typer.Option(
+            "--ground",
+            help="Measure the accuracy of contact on a plane, instead of free motion.",
+        ),
+    ] = False,
+    duration: Annotated[
+        float | None,
+        typer.Option(help="Duration of each motion (s). Default: 60, or 1 with --ground.", show_default=False),
+    ] = None,
+    dt: Annotated[
+        str | None,
+        typer.Option(
+            help="Time steps (s), separated by commas. Default: 1e-3,2e-3,5e-3, or 1e-3 with --ground.",
+            show_default=False,
+        ),
+    ] = None,
+    integrator: Annotated[
+        str | None,
+        typer.Option(
+            help="Integrators, separated by commas (`treesim plugins` lists all integrators). By default "
+            "implicit_midpoint. With --ground, the default also includes semi_implicit_euler.",
+            show_default=False,
+        ),
+    ] = None,
+    substeps: SubstepsOption = None,
+    base: Annotated[str, typer.Option(help="fixed, floating, or both.")] = "both",
+    against: Annotated[
+        str | None,
+        typer.Option(
+            help="Engine whose integrators are also tested: mujoco. The robots then have no damping, friction and "
+            "armature.",
+            show_default=False,
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the random states.")] = 0,
+    json: JsonOption = False,
+) -> None:
+    """Measure the energy drift of integrators on robots in free motion, from rest and from three random states.
+
+    The table contains the time of a step. It also contains the largest gain and loss of energy, relative to the energy
+    that could become joint motion. The column "finite" shows whether states stay finite. With --ground, robots with a
+    floating base make three motions on a plane. The robots stand with stiff joints, are pushed by half their weight for
+    0.1 s, or fall without control. Robots with a fixed base fall from a random configuration onto a plane within reach.
+    """
+    from treesim import plugins
+
+    from ..bench.stability import of_robots
+
+    defaults = ON_GROUND if ground else IN_FREE_MOTION
+    duration = checked_seconds("--duration", defaults.duration if duration is None else duration)
+    dts = [checked_seconds("--dt", _number(text)) for text in (dt or defaults.dt).split(",")]
+    names = (integrator or defaults.integrators).split(",")
+    for name in names:
+        plugins.get("integrators", name)
+    if base not in ("fixed", "floating", "both"):
+        raise ArgumentError(f"--base must be fixed, floating or both, not {base!r}")
+    bases: tuple[Base, ...] = ("fixed", "floating") if base == "both" else (cast("Base", base),)
+    if ground:
+        _on_ground(robots, bases[::-1], duration, dts, names, substeps, seed, against, json)
+        return
+    source = _Source(against)
+    with messages().status("simulating ...") as status:
+        rows, notes = of_robots(
+            robots or _installed(), source.load, source.models, bases, lambda text: status.update(f"{text} ..."),
+            integrators=names, dts=dts, duration=duration, seed=seed, substeps=substeps,
+        )  # fmt: skip
+    notes += source.notes
+    if json:
+        print_json({"duration": duration, "stability": [row._asdict() for row in rows], "notes": notes})
+        return
+    output().print(_table(rows, duration))
+    output().print(_summary(rows), soft_wrap=True)
+    for note in notes:
+        output().print(f"- {note}", soft_wrap=True)
+
+
+def _on_ground(
+    robots: list[str] | None,
+    bases: tuple[Base, ...],
+    duration: float,
+    dts: list[float],
+    integrators: list[str],
+    substeps: int | None,
+    seed: int,
+    against: str | None,
+    json: bool,
+) -> None:
+    from treesim.contact.contact_solve import SHARE
+    from treesim.simulation.durations import step_count
+
+    from ..bench.contact_runs import ContactSettings
+    from .stability_ground import show_on_ground
+
+    if against is not None:
+        raise ArgumentError("--against does not go with --ground: leave one of them out")
+    for name in integrators:
+        if name not in SHARE:
+            known = listed(list(SHARE))
+            raise ArgumentError(f"integrator {name!r} does not simulate contact: with --ground take {known}")
+    for dt in dts:
+        step_count(duration, dt, ("--duration", "--dt"))
+    if not robots:
+        _installed()  # raises where there is none
+    settings = ContactSettings(tuple(integrators), tuple(dts), duration, substeps, seed)
+    show_on_ground(robots, bases, settings, json)
+
+
+class _Source:
+    """Loader of robots; for comparison with another engine without damping, friction and armature."""
+
+    def __init__(self, against: str | None) -> None:
+        from treesim.compare.engines import find_engine
+
+        self.engine = None if against is None else find_engine(against)
+        self.notes: list[str] = []
+        self._texts: dict[int, Any] = {}
+
+    def load(self, name: str, base: str) -> Tree:
+        """Return a robot."""
+        import treesim
+
+        if self.engine is None:
+            return treesim.load(name, base=cast("Base", base))
+        from ..bench.robots import bench_robot
+
+        robot = bench_robot(name, base, None, self.notes)
+        self._texts[id(robot.tree)] = robot.text
+        return robot.tree
+
+    def models(self, base: str, robot: Tree) -> Sequence[EngineModel]:
+        """Return the other engine's model of a robot, if it supports it."""
+        from treesim.compare.engines import read_by_engines
+
+        return [] if self.engine is None else read_by_engines([self.engine], robot, self._texts[id(robot)], self.notes)
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ArgumentError(f"--dt must be numbers separated by commas, not {text!r}") from None
+
+
+def _installed() -> list[str]:
+    from treesim.urdf import installed_robots
+
+    found = [entry.name for entry in installed_robots()]
+    if not found:
+        raise ArgumentError("no robot is installed; `python -m pip install example-robot-data` brings some")
+    return found
+
+
+def _table(rows: Sequence[Stability], duration: float) -> Table:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=f"passive motion of {duration:g} s: energy errors over the energy range", title_justify="left")
+    for heading in ("robot", "base", "by", "integrator"):
+        table.add_column(heading, no_wrap=True)
+    for heading in ("dt [ms]", "parts", "gained [%]", "lost [%]", "range [J]", "finite", "us a step", "x real time"):
+        table.add_column(heading, justify="right")
+    for row in rows:
+        table.add_row(
+            named(row.robot), row.base, row.engine, row.integrator, f"{1e3 * row.dt:g}", str(row.substeps),
+            _share(row.gained), _share(row.lost),
+            "" if row.energy_range is None else f"{row.energy_range:.3g}",
+            "to the end" if row.finite_until is None else Text(f"< {row.finite_until:.3g} s", "red"),
+            f"{1e6 * row.step_s:.1f}", f"{row.dt / row.step_s:.0f}",
+        )  # fmt: skip
+    return table
+
+
+def _share(part: float | None) -> Text:
+    from rich.text import Text
+
+    return Text() if part is None else Text(f"{100 * part:.2g}", "red" if part > WRONG else "")
+
+
+def _summary(rows: Sequence[Stability]) -> str:
+    """Return for each integrator the number of robots with an energy drift within WRONG to the end."""
+    lines = []
+    for key in dict.fromkeys((row.engine, row.integrator, row.dt) for row in rows):
+        own = [row for row in rows if (row.engine, row.integrator, row.dt) == key]
+        whole = [row for row in own if row.finite_until is None]
+        good = [row for row in whole if max(row.gained or 0.0, row.lost or 0.0) <= WRONG]
+        lines.append(
+            f"{key[0]}, {key[1]}, dt {1e3 * key[2]:g} ms: {len(good)} of {len(own)} within {100 * WRONG:g} % of the "
+            f"energy range, {len(whole)} finite to the end"
+        )
+    return "\n".join(lines)

@@ -1,0 +1,1 @@
+"""Plots of benchmarks, costs and schedules."""

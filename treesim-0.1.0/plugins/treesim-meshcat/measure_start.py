@@ -1,0 +1,75 @@
+"""Measure the time of `treesim view` from the start of its process to the first picture.
+
+`python plugins/treesim-meshcat/measure_start.py ROBOT [options of treesim view]` starts `treesim view` a
+few times, and opens its page in a running Chromium. For each start it prints seconds since the start of the
+process and, in brackets, processor time of the program, which is more meaningful on a busy computer.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Browser, sync_playwright
+
+STARTS = 3
+FLAGS = ["--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
+SIZE = {"width": 640, "height": 480}
+SHOWN = "stage.bodies.length > 0 && stage.viewer.renderer.info.render.triangles > 0"
+PLAYS = "window.treesim && treesim.state() !== null && treesim.state().t > 0"
+
+
+def main() -> None:
+    """Measure with the options of the command line."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
+        for _ in range(STARTS):
+            measure(browser, sys.argv[1:])
+        browser.close()
+
+
+def measure(browser: Browser, options: list[str]) -> None:
+    """Start `treesim view` once, and print the time of each event."""
+    page = browser.new_page(viewport=SIZE)  # type: ignore[arg-type]
+    began = time.perf_counter()
+    command = [sys.executable, "-m", "treesim", "view", *options, "--no-browser", "--json"]
+    program = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+    def short_repr(what: str) -> str:
+        return f"{what} after {time.perf_counter() - began:.2f} s ({used(program.pid):.2f} s)"
+
+    try:
+        assert program.stdout is not None
+        url = json.loads(program.stdout.readline())["url"]
+        lines = [short_repr("address")]
+        page.goto(url, wait_until="commit")
+        for what, condition in (("picture", SHOWN), ("motion", PLAYS)):
+            wait(page, condition)
+            lines.append(short_repr(what))
+        print(", ".join(lines), flush=True)
+    finally:
+        program.terminate()
+        program.communicate()
+        page.close()
+
+
+def wait(page: Any, condition: str) -> None:
+    """Poll until a condition holds: the page forbids scripts to evaluate text."""
+    while not page.evaluate(f"() => typeof stage !== 'undefined' && ({condition})"):
+        page.wait_for_timeout(10)
+
+
+def used(process: int) -> float:
+    """Return the processor time of a process so far [s]."""
+    fields = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+if __name__ == "__main__":
+    main()

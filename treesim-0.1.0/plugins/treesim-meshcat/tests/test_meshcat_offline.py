@@ -1,0 +1,357 @@
+"""Pages that simulate a robot: contents of the file, and computation and controls in a real browser."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from treesim_meshcat import MeshcatViewer
+from treesim_meshcat.offline import BACKENDS, SOLVERS, holding_gains, page_html
+
+import treesim
+from treesim import Body, CollisionShape, Inertia, Joint, Placement, Tree, World
+from treesim.errors import ArgumentError
+from treesim.export.webassembly import step_module
+from treesim.types import ControllerName
+from treesim.viewing.live.controller import Drive, without_effort_limits
+from treesim.viewing.live.forces import Force
+from treesim.viewing.live.mouse_spring import MouseSpring
+from treesim.viewing.protocols import PageWriter
+
+H = 1e-3
+SOLVED = 1e-9  # m/s: what solvers that go to their limit step by step leave of an equation
+FRICTIONLESS: dict[str, Any] = {"use_limits": False, "use_joint_friction": False}
+
+
+@cache
+def limbs() -> Tree:
+    """Return a floating trunk with a spherical, a prismatic and a revolute limb, the last one with limits; shared."""
+    at = Placement.from_xyz_rpy((0.1, 0.2, 0.3), (0.3, -0.2, 0.1))
+    down = Placement.from_xyz_rpy((0, 0, -0.4))
+    com, inertia = np.array([0, 0.05, -0.2]), np.diag([0.2, 0.3, 0.1])
+    joints = [
+        (0, Joint("root_joint", "floating")),
+        (1, Joint("ball", "spherical", placement=at)),
+        (2, Joint("slide", "prismatic", placement=down, axis=(0, 0, 1), lower=-0.3, upper=0.3, effort_limit=50.0)),
+        (
+            1,
+            Joint(
+                "hinge",
+                "revolute",
+                placement=down,
+                axis=(0, 1, 0),
+                lower=-1.0,
+                upper=0.5,
+                effort_limit=80.0,
+                damping=0.1,
+            ),
+        ),
+    ]
+    bodies = [
+        Body(f"link_{k}", parent, joint, Inertia(2.0 + k, com, inertia)) for k, (parent, joint) in enumerate(joints)
+    ]
+    shapes = [CollisionShape(k, Placement.from_xyz_rpy((0, 0, -0.2)), "sphere", size=(0.1,)) for k in (1, 4)]
+    return Tree("limbs", bodies, shapes=shapes)
+
+
+# ---- the file
+
+
+def test_the_file_holds_the_robot_and_its_steps(scene_in, tmp_path: Path) -> None:
+    robot = limbs()
+    assert isinstance(MeshcatViewer(), PageWriter)
+    path = MeshcatViewer().write_page(robot, tmp_path / "limbs.html", dt=2e-3, backend="rjk")
+    text = path.read_text()
+    physics = scene_in(text)["physics"]
+    assert list(physics["modules"]) == ["rjk", "aba", "crba_ltdl"]
+    for name, module in physics["modules"].items():
+        assert gzip.decompress(module["code"].tobytes()) == step_module(robot, name).code
+    assert physics["start"]["dt"] == 2e-3 and physics["start"]["gravity"] == [0, 0, 0]
+    assert "not simulated" in physics["note"] and "without gravity" in physics["note"]
+    assert "connect-src 'none'" in text
+
+
+@pytest.mark.parametrize("wrong", [{"integrator": "trapezoid"}, {"controller": "pd"}])
+def test_what_a_page_does_not_know_is_refused(wrong: dict[str, str]) -> None:
+    with pytest.raises(ArgumentError, match=next(iter(wrong.values()))):
+        page_html(limbs(), **wrong)
+
+
+def test_gains_carry_the_robot() -> None:
+    robot = treesim.load("ur5")
+    kp, kd = holding_gains(World(robot), robot.neutral())
+    stepper = treesim.Stepper(World(robot, **FRICTIONLESS), 0.5, kp=kp, kd=kd, substeps=1000)
+    q = np.array([0.0, -1.0, 1.0, 0.0, 0.5, 0.0])
+    state = stepper.reset(q)
+    for _ in range(4):
+        state, report = stepper.step(state, q)
+        report.check()
+    assert np.abs(state.q - q).max() < 0.2 and np.abs(state.v).max() < 1e-2
+
+
+# ---- in the browser
+
+
+class Page:
+    """Page with physics of its own, in a browser."""
+
+    def __init__(self, watched: Any) -> None:
+        self.watched, self.page = watched, watched.page
+        watched.wait("window.treesim && treesim.state() && stage.bodies.length > 0")
+
+    def state(self) -> dict[str, Any]:
+        state: dict[str, Any] = self.page.evaluate("treesim.state()")
+        return state
+
+    def set(self, **values: Any) -> None:
+        """Set values, and wait until the state contains them."""
+        self.page.evaluate("(values) => treesim.set(values)", values)
+        for name in values.keys() - {"joints"}:
+            self.watched.wait(
+                f"(value) => JSON.stringify(treesim.state().{name}) === JSON.stringify(value)", values[name]
+            )
+
+    def steps(self, count: int) -> dict[str, Any]:
+        """Take `count` steps, and wait for the last."""
+        state = self.state()
+        self.page.evaluate("(count) => { for (let k = 0; k < count; k++) treesim.step(); }", count)
+        self.watched.wait("(t) => treesim.state().t > t", state["t"] + (count - 0.5) * state["dt"])
+        return self.state()
+
+
+@pytest.fixture
+def opened(watch: Callable[[str], Any], tmp_path: Path) -> Iterator[Callable[..., Page]]:
+    """Yield a function that writes and opens a robot's page, paused; finally check that it made no requests."""
+    pages: list[Page] = []
+
+    def page(robot: Tree | World, **settings: Any) -> Page:
+        path = MeshcatViewer().write_page(robot, tmp_path / f"{len(pages)}.html", **settings)
+        pages.append(Page(watch(path.as_uri())))
+        pages[-1].set(running=False)
+        return pages[-1]
+
+    yield page
+    for made in pages:
+        assert not made.watched.errors
+        assert all(url.startswith(("file:", "blob:")) for url in made.watched.requests)
+
+
+@pytest.mark.parametrize("touching", [False, True])
+@pytest.mark.slow
+def test_steps_are_those_of_python(opened: Callable[..., Page], touching: bool) -> None:
+    robot, gravity, kp, kd = limbs(), [0.5, 0.0, -9.0], 60.0, 3.0
+    q0 = robot.random(np.random.default_rng(3))
+    q0[:3], q0[robot.q_index["hinge"]] = 0.0, 0.2
+    target = np.zeros(robot.nv)
+    for name in ("slide", "hinge"):
+        target[robot.v_index[name]] = q0[robot.q_index[name]]
+    world = World(robot, ground=treesim.Ground(height=-0.75)) if touching else World(robot, **FRICTIONLESS)
+    page = opened(world, q0=q0, kp=kp, kd=kd, gravity=gravity)
+    solvers = SOLVERS if touching else ("pgs",) * len(BACKENDS)
+    assert page.page.evaluate("treesim.panel().solvers") == (list(SOLVERS) if touching else [])
+    for backend, solver in zip(BACKENDS, solvers, strict=True):
+        page.page.evaluate("treesim.reset()")
+        page.set(backend=backend, **({"solver": solver} if touching else {}))
+        found = page.steps(300)
+        stepper = treesim.Stepper(world, H, backend=backend, kp=kp, kd=kd, gravity=gravity, contact_solver=solver)
+        state = stepper.reset(q0)
+        most = 0
+        for _ in range(300):
+            state, report = stepper.step(state, target)
+            most = max(most, int(report.contact.count))
+        report.check()
+        accuracy = 1e-12 if solver == "pgs" else SOLVED
+        np.testing.assert_allclose(found["q"], state.q, rtol=0, atol=accuracy)
+        np.testing.assert_allclose(found["v"], state.v, rtol=0, atol=10 * accuracy)  # velocities of order ten
+        assert (found["contactForce"] is not None) == touching
+        assert (most > 0) == touching
+        np.testing.assert_allclose(found["com"], treesim.center_of_mass(robot, state.q), rtol=0, atol=1e-9)
+        forces = {name: np.array(details["force"]) for name, details in found["contacts"].items()}
+        assert set(forces) <= set(robot.body_names)
+        assert np.linalg.norm(sum(forces.values(), np.zeros(3))) == pytest.approx(found["contactForce"] or 0.0)
+        assert found["energy"] == pytest.approx(float(report.energy), abs=1e-9)
+    page.watched.wait("!session.waiting")
+    poses = page.watched.poses()
+    np.testing.assert_allclose(poses[:, :3], treesim.body_poses(robot, state.q)[:, :3, 3], rtol=0, atol=1e-5)
+
+
+@pytest.mark.slow
+def test_every_setting_reaches_the_physics(opened: Callable[..., Page]) -> None:
+    page = opened(limbs())
+    integrators = page.page.evaluate("treesim.panel().integrators")
+    assert set(integrators) == set(step_module(limbs()).rules)
+    for integrator in integrators:
+        page.set(integrator=integrator, gravity=[0, 0, -1.5], controller="none", dt=2e-3)
+        before = page.state()
+        after = page.steps(1)
+        assert after["t"] == pytest.approx(before["t"] + 2e-3) and after["q"] != before["q"], integrator
+    page.set(backend="crba_ltdl", kp=3.0, kd=0.5, speed=0.25, controller="hold")
+    page.set(joints={"hinge": 0.4})
+    page.watched.wait("treesim.state().joints.hinge === 0.4 && treesim.state().targets.hinge === 0.4")
+    page.page.evaluate("treesim.reset()")
+    page.watched.wait("treesim.state().t === 0 && treesim.state().joints.hinge === 0")
+    page.set(running=True)
+    page.set(joints={"hinge": -0.3})
+    page.watched.wait("treesim.state().targets.hinge === -0.3 && Math.abs(treesim.state().joints.hinge + 0.3) < 0.2")
+    page.page.evaluate("treesim.seek(0)")
+    page.watched.wait("!treesim.state().running && treesim.state().t === 0 && treesim.state().history[1] > 0")
+
+
+@pytest.mark.slow
+def test_links_and_overlays_are_those_of_the_robot(opened: Callable[..., Page]) -> None:
+    robot = limbs()
+    page = opened(robot, kp=20.0, kd=2.0)
+    assert page.page.evaluate("panel.overlays.layers.collision.map((object) => object.visible)") == [False, False]
+    page.page.evaluate("element('show_collision').click()")
+    assert page.page.evaluate("panel.overlays.layers.collision.every((object) => object.visible)")
+    page.page.evaluate("inspector.open(3)")
+    details = page.page.evaluate("element('link').innerText")
+    assert "link_2" in details and "slide, prismatic" in details and "50 N" in details
+    for body in robot.body_names:
+        page.set(frame=body)
+        found, q = page.state()["effective_mass"], np.array(page.state()["q"])
+        np.testing.assert_allclose(found["at"], treesim.frame_pose(robot, q, body)[:3, 3], atol=1e-12)
+        axes, inverse = np.array(found["axes"]), treesim.inverse_operational_inertia(robot, q, body)[:3, :3]
+        np.testing.assert_allclose(axes / found["masses"] @ axes.T, inverse, atol=1e-12 * np.abs(inverse).max())
+        assert np.linalg.det(axes) == pytest.approx(1) and found["masses"] == sorted(found["masses"], reverse=True)
+    page.set(running=True, joints={"hinge": -0.3, "slide": 0.2})
+    page.watched.wait("treesim.state().t > 0.05")
+    page.set(running=False)
+    state = page.state()
+    target = robot.neutral()
+    for name, value in state["targets"].items():
+        target[robot.q_index[name]] = value
+    wanted = treesim.control.PD(robot, target, kp=20.0, kd=2.0).torque(0.0, np.array(state["q"]), np.array(state["v"]))
+    moved = [robot.v_index[name].start for name in ("slide", "hinge")]
+    np.testing.assert_allclose(np.array(state["tau"])[moved], wanted[moved], atol=1e-9)
+    efforts = np.abs(wanted[moved])
+    assert efforts.max() > 0.1 and efforts.min() > 1e-3  # whenever it was paused: far above what may be off
+
+
+def test_what_cannot_be_set_is_told_and_changes_nothing(opened: Callable[..., Page]) -> None:
+    page = opened(limbs())
+    before = page.state()
+    for values, details in (
+        ("{dt: -1}", "dt: it must be"),
+        ("{backend: 'magic'}", "magic"),
+        ("{joints: {hinge: 9}}", "hinge goes from -1 to 0.5"),
+        ("{size: 1}", "size"),
+        ("{gravity: [1, 2]}", "three numbers"),
+        ("{kp: 7, speed: 0}", "speed: it must be"),
+    ):
+        page.page.evaluate(f"treesim.set({values})")
+        page.watched.wait("(told) => element('status').textContent.includes(told)", details)
+        assert page.state() == before
+
+
+@pytest.mark.slow
+def test_a_pull_brings_its_point_to_its_target(opened: Callable[..., Page]) -> None:
+    robot = limbs()
+    page = opened(robot, controller="none")
+    target = [0.3, 0.1, 0.4]
+    page.page.evaluate("(target) => treesim.pull('link_0', [0, 0, 0.1], target)", target)
+    page.watched.wait("treesim.state().pull")
+    pull = page.state()["pull"]
+    assert pull["body"] == "link_0" and 0 < pull["force"] <= 3 * robot.mass * 9.81
+    page.set(running=True)
+    page.watched.wait("treesim.state().t > 3")
+    page.set(running=False)
+    state = page.state()
+    pose = treesim.body_poses(robot, np.array(state["q"]))[1]
+    np.testing.assert_allclose(pose[:3] @ [0, 0, 0.1, 1], target, rtol=0, atol=0.02)
+    page.page.evaluate("treesim.release()")
+    page.watched.wait("!treesim.state().pull")
+
+
+@pytest.mark.slow
+def test_a_link_is_pulled_that_is_called_as_the_base(opened: Callable[..., Page]) -> None:
+    robot = treesim.free_body("base", "box", (0.2, 0.1, 0.1), 1.0)
+    page = opened(robot, controller="none", backends=("aba",), contact_solvers=())
+    page.page.evaluate("treesim.pull('base', [0, 0, 0], [1, 0, 0])")
+    page.watched.wait("treesim.state().pull")
+    assert page.steps(50)["q"][0] > 1e-3
+    page.watched.wait("treesim.bodyPose('base')[0] > 1e-3")
+
+
+class PagesPull(MouseSpring):
+    """Mouse spring whose gains are computed as often as a page's."""
+
+    asked = 0
+
+    def generalised(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        if self.asked % 16 == 0:
+            self.tune(q)
+        self.asked += 1
+        return super().generalised(q, v)
+
+
+@pytest.mark.parametrize("controller", ["none", pytest.param("hold", marks=pytest.mark.slow)])
+@pytest.mark.slow
+def test_a_pull_is_that_of_python(opened: Callable[..., Page], controller: ControllerName) -> None:
+    z1 = treesim.load("z1")  # with joint friction and limits; its meshes would only take time
+    robot = Tree(z1.name, z1.bodies)
+    world, q0 = World(robot), robot.neutral()
+    page = opened(world, controller=controller, kp=100.0, kd=10.0, backends=("aba",), contact_solvers=())
+    end = treesim.frame_pose(robot, q0, "link06")[:3, 3]
+    pulled = "link06", [0.0, 0.0, 0.01], (end + np.array([0.3, 0.2, 0.1])).tolist()
+    page.page.evaluate("([...pulled]) => { treesim.reset(); treesim.pull(...pulled); }", pulled)
+    page.watched.wait("treesim.state().t === 0 && treesim.state().pull")
+    found = page.steps(300)
+    drive = Drive(robot, controller, q0, 100.0, 10.0)
+    simulation = treesim.Simulation(world.with_robot(without_effort_limits(robot)), controller=drive)
+    unmoved = simulation.run(0.3, q0)
+    drive.pull = PagesPull(robot, *pulled, H)
+    run = simulation.run(0.3, q0)
+    np.testing.assert_allclose(found["q"], run.q[-1], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(found["v"], run.v[-1], rtol=0, atol=1e-11)
+    assert np.abs(run.q[-1] - unmoved.q[-1]).max() > {"none": 0.1, "hold": 0.01}[controller], "it is pulled"
+
+
+def test_forces_are_those_of_python(opened: Callable[..., Page]) -> None:
+    robot, gravity = limbs(), [0.0, 0.0, -2.0]
+    page = opened(robot, controller="none", gravity=gravity, backends=("aba",), contact_solvers=())
+    pushes = {
+        "wind": ("link_0", [0.1, 0.2, 0.3], [3.0, -1.0, 20.0]),
+        "rope": ("link_3", [0.0, 0.0, -0.2], [0.0, 5.0, 1.0]),
+    }
+    for name, push in pushes.items():
+        page.page.evaluate("([name, push]) => treesim.force(name, ...push)", [name, push])
+    page.page.evaluate("treesim.reset()")
+    page.watched.wait("Object.keys(treesim.state().forces).length === 2 && treesim.state().t === 0")
+    found = page.steps(200)
+    drive = Drive(robot, "none", robot.neutral(), 0.0, 0.0)
+    drive.forces = {name: Force(robot, *push) for name, push in pushes.items()}
+    run = treesim.Simulation(World(without_effort_limits(robot)), controller=drive, gravity=gravity).run(0.2)
+    np.testing.assert_allclose(found["q"], run.q[-1], rtol=0, atol=1e-12)
+    page.page.evaluate("treesim.removeForce('wind')")
+    page.watched.wait("Object.keys(treesim.state().forces).join() === 'rope'")
+    page.page.evaluate("treesim.force('wind', 'base', [0, 0, 0], [1, 0, 0])")
+    page.watched.wait("element('status').textContent.includes('does not move')")
+
+
+@pytest.mark.slow
+def test_a_motion_that_diverges_is_stopped_in_time(opened: Callable[..., Page]) -> None:
+    page = opened(limbs(), integrator="explicit_euler", dt=0.05, kp=1e6, kd=1e5)
+    page.set(joints={"hinge": 0.4}, running=True)
+    page.set(joints={"hinge": -0.4})
+    page.watched.wait("treesim.state().message.includes('diverged')")
+    state = page.state()
+    assert not state["running"] and np.abs(np.array(state["q"], float)).max() < 1e9
+    page.page.evaluate("treesim.reset()")
+    page.watched.wait("treesim.state().t === 0 && treesim.state().message === ''")
+
+
+@pytest.mark.slow
+def test_a_humanoid_runs_in_a_small_file(opened: Callable[..., Page], tmp_path: Path) -> None:
+    page = opened(treesim.load("g1_29dof_rev_1_0"))
+    assert (tmp_path / "0.html").stat().st_size < 8e6
+    page.set(running=True)
+    page.watched.wait("treesim.state().t > 4")
+    state = page.state()
+    assert state["stepTime"] > 0 and 0 < state["realTimeFactor"] < 1.1 and "diverged" not in state["message"]
+    assert np.abs(np.array(state["q"], float)).max() < 10, "it lies on the ground and has not fallen through"

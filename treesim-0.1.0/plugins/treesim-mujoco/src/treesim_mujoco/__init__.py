@@ -1,0 +1,1 @@
+"""Comparison with MuJoCo (`treesim compare ROBOT --against mujoco`, `treesim bench ROBOT`)."""

@@ -1,0 +1,1 @@
+"""Comparison with Pinocchio (`treesim compare ROBOT --against pinocchio`, `treesim bench ROBOT`)."""

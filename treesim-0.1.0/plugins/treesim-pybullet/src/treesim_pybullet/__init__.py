@@ -1,0 +1,1 @@
+"""Comparison with PyBullet (`treesim compare ROBOT --against pybullet`)."""

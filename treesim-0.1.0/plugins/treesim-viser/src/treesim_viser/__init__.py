@@ -1,0 +1,5 @@
+"""Viser viewer and HTML recordings for treesim."""
+
+from .viewer import ViserViewer
+
+__all__ = ["ViserViewer"]

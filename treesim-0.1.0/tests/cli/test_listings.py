@@ -1,0 +1,60 @@
+"""`treesim robots`, `plugins` and the program itself."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from treesim import plugins as registry
+
+
+def test_plugins_lists_every_kind(answer: Callable[..., Any], treesim: Callable[..., Any]) -> None:
+    rows = answer("plugins")
+    assert {row["name"] for row in rows if row["kind"] == "dynamics"} >= {"aba", "crba_ltdl", "rjk"}
+    for row in rows:
+        assert set(row) == {"kind", "name", "origin", "target", "problem", "capabilities"}
+    assert [row["origin"] for row in rows if row["name"] == "aba"] == ["treesim"]
+    assert "semi_implicit_euler" in treesim("plugins").stdout
+
+
+def test_broken_plugin_is_listed_not_raised(treesim: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = registry.Plugin("viewers", "ghost", "ghostly 1.0", "ghostly:Viewer", "broken: No module named 'ghostly'")
+    monkeypatch.setattr(registry, "listing", lambda: [broken])
+    result = treesim("plugins")
+    assert result.exit_code == 0 and "ghostly" in result.stdout and "broken" in result.stdout
+
+
+def test_robots_filters_by_name(answer: Callable[..., Any]) -> None:
+    pytest.importorskip("pinocchio", reason="example-robot-data comes with it")
+    everything, talos = answer("robots"), answer("robots", "TALOS")
+    assert talos and len(talos) < len(everything)
+    assert all("talos" in row["name"].lower() and Path(row["path"]).is_file() for row in talos)
+
+
+def test_robots_says_when_there_are_none(treesim: Callable[..., Any]) -> None:
+    result = treesim("robots", "no such name")
+    assert result.exit_code == 0 and "no installed robot whose name contains 'no such name'" in result.stdout
+
+
+def test_version_and_unknown_command(treesim: Callable[..., Any]) -> None:
+    assert treesim("simulat").exit_code == 2
+    assert treesim("info").exit_code == 2
+
+
+def test_program_starts_without_importing_anything_heavy() -> None:
+    code = (
+        "import sys, treesim.cli.main;"
+        "print(sorted({'llvmlite', 'scipy', 'trimesh', 'matplotlib', 'meshcat', 'pinocchio'} & set(sys.modules)))"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert found.strip() == "[]"
+
+
+def test_module_runs_as_a_program() -> None:
+    ended = subprocess.run([sys.executable, "-m", "treesim", "--help"], capture_output=True, text=True, check=True)
+    assert "simulate" in ended.stdout

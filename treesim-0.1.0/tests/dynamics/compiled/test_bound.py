@@ -1,0 +1,292 @@
+"""The bound object: what plain functions say, on arrays of its own type, in place, and with their errors."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+import treesim
+from treesim.engine.call import bound_entry, specialized
+from treesim.engine.call.generic import runs_compiled
+from treesim.errors import (
+    ArgumentError,
+    NonFiniteError,
+    SingularInertiaError,
+    UnknownNameError,
+    UnsupportedError,
+)
+from treesim.model import generators
+
+from ... import sensitivity
+from ...trees import random_tree
+
+needs_specialized = pytest.mark.skipif(not runs_compiled(), reason="no specialized code: kernels are not compiled")
+ROBOTS = {
+    "humanoid": lambda: treesim.load("simple_humanoid", base="floating"),
+    "random": lambda: random_tree(9),
+    "chain": lambda: generators.chain(1),
+}
+
+
+# the random tree has joints of all types; a humanoid is more code to compile, of the same kind
+@pytest.fixture(scope="module", params=["random", "chain", pytest.param("humanoid", marks=pytest.mark.slow)])
+def robot(request: pytest.FixtureRequest) -> treesim.Tree:
+    made: treesim.Tree = ROBOTS[request.param]()
+    return made
+
+
+def state(robot: treesim.Tree, number: type[np.floating] = np.float64) -> list[np.ndarray]:
+    rng = np.random.default_rng(5)
+    return [x.astype(number) for x in (robot.random(rng), *rng.standard_normal((2, robot.nv)))]
+
+
+def both(bound: treesim.Dynamics, q: np.ndarray, v: np.ndarray, x: np.ndarray) -> dict[str, tuple[np.ndarray, ...]]:
+    """What the bound object and the plain functions say of one state, by name."""
+    robot, frame = bound.robot, list(bound.robot.frames)[-1]
+    return {
+        "forward_dynamics": (bound.forward_dynamics(q, v, x), treesim.forward_dynamics(robot, q, v, x)),
+        "inverse_dynamics": (bound.inverse_dynamics(q, v, x), treesim.inverse_dynamics(robot, q, v, x)),
+        "bias_forces": (bound.bias_forces(q, v), treesim.bias_forces(robot, q, v)),
+        "mass_matrix": (bound.mass_matrix(q), treesim.mass_matrix(robot, q)),
+        "packed_mass_matrix": (bound.packed_mass_matrix(q), treesim.mass_matrix(robot, q, packed=True)),
+        "solve_mass_matrix": (bound.solve_mass_matrix(q, x), treesim.solve_mass_matrix(robot, q, x)),
+        "frame_jacobian": (
+            bound.frame_jacobian(q, frame, "local"),
+            treesim.frame_jacobian(robot, q, frame, reference="local"),
+        ),
+        "inverse_operational_inertia": (
+            bound.inverse_operational_inertia(q, frame),
+            treesim.inverse_operational_inertia(robot, q, frame),
+        ),
+    }
+
+
+@pytest.mark.parametrize("engine", ["auto", "generic"])
+@pytest.mark.parametrize("number", [np.float64, np.float32])
+def test_functions_agree_with_the_plain_ones(robot: treesim.Tree, engine: str, number: type[np.floating]) -> None:
+    bound = treesim.Dynamics(robot, dtype=number, engine=engine)
+    q, v, x = state(robot, number)
+    exact = both(bound, *(array.astype(float) for array in (q, v, x)))
+    bound_results = both(bound, q, v, x)
+    allowed = bounds(robot, *(array.astype(float) for array in (q, v, x)))
+    coarser = np.finfo(number).eps / np.finfo(float).eps
+    for name, (_, plain) in exact.items():
+        mine = bound_results[name][0]
+        assert mine.dtype == number, name
+        assert sensitivity.farthest(mine.astype(float), plain) <= 2 * coarser * allowed[name], name
+
+
+def bounds(robot: treesim.Tree, q: np.ndarray, v: np.ndarray, x: np.ndarray) -> dict[str, float]:
+    """How far what `both` computes may be from exact, by name."""
+    a, tau = treesim.forward_dynamics(robot, q, v, x), treesim.inverse_dynamics(robot, q, v, x)
+    M, J = treesim.mass_matrix(robot, q), treesim.frame_jacobian(robot, q, list(robot.frames)[-1])
+    still = np.zeros_like(v)
+    return {
+        "forward_dynamics": sensitivity.of_forward_dynamics(robot, q, v, x, a),
+        "inverse_dynamics": sensitivity.of_inverse_dynamics(robot, q, v, x, tau),
+        "bias_forces": sensitivity.of_inverse_dynamics(robot, q, v, still, treesim.bias_forces(robot, q, v)),
+        "solve_mass_matrix": sensitivity.of_solution(M, np.abs(x), treesim.solve_mass_matrix(robot, q, x)),
+        "inverse_operational_inertia": sensitivity.of_inverse_inertia(M, J),
+        **dict.fromkeys(("mass_matrix", "packed_mass_matrix", "frame_jacobian"), sensitivity.OF_A_SWEEP),
+    }
+
+
+def test_identities_hold_within_the_object(robot: treesim.Tree) -> None:
+    bound = treesim.Dynamics(robot)
+    q, v, a = state(robot)
+    tau = bound.inverse_dynamics(q, v, a)
+    M = bound.mass_matrix(q)
+    by_forces = sensitivity.of_forward_dynamics(robot, q, v, tau, a)
+    assert sensitivity.farthest(bound.forward_dynamics(q, v, tau), a) <= by_forces
+    by_terms = sensitivity.of_inverse_dynamics(robot, q, v, a, tau)
+    assert sensitivity.farthest(M @ a + bound.bias_forces(q, v), tau) <= 2 * by_terms
+    by_rounding = sensitivity.of_solution(M, np.abs(M) @ np.abs(a), a)
+    assert sensitivity.farthest(bound.solve_mass_matrix(q, M @ a), a) <= by_rounding
+
+
+def test_results_go_where_they_are_wanted_even_over_an_argument(robot: treesim.Tree) -> None:
+    bound = treesim.Dynamics(robot)
+    q, v, x = state(robot)
+    wanted = bound.forward_dynamics(q, v, x)
+    out = np.full(robot.nv, np.nan)
+    assert bound.forward_dynamics(q, v, x, out=out) is out
+    assert np.array_equal(out, wanted)
+    assert bound.forward_dynamics(q, v, x, out=x) is x
+    assert np.array_equal(x, wanted)
+    M = np.empty((robot.nv, robot.nv))
+    assert bound.mass_matrix(q, out=M) is M
+    assert np.array_equal(M, M.T)
+    packed = np.empty(robot.nnz)
+    assert bound.packed_mass_matrix(q, out=packed) is packed
+    assert np.array_equal(treesim.unpack_mass_matrix(robot, packed), M)
+
+
+def test_lists_batches_strides_and_forces_are_taken(robot: treesim.Tree) -> None:
+    bound = treesim.Dynamics(robot)
+    q, v, x = state(robot)
+    one = bound.forward_dynamics(q, v, x)
+    assert np.array_equal(bound.forward_dynamics(q.tolist(), v.tolist(), x.tolist()), one)
+    apart = np.repeat(q, 2)[::2]
+    assert np.array_equal(bound.forward_dynamics(apart, v, x), one)
+    out = np.empty((3, robot.nv))
+    many = bound.forward_dynamics(np.stack([q] * 3), v, x, out=out)
+    assert many is out
+    assert sensitivity.farthest(many, np.stack([one] * 3)) <= 2 * sensitivity.of_forward_dynamics(robot, q, v, x, one)
+    forces = np.random.default_rng(1).standard_normal((robot.n_bodies, 6))
+    pushed = treesim.forward_dynamics(robot, q, v, x, f_ext=forces)
+    allowed = 2 * sensitivity.of_forward_dynamics(robot, q, v, x, pushed, f_ext=forces)
+    assert sensitivity.farthest(bound.forward_dynamics(q, v, x, forces), pushed) <= allowed
+
+
+@needs_specialized
+@pytest.mark.parametrize("number", [np.float64, np.float32])
+def test_batches_are_those_of_the_plain_functions(robot: treesim.Tree, number: type[np.floating]) -> None:
+    """Dense arrays go straight to lanes, anything else by the plain functions' way: the same code, the same digits."""
+    bound = treesim.Dynamics(robot, dtype=number)
+    count = specialized.STATES + 3
+    rng = np.random.default_rng(2)
+    q = np.array([robot.random(rng) for _ in range(count)]).astype(number)
+    v, x = rng.standard_normal((2, count, robot.nv)).astype(number)
+    wanted = treesim.forward_dynamics(robot, q, v, x)
+    assert np.array_equal(bound.forward_dynamics(q, v, x), wanted)
+    out = np.empty_like(wanted)
+    assert bound.forward_dynamics(q, v, x, out=out) is out
+    assert np.array_equal(out, wanted)
+    read_only = q.copy()
+    read_only.setflags(write=False)
+    assert np.array_equal(bound.forward_dynamics(read_only, np.asfortranarray(v), x), wanted)
+    over = x.copy()
+    assert np.array_equal(bound.forward_dynamics(q, v, over, out=over), wanted)
+    assert np.array_equal(bound.mass_matrix(q), treesim.mass_matrix(robot, q))
+    with pytest.raises(ArgumentError, match="v has shape"):
+        bound.forward_dynamics(q, v[:, :0], x)
+    with pytest.raises(ArgumentError, match="batch axes do not fit"):
+        bound.forward_dynamics(q, v[1:], x)
+    with pytest.raises(ArgumentError, match="out must be"):
+        bound.forward_dynamics(q, v, x, out=np.empty((1, robot.nv), number))
+    x[5, 0] = np.nan
+    with pytest.raises(NonFiniteError, match=r"tau\[5, 0\]"):
+        bound.forward_dynamics(q, v, x)
+
+
+def test_gravity_and_armature_are_replaced(robot: treesim.Tree) -> None:
+    gravity, armature = (1.0, 2.0, 3.0), np.linspace(0.1, 1, robot.nv)
+    bound = treesim.Dynamics(robot, gravity=gravity, armature=armature)
+    q, v, x = state(robot)
+    plain = treesim.forward_dynamics(robot, q, v, x, gravity=gravity, armature=armature)
+    replaced = {"gravity": gravity, "armature": armature}
+    by_forces = sensitivity.of_forward_dynamics(robot, q, v, x, plain, **replaced)
+    assert sensitivity.farthest(bound.forward_dynamics(q, v, x), plain) <= 2 * by_forces
+    M = treesim.mass_matrix(robot, q, armature=armature)
+    solution = bound.solve_mass_matrix(q, x)
+    dense = np.linalg.solve(M, x)
+    assert sensitivity.farthest(solution, dense) <= 2 * sensitivity.of_solution(M, np.abs(x), dense)
+    with_gravity = treesim.inverse_dynamics(robot, q, v, x, **replaced)
+    by_terms = sensitivity.of_inverse_dynamics(robot, q, v, x, with_gravity, **replaced)
+    assert sensitivity.farthest(bound.inverse_dynamics(q, v, x), with_gravity) <= 2 * by_terms
+
+
+@pytest.mark.parametrize(
+    "backend",
+    [
+        "crba_ltdl",
+        *(pytest.param(x, marks=pytest.mark.slow) for x in ("rjk", "conjugate_gradient")),
+        "divide_and_conquer",
+        "auto",
+    ],
+)
+def test_every_kind_of_backend_can_be_bound(backend: str) -> None:
+    robot = ROBOTS["random"]()
+    q, v, x = state(robot)
+    plain = treesim.forward_dynamics(robot, q, v, x, backend=backend)
+    mine = treesim.Dynamics(robot, backend=backend).forward_dynamics(q, v, x)
+    declared = "aba" if backend == "auto" else backend
+    assert sensitivity.farthest(mine, plain) <= 2 * sensitivity.of_forward_dynamics(robot, q, v, x, plain, declared)
+
+
+@needs_specialized
+def test_specialized_code_is_what_auto_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    robot = ROBOTS["humanoid"]()
+    q, v, x = state(robot)
+    made, asked = bound_entry.single_code, []
+    monkeypatch.setattr(bound_entry, "single_code", lambda *what: asked.append(what) or made(*what))
+    results = []
+    for engine, times in (("auto", 1), ("specialized", 2), ("generic", 2)):
+        results.append(treesim.Dynamics(robot, engine=engine).forward_dynamics(q, v, x))
+        assert len(asked) == times
+    assert np.array_equal(results[0], results[1])
+    assert np.array_equal(results[2], treesim.forward_dynamics(robot, q, v, x))
+
+
+@needs_specialized
+def test_threads_share_an_object() -> None:
+    robot = ROBOTS["humanoid"]()
+    bound = treesim.Dynamics(robot)
+    states = [[np.random.default_rng(k).permutation(x) for x in state(robot)] for k in range(8)]
+    for q, _, _ in states:
+        q[3:7] = (0, 0, 0, 1)
+    alone = [bound.forward_dynamics(*each) for each in states]
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(lambda k: bound.forward_dynamics(*states[k % 8]), range(400)))
+    assert all(np.array_equal(qdd, alone[k % 8]) for k, qdd in enumerate(together))
+
+
+def test_arguments_are_explained(robot: treesim.Tree) -> None:
+    bound = treesim.Dynamics(robot)
+    q, v, x = state(robot)
+    with pytest.raises(ArgumentError, match="v has shape"):
+        bound.forward_dynamics(q, v[:-1], x)
+    with pytest.raises(ArgumentError, match="q must be an array of real numbers"):
+        bound.mass_matrix("nonsense")
+    with pytest.raises(ArgumentError, match="tau must be an array of real numbers"):
+        bound.forward_dynamics(q, v, None)
+    with pytest.raises(NonFiniteError, match=r"tau\[0\] is nan"):
+        bound.forward_dynamics(q, v, x * np.nan)
+    with pytest.raises(ArgumentError, match="out must be a writable array of float64"):
+        bound.mass_matrix(q, out=np.empty((robot.nv, robot.nv), np.float32))
+    with pytest.raises(ArgumentError, match=r"of float64 and shape \(\d+, \d+\), got float64 and shape"):
+        bound.mass_matrix(q, out=np.empty((1, 1, 1)))
+    with pytest.raises(ArgumentError, match=rf"of float64 and shape \({robot.nnz},\), got float64 and shape"):
+        bound.packed_mass_matrix(q, out=np.empty(robot.nnz + 1))
+    fixed = np.empty(robot.nv)
+    fixed.setflags(write=False)
+    with pytest.raises(ArgumentError, match="read-only"):
+        bound.inverse_dynamics(q, v, x, out=fixed)
+
+
+def test_what_cannot_be_bound_is_refused() -> None:
+    robot = ROBOTS["random"]()
+    with pytest.raises(ArgumentError, match="robot must be a Tree"):
+        treesim.Dynamics("simple_humanoid")  # type: ignore[arg-type]
+    with pytest.raises(UnknownNameError, match="unknown engine 'jit'"):
+        treesim.Dynamics(robot, engine="jit")
+    with pytest.raises(ArgumentError, match="dtype must be float64 or float32"):
+        treesim.Dynamics(robot, dtype=complex)
+    with pytest.raises(UnknownNameError, match="unknown forward-dynamics backend 'abba': did you mean 'aba'"):
+        treesim.Dynamics(robot, backend="abba")
+    with pytest.raises(UnknownNameError, match="frame"):
+        treesim.Dynamics(robot).frame_jacobian(robot.neutral(), "nose")
+    with pytest.raises(UnsupportedError, match="specialized"):
+        treesim.Dynamics(robot, backend="auto", engine="specialized")
+    iterative = treesim.Dynamics(robot, backend="conjugate_gradient", engine="specialized")
+    with pytest.raises(UnsupportedError, match=r"cannot be traced|NUMBA_DISABLE_JIT|LLVM"):
+        iterative.forward_dynamics(*state(robot))
+
+
+def test_a_massless_joint_is_named() -> None:
+    chain = generators.chain(2)
+    massless = [treesim.Body(b.name, b.parent, b.joint, treesim.Inertia()) for b in chain.bodies]
+    robot = treesim.Tree("massless", massless)
+    with pytest.raises(SingularInertiaError, match="moves no inertia"):
+        treesim.Dynamics(robot).forward_dynamics(np.zeros(2), np.zeros(2), np.ones(2))
+
+
+def test_a_robot_that_cannot_move_has_empty_results() -> None:
+    robot = treesim.Tree("rock", [])
+    bound = treesim.Dynamics(robot)
+    nothing = np.empty(0)
+    assert bound.forward_dynamics(nothing, nothing, nothing).shape == (0,)
+    assert bound.mass_matrix(nothing).shape == (0, 0)
+    assert bound.packed_mass_matrix(nothing).shape == (0,)

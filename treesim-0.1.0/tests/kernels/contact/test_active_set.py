@@ -1,0 +1,148 @@
+"""Active sets: the exact end of what sweeps begin, also where rows depend on each other, and what may not happen."""
+
+import numpy as np
+import pytest
+from scipy.optimize import lsq_linear
+
+from tests.contact.problems import Solved, broken_laws, energy_of, random_problem, stack
+from treesim.kernels.algebra.linear import Vector
+from treesim.kernels.contact.active_set import (
+    active_set_memory,
+    energy,
+    part_to_cone,
+    run_active_set,
+)
+from treesim.kernels.contact.active_set_equations import solve_unknowns
+from treesim.kernels.contact.cone import block_at, contact_impulse
+from treesim.kernels.contact.pgs import pgs_memory, run_pgs, solve_pgs
+from treesim.kernels.contact.problem import Problem, put_reach, residual
+
+pytestmark = pytest.mark.nojit
+
+
+def after_sweeps(problem, sweeps):
+    """Impulses and sigma after some sweeps from nothing."""
+    impulse, sigma = np.zeros(problem.rows), np.zeros(problem.rows)
+    run_pgs(problem, impulse, sigma, 0.0, sweeps)
+    return impulse, sigma
+
+
+def searched(problem, impulse, sigma, regular=1e-8):
+    """Residual after a search, and its steps."""
+    memory = active_set_memory(np.zeros((problem.rows, problem.rows)), impulse, solve_unknowns)
+    begun = residual(problem, impulse, sigma)
+    taken, left = run_active_set(problem, impulse, sigma, regular, True, begun, memory)
+    assert left == residual(problem, impulse, sigma)
+    np.testing.assert_allclose(sigma, problem.G @ impulse + problem.g, rtol=0, atol=1e-12 * problem.G.max())
+    return residual(problem, impulse, sigma), taken
+
+
+def stuck_joints(seed, rows=24, freedom=10):
+    """Joints that rub, and limits, more of them than can move, and a direction that they hardly feel; with J and v."""
+    rng = np.random.default_rng(seed)
+    J = rng.normal(size=(rows, freedom)) * np.r_[0.01, np.ones(freedom - 1)]
+    v = 0.1 * rng.normal(size=freedom)
+    low = np.r_[np.zeros(rows // 3), np.full(rows - rows // 3, -0.1)]
+    high = np.r_[np.full(rows // 3, np.inf), np.full(rows - rows // 3, 0.1)]
+    return Problem(0, rows, 1, J @ J.T, J @ v, np.zeros(0), low, high, np.zeros(1)), J, v
+
+
+def test_the_band_of_a_stack_contains_all_entries():
+    """Of its cubes, and of cubes in an order in which the band is wide; of random rows it is the matrix."""
+    problem = stack((1.0,) * 5)
+    n = problem.rows
+    shuffled = np.concatenate([12 * k + np.arange(12) for k in (3, 0, 4, 1, 2)])
+    for order, widest in ((np.arange(n), 24), (shuffled, n)):
+        permuted = problem._replace(G=problem.G[np.ix_(order, order)])
+        memory = active_set_memory(np.zeros((n, n)), np.zeros(n), solve_unknowns)
+        put_reach(permuted, memory.reach)
+        outside = np.arange(n) < memory.reach[:n, None]
+        assert not permuted.G[outside].any() and (np.diff(memory.reach[:n]) >= 0).all()
+        assert (np.arange(n) - memory.reach[:n]).max() <= widest
+    dense = random_problem(0, 3, 1, 3, 6, 2, freedom=40)
+    memory = active_set_memory(np.zeros((dense.rows, dense.rows)), np.zeros(dense.rows), solve_unknowns)
+    put_reach(dense, memory.reach)
+    assert not memory.reach[: dense.rows].any()
+
+
+def test_two_searches_end_what_ten_sweeps_have_begun():
+    """Contacts, limits, joints that rub and held rows; the second, on the right set, ends as Newton's method does."""
+    seen = 0
+    for seed in range(30):
+        problem = random_problem(seed, 4, 1, 3, 6, 2, freedom=30)
+        impulse, sigma = after_sweeps(problem, 10)
+        if residual(problem, impulse, sigma) < 1e-2:
+            first, second = (searched(problem, impulse, sigma) for _ in range(2))
+            assert first[0] < 1e-4 and second[0] < 1e-9 and broken_laws(problem, Solved(impulse, sigma, 0, 0)) < 1e-8
+            seen += first[0] > 1e-9
+    assert seen > 10
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_rows_that_depend_on_each_other_are_least_squares_within_bounds(seed):
+    """The velocities are those of scipy's bounded least squares of |J' lambda + v|; a hundred sweeps are far off."""
+    problem, J, v = stuck_joints(seed)
+    impulse, sigma = np.zeros(problem.rows), np.zeros(problem.rows)
+    taken = solve_pgs(problem, impulse, sigma, 1e-9, 500, pgs_memory(problem.rows, impulse))
+    exact = lsq_linear(J.T, -v, (problem.low, problem.high), method="bvls", tol=1e-15)
+    np.testing.assert_allclose(sigma, J @ (J.T @ exact.x + v), rtol=0, atol=1e-6)
+    assert residual(problem, impulse, sigma) < 1e-9 and taken < 70
+    assert residual(problem, *after_sweeps(problem, 100)) > 1e-4
+
+
+@pytest.mark.parametrize("friction", [0.0, 0.3, 1.5])
+def test_one_contact_does_what_the_exact_cone_solve_says(friction):
+    """From any start; where it slips several searches turn the direction of friction."""
+    rng = np.random.default_rng(0)
+    for seed in range(20):
+        problem = random_problem(seed, 1, 1, 0, 0, 0, freedom=6, friction=friction)
+        A, g = block_at(problem.G, 0), problem.g
+        expected = contact_impulse(A, Vector(*g), friction)
+        impulse = np.array([0.0, 0.0, rng.exponential()])
+        sigma = problem.G @ impulse + g
+        for _ in range(10):
+            run_pgs(problem, impulse, sigma, 0.0, 1)
+            left, _ = searched(problem, impulse, sigma, 1e-10)
+        np.testing.assert_allclose(impulse, expected, rtol=0, atol=1e-9)
+        assert left < 1e-9
+
+
+def test_a_search_that_does_not_help_is_taken_back():
+    """From any impulses, none adds energy to the free motion; some searches are of no use."""
+    rng, undone = np.random.default_rng(0), 0
+    for seed in range(40):
+        problem = random_problem(seed, 6, 1, 2, 4, 0, freedom=8, friction=1.5)
+        impulse, sigma = after_sweeps(problem, 1)
+        before, start = energy_of(problem, impulse), impulse.copy()
+        assert energy(problem, impulse, sigma) == pytest.approx(before, abs=1e-12)
+        left, _ = searched(problem, impulse, sigma, 10 ** rng.uniform(-9, -3))
+        assert left >= 0 and energy_of(problem, impulse) <= max(before, 0) + 1e-12
+        undone += np.array_equal(impulse, start)
+    assert 0 < undone < 40
+
+
+def test_a_problem_of_zeros_divided_by_zero_is_left_alone():
+    """Rows that nothing moves have no step: NaN is never kept."""
+    problem = random_problem(0, 0, 1, 1, 1, 0, freedom=4)
+    problem = problem._replace(G=np.zeros((2, 2)), g=np.array([0.0, 0.0]))
+    impulse, sigma = np.zeros(2), np.zeros(2)
+    with np.errstate(all="ignore"):
+        searched(problem, impulse, sigma, 0.0)
+    assert not impulse.any() and not sigma.any()
+
+
+def test_a_step_out_of_the_cone_ends_on_it():
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        mu, z = rng.uniform(0.1, 2), rng.exponential()
+        angle, share = rng.uniform(0, 2 * np.pi), rng.choice([0.0, rng.uniform(), 1.0])
+        x = np.array([share * mu * z * np.cos(angle), share * mu * z * np.sin(angle), z])
+        d = rng.normal(size=3) * 10 ** rng.uniform(-2, 2)
+        end = x + d
+        if np.hypot(*end[:2]) > mu * end[2]:
+            t = part_to_cone(mu, Vector(*x), Vector(*d))
+            y = x + t * d
+            assert -1e-12 <= t <= 1 and np.hypot(*y[:2]) == pytest.approx(mu * y[2], abs=1e-9 * (1 + np.abs(d).max()))
+            for part in np.linspace(0, max(t, 0), 20):
+                inside = x + part * d
+                assert np.hypot(*inside[:2]) <= mu * inside[2] + 1e-9 * (1 + np.abs(d).max())

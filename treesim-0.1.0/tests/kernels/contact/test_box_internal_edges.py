@@ -1,0 +1,70 @@
+"""Seams of static boxes that lie flush stop nothing, and steps between boxes that do not, do."""
+
+import numpy as np
+import pytest
+
+import treesim
+from tests.contact.scenes import at, ball, cube, simulate, turned
+
+
+def slabs(step=0.0, thickness=0.2, **surface):
+    """Two slabs that meet at x = 0, the second higher by `step`."""
+    places = [(x, 0, z - thickness / 2) for x, z in ((-1, 0.0), (1, step))]
+    return [treesim.StaticBox((2, 1, thickness), treesim.Placement(translation=x), **surface) for x in places]
+
+
+@pytest.mark.parametrize("friction", [0.0, 0.3])
+@pytest.mark.parametrize("turn", [0.0, 0.4])
+def test_a_cube_slides_over_a_seam_as_over_a_plane(friction, turn):
+    q, v = at((-0.2, 0.02, 0.05), turned((0, 0, 1), turn)), turned((0, 0, 1), -turn) @ [2.0, 0, 0]
+    runs = [
+        simulate(treesim.World(cube(), ground=ground), q, [*v, 0, 0, 0], duration=0.25)
+        for ground in (slabs(friction=friction), treesim.Ground(friction=friction))
+    ]
+    np.testing.assert_allclose(runs[0].q, runs[1].q, rtol=0, atol=1e-9)
+    assert runs[0].q[-1, 0] > 0.15
+
+
+def test_a_ball_rolls_over_a_seam_as_over_a_plane():
+    q, v = at((-0.1, 0.02, 0.1)), [1.0, 0.1, 0, -1.0, 10.0, 0]  # it rolls without sliding
+    runs = [
+        simulate(treesim.World(ball(), ground=ground), q, v, duration=0.25)
+        for ground in (slabs(friction=0.5), treesim.Ground(friction=0.5))
+    ]
+    np.testing.assert_allclose(runs[0].q, runs[1].q, rtol=0, atol=1e-9)
+    assert runs[0].q[-1, 0] > 0.1
+
+
+@pytest.mark.parametrize("height", [0.01, 0.1])
+def test_a_step_between_boxes_stops_a_cube(height):
+    run = simulate(treesim.World(cube(), ground=slabs(height, friction=0.0)), at((-0.1, 0, 0.05)), [0.5, 0, 0, 0, 0, 0],
+                   duration=0.15)  # fmt: skip
+    assert front_corner(run).max() < 1e-4 and run.solver_info[:, 0].max() < 1e-4
+
+
+def front_corner(run):
+    """How far the lower front edge of a cube has come, which tips over what is low."""
+    turn = 2 * np.arctan2(run.q[:, 4], run.q[:, 6])
+    return run.q[:, 0] + 0.05 * (np.cos(turn) - np.sin(turn))
+
+
+def test_a_box_on_a_slab_stops_what_slides_there():
+    """Its lower border lies on the slab: nothing covers the face above it."""
+    slab = treesim.StaticBox((4, 1, 0.2), treesim.Placement(translation=(0, 0, -0.1)), friction=0.0)
+    block = treesim.StaticBox((0.2, 1, 0.02), treesim.Placement(translation=(0.1, 0, 0.01)), friction=0.0)
+    run = simulate(
+        treesim.World(cube(), ground=[slab, block]), at((-0.1, 0, 0.05)), [0.5, 0, 0, 0, 0, 0], duration=0.15
+    )
+    assert front_corner(run).max() < 1e-4
+
+
+def test_four_boxes_that_meet_in_a_corner_are_one_floor():
+    places = [(x, y, -0.1) for x in (-1, 1) for y in (-1, 1)]
+    floor = [treesim.StaticBox((2, 2, 0.2), treesim.Placement(translation=x), friction=0.1) for x in places]
+    q, v = at((-0.15, -0.12, 0.05)), [2.0, 1.6, 0, 0, 0, 0]
+    runs = [
+        simulate(treesim.World(cube(), ground=ground), q, v, duration=0.2)
+        for ground in (floor, treesim.Ground(friction=0.1))
+    ]
+    np.testing.assert_allclose(runs[0].q, runs[1].q, rtol=0, atol=1e-9)
+    assert (runs[0].q[-1, :2] > 0.1).all()

@@ -1,0 +1,225 @@
+"""Child processes: nothing of the working directory runs in them, and what they die of is told."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import need_command
+from tests.optional import script
+from treesim.system import subprocesses
+from treesim.system.subprocesses import (
+    PythonProcess,
+    ending,
+    file_command,
+    import_path,
+    module_command,
+    package_command,
+    python_command,
+    run,
+)
+
+ROOT = Path(__file__).parents[2]
+SOURCES = [*(ROOT / "treesim").rglob("*.py"), *(ROOT / "plugins").glob("*/src/**/*.py")]
+HOSTILE = """
+import os, sys
+with open(os.environ["MARKER"], "a") as stream:
+    stream.write(__file__ + "\\n")
+raise SystemExit("a module of the working directory was run")
+"""
+# what a child of treesim's may import: as many names as there are, in the working directory
+NAMES = sorted({*sys.stdlib_module_names, "numpy", "scipy", "treesim", "sitecustomize", "usercustomize", "zarr"})
+INERTIAL = """<inertial><origin xyz="0 0 -1"/><mass value="1"/>
+<inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial>"""
+PENDULUM = f"""<robot name="pendulum"><link name="base">{INERTIAL}</link><link name="rod">{INERTIAL}</link>
+<joint name="pivot" type="revolute"><parent link="base"/><child link="rod"/><axis xyz="1 0 0"/>
+<limit lower="-3" upper="3" effort="1" velocity="1"/></joint></robot>"""
+
+
+@pytest.fixture
+def hostile_folder(tmp_path, monkeypatch):
+    """A working directory in which every module's name is taken by a file that writes down that it ran."""
+    folder = tmp_path / "hostile"
+    folder.mkdir()
+    for name in NAMES:
+        (folder / f"{name}.py").write_text(HOSTILE)
+    (folder / "pendulum.urdf").write_text(PENDULUM)
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("MARKER", str(tmp_path / "marker"))
+    yield folder
+    assert not (tmp_path / "marker").exists(), (tmp_path / "marker").read_text()
+
+
+def test_no_other_place_starts_python():
+    """Every use of the interpreter's path, and of multiprocessing's own processes, is in this module."""
+    names, found = ("executable", "Process", "ProcessPoolExecutor", "Pool", "get_context"), []
+    for path in SOURCES:
+        text = path.read_text(encoding="utf-8")
+        if path == Path(subprocesses.__file__) or not any(name in text for name in names):
+            continue
+        for node in ast.walk(ast.parse(text)):
+            name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+            if name in names:
+                owner = ast.unparse(node)
+                if owner in ("sys.executable", "executable") or "multiprocessing" in owner or name.endswith("Executor"):
+                    found.append(f"{path.relative_to(ROOT)}:{node.lineno}: {owner}")
+    assert not found
+
+
+@pytest.mark.parametrize("command", ["code", "module", "file", "package"])
+def test_a_child_imports_nothing_of_the_working_directory(command, hostile_folder, tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text("import json, random, treesim; print(json.dumps(treesim.__file__))")
+    commands = {
+        "code": python_command(program.read_text()),
+        "module": module_command("treesim", "--version"),
+        "file": file_command(program),
+        "package": package_command(program),
+    }
+    done = run(commands[command])
+    assert done.failed is None, done.failed
+    assert "treesim" in done.output and "hostile" not in done.output
+
+
+def test_a_file_of_a_package_runs_without_the_packages_above(tmp_path):
+    """It finds the files beside it; the package's `__init__` does not run."""
+    (tmp_path / "__init__.py").write_text("raise SystemExit('the package was imported')")
+    (tmp_path / "beneath.py").write_text("VALUE = 7")
+    (tmp_path / "program.py").write_text("import sys\nfrom .beneath import VALUE\nprint(VALUE, __name__, sys.argv[1:])")
+    assert run(package_command(tmp_path / "program.py", "one")).output == "7 __main__ ['one']\n"
+
+
+PROGRAMS = {
+    "sweep": ["sweep", "pendulum.urdf", "--out", "run.zarr", "--samples", "8", "--steps", "5", "--chunk", "4"],
+    "compare": ["compare", "pendulum.urdf", "--against", "pinocchio", "--states", "2", "--steps", "2"],
+    "readers": ["readers", "pendulum.urdf", "--verify"],
+    "check": ["check", "pendulum.urdf"],
+}
+
+
+@pytest.mark.parametrize(
+    "program", [pytest.param(name, marks=[pytest.mark.slow] * (name not in ("check", "compare"))) for name in PROGRAMS]
+)
+def test_a_command_runs_nothing_of_the_working_directory(program, hostile_folder):
+    need_command(program)
+    if program == "compare" and importlib.util.find_spec("pinocchio") is None:
+        pytest.skip("needs pinocchio")
+    start = file_command(script("treesim"), *PROGRAMS[program])
+    done = subprocess.run(start, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("command", ["run", "process", "program"])
+def test_what_libraries_start_in_a_child_imports_nothing_of_the_working_directory(command, hostile_folder):
+    """As glfw does, which MuJoCo imports: a Python of its own, without any option."""
+    code = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'import json, ctypes'], check=True)"
+    if command == "run":
+        assert run(python_command(code)).failed is None
+    elif command == "process":
+        process = PythonProcess(python_command(code))
+        assert process.ending().status == 0
+        process.close()
+    else:
+        start = f"from treesim.cli import main; main.app = lambda: exec({code!r}); main.main()"
+        environment = {name: value for name, value in os.environ.items() if name != "PYTHONSAFEPATH"}
+        done = subprocess.run(python_command(start), capture_output=True, text=True, env=environment, check=False)
+        assert done.returncode == 0, done.stderr
+
+
+def test_python_m_treesim_leaves_the_working_directory(tmp_path, monkeypatch):
+    """Python puts it first in sys.path for `-m`; modules that commands import later are not looked for there."""
+    monkeypatch.chdir(tmp_path)
+    code = """
+import os, runpy, sys
+sys.path.insert(0, os.getcwd())
+sys.argv[1:] = ["--version"]
+try:
+    runpy.run_module("treesim", None, "__main__")
+except SystemExit as end:
+    print(end.code, os.getcwd() in sys.path)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout.splitlines()[-1:] == ["0 False"], done.stderr
+
+
+def test_the_standard_library_comes_first_and_the_order_of_the_rest_is_kept(monkeypatch, tmp_path):
+    standard = [entry for entry in import_path() if subprocesses._is_standard(entry)]
+    assert os.path.dirname(os.__file__) in standard
+    monkeypatch.setattr(sys, "path", ["", "/first", *reversed(standard), "/second", "/first", str(tmp_path)])
+    assert import_path() == [*reversed(standard), os.getcwd(), "/first", "/second", str(tmp_path)]
+
+
+def test_variables_of_python_are_not_read(monkeypatch):
+    monkeypatch.setenv("PYTHONSTARTUP", "/no/such/file")
+    monkeypatch.setenv("PYTHONHOME", "/no/such/folder")
+    assert run(python_command("import sys; print(sys.flags.isolated)")).output == "1\n"
+
+
+def test_how_a_child_ended():
+    assert run(python_command("print('all is well')")) == ("all is well\n", None)
+    assert str(run(python_command("raise ValueError('too long')")).failed) == "status 1 (ValueError: too long)"
+    killed = run(python_command("import os, signal; os.kill(os.getpid(), signal.SIGKILL)"))
+    assert str(killed.failed) == "SIGKILL" and killed.failed.status == -9
+    assert str(ending(-36, "")) == "signal 36"  # a real-time signal
+
+
+def test_a_crash_on_windows_has_its_name():
+    assert str(ending(0xC0000005, "")) == "access violation"
+    assert str(ending(0xC0000123, "")) == "exception 0xC0000123"
+    assert ending(3, "said why").signal == ""
+
+
+def test_a_child_on_windows_inherits_its_handle_alone(monkeypatch):
+    """Popen takes no descriptors there."""
+    inheritable = []
+    monkeypatch.setattr(sys, "platform", "win32")
+    monkeypatch.setattr(os, "set_handle_inheritable", lambda *given: inheritable.append(given), raising=False)
+    monkeypatch.setattr(subprocess, "STARTUPINFO", lambda **given: given, raising=False)
+    assert subprocesses._inherited(7) == {"startupinfo": {"lpAttributeList": {"handle_list": [7]}}}
+    assert inheritable == [(7, True)]
+
+
+def test_a_file_without_an_encoding_is_nowhere_opened():
+    """The locale's encoding differs between systems."""
+    for path in SOURCES:
+        for call in (node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Call)):
+            name = getattr(call.func, "attr", getattr(call.func, "id", ""))
+            texts = {"read_text": 0, "write_text": 1}
+            if name in texts and ast.unparse(call.func) != "distribution('treesim').read_text":
+                named = len(call.args) > texts[name] or any(word.arg == "encoding" for word in call.keywords)
+                assert named, f"{path}:{call.lineno}: {ast.unparse(call)}"
+
+
+def test_arguments_input_and_variables_reach_a_child():
+    code = "import os, sys; print(sys.argv[1:], sys.stdin.read(), os.environ['COLOUR'])"
+    assert run(python_command(code, "a b", "'"), "x", environment={"COLOUR": "red"}).output == "['a b', \"'\"] x red\n"
+
+
+def test_a_child_that_takes_too_long_is_killed():
+    with pytest.raises(subprocess.TimeoutExpired):
+        run(python_command("import time; time.sleep(60)"), timeout=0.5)
+
+
+def test_a_child_answers_over_its_socket_until_it_is_closed():
+    double = "import sys; from treesim.system.subprocesses import serve; serve(sys.argv[1], lambda x: 2 * x)"
+    process = PythonProcess(python_command(double))
+    for number in (1, 2.5, "a"):
+        process.connection.send(number)
+        assert process.connection.recv() == 2 * number
+    assert process.returncode is None
+    process.connection.close()
+    assert process.ending().status == 0
+    process.close()
+
+
+def test_a_child_that_cannot_be_started_leaves_nothing_open():
+    before = len(os.listdir("/proc/self/fd"))
+    with pytest.raises(OSError, match="no/such/python"):
+        PythonProcess(["/no/such/python"])
+    assert len(os.listdir("/proc/self/fd")) == before

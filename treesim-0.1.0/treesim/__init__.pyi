@@ -1,0 +1,248 @@
+"""Names of the package, each from the module that defines it: `__init__.py` reads this file."""
+
+from . import compare as compare
+from . import control as control
+from . import errors as errors
+from . import formats as formats
+from . import measures as measures
+from . import numbers as numbers
+from . import testing as testing
+from .contact.bodies import free_body
+from .contact.ground import Ground, HeightField, StaticBox, Surface
+from .contact.report import ContactReport
+from .contact.static_mesh import StaticMesh
+from .conversion.converters import convert_state, to_mujoco, to_mujoco_spec, to_pinocchio
+from .doctor import Diagnosis, check
+from .dynamics.compiled.batch_function import BatchFunction
+from .dynamics.compiled.bound import Dynamics
+from .dynamics.compiled.schedules import schedule
+from .dynamics.constrained.base import ConstrainedAcceleration
+from .dynamics.constrained.constraints import FrameConstraint, LoopConstraint, loop_constraints
+from .dynamics.constrained.functions import constrained_dynamics
+from .dynamics.coriolis import coriolis_matrix
+from .dynamics.energy import energy, momentum
+from .dynamics.factorization import Factorization, ltdl, ltl
+from .dynamics.forward_dynamics import forward_dynamics
+from .dynamics.inverse_dynamics import bias_forces, gravity_forces, inverse_dynamics
+from .dynamics.joint_wrenches import joint_wrenches
+from .dynamics.mass_matrix import mass_matrix
+from .dynamics.operational.articulated import articulated
+from .dynamics.operational.articulated_bodies import Articulated
+from .dynamics.operational.centroidal import centroidal_dynamics, centroidal_momentum, centroidal_momentum_matrix
+from .dynamics.operational.frames import body_poses, frame_jacobian, frame_pose, frame_poses, frame_velocity
+from .dynamics.operational.functions import inverse_operational_inertia
+from .dynamics.operational.inverse_kinematics import IKResult, IKTarget, solve_ik
+from .dynamics.operational.jacobian_derivative import frame_jacobian_derivative
+from .dynamics.operational.motion import center_of_mass, center_of_mass_jacobian, frame_acceleration
+from .dynamics.operational.space import OperationalSpace, operational_space
+from .dynamics.operational.sparse_jacobian import SparseJacobian, sparse_jacobian
+from .dynamics.operational.tasks import CenterOfMassTask, FrameTask, RelativeTask
+from .dynamics.packed_mass_matrix import mass_matrix_pattern, unpack_mass_matrix
+from .dynamics.solve import solve_mass_matrix
+from .dynamics.torque_regressor import inertial_parameters, joint_torque_regressor
+from .engine.threads import use_threads
+from .errors import (
+    AccuracyError,
+    ArgumentError,
+    ConstraintError,
+    ContactWarning,
+    ContinuationWarning,
+    ConvergenceError,
+    ConversionWarning,
+    DivergedWarning,
+    EffortWarning,
+    EnergyWarning,
+    FrictionWarning,
+    LightJointWarning,
+    LimitWarning,
+    ModelError,
+    NonFiniteError,
+    PluginError,
+    ReachWarning,
+    ShapeWarning,
+    SingularInertiaError,
+    SlowWarning,
+    StoppedWarning,
+    SweepError,
+    TreesimError,
+    TreesimWarning,
+    UnknownNameError,
+    UnsupportedError,
+    UrdfError,
+    UrdfWarning,
+)
+from .model.inertia import Inertia, Placement
+from .model.joints import Joint
+from .model.loops import Loop
+from .model.mimic import Mimic
+from .model.shapes import CollisionShape
+from .model.topology import Topology
+from .model.tree import Body, Frame, Tree, Visual
+from .model.welds import Weld
+from .plugins import available
+from .rollouts.batch_stepper import BatchStepper
+from .rollouts.replay import Repetition, replay
+from .rollouts.rollout import Rollouts, rollout
+from .simulation.control import PD, Pushed
+from .simulation.external_forces import ExternalForce
+from .simulation.ground_heights import ground_heights
+from .simulation.kinematic import Conveyor, Waypoints
+from .simulation.player import Player
+from .simulation.report import Report
+from .simulation.sensors import ContactForce, ForceTorque, FramePose, Imu, JointTorque
+from .simulation.simulation import Simulation
+from .simulation.state import State
+from .simulation.stepper import Stepper
+from .simulation.trajectory import Trajectory
+from .simulation.world import World
+from .states.standing import standing
+from .states.support import lowest_point
+from .sweeps.sweep import sweep
+from .urdf import Repaired, load, repair, to_urdf
+from .viewing import live as live
+from .viewing.view import View, viewer
+
+__version__: str
+
+__all__ = [
+    "PD",
+    "AccuracyError",
+    "ArgumentError",
+    "Articulated",
+    "BatchFunction",
+    "BatchStepper",
+    "Body",
+    "CenterOfMassTask",
+    "CollisionShape",
+    "ConstrainedAcceleration",
+    "ConstraintError",
+    "ContactForce",
+    "ContactReport",
+    "ContactWarning",
+    "ContinuationWarning",
+    "ConvergenceError",
+    "ConversionWarning",
+    "Conveyor",
+    "Diagnosis",
+    "DivergedWarning",
+    "Dynamics",
+    "EffortWarning",
+    "EnergyWarning",
+    "ExternalForce",
+    "Factorization",
+    "ForceTorque",
+    "Frame",
+    "FrameConstraint",
+    "FramePose",
+    "FrameTask",
+    "FrictionWarning",
+    "Ground",
+    "HeightField",
+    "IKResult",
+    "IKTarget",
+    "Imu",
+    "Inertia",
+    "Joint",
+    "JointTorque",
+    "LightJointWarning",
+    "LimitWarning",
+    "Loop",
+    "LoopConstraint",
+    "Mimic",
+    "ModelError",
+    "NonFiniteError",
+    "OperationalSpace",
+    "Placement",
+    "Player",
+    "PluginError",
+    "Pushed",
+    "ReachWarning",
+    "RelativeTask",
+    "Repaired",
+    "Repetition",
+    "Report",
+    "Rollouts",
+    "ShapeWarning",
+    "Simulation",
+    "SingularInertiaError",
+    "SlowWarning",
+    "SparseJacobian",
+    "State",
+    "StaticBox",
+    "StaticMesh",
+    "Stepper",
+    "StoppedWarning",
+    "Surface",
+    "SweepError",
+    "Topology",
+    "Trajectory",
+    "Tree",
+    "TreesimError",
+    "TreesimWarning",
+    "UnknownNameError",
+    "UnsupportedError",
+    "UrdfError",
+    "UrdfWarning",
+    "View",
+    "Visual",
+    "Waypoints",
+    "Weld",
+    "World",
+    "__version__",
+    "articulated",
+    "available",
+    "bias_forces",
+    "body_poses",
+    "center_of_mass",
+    "center_of_mass_jacobian",
+    "centroidal_dynamics",
+    "centroidal_momentum",
+    "centroidal_momentum_matrix",
+    "check",
+    "constrained_dynamics",
+    "convert_state",
+    "coriolis_matrix",
+    "energy",
+    "forward_dynamics",
+    "frame_acceleration",
+    "frame_jacobian",
+    "frame_jacobian_derivative",
+    "frame_pose",
+    "frame_poses",
+    "frame_velocity",
+    "free_body",
+    "gravity_forces",
+    "ground_heights",
+    "inertial_parameters",
+    "inverse_dynamics",
+    "inverse_operational_inertia",
+    "joint_torque_regressor",
+    "joint_wrenches",
+    "load",
+    "loop_constraints",
+    "lowest_point",
+    "ltdl",
+    "ltl",
+    "mass_matrix",
+    "mass_matrix_pattern",
+    "momentum",
+    "operational_space",
+    "repair",
+    "replay",
+    "rollout",
+    "schedule",
+    "solve_ik",
+    "solve_mass_matrix",
+    "sparse_jacobian",
+    "standing",
+    "sweep",
+    "to_mujoco",
+    "to_mujoco_spec",
+    "to_pinocchio",
+    "to_urdf",
+    "unpack_mass_matrix",
+    "use_threads",
+    "viewer",
+]
+
+def __dir__() -> list[str]: ...

@@ -1,0 +1,354 @@
+"""Code shared by all commands: options, output channels, and error handling."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import math
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import fields, is_dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, cast, get_type_hints
+
+import typer
+
+from ..errors import ArgumentError, PluginError, TreesimError, UnsupportedError, UrdfError, unknown_name
+from ..system.installation import installed_by
+from ..system.interrupts import INTERRUPTED as INTERRUPTED
+from .streams import OutputError, escaped, json_text, standard_error, standard_output, survive_pipes
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ..model.tree import Tree
+    from ..types import BaseChoice, Mimic
+
+P = ParamSpec("P")
+
+FAILED = 1  # the command ran and its result is a failure
+USER_ERROR = 2  # what was asked for cannot be done
+
+PIPE_WIDTH = 160  # of tables in a file or pipe, which has no width of its own
+MIMIC_REFUSED = "U408"  # the finding's code
+BASES = ("fixed", "floating")
+BASE_CHOICES = (*BASES, "auto")
+FRAMES_PER_SECOND = 30.0  # of recorded motions
+
+# panels of options in the help of a command
+MODEL, START, CONTROL, CONTACT, INTEGRATOR_PANEL, OUTPUT = (
+    "Model", "Initial state", "Control", "Contact", "Integrator", "Output",
+)  # fmt: skip
+
+RobotArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="ROBOT",
+        help="A URDF file, its file:// or package:// URL, or the name of an installed robot "
+        "(`treesim robots` lists the names).",
+        show_default=False,
+    ),
+]
+OptionalRobotArgument = Annotated[
+    str | None,
+    typer.Argument(metavar="[ROBOT]", help="A URDF file, or the name of an installed robot.", show_default=False),
+]
+BaseOption = Annotated[
+    str,
+    typer.Option(
+        help="fixed: the root link is fixed to the world. floating: the root link moves freely. "
+        "auto: fixed if the file has a joint root_joint, or if the root link is called world, has no mass, or has only "
+        "one moving joint, like the pedestal of an arm; otherwise floating.",
+        rich_help_panel=MODEL,
+    ),
+]
+MimicOption = Annotated[
+    str | None,
+    typer.Option(
+        help="With free, mimic joints move independently. By default, mimic joints follow their mimicked joints "
+        "exactly.",
+        rich_help_panel=MODEL,
+    ),
+]
+XacroOption = Annotated[
+    bool,
+    typer.Option(
+        "--xacro",
+        help="Expand ROBOT with the installed program xacro, also if the file name does not end in .xacro. The "
+        "program evaluates expressions in the file, and reads other files that the file names.",
+        rich_help_panel=MODEL,
+    ),
+]
+RecordOption = Annotated[
+    Path | None,
+    typer.Option(
+        help="File to which the motion is written: .mp4 (film), .png (last state), .glb (meshes "
+        "and animation) or .html.",
+        show_default=False,
+        rich_help_panel=OUTPUT,
+    ),
+]
+QuietOption = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Print no progress and no table.", rich_help_panel=OUTPUT)
+]
+JsonOption = Annotated[
+    bool,
+    typer.Option("--json", help="Print the result, or the error, as JSON on standard output.", rich_help_panel=OUTPUT),
+]
+
+
+def output() -> Console:
+    """Return the console for results (standard output)."""
+    from .console import PlainConsole
+
+    stream = standard_output()
+    return PlainConsole(stream, width=None if stream.isatty() else PIPE_WIDTH)
+
+
+def messages() -> Console:
+    """Return the console for errors, warnings and progress (standard error)."""
+    from .console import PlainConsole
+
+    return PlainConsole(standard_error())
+
+
+def print_json(value: Any) -> None:
+    """Write `value` as JSON on standard output; NaN and infinity become null."""
+    print_line(json_text(plain(value), indent=2))
+
+
+def print_line(text: str) -> None:
+    """Write a line on standard output, unbuffered."""
+    stream = standard_output()
+    stream.write(f"{text}\n")
+    stream.flush()
+
+
+def plain(value: Any) -> Any:
+    """Return `value` with arrays as lists, and numbers that JSON cannot represent as None."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    return value
+
+
+def print_error(text: str) -> None:
+    """Show an error on standard error."""
+    _print_labelled("error", "bold red", text)
+
+
+def print_warning(text: str) -> None:
+    """Show a warning on standard error."""
+    _print_labelled("warning", "yellow", text)
+
+
+def _print_labelled(label: str, style: str, text: str) -> None:
+    from rich.text import Text
+
+    messages().print(Text.assemble((f"{label}: ", style), escaped(text)), soft_wrap=True)
+
+
+def examples(*lines: str) -> Callable[[Callable[P, None]], Callable[P, None]]:
+    """Return a decorator that adds command lines to the end of a command's help."""
+
+    def add(command: Callable[P, None]) -> Callable[P, None]:
+        command.examples = lines  # type: ignore[attr-defined]
+        return command
+
+    return add
+
+
+def epilog_of(command: Any) -> str | None:
+    """Return the end of a command's help; None if it has no examples."""
+    lines = getattr(command, "examples", ())
+    shown = (line.replace("[", r"\[") for line in lines)  # which is no markup of rich
+    return "\n\n".join(["Examples:", *shown]) if lines else None
+
+
+def guarded(command: Callable[P, None]) -> Callable[P, None]:
+    """Wrap a command with error handling and exit codes.
+
+    A user error ends in one message and exit code 2, a non-finite state in exit code 1, Ctrl-C in exit code
+    130; with --json the error is also printed on standard output. A command with a robot argument also gets the option
+    --xacro. A parameter whose type is a dataclass stands for one option for each field.
+    """
+    signature = inspect.signature(command, eval_str=True)
+    takes_robots = not signature.parameters.keys().isdisjoint(("robot", "robots"))
+    groups = {p.name: p.annotation for p in signature.parameters.values() if is_dataclass(p.annotation)}
+
+    @functools.wraps(command)
+    def run(*args: P.args, **kwargs: P.kwargs) -> None:
+        from ..urdf.read import xacro_allowed
+
+        allowed = bool(takes_robots and kwargs.pop("xacro", False))
+        fail = partial(_fail, json=bool(kwargs.get("json")))
+        for name, kind in groups.items():
+            kwargs[name] = cast(Any, kind)(**{field.name: kwargs.pop(field.name) for field in fields(kind)})
+        survive_pipes()
+        try:
+            with _warnings_shown(), xacro_allowed(allowed):
+                command(*args, **kwargs)
+            standard_output().flush()
+        except OutputError as error:
+            print_error(f"cannot write the result to standard output: {error}")
+            raise typer.Exit(FAILED) from None
+        except TreesimError as error:
+            raise fail(error, str(error), FAILED if isinstance(error, ArithmeticError) else USER_ERROR) from None
+        except MemoryError as error:
+            what = f"not enough memory: {error}; a shorter --duration or a larger --dt needs less"
+            raise fail(error, what, FAILED) from None
+        except KeyboardInterrupt as error:
+            raise fail(error, "interrupted", INTERRUPTED) from None
+
+    parameters = [option for given in signature.parameters.values() for option in _options_of(given)]
+    if takes_robots:
+        xacro = inspect.Parameter("xacro", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=XacroOption)
+        parameters = [*parameters[:-1], xacro, parameters[-1]]
+    run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    return run
+
+
+def _options_of(parameter: inspect.Parameter) -> list[inspect.Parameter]:
+    """Return a command's parameter, or if its type is a dataclass, one parameter for each field."""
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    kind = parameter.annotation
+    if not is_dataclass(kind):
+        return [parameter.replace(kind=keyword)]
+    hints = get_type_hints(kind, include_extras=True)
+    return [inspect.Parameter(f.name, keyword, default=f.default, annotation=hints[f.name]) for f in fields(kind)]
+
+
+def _fail(error: BaseException, message: str, code: int, json: bool) -> typer.Exit:
+    """Print an error, with `json` also as JSON on standard output, and return the exception that ends the command."""
+    print_error(message)
+    if json:
+        print_json({"error": {"type": type(error).__name__, "message": message, "exit_code": code}})
+    return typer.Exit(code)
+
+
+@contextmanager
+def _warnings_shown() -> Iterator[None]:
+    """Context that prints treesim's warnings as sentences, each once, without source lines."""
+    seen: set[str] = set()
+
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        if str(message) not in seen:
+            seen.add(str(message))
+            print_warning(str(message))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("default", UserWarning)
+        warnings.showwarning = show
+        yield
+
+
+@contextmanager
+def progress_bar(show: bool, what: str) -> Iterator[Callable[[int, int], None] | None]:
+    """Show a progress bar in a context, if standard error is a terminal; yields its callback (done, total) or None."""
+    if not (show and standard_error().isatty()):
+        yield None
+        return
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn(what), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=messages(), transient=True) as bar:
+        task = bar.add_task(what)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def load_robot(source: str, base: str, mimic: str | None) -> Tree:
+    """Return the robot named on the command line, under this name unless it is a file's.
+
+    Raises as `treesim.load`.
+    """
+    import treesim
+
+    from ..urdf.resolve import is_robot_name
+
+    with checked_loading(base, mimic):
+        robot = treesim.load(source, base=cast("BaseChoice", base), mimic=cast("Mimic | None", mimic))
+    return robot.with_name(source) if is_robot_name(source) else robot
+
+
+@contextmanager
+def checked_loading(base: str, mimic: str | None) -> Iterator[None]:
+    """Context that checks options for loading a robot, and names the option if mimic joints are rejected."""
+    checked_name("base", base, BASE_CHOICES)
+    if mimic is not None:
+        checked_name("way to treat mimic joints", mimic, ("free",))
+    try:
+        yield
+    except UrdfError as error:
+        if any(finding.code == MIMIC_REFUSED for finding in error.findings):
+            raise UrdfError(f"{error}\nhere that is: --mimic free", error.findings) from error
+        raise
+
+
+def get_viewer(name: str) -> Any:
+    """Return the viewer called `name`; raises UnknownNameError, or PluginError if meshcat is not installed."""
+    from .. import plugins
+
+    if name == "meshcat" and name not in plugins.available("viewers"):
+        raise PluginError(f"the meshcat viewer is not installed: {installed_by('./plugins/treesim-meshcat')}")
+    return plugins.get("viewers", name)
+
+
+def get_recorder(name: str | None) -> Any:
+    """Return the named viewer, or by default meshcat or the first registered viewer, that records motions.
+
+    Raises UnknownNameError, PluginError, and UnsupportedError for a viewer that does not record.
+    """
+    from .. import plugins
+    from ..viewing.protocols import Recorder
+
+    if name is None:
+        names = plugins.available("viewers")
+        for known in sorted(names, key=lambda known: known != "meshcat"):
+            viewer = plugins.get("viewers", known)
+            if isinstance(viewer, Recorder):
+                return viewer
+        name = "meshcat"
+    viewer = get_viewer(name)
+    if not isinstance(viewer, Recorder):
+        raise UnsupportedError(f"viewer {name!r} records no motions: it has no method `record`")
+    return viewer
+
+
+def check_record(recorder: Any, path: Path) -> None:
+    """Raise the errors that a recorder would raise for a path, whatever the motion is."""
+    from ..system.files import checked_output
+    from ..viewing.protocols import FormatRecorder
+
+    if isinstance(recorder, FormatRecorder):
+        recorder.check_record(path)
+    else:
+        checked_output(path, (".html", ".htm"))
+
+
+def checked_name(kind: str, name: str, known: tuple[str, ...]) -> str:
+    """Return `name` if it is one of `known`; raises UnknownNameError otherwise."""
+    if name not in known:
+        raise unknown_name(kind, name, known)
+    return name
+
+
+def checked_positive(option: str, value: float, most: float = math.inf) -> float:
+    """Return `value` if it is finite, above zero and at most `most`; otherwise raises ArgumentError with the option."""
+    if not (math.isfinite(value) and 0 < value <= most):
+        limit = f" and at most {most:g}" if math.isfinite(most) else ""
+        raise ArgumentError(f"{option} must be a number above zero{limit}, got {value:g}")
+    return value
+
+
+def checked_seconds(option: str, value: float) -> float:
+    """Return `value` if it is valid as a time in a simulation; otherwise raises ArgumentError with the option."""
+    from ..states.arguments import LONGEST
+
+    return checked_positive(option, checked_positive(option, value), LONGEST)

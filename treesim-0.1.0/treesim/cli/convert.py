@@ -1,0 +1,74 @@
+"""`treesim convert run.npz run.mcap`: conversion of recorded motions to other formats."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..errors import ArgumentError
+from .common import JsonOption, examples, guarded, messages, output, print_json, print_warning
+
+if TYPE_CHECKING:
+    from ..simulation.trajectory import Trajectory
+
+PathsArgument = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="RUN... TARGET",
+        help="Trajectories that `treesim simulate --out` wrote, followed by the target. If the target is a file, its "
+        "suffix selects the format (.npz, .csv, .parquet, .nc, .mcap). If the target is a new folder, it becomes a "
+        "LeRobotDataset with one episode for each trajectory.",
+        show_default=False,
+    ),
+]
+
+
+@guarded
+@examples(
+    "treesim convert run.npz run.mcap",
+    'treesim convert one.npz two.npz dataset --fps 50 --task "stand up"',
+)
+def convert(
+    paths: PathsArgument,
+    fps: Annotated[int, typer.Option(help="Frames per second of a LeRobotDataset.")] = 50,
+    task: Annotated[str, typer.Option(help="Task description of a LeRobotDataset.")] = "simulation",
+    json: JsonOption = False,
+) -> None:
+    """Convert trajectories to other formats, for pandas, xarray, ROS 2, Foxglove, Rerun or LeRobot."""
+    from ..formats import write_lerobot
+    from ..simulation.trajectory import Trajectory
+
+    *sources, target = paths
+    if not sources:
+        raise ArgumentError("convert needs a trajectory to read, and a file or folder to write")
+    with messages().status("converting ..."):
+        runs = [Trajectory.load(source) for source in sources]
+        if not target.suffix:
+            write_lerobot(runs, target, fps, task)
+        elif len(runs) > 1:
+            raise ArgumentError(f"{target} holds one trajectory, not {len(runs)}: name a folder for a LeRobotDataset")
+        else:
+            _write(sources[0], runs[0], target)
+    if json:
+        print_json({"runs": list(map(str, sources)), "target": str(target), "states": sum(map(len, runs))})
+    else:
+        output().print(f"wrote {target}: {sum(map(len, runs))} states", soft_wrap=True)
+
+
+def _write(source: Path, run: Trajectory, target: Path) -> None:
+    """Write one file; .mcap files include the robot's meshes, which the trajectory file does not store."""
+    from ..formats import write_mcap
+    from .view_recording import robot_of
+
+    if target.suffix.lower() != ".mcap":
+        run.save(target)
+        return
+    try:
+        robot = robot_of(str(source), run, None, None)
+    except ArgumentError as error:
+        print_warning(f"{target} does not contain the robot's visuals: {error}")
+        run.save(target)
+    else:
+        write_mcap(run, target, robot)

@@ -1,0 +1,120 @@
+"""Option --policy of `treesim sweep`: a function of a Python file, or a trained network."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..errors import ArgumentError, TreesimError, quoted, unknown_name
+from ..system.installation import installed_by
+from .simulation_options import SimulationOptions
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from ..model.tree import Tree
+    from ..simulation.world import World
+
+FORMS = "FILE.py:FUNCTION or FILE.npz:TASK"
+OF_TASK = ("dt", "integrator", "substeps", "backend", "contact_solver")  # options that a network's task determines
+
+
+class GivenPolicy(NamedTuple):
+    """Arguments of a sweep under a policy.
+
+    options: others that it determines: gains and steps of a network's task. world, start: of the task; q0 and v0 are in
+    the middle of the random range of its episodes.
+    """
+
+    control: Callable[..., None]
+    policy_parameters: np.ndarray | None
+    options: dict[str, Any]
+    world: World | Tree | None = None
+    start: tuple[np.ndarray, np.ndarray] | None = None
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """Arguments by name."""
+        return {"control": self.control, "policy_parameters": self.policy_parameters, **self.options}
+
+
+def policy_option(text: str, numbers: str | None, robot: Tree, options: SimulationOptions) -> GivenPolicy:
+    """Return the policy of --policy, with --parameters; raises ArgumentError with the wrong option."""
+    file, _, name = text.rpartition(":")
+    if not (file.endswith((".py", ".npz")) and name):
+        raise ArgumentError(f"--policy takes {FORMS}, got {quoted(text)}")
+    if options.controller != "none":
+        raise ArgumentError(f"--policy computes the controls: leave out --controller {options.controller}")
+    if not Path(file).is_file():
+        raise ArgumentError(f"--policy: there is no file {quoted(file)}")
+    own = _numbers(numbers)
+    if file.endswith(".py"):
+        return GivenPolicy(_function_of(file, name), own, {})
+    try:
+        return _network_of(file, name, own, robot, options)
+    except TreesimError as error:
+        raise ArgumentError(f"--policy: {error}") from None
+
+
+def _numbers(text: str | None) -> np.ndarray | None:
+    import numpy as np
+
+    if text is None:
+        return None
+    try:
+        found = np.array([float(part) for part in text.split(",")])
+    except ValueError:
+        raise ArgumentError(f"--parameters takes numbers p, such as 10,0.5, got {quoted(text)}") from None
+    if not np.isfinite(found).all():
+        raise ArgumentError(f"--parameters must be finite, got {quoted(text)}")
+    return found
+
+
+def _function_of(file: str, name: str) -> Callable[..., None]:
+    """Return a function of a Python file, which is run.
+
+    Its module is in no table of modules, so that cloudpickle sends the function to workers by its code.
+    """
+    spec = spec_from_file_location("policy_of_sweep", file)
+    assert spec is not None and spec.loader is not None
+    module = module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise ArgumentError(f"--policy: {file} raises {type(error).__name__}: {error}") from error
+    functions = [key for key, value in vars(module).items() if callable(value) and not key.startswith("_")]
+    if name not in functions:
+        raise ArgumentError(f"--policy: {unknown_name('function', name, functions, of=str(file)).args[0]}")
+    found: Callable[..., None] = getattr(module, name)
+    return found
+
+
+def _network_of(file: str, name: str, given: np.ndarray | None, robot: Tree, options: SimulationOptions) -> GivenPolicy:
+    """Return the policy of a network and a task, whose parameters of episodes are given."""
+    import numpy as np
+
+    try:
+        network, tasks = (import_module(f"treesim_gymnasium.{part}") for part in ("network", "tasks"))
+    except ImportError:
+        needed = installed_by("./plugins/treesim-gymnasium")
+        raise ArgumentError(f"a network needs treesim-gymnasium: {needed}") from None
+    found, task = network.load(file), tasks.task_of(name)
+    if (task.robot.nq, tuple(task.robot.v_index)) != (robot.nq, tuple(robot.v_index)):
+        raise ArgumentError(
+            f"task {name!r} is of {task.robot.name!r}, whose joints are not those of {robot.name!r}: take that robot, "
+            "and the same --base"
+        )
+    default = SimulationOptions()
+    for label in OF_TASK:
+        if getattr(options, label) != getattr(default, label):
+            raise ArgumentError(f"--{label.replace('_', '-')} is that of task {name!r}: leave it out")
+    own = np.empty(0) if given is None else given
+    if len(own) != task.parameters:
+        raise ArgumentError(f"task {name!r} takes {task.parameters} of --parameters, got {len(own)}")
+    q, v = robot.neutral(), np.zeros(robot.nv)
+    task.reset(np.full(task.random, 0.5), q, v, np.zeros(task.parameters))
+    numbers = np.concatenate([own, found.parameters])
+    return GivenPolicy(network.policy(task, found.sizes), numbers, network.rollout_options(task), task.world, (q, v))

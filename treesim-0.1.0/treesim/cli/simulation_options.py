@@ -1,0 +1,361 @@
+"""Options of `simulate`, `view` and `sweep` that define a simulation, and its construction."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, NamedTuple, cast
+
+import typer
+
+from ..errors import ArgumentError, UnknownNameError
+from .common import (
+    CONTACT,
+    CONTROL,
+    INTEGRATOR_PANEL,
+    MODEL,
+    START,
+    BaseOption,
+    MimicOption,
+    checked_name,
+    checked_seconds,
+    load_robot,
+)
+from .states import SPELLINGS, external_force, gravity_vector, initial_state, push_vector
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from ..contact.ground import Ground, Surface
+    from ..model.tree import Tree
+    from ..simulation.control import Controller
+    from ..simulation.external_forces import ExternalForce
+    from ..simulation.simulation import Simulation
+    from ..simulation.world import World
+    from ..types import ControllerName
+
+DT, BACKEND, INTEGRATOR, SOLVER = 1e-3, "aba", "implicit_midpoint", "pgs"
+KP, KD, FRICTION = 100.0, 10.0, 0.8
+CARRYING = 5.0  # times m g h, the negative stiffness of gravity on an upright robot
+KD_PART = 0.05  # [s] kd / kp of a standing robot
+PUSH_AT, PUSH_FOR = 1.0, 0.2
+
+
+SubstepsOption = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        help="Number of substeps in each time step. Default: the number that the integrator needs for its accuracy.",
+        show_default=False,
+        rich_help_panel=INTEGRATOR_PANEL,
+    ),
+]
+
+
+@dataclass(frozen=True)
+class SimulationOptions:
+    """Options that define a simulation, of `simulate`, `view` and `sweep`."""
+
+    base: BaseOption = "auto"
+    mimic: MimicOption = None
+    gravity: Annotated[
+        str | None,
+        typer.Option(
+            help="Gravity (m/s^2): its z component, or x,y,z. Default: the robot's gravity.", rich_help_panel=MODEL
+        ),
+    ] = None
+    q0: Annotated[str | None, typer.Option(help=f"Initial configuration: {SPELLINGS}.", rich_help_panel=START)] = None
+    v0: Annotated[str | None, typer.Option(help=f"Initial velocity: {SPELLINGS}.", rich_help_panel=START)] = None
+    controller: Annotated[
+        str | None,
+        typer.Option(
+            help="none; hold (PD control to the initial configuration); pd (PD control to the neutral "
+            "configuration, moved into the position limits).",
+            rich_help_panel=CONTROL,
+        ),
+    ] = "none"
+    kp: Annotated[
+        float | None,
+        typer.Option(
+            help="Position gain of PD control (N m/rad, N/m).",
+            show_default=f"{KP:g}",
+            rich_help_panel=CONTROL,
+        ),
+    ] = None
+    kd: Annotated[
+        float | None,
+        typer.Option(
+            help="Velocity gain of PD control (N m s/rad, N s/m).",
+            show_default=f"{KD:g}",
+            rich_help_panel=CONTROL,
+        ),
+    ] = None
+    ground: Annotated[
+        bool | None,
+        typer.Option(
+            "--ground",
+            help="Add a floor at z = 0. A robot with a floating base is placed on the floor.",
+            rich_help_panel=CONTACT,
+        ),
+    ] = False
+    ground_friction: Annotated[
+        float | None,
+        typer.Option(
+            help="Coefficient of Coulomb friction of --ground or --terrain.",
+            show_default=f"{FRICTION:g}",
+            rich_help_panel=CONTACT,
+        ),
+    ] = None
+    terrain: Annotated[
+        str | None,
+        typer.Option(
+            help="Mesh file (in metres) of a static surface that replaces the floor. The normals of "
+            "its triangles must point out of the solid.",
+            metavar="FILE",
+            rich_help_panel=CONTACT,
+        ),
+    ] = None
+    contact_solver: Annotated[
+        str, typer.Option(help="Contact solver. `treesim plugins` lists all contact solvers.", rich_help_panel=CONTACT)
+    ] = SOLVER
+    dt: Annotated[float, typer.Option(help="Time step (s).", rich_help_panel=INTEGRATOR_PANEL)] = DT
+    integrator: Annotated[
+        str, typer.Option(help="Integrator. `treesim plugins` lists all integrators.", rich_help_panel=INTEGRATOR_PANEL)
+    ] = INTEGRATOR
+    backend: Annotated[
+        str,
+        typer.Option(
+            help="Forward-dynamics backend. `treesim plugins` lists all backends.", rich_help_panel=INTEGRATOR_PANEL
+        ),
+    ] = BACKEND
+    substeps: SubstepsOption = None
+
+
+@dataclass(frozen=True)
+class RunOptions(SimulationOptions):
+    """Options of a single simulation: the command `simulate`."""
+
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="Seed of a random initial configuration.", rich_help_panel=START)
+    ] = None
+    push: Annotated[
+        str | None,
+        typer.Option(
+            help="Force that pushes the root link: x,y,z (N) along the world's axes.",
+            show_default=False,
+            rich_help_panel=CONTROL,
+        ),
+    ] = None
+    push_at: Annotated[
+        float | None,
+        typer.Option(help="Time at which --push starts (s).", show_default=f"{PUSH_AT:g}", rich_help_panel=CONTROL),
+    ] = None
+    push_for: Annotated[
+        float | None,
+        typer.Option(help="Duration of --push (s).", show_default=f"{PUSH_FOR:g}", rich_help_panel=CONTROL),
+    ] = None
+    force: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="External force on a link, written as LINK:x,y,z (N) along the world's axes. With @start:stop (s), "
+            "the force acts from start to stop. May be repeated.",
+            metavar="LINK:X,Y,Z[@START:STOP]",
+            show_default=False,
+            rich_help_panel=CONTROL,
+        ),
+    ] = None
+
+
+@dataclass(frozen=True)
+class ViewOptions(RunOptions):
+    """Options of `view`, which selects controller and ground if they are not given."""
+
+    controller: Annotated[
+        str | None,
+        typer.Option(
+            help="none; hold (PD control to the initial configuration); pd (PD control to the neutral "
+            "configuration, moved into the position limits).",
+            show_default="hold on a ground, else none",
+            rich_help_panel=CONTROL,
+        ),
+    ] = None
+    ground: Annotated[
+        bool | None,
+        typer.Option(
+            "--ground/--no-ground",
+            help="Add a floor at z = 0. A robot with a floating base is placed on the floor.",
+            show_default="if a floating-base robot has collision shapes",
+            rich_help_panel=CONTACT,
+        ),
+    ] = None
+
+
+class SimulationSetup(NamedTuple):
+    """A simulation ready to run.
+
+    robot, its initial state q (nq,), v (nv,), the simulation, its controller's name and gains, and push: wraps
+    the controller with a push force, if requested.
+    """
+
+    robot: Tree
+    q: np.ndarray
+    v: np.ndarray
+    simulation: Simulation
+    controller: ControllerName
+    kp: float
+    kd: float
+    push: Callable[[Controller], Controller] | None
+
+
+def checked_steps(duration: float, dt: float) -> int:
+    """Return the number of steps of --dt in --duration; raises ArgumentError if they do not match."""
+    from ..simulation.durations import step_count
+
+    checked_seconds("--duration", duration)
+    checked_seconds("--dt", dt)
+    return step_count(duration, dt, ("--duration", "--dt"))
+
+
+def build_simulation(source: str, options: RunOptions) -> SimulationSetup:
+    """Return the simulation that the options define.
+
+    ground: None adds one if a floating-base robot has shapes to stand on. controller: None selects that of
+    `treesim.control.default_controller`, on a ground with gains that support the robot. Raises a TreesimError
+    that names the wrong option.
+    """
+    import treesim
+
+    from ..simulation.control import default_controller
+    from ..states.support import candidates
+
+    _check_names(options)
+    _check_floor_and_push(options)
+    checked_seconds("--dt", options.dt)
+    field = None if options.gravity is None else gravity_vector(options.gravity)
+    robot = load_robot(source, options.base, options.mimic)
+    q, v = initial_state(robot, options.q0, options.v0, options.seed)
+    ground = options.ground
+    if ground is None:
+        shapes = robot.base == "floating" and bool(candidates(robot).shapes)
+        ground = options.ground_friction is not None or shapes
+    ground = bool(ground or options.terrain)
+    world = _world(robot, options.ground_friction, options.terrain) if ground else treesim.World(robot)
+    if options.q0 is None:
+        q = world.close(q)
+    stands = ground and robot.base == "floating"
+    if stands and options.q0 is None:
+        q = treesim.standing(robot, q, cast("Ground", world.ground[0]))
+    kp, kd, controller = options.kp, options.kd, options.controller
+    stiffness, damping = KP, KD
+    if controller is None:
+        controller = default_controller(robot, ground, (kp, kd) != (None, None))
+        if stands:
+            stiffness, damping = _carrying(robot, q)
+    stiffness, damping = stiffness if kp is None else kp, damping if kd is None else kd
+    drive = _drive(robot, q, controller, stiffness, damping)
+    around = None
+    if options.push is not None:
+        around = partial(_pushed, robot=robot, push=options.push, push_at=options.push_at, push_for=options.push_for)
+        drive = around(drive)
+    simulation = treesim.Simulation(
+        world, options.dt, integrator=options.integrator, backend=options.backend, controller=drive, gravity=field,
+        substeps=options.substeps, contact_solver=options.contact_solver,
+        external_forces=_external_forces(robot, options.force),
+    )  # fmt: skip
+    return SimulationSetup(robot, q, v, simulation, cast("ControllerName", controller), stiffness, damping, around)
+
+
+def _carrying(robot: Tree, q: np.ndarray) -> tuple[float, float]:
+    """Return PD gains (kp, kd) that support a standing robot.
+
+    kp is a multiple of m g h, with h the base's height in q, rounded to two digits.
+    """
+    g, floating = math.hypot(*robot.gravity), robot.q_index[robot.bodies[0].joint.name].start
+    kp = max(CARRYING * robot.mass * g * abs(float(q[floating + 2])), 1.0)
+    kp = float(f"{kp:.1e}")
+    return kp, kp * KD_PART
+
+
+def _world(robot: Tree, friction: float | None, terrain: str | None) -> World:
+    """Return the robot's world with a floor, or the mesh of a file `terrain`.
+
+    Raises ArgumentError without shapes, or for invalid friction; for a mesh also ModelError.
+    """
+    import treesim
+
+    mu = FRICTION if friction is None else friction
+    try:
+        floor: Surface = treesim.Ground(friction=mu)
+    except ArgumentError as error:
+        raise ArgumentError(f"--ground-friction: {error}") from None
+    try:
+        if terrain is not None:
+            floor = treesim.StaticMesh.from_file(terrain, friction=mu)
+        return treesim.World(robot, ground=floor)
+    except ArgumentError as error:
+        raise ArgumentError(f"{'--ground' if terrain is None else '--terrain'}: {error}") from None
+
+
+def _drive(robot: Tree, q: np.ndarray, controller: str, kp: float, kd: float) -> Controller:
+    """Return the named controller; raises ArgumentError for invalid gains, or if all effort limits are 0."""
+    from ..simulation.control import make_controller
+
+    name = cast("ControllerName", controller)
+    made = make_controller(name, robot, q, kp, kd)
+    if controller != "none" and not robot.effort_limit.any():
+        raise ArgumentError(
+            f"--controller {controller}: every effort limit of {robot.name!r} is 0, so nothing can be driven"
+        )
+    return made
+
+
+def _pushed(drive: Controller, robot: Tree, push: str, push_at: float | None, push_for: float | None) -> Controller:
+    """Return the controller with a push force added.
+
+    Raises ArgumentError without a floating base, or for invalid numbers.
+    """
+    import treesim
+
+    from ..states.arguments import positive_number
+
+    force = push_vector(push)
+    start = positive_number("--push-at", PUSH_AT if push_at is None else push_at, zero=True)
+    duration = positive_number("--push-for", PUSH_FOR if push_for is None else push_for)
+    try:
+        return treesim.Pushed(drive, robot, force, start=start, duration=duration)
+    except ArgumentError as error:
+        raise ArgumentError(f"--push: {error}") from None
+
+
+def _external_forces(robot: Tree, given: list[str] | None) -> list[ExternalForce]:
+    """Return the external forces of --force; raises ArgumentError, and UnknownNameError for an unknown link."""
+    forces = [external_force(text) for text in given or ()]
+    for force in forces:
+        try:
+            robot.frame(force.link)
+        except UnknownNameError as error:
+            raise ArgumentError(f"--force: {error.args[0]}") from None
+    return forces
+
+
+def _check_floor_and_push(options: RunOptions) -> None:
+    if options.ground_friction is not None and options.ground is False and options.terrain is None:
+        raise ArgumentError("--ground-friction is that of the floor: give --ground too, or leave it out")
+    if options.push is None and not (options.push_at is None and options.push_for is None):
+        raise ArgumentError("--push-at and --push-for are times of a push: give its force, --push, or leave them out")
+
+
+def _check_names(options: RunOptions) -> None:
+    from .. import plugins
+    from ..simulation.control import CONTROLLERS
+
+    plugins.get("dynamics", options.backend)
+    plugins.get("integrators", options.integrator)
+    plugins.get("contact_solvers", options.contact_solver)
+    if options.controller is not None:
+        checked_name("controller", options.controller, CONTROLLERS)
+    for option, gain in {"--kp": options.kp, "--kd": options.kd}.items():
+        if options.controller == "none" and gain is not None:
+            raise ArgumentError(f"{option} is a gain of --controller hold or pd: take one of them, or leave it out")

@@ -1,0 +1,69 @@
+"""`treesim view --html`: a robot with its simulation as one file that runs without this program."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..errors import ArgumentError, UnsupportedError
+from . import common
+
+if TYPE_CHECKING:
+    from .simulation_options import SimulationSetup, ViewOptions
+
+HtmlOption = Annotated[
+    Path | None,
+    typer.Option(
+        help="Write one .html file that simulates the robot without Python, server or network, and exit. Without "
+        "ground, a robot with a floating base starts without gravity.",
+        show_default=False,
+        rich_help_panel=common.OUTPUT,
+    ),
+]
+
+
+UNKNOWN = {  # options that such a file does not support, and why
+    "push": "the page steps as it needs, and nobody pushes in it",
+    "force": "the page steps as it needs, and nobody pushes in it",
+    "substeps": "the page steps as it needs, and nobody pushes in it",
+    "reference": "the page simulates one robot",
+    "duration": "the page plays until it is closed",
+    "port": "the page is a file, which no server serves",
+    "no_browser": "no browser is opened for a file",
+    "until_closed": "the program ends when the file is written",
+}
+
+
+def checked_page(html: Path, window: Any, viewer: str, options: dict[str, Any]) -> None:
+    """Raise an error if the page cannot be written with these options.
+
+    ArgumentError for unsupported options and for a file that cannot be written, UnsupportedError for a viewer
+    that writes no pages.
+    """
+    from ..system.files import checked_output
+    from ..viewing.protocols import PageWriter
+
+    for name, why in UNKNOWN.items():
+        if options[name] not in (None, False):
+            raise ArgumentError(f"--{name.replace('_', '-')} does not go with --html: {why}")
+    if options["controller"] is not None:
+        common.checked_name("controller of --html", options["controller"], ("none", "hold"))
+    checked_output(html, (".html", ".htm"))
+    if not isinstance(window, PageWriter):
+        raise UnsupportedError(f"viewer {viewer!r} writes no pages that simulate: it has no method `write_page`")
+
+
+def write_page(html: Path, window: Any, setup: SimulationSetup, options: ViewOptions, speed: float, json: bool) -> None:
+    """Write the file and report it."""
+    settings = {name: getattr(options, name) for name in ("dt", "backend", "integrator", "contact_solver")}
+    path = window.write_page(
+        setup.simulation.world, html, setup.q, v0=setup.v, controller=setup.controller, kp=setup.kp, kd=setup.kd,
+        gravity=setup.simulation.gravity, speed=speed, **settings,
+    )  # fmt: skip
+    size = path.stat().st_size
+    if json:
+        common.print_json({"robot": setup.robot.name, "html": str(path), "bytes": size})
+    else:
+        common.output().print(f"wrote {path} ({size / 1e6:.1f} MB)", soft_wrap=True, highlight=False)

@@ -1,0 +1,91 @@
+"""The two texts that describe a robot to another engine: the user's file, and treesim's bodies written as URDF."""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, cast
+
+import treesim
+
+from ..errors import TreesimError, UrdfWarning
+from ..model.tree import Tree
+from ..types import BaseChoice
+
+if TYPE_CHECKING:
+    from ..urdf.read import Source
+
+
+@dataclass(frozen=True, eq=False)
+class RobotSource:
+    """A robot and the URDF text from which it was read.
+
+    Parameters
+    ----------
+    robot : Tree
+        Robot.
+    urdf : str, optional
+        XML with comments removed and xacro expanded; None for a robot without a file.
+    sha256 : str, optional
+        SHA-256 of the original document.
+    mimic_robot : Tree, optional
+        Robot with its mimic joints; None for a robot without mimic joints.
+    """
+
+    robot: Tree
+    urdf: str | None = None
+    sha256: str | None = None
+    mimic_robot: Tree | None = None
+
+
+def read(source: object, base: BaseChoice) -> RobotSource:
+    """Return the robot of any source that `treesim.load` reads, or of a Tree, with mimic joints free.
+
+    Mimic joints are freed because other engines ignore them, or enforce them softly. An installed robot keeps the name
+    under which it was requested. Raises as `treesim.load`.
+    """
+    if isinstance(source, Tree):
+        return RobotSource(source.spanning, mimic_robot=source if source.mimic_joints else None)
+    from lxml import etree
+
+    from ..urdf.findings import Findings
+    from ..urdf.read import Source, parse
+    from ..urdf.resolve import is_robot_name, open_source
+
+    findings = Findings("<source>", strict=False)
+    given = open_source(cast(Source, source), findings)  # once: a stream cannot be read twice
+    robot = treesim.load(given.path or given.data, base=base, mimic="free")
+    robot = robot.with_name(source) if isinstance(source, str) and is_robot_name(source) else robot
+    urdf = etree.tostring(parse(given, findings).root, encoding="unicode")
+    mimic = _with_mimic_joints(given.path or given.data, base) if "<mimic" in urdf else None
+    return RobotSource(robot, urdf, hashlib.sha256(given.data).hexdigest(), mimic)
+
+
+def _with_mimic_joints(source: Source, base: BaseChoice) -> Tree | None:
+    """Return the robot with mimic joints; None if it has none, or treesim does not support them."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UrdfWarning)  # the first reading of the file has reported its findings
+            robot = treesim.load(source, base=base)
+    except TreesimError:
+        return None
+    return robot if robot.mimic_joints else None
+
+
+def canonical(robot: Tree) -> str:
+    """Return the robot's bodies as URDF with principal inertias and unit axes, so that no engine has to round."""
+    from ..urdf import to_urdf
+
+    return to_urdf(robot, principal=True, shapes=False)
+
+
+def without_losses(robot: Tree) -> Tree:
+    """Return the robot's bodies without joint damping, Coulomb friction and armature, frames and shapes.
+
+    Engines treat damping, friction and armature differently; frames and shapes do not affect the dynamics.
+    """
+    bodies = [
+        replace(body, joint=replace(body.joint, damping=0.0, joint_friction=0.0, armature=0.0)) for body in robot.bodies
+    ]
+    return treesim.Tree(robot.name, bodies, gravity=robot.gravity.tolist())

@@ -1,0 +1,1 @@
+"""Contact: ground and collision shapes, the tables that kernels read, and contact solvers."""

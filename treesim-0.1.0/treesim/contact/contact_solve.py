@@ -1,0 +1,338 @@
+"""The contact solve of a step: adds contacts, joint limits and friction to the unconstrained step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..dynamics.tables import constants_of
+from ..engine.call.batched import BatchedTables
+from ..engine.call.bound_entry import BoundEntry
+from ..engine.call.call_sequence import Call, Place
+from ..engine.call.evaluate import STATES_PER_TASK, run_states
+from ..engine.call.generic import compiled, compiled_soon
+from ..engine.frontend.fastcall import BAD_LAYOUT
+from ..engine.threads import over_threads
+from ..errors import UnsupportedError
+from ..kernels.contact.contact_entry import contact_step_entry
+from ..kernels.contact.contact_kinematics import contact_kinematics_states, kinematics_size
+from ..kernels.contact.contact_points import POINT
+from ..kernels.contact.contact_step import LEFT_OUT, SOLVER_INFO, parts_of
+from ..kernels.contact.joint_limits import near_limits_states
+from ..kernels.contact.tables import FOUND
+from ..kernels.entries.status import FINE
+from ..model.tree import Tree
+from ..states.states import mimic_constants
+from ..system.memory import free_memory
+from ..types import Engine
+from ..validation.arrays import Shape
+from .base import ContactSolver, chosen_solver
+from .tables import Touching
+
+SHARE = {"implicit_midpoint": 0.5, "semi_implicit_euler": 1.0}  # impulse fraction in the mean velocity, by integrator
+CAPACITY_AT = 4  # index of the capacity for contacts in the layout
+REPORTS_POINTS_AT = 12  # and of whether contact points are reported
+ROOM = 128  # contacts by which the capacity grows
+SQUARES = 3  # number of square matrices of all rows in a step and its solver
+BLOCK = 1024  # states of a batch whose kinematics are in memory at a time
+SWEEPS = 500  # of the solver, and as many iterations of `admm`
+
+
+class ContactInput(NamedTuple):
+    """What the contact solve adds contact to, of one state or a batch (...), in the order of the kernel's arguments.
+
+    q, v: state at the start of the step. q_free, v_free: end of the unconstrained step. force (..., nv), work_free
+    (..., 2): its applied controls and its work. warm_start (..., R): impulses of the step before. external_contacts
+    (..., F, 9): contacts found outside the kernel (`convex_pairs`). external (..., nv): joint forces of external
+    forces; None in steps without.
+    """
+
+    q: Any
+    v: Any
+    q_free: Any
+    v_free: Any
+    force: Any
+    work_free: Any
+    warm_start: Any
+    external_contacts: Any
+    external: Any = None
+
+    def mapped(self, function: Callable[[Any], Any]) -> ContactInput:
+        """Return the function's values of all arrays."""
+        return ContactInput(*(None if x is None else function(x) for x in self))
+
+    @property
+    def arrays(self) -> list[Any]:
+        """Arrays in the order of the kernel's arguments."""
+        *others, external = self
+        return others if external is None else [*others[:5], external, *others[5:]]
+
+
+class ContactOutput(NamedTuple):
+    """Results of the contact solve of one state or a batch (...), in the kernel's order; or the arrays' shapes.
+
+    q, v: state at the end of the step. warm_start (..., R): impulses for the warm start of the next step. wrench (...,
+    N + 1, 6): those on bodies. pairs (..., P, 12): those of pairs of bodies. solver_info (..., 7): diagnostics. work
+    (..., 2): of the controls, and of all passive forces [J]. points (C, 17): those of contact of one state, if they
+    are requested (`contact_points`), else None.
+    """
+
+    q: Any
+    v: Any
+    warm_start: Any
+    wrench: Any
+    pairs: Any
+    solver_info: Any
+    work: Any
+    points: Any = None
+
+    def mapped(self, function: Callable[[Any], Any]) -> ContactOutput:
+        """Return the function's values of all arrays."""
+        return ContactOutput(*(None if x is None else function(x) for x in self))
+
+    @property
+    def arrays(self) -> list[Any]:
+        """Arrays in the order of the kernel's arguments: one row of points if they are not requested."""
+        *others, points = self
+        return [*others, np.empty((*self.q.shape[:-1], 1, POINT)) if points is None else points]
+
+
+class ContactSolve:
+    """Compiled contact solve for single states and batches."""
+
+    def __init__(
+        self,
+        robot: Tree,
+        touching: Touching,
+        rule: str,
+        settings: np.ndarray,
+        gravity: np.ndarray | None,
+        solver: str | ContactSolver = "pgs",
+        work: bool = True,
+        tolerance: float = 1e-9,
+        engine: Engine = "auto",
+        pushed: bool = False,
+    ) -> None:
+        self.solver = chosen = chosen_solver(solver)
+        self.robot, self.touching = robot, touching
+        if touching.resists and not chosen.exact:
+            raise UnsupportedError(
+                f'contact solver {chosen!r} does not support torsional and rolling friction of surfaces: use "pgs" or '
+                '"admm", or coefficients 0'
+            )
+        mimic_map, held = robot.mimic_map is not None, bool(touching.held[0][0])
+        plain = not (mimic_map or held or touching.convex[1] > touching.convex[0])
+        again = plain and SHARE[rule] < 1 and touching.limits > 0
+        placed = not (mimic_map or pushed)
+        parts = parts_of(touching.on_planes, touching.on_meshes, held, touching.resists, again, placed)
+        self.entry = contact_step_entry(type(chosen).kernel, type(chosen).memory, mimic_map, parts, pushed=pushed)
+        scheme = np.array([SHARE[rule], tolerance, SWEEPS, float(chosen.exact), float(work), float(again)])
+        layout = touching.layout if work else touching.without_groups()
+        self.constants = (
+            *mimic_constants(robot, constants_of(robot, gravity)),
+            layout,
+            touching.geometry,
+            *touching.held,
+            settings,
+            scheme,
+        )
+        q, v, found = (robot.nq,), (robot.nv,), (touching.external, FOUND)
+        inputs = ContactInput(q, v, q, v, v, (2,), (touching.rows,), found, v if pushed else None).arrays
+        groups = int(touching.layout[8]) if work else 1
+        self.shapes = ContactOutput(
+            q,
+            v,
+            (touching.rows,),
+            (robot.n_bodies + 1, 6),
+            (groups, 12),
+            (SOLVER_INFO,),
+            (2,),
+            (1, POINT),
+        )
+        self._layout_at, self._settings_at = (
+            next(k for k, x in enumerate(self.constants) if x is table) for table in (layout, settings)
+        )
+        self._inputs: tuple[Shape, ...] = tuple(inputs)
+        self.kinematics: BoundEntry | None = None  # of steps that the kernel does not compute itself
+        if placed:
+            made = ((kinematics_size(robot.n_bodies, robot.nv),),)
+            given = (*inputs[:5], settings.shape)
+            self.kinematics = BoundEntry(contact_kinematics_states, self.constants[:2], given, made, engine=engine)
+            self._inputs, self._settings = (*inputs, *made), _writable(settings)
+        self.bound = BoundEntry(self.entry, self.constants, self._inputs, self.shapes, engine="generic")
+        self.quick: BoundEntry | None = None
+        if touching.only_limits and robot.mimic_map is None:
+            tables = (*constants_of(robot, gravity), touching.layout, touching.geometry)
+            shapes = [(robot.nq,), (robot.nq,)], [(1,)]
+            self.quick = BoundEntry(near_limits_states, tables, *shapes, engine="generic")
+
+    def begin(self) -> None:
+        """Start background compilation of the contact solve if it will certainly be needed."""
+        if self.quick is None:
+            compiled_soon(self.entry)
+
+    def near(self, q: np.ndarray, q_free: np.ndarray, batched: BatchedTables | None = None) -> np.ndarray | None:
+        """Return a mask (...) of the states that need the contact solve in an unconstrained step from q to q_free.
+
+        It is computed where there are only joint limits, by a quick test that avoids compiling the contact solve. None
+        means that all states may need it: there is contact or friction, or the limits are batched parameters.
+        """
+        if self.quick is None or (batched is not None and self.geometry_at in batched.tables):
+            return None
+        flags = np.empty((*q.shape[:-1], 1))
+        if q.ndim > 1 or self.quick.call(q, q_free, flags) == BAD_LAYOUT:
+            given = [np.ascontiguousarray(np.atleast_2d(x)) for x in (q, q_free)]
+            run_states(self.quick.entry, self.quick.constants, given, [flags.reshape(-1, 1)], "generic")
+        return flags[..., 0] != 0
+
+    @property
+    def geometry_at(self) -> int:
+        """Index of the table of contact geometry among the constants."""
+        return next(k for k, table in enumerate(self.constants) if table is self.touching.geometry)
+
+    def run(
+        self,
+        given: ContactInput,
+        result: ContactOutput,
+        batched: BatchedTables | None = None,
+        kinematics: np.ndarray | None = None,
+    ) -> int:
+        """Add contact to the unconstrained step of one state or a batch; return the worst status.
+
+        batched: model parameters in the constants of a batch. kinematics: of one state's step (`contact_kinematics`);
+        None if they have to be computed. Memory grows with the square of the largest number of contacts so far.
+        """
+        status = self._run(given, result, batched, kinematics)
+        while self._makes_room(result.solver_info):
+            status = self._run(given, result, batched, kinematics)
+        return status
+
+    @property
+    def between(self) -> tuple[Shape, ...]:
+        """Shapes of what one state's calls pass on: q_free, v_free, work_free, and the kinematics."""
+        return (self.robot.nq,), (self.robot.nv,), (2,), self._inputs[-1] if self.kinematics else (0,)
+
+    def calls_of(
+        self, given: ContactInput, kinematics: np.ndarray, result: Sequence[Place], placed: bool
+    ) -> Iterator[Call | None]:
+        """Yield the calls of one state's contact solve in a sequence, with arrays or places in its arguments.
+
+        result: places of all results but points. placed: whether an earlier call computes the kinematics.
+        """
+        if self.kinematics is None:
+            yield self.bound.call_of([*given.arrays, *result, np.empty((1, POINT))])
+            return
+        if not placed:
+            yield self.kinematics.call_of([*given[:5], self._settings, kinematics])
+        yield self.bound.call_of([*given.arrays, kinematics, *result, np.empty((1, POINT))])
+
+    def _run(
+        self,
+        given: ContactInput,
+        result: ContactOutput,
+        batched: BatchedTables | None,
+        kinematics: np.ndarray | None = None,
+    ) -> int:
+        if batched is not None:
+            return self._run_batched(given, result, batched)
+        if given.q.ndim == 1:
+            status = self._run_one(given, result, kinematics)
+            if status == BAD_LAYOUT:  # arrays after unpickling, with another dtype object, or of another layout
+                dense = given.mapped(partial(np.ascontiguousarray, dtype=float))
+                status = self._run_one(dense, result, kinematics)
+            if status != BAD_LAYOUT:  # else plain Python
+                return status
+            return self._run(given.mapped(itemgetter(None)), result.mapped(itemgetter(None)), batched)
+        count = len(given.q)
+        inputs, results = ([x.reshape(count, -1) for x in each] for each in (given.arrays, result.arrays))
+        if self.kinematics is None:
+            return run_states(self.entry, self._bound_to(result).constants, inputs, results, "generic")
+        worst = FINE
+        for first in range(0, count, BLOCK):
+            part, own = ([x[first : first + BLOCK] for x in each] for each in (inputs, results))
+            part.append(self._kinematics_of(part))
+            worst = max(worst, run_states(self.entry, self._bound_to(result).constants, part, own, "generic"))
+        return worst
+
+    def _run_one(self, given: ContactInput, result: ContactOutput, kinematics: np.ndarray | None) -> int:
+        if self.kinematics is None:
+            return self._bound_to(result).call(*given.arrays, *result.arrays)
+        if kinematics is not None:  # the solve overwrites them, and may be repeated with more memory
+            return self._bound_to(result).call(*given.arrays, kinematics.copy(), *result.arrays)
+        x = np.empty(self._inputs[-1])
+        status = self.kinematics.call(*given[:5], self._settings, x)
+        return status if status == BAD_LAYOUT else self._bound_to(result).call(*given.arrays, x, *result.arrays)
+
+    def _bound_to(self, result: ContactOutput) -> BoundEntry:
+        """Return the code of one state's contact solve; that which reports contact points if they are requested."""
+        if result.points is None:
+            return self.bound
+        layout = self.constants[self._layout_at].copy()
+        layout[REPORTS_POINTS_AT] = 1
+        layout.setflags(write=False)
+        constants = list(self.constants)
+        constants[self._layout_at] = layout
+        shapes = self.shapes._replace(points=result.points.shape[-2:])
+        return BoundEntry(self.entry, constants, self._inputs, shapes, engine="generic")
+
+    def new_points(self) -> np.ndarray:
+        """Allocate room for the contact points of one state."""
+        return np.zeros((int(self.constants[self._layout_at][CAPACITY_AT]), POINT))
+
+    def _kinematics_of(self, inputs: Sequence[np.ndarray]) -> np.ndarray:
+        """Return the kinematics (count, n) of a batch, by the same code for any number of states."""
+        assert self.kinematics is not None
+        count = len(inputs[0])
+        x = np.empty((count, *self._inputs[-1]))
+        given = [*inputs[:5], np.broadcast_to(self._settings, (count, self._settings.size))]
+        run_states(self.kinematics.entry, self.kinematics.constants, given, [x], "generic")
+        return x
+
+    def _run_batched(self, given: ContactInput, result: ContactOutput, batched: BatchedTables) -> int:
+        """Run a batch state by state, each with model parameters of its own."""
+        count, code, kinematics = len(given.q), compiled(self.entry), self.kinematics
+        place = None if kinematics is None else compiled(kinematics.entry)
+        flat = [np.ascontiguousarray(x.reshape(count, -1)) for x in given.arrays]
+        n = len(flat)
+        flat += [x.reshape(count, -1) for x in result.arrays]
+
+        def part(first: int, last: int) -> int:
+            constants, status = batched.copies(self.constants), FINE
+            settings, x = _writable(constants[self._settings_at]), np.empty(self._inputs[-1])
+            for state in range(first, last):
+                batched.put(state, constants)
+                arrays = [x[state] for x in flat]
+                if place is not None:
+                    place(*constants[:2], *arrays[:5], settings, x)
+                    arrays.insert(n, x)
+                status = max(status, int(code(*constants, *arrays)))
+            return status
+
+        return over_threads(part, count, STATES_PER_TASK)
+
+    def _makes_room(self, solver_info: np.ndarray) -> bool:
+        """Allocate memory for contacts that a step omitted; return True if the step should be repeated."""
+        if not (solver_info.item(LEFT_OUT) if solver_info.ndim == 1 else solver_info[..., LEFT_OUT].any()):
+            return False
+        layout = self.constants[self._layout_at].copy()
+        wanted = int(layout[CAPACITY_AT] + np.max(solver_info[..., LEFT_OUT]))
+        capacity = min(ROOM * -(-wanted // ROOM), self.touching.most_contacts)
+        rows = self.touching.rows_with(capacity)
+        free = free_memory()
+        if capacity <= layout[CAPACITY_AT] or (free is not None and SQUARES * 8 * rows**2 > free):
+            return False  # the report contains their number
+        layout[CAPACITY_AT] = capacity
+        layout.setflags(write=False)
+        k = self._layout_at
+        self.constants = (*self.constants[:k], layout, *self.constants[k + 1 :])
+        self.bound = BoundEntry(self.entry, self.constants, self._inputs, self.shapes, engine="generic")
+        return True
+
+
+def _writable(x: np.ndarray) -> np.ndarray:
+    """Return an array, which may change later, or a copy if it is read-only: kernels take only tables that are."""
+    return x if x.flags.writeable else x.copy()

@@ -1,0 +1,241 @@
+"""Contact results of a step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property, partial, reduce
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from ..errors import UnsupportedError
+from ..kernels.contact.contact_step import (
+    CERTIFICATE,
+    CONTACTS,
+    ITERATIONS,
+    LEFT_OUT,
+    PENETRATION,
+    POSITION_RESIDUAL,
+    RESIDUAL,
+    SOLVER_INFO,
+)
+from ..model.tree import Tree
+from ..system.display import ReprMixin, arrays
+from .pairs import between
+from .points import contact_points
+from .tables import Touching
+
+# diagnostics over substeps: those that are summed, and those of the last substep; the largest of others
+SUMS, LAST = [CERTIFICATE, ITERATIONS], CONTACTS
+
+
+class ContactStep(Protocol):
+    """Contact results of a step or substep, as the contact solve returns them (`ContactOutput`)."""
+
+    @property
+    def wrench(self) -> Any:
+        """Wrenches (..., N + 1, 6) on bodies."""
+
+    @property
+    def pairs(self) -> Any:
+        """Wrenches (..., P, 12) of pairs of bodies."""
+
+    @property
+    def solver_info(self) -> Any:
+        """Diagnostics (..., 7)."""
+
+
+class NoContact(NamedTuple):
+    """Results of a step without contact: zeros."""
+
+    wrench: np.ndarray
+    pairs: np.ndarray
+    solver_info: np.ndarray
+
+
+class ContactReport(ReprMixin):
+    """Results of contacts, joint limits and joint friction in a step of one state or a batch.
+
+    Parameters
+    ----------
+    touching : Touching
+        Tables of the pairs that may touch.
+    substeps : sequence of ContactStep
+        Results of the equal parts of the step. The attributes of a part are computed when they are read.
+    points_of : callable, optional
+        Function that returns the contact points (n, 17) of each part of the step of one state.
+
+    Examples
+    --------
+    >>> robot = treesim.load("ur5")
+    >>> stepper = treesim.Stepper(robot)
+    >>> stepper.step(stepper.reset())[1].contact
+    <ContactReport: no contacts>
+    """
+
+    def __init__(
+        self,
+        touching: Touching,
+        substeps: Sequence[ContactStep],
+        points_of: Callable[[], list[np.ndarray]] | None = None,
+    ) -> None:
+        self.touching, self._substeps, self._points_of = touching, substeps, points_of
+
+    @classmethod
+    def empty(cls, robot: Tree, touching: Touching, batch: tuple[int, ...]) -> ContactReport:
+        """Return the report of a step without contact.
+
+        Parameters
+        ----------
+        robot : Tree
+            Robot.
+        touching : Touching
+            Tables of the pairs that may touch.
+        batch : tuple of int
+            Shape of the batch; () for one state.
+
+        Returns
+        -------
+        ContactReport
+            Report in which all values are zero.
+        """
+        shapes = (robot.n_bodies + 1, 6), (int(touching.layout[8]), 12), (SOLVER_INFO,)
+        return cls(touching, [NoContact(*(np.zeros(batch + shape) for shape in shapes))])
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the attributes, with the contact points instead of the compiled code that computes them."""
+        if self._points_of is None:
+            return self.__dict__
+        return self.__dict__ | {"_points_of": partial(list, self._points_of())}
+
+    @cached_property
+    def wrench(self) -> np.ndarray:
+        """Mean contact force [N] and moment [N m] (..., N + 1, 6) on every body in the step. Row 0: ground.
+
+        The axes are those of the world, and the moment is about the body's origin.
+        """
+        return _mean([each.wrench for each in self._substeps])
+
+    @cached_property
+    def pairs(self) -> np.ndarray:
+        """Wrenches (..., P, 12) of the pairs `touching.groups`: on the first body, then on the second. See `between`.
+
+        The array has one row of zeros if there are no pairs.
+        """
+        return _mean([each.pairs for each in self._substeps])
+
+    @cached_property
+    def points(self) -> np.ndarray:
+        """Contact points of the step of one state, a structured array (n,).
+
+        Fields: `body` and `other`, names of bodies or surfaces; `position` [m, world] at the start of the substep;
+        `normal`, from `other` to `body`; `gap` [m] at the end of the substep, negative for an overlap; `force` [N,
+        world] on `body`, and `torque` [N m, world] of torsional and rolling friction; `velocity` [m/s, world] of `body`
+        relative to `other` at the end of the substep; `link` and `other_link`, the touching links of the two bodies,
+        which can consist of several links. Each of the n substeps of a step has points of its own, with the number of
+        the substep in the field `substep`. Forces and torques of the points are divided by n. The sum of all forces and
+        moments is therefore `wrench`. If two faces touch at several points, only the sum and the moment of the forces
+        are unique. The step is computed again when the attribute is read for the first time. Raises UnsupportedError
+        for batches.
+        """
+        if self._points_of is None:
+            raise UnsupportedError(
+                "contact points are those of steps of one state: step the states of a batch one by one"
+            )
+        return contact_points(self.touching, self._points_of())
+
+    @cached_property
+    def solver_info(self) -> np.ndarray:
+        """Diagnostics (..., 7) of the contact solver, each of which is also a property, such as `residual`.
+
+        With several substeps, `certificate` and `iterations` are sums over the substeps, and `count` is that of the
+        last substep. All other values are the largest of the substeps.
+        """
+        if len(self._substeps) == 1:
+            return np.asarray(self._substeps[0].solver_info)
+        every = [each.solver_info for each in self._substeps]
+        found: np.ndarray = reduce(np.maximum, every)
+        for k in SUMS:
+            found[..., k] = sum(each[..., k] for each in every)
+        found[..., LAST] = every[-1][..., LAST]
+        return found
+
+    def between(self, body: str, other: str) -> np.ndarray:
+        """Return the mean wrench that the body or surface `other` exerts on `body` during the step.
+
+        Parameters
+        ----------
+        body, other : str
+            Names of bodies, or of surfaces of the world. The name "ground" means all surfaces together.
+
+        Returns
+        -------
+        numpy.ndarray
+            (..., 6) force [N] and moment [N m], in world axes. The moment is about the origin of `body`, or for a
+            surface about the world's origin.
+
+        Raises
+        ------
+        UnknownNameError
+            If a name is not the name of a body or surface that may touch others.
+        """
+        names = tuple(dict.fromkeys(name for group in self.touching.groups for name in group))
+        surfaces = self.touching.surfaces
+        bodies = tuple(name for name in names if name not in surfaces)
+        return between(self.touching.groups, self.pairs, bodies, surfaces, body, other)
+
+    @property
+    def penetration(self) -> np.ndarray:
+        """Largest overlap of two shapes at the end of the step [m], shape (...)."""
+        return self.solver_info[..., PENETRATION]
+
+    @property
+    def residual(self) -> np.ndarray:
+        """Largest complementarity residual of velocities in the step [m/s, rad/s], shape (...).
+
+        The residual includes contacts, joint limits and joint friction.
+        """
+        return self.solver_info[..., RESIDUAL]
+
+    @property
+    def position_residual(self) -> np.ndarray:
+        """Largest complementarity residual of the position correction of contacts and limits [m/s, rad/s], shape (...).
+
+        The conditions on positions are that gaps do not become negative, and that overlaps shrink.
+        """
+        return self.solver_info[..., POSITION_RESIDUAL]
+
+    @property
+    def certificate(self) -> np.ndarray:
+        """Change of kinetic energy by the contact solver's impulses in the step [J], shape (...).
+
+        A correct solution never increases the energy; see docs/contact_model.md. Impulses of soft surfaces, which act
+        as springs, are not included.
+        """
+        return self.solver_info[..., CERTIFICATE]
+
+    @property
+    def count(self) -> np.ndarray:
+        """Number of contact points in the step, shape (...)."""
+        return self.solver_info[..., CONTACTS].astype(int)
+
+    @property
+    def iterations(self) -> np.ndarray:
+        """Number of iterations of the contact solver, including sweeps over the contacts, shape (...)."""
+        return self.solver_info[..., ITERATIONS].astype(int)
+
+    @property
+    def left_out(self) -> np.ndarray:
+        """Number of contact points that were omitted because the step's memory was full, shape (...)."""
+        return self.solver_info[..., LEFT_OUT].astype(int)
+
+    def __repr__(self) -> str:
+        most = int(self.count.max(initial=0))
+        return f"<ContactReport: {f'{most} contacts' if most else 'no contacts'}>"
+
+    def _repr_fields(self) -> list[tuple[str, Any]]:
+        return [*arrays(self, "wrench", "penetration", "residual", "certificate")]
+
+
+def _mean(every: list[np.ndarray]) -> np.ndarray:
+    return every[0] if len(every) == 1 else sum(every[1:], every[0]) / len(every)

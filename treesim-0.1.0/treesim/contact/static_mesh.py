@@ -1,0 +1,195 @@
+"""Static triangle meshes as surfaces of a world."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..errors import ArgumentError, ShapeWarning
+from ..meshes import read_parts
+from ..model.inertia import Placement
+from ..model.matrices import product
+from ..system.display import vector
+from ..validation.arrays import real_numbers
+from ..validation.values import checked_part, positive_number, short_repr
+from .ground import FARTHEST, SolidSurface
+from .mesh_tables import MeshEdges, MeshTable, has_area, mesh_table
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class StaticMesh(SolidSurface):
+    """An open or closed triangle mesh that does not move, such as terrain with stairs, walls and overhangs.
+
+    All shapes collide with the triangles, convex edges, vertices and border edges of the mesh. Edges between triangles
+    in one plane have no contacts of their own. The corners of each triangle must be in counterclockwise order, seen
+    from outside. The normal by the right-hand rule then points out of the solid.
+
+    Parameters
+    ----------
+    vertices : array_like
+        (n, 3) vertices [m]. Vertices with equal coordinates are merged.
+    triangles : array_like
+        (m, 3) indices of vertices. Triangles without area are dropped.
+    placement : Placement
+        Pose of the mesh's axes in the world. Identity by default.
+    friction, restitution : float
+        As in `treesim.Surface`.
+    stiffness : float, optional
+        As in `treesim.Surface`.
+    dissipation_time : float
+        As in `treesim.Surface`.
+    torsional_friction, rolling_friction : float
+        As in `treesim.Surface`.
+    name : str
+        As in `treesim.Surface`.
+
+    Raises
+    ------
+    ArgumentError
+        If a value is not finite or out of bounds. If an edge has more than two triangles. If two neighbouring triangles
+        have opposite orientations.
+
+    Warns
+    -----
+    ShapeWarning
+        If the mesh has triangles without area.
+
+    Notes
+    -----
+    A mesh must not intersect itself. Faces that another part of the mesh or another surface covers have no contacts,
+    for example the faces between two boxes side by side.
+
+    Points inside the mesh are detected only near its surface. A point behind the surface touches the nearest triangle
+    if its distance is below the radius of the bounding ball of the colliding shape. Up to this distance, an open mesh
+    acts from both sides, so nothing should move behind it.
+
+    Examples
+    --------
+    >>> vertices = [[0, 0, 0], [2, 0, 1], [2, 1, 1], [0, 1, 0]]
+    >>> treesim.StaticMesh(vertices, [[0, 1, 2], [0, 2, 3]], friction=0.5)
+    <StaticMesh: 2 triangles at (0, 0, 0), friction 0.5, restitution 0, rigid>
+    """
+
+    vertices: ArrayLike
+    triangles: ArrayLike
+    placement: Placement = field(default_factory=Placement)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checked_part("placement of a static mesh", self.placement, Placement)
+        vertices = _vertices(self.vertices)
+        triangles = _triangles(self.triangles, len(vertices))
+        sound = has_area(vertices[triangles])
+        if not sound.any():
+            raise ArgumentError("none of the triangles has an area: their vertices are equal or on one line")
+        if not sound.all():
+            warnings.warn(
+                f"{np.count_nonzero(~sound)} of {len(sound)} triangles of the mesh have no area and are dropped, the "
+                f"first is triangle {int(np.flatnonzero(~sound)[0])}",
+                ShapeWarning,
+                stacklevel=3,
+            )
+        triangles = triangles[sound]
+        for array in (vertices, triangles):
+            array.setflags(write=False)
+        object.__setattr__(self, "vertices", vertices)
+        object.__setattr__(self, "triangles", triangles)
+        object.__setattr__(self, "_edges", MeshEdges(vertices, triangles, np.flatnonzero(sound)))
+
+    @classmethod
+    def from_file(
+        cls, file: str | os.PathLike[str], scale: float = 1.0, placement: Placement | None = None, **parameters: Any
+    ) -> StaticMesh:
+        """Return the static mesh of all geometries of a file.
+
+        Parameters
+        ----------
+        file : str
+            Mesh file (STL, COLLADA, OBJ, PLY, OFF, glTF).
+        scale : float
+            Metres per unit of the file, 0.001 for millimetres. 1 by default.
+        placement : Placement, optional
+            Pose of the file's axes in the world. Identity by default.
+        **parameters
+            Contact parameters and name, as in `treesim.Surface`.
+
+        Returns
+        -------
+        StaticMesh
+            The mesh.
+
+        Raises
+        ------
+        ArgumentError
+            If an argument does not fit, or the triangles do not form a surface.
+        ModelError
+            If the file cannot be read.
+        """
+        factor = positive_number("scale", scale, "metres per unit of the file")
+        if not isinstance(file, str | os.PathLike):
+            raise ArgumentError(f"file must be a path, got {short_repr(file)}")
+        parts = read_parts(os.fspath(file))
+        starts = np.cumsum([0] + [len(part.vertices) for part in parts])
+        vertices = np.concatenate([np.asarray(part.vertices, float) for part in parts]) * factor
+        triangles = np.concatenate([part.faces + start for part, start in zip(parts, starts[:-1], strict=True)])
+        return cls(vertices, triangles, placement or Placement(), **parameters)
+
+    @property
+    def edges(self) -> MeshEdges:
+        """Edges and vertices of the mesh, after vertices with equal coordinates were merged."""
+        found: MeshEdges = vars(self)["_edges"]
+        return found
+
+    @cached_property
+    def table(self) -> MeshTable:
+        """Table of the mesh, which kernels take as an argument."""
+        return mesh_table(self.edges)
+
+    @property
+    def convex(self) -> bool:
+        """True if the mesh is closed and none of its edges is concave."""
+        return self.edges.closed and bool((self.edges.bends >= 0).all())
+
+    @property
+    def world_vertices(self) -> np.ndarray:
+        """Vertices (n, 3) of the mesh in world coordinates [m]."""
+        R = self.placement.rotation
+        return np.asarray(product(np.asarray(self.vertices), R.T) + self.placement.translation)
+
+    def _place(self) -> str:
+        return f"{len(np.asarray(self.triangles))} triangles at {vector(self.placement.translation)}"
+
+
+def _vertices(values: Any) -> np.ndarray:
+    """Return a copy of vertices (n, 3); raises ArgumentError, naming the first that is out of bounds."""
+    found = real_numbers("vertices", values).copy()
+    if found.ndim != 2 or found.shape[1] != 3:
+        raise ArgumentError(f"vertices must have shape (n, 3), got {found.shape}")
+    bad = ~(np.abs(found) <= FARTHEST).all(axis=1)
+    if bad.any():
+        k = int(np.flatnonzero(bad)[0])
+        raise ArgumentError(f"vertices must be finite, none beyond {FARTHEST:g} m, but vertex {k} is {found[k]}")
+    return found
+
+
+def _triangles(values: Any, count: int) -> np.ndarray:
+    """Return a copy of triangles (m, 3); raises ArgumentError, naming the first with an index that does not exist."""
+    try:
+        found = np.array(values)
+    except ValueError as error:
+        raise ArgumentError(f"triangles must be indices of vertices (m, 3): {error}") from None
+    if found.ndim != 2 or found.shape[1] != 3 or not len(found) or found.dtype.kind not in "iu":
+        raise ArgumentError(
+            f"triangles must be whole numbers of shape (m, 3), one or more, got {found.dtype} of shape {found.shape}"
+        )
+    bad = ((found < 0) | (found >= count)).any(axis=1)
+    if bad.any():
+        k = int(np.flatnonzero(bad)[0])
+        raise ArgumentError(f"triangle {k} has vertices {found[k].tolist()}, but they are 0 to {count - 1}")
+    return found.astype(np.int64)

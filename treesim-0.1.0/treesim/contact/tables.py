@@ -1,0 +1,431 @@
+"""Construction of the flat contact tables from shapes, surfaces and joints (see `treesim.kernels.contact.tables`)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, cast
+
+import numpy as np
+
+from ..errors import ArgumentError
+from ..kernels.algebra.limits import UNLIMITED
+from ..kernels.contact.edges import AXIS, CROSSING, CROSSINGS, FEATURES
+from ..kernels.contact.shape_distance import BALL, DRUM, POLYHEDRON, ROD
+from ..kernels.contact.signed_distance import BOX, CAPSULE, CONVEX, GRID, MESH, PLANE
+from ..kernels.contact.static_features import CORNERS, EDGES
+from ..kernels.contact.tables import COLUMNS, GROUPS, MESH_GROUPS, NUMBERS, PER_PAIR, REALS, RIM, touch_tables
+from ..model.inertia import Placement
+from ..model.matrices import product, unit_vector, vector_length
+from ..model.shapes import CollisionShape
+from ..model.tree import Tree
+from ..states.support import candidate_points, candidates
+from .bodies import solid_of_shape
+from .ground import Ground, HeightField, StaticBox, Surface
+from .hull_faces import face_planes
+from .solid import Solid
+from .static_mesh import StaticMesh
+from .surfaces import Surfaces
+
+SHARED_SLOTS = 32  # of a hull with more points, and of a shape on a height field or mesh
+CANDIDATES = 96  # on a height field or mesh: of more, those with the largest gaps are left out
+NO_PLANES = np.zeros((0, 4))
+KINDS = {"sphere": BALL, "capsule": ROD, "cylinder": DRUM, "box": POLYHEDRON, "hull": POLYHEDRON}
+CAPACITY = 128  # initial capacity for contacts of one state, see `stage`
+MOST_EXTERNAL = 4096  # largest number of external contacts of one state
+RECOVERY = 0.2  # fraction of an overlap that a step recovers
+FASTEST = 1.0  # m/s, rad/s: largest speed at which overlaps open
+REBOUND_SPEED = 0.05  # m/s
+DEEP = 0.05  # of a body's radius: an overlap to warn of
+LEFT = 1e-5  # m, rad: allowed overlap: points of a mesh's sole differ in height by part of it
+Shapes = tuple[CollisionShape, CollisionShape]
+
+
+@dataclass(frozen=True)
+class Touching:
+    """Contact tables of a world, and the names that belong to their rows."""
+
+    layout: np.ndarray
+    geometry: np.ndarray
+    links: tuple[tuple[str, str], ...]  # of each pair: link of the points, and link or surface of the solid
+    bodies: tuple[int, ...]  # whose shapes may touch
+    surfaces: tuple[str, ...]  # names of what does not move: surfaces of the world, then links of fixed bases
+    groups: tuple[tuple[str, str], ...]  # pairs of bodies, or of a body and a surface, that may touch
+    convex: tuple[int, int]  # range of the pairs with external contacts
+    held: tuple[np.ndarray, np.ndarray]  # constrained rows of frames and loops: layout and geometry
+    capacity: int  # initial capacity for contacts of one state
+    most_contacts: int  # largest number of one state
+    slots: int
+    limits: int
+    frictions: int
+    speeds: int
+
+    @property
+    def rows(self) -> int:
+        """Number of impulses that a state stores for the warm start.
+
+        There are three for each slot, six with torsional or rolling friction, and one for each limit, joint with
+        friction, speed limit, and row of frame and loop constraints.
+        """
+        others = self.limits + self.frictions + self.speeds + int(self.held[0][1 + 3 * self.held[0][0]])
+        return (6 if self.resists else 3) * self.slots + others
+
+    @property
+    def resists(self) -> bool:
+        """True if any pair has torsional or rolling friction."""
+        return bool(self.layout[11])
+
+    def rows_with(self, capacity: int) -> int:
+        """Largest number of rows of one state with `capacity` contacts."""
+        return self.rows + (7 if self.resists else 3) * capacity - (6 if self.resists else 3) * self.slots
+
+    @property
+    def external(self) -> int:
+        """Largest number of external contacts of one state."""
+        return int(self.layout[9])
+
+    @property
+    def on_planes(self) -> bool:
+        """True if all collision geometry of the world is planes."""
+        return bool((self._solids == PLANE).all())
+
+    @property
+    def on_meshes(self) -> bool:
+        """True if the world has a static mesh."""
+        return bool((self._solids == MESH).any())
+
+    @property
+    def _solids(self) -> np.ndarray:
+        """Kind of the solid of each pair."""
+        return self.layout[NUMBERS : NUMBERS + COLUMNS * self.layout[0]].reshape(-1, COLUMNS)[:, 2]
+
+    @property
+    def only_limits(self) -> bool:
+        """True if nothing but joint limits can act."""
+        return not (self.slots or self.frictions or self.speeds)
+
+    @property
+    def active(self) -> bool:
+        """True if there is any contact, joint limit, joint friction or speed limit."""
+        return bool(self.slots or self.limits or self.frictions or self.speeds)
+
+    @cached_property
+    def radii(self) -> np.ndarray:
+        """Largest radius [m] of the shapes of each of `bodies`; infinite for bodies without contact points."""
+        tables = touch_tables(self.layout, self.geometry)
+        found = [tables.ball[tables.pair[:, 0] == body, 3].max(initial=0.0) for body in self.bodies]
+        return np.array([radius or np.inf for radius in found])
+
+    @cached_property
+    def largest_overlap(self) -> float:
+        """Overlap [m] above which a step may be warned of (`deep_overlaps`); infinite with soft surfaces."""
+        if not self.slots or touch_tables(self.layout, self.geometry).law[:, 2].any():
+            return math.inf
+        return float(DEEP * self.radii.min())
+
+    def without_groups(self) -> np.ndarray:
+        """Return a layout for steps that do not report wrenches of pairs."""
+        layout = self.layout.copy()
+        layout[8], layout[10] = 1, 0
+        return layout
+
+
+def touching(
+    robot: Tree,
+    grounds: Sequence[Surface],
+    limits: bool,
+    friction: bool,
+    held: tuple[np.ndarray, np.ndarray],
+    pairs: Sequence[Shapes] = (),
+    surfaces: Surfaces | None = None,
+    speed_limits: bool = False,
+    convex: Sequence[Shapes] = (),
+    kinematic: frozenset[int] = frozenset(),
+) -> Touching:
+    """Return the contact tables of a robot in a world.
+
+    grounds: surfaces of the world. limits, friction, speed_limits: include joint limits, joint friction, limits of
+    joint speeds. held: layout and geometry of the constrained rows of frames and loops. pairs: shapes whose points
+    collide with the solids of others. surfaces: contact parameters of all pairs; by default those of each ground, and
+    of `Surface()`. convex: pairs with external contacts. kinematic: numbers of bodies that surfaces do not touch.
+    """
+    made = _Pairs(robot, bool(pairs) or any(not isinstance(ground, Ground) for ground in grounds), surfaces)
+    _add_grounds(made, robot, grounds, kinematic)
+    for one, other in pairs:
+        made.add(one, cast("Solid", solid_of_shape(other)), Surface(), other.link)
+    first_convex = len(made.ints)
+    for one, other in convex:
+        made.add(one, Solid(other.body, CONVEX, (0.0,) * 4, other.placement), Surface(), other.link)
+    limit, bound = _limits(robot) if limits else ([], [])
+    rough = np.flatnonzero(robot.joint_friction) if friction else np.empty(0, np.int64)
+    _, independent_v = robot.kept()
+    speed, fastest, braking = _speeds(robot) if speed_limits else ([], [], [])
+    sizes = [
+        len(made.ints),
+        len(made.points),
+        len(bound),
+        len(rough),
+        min(CAPACITY, made.capacity),
+        made.slots,
+        made.most,
+        len(speed),
+        max(1, len(made.groups)),  # arrays that are never empty, for fast calls
+        max(1, min(MOST_EXTERNAL, PER_PAIR * len(convex))),
+        1,
+        int(made.resists),
+        0,
+    ]
+    rows: list[Any] = [sizes, np.ravel(made.ints), np.ravel(limit), independent_v[rough], np.ravel(speed)]
+    layout = np.concatenate(rows).astype(np.int64)
+    parts: list[Any] = [
+        [RECOVERY, FASTEST, REBOUND_SPEED, LEFT],
+        made.reals,
+        made.points,
+        bound,
+        robot.joint_friction[rough],
+        fastest,
+        braking,
+        *made.heights,
+    ]
+    geometry = np.concatenate([np.ravel(x).astype(float) for x in parts])
+    layout.setflags(write=False)
+    geometry.setflags(write=False)
+    bodies = tuple(sorted({body for row in made.ints for body in row[:2] if body}))
+    static = [shape.link for pair in (*pairs, *convex) for shape in pair if not shape.body]
+    names, external = (*surface_names(grounds), *dict.fromkeys(static)), (first_convex, len(made.ints))
+    counts = [min(CAPACITY, made.capacity), made.capacity, made.slots, len(bound), len(rough), len(speed)]
+    return Touching(layout, geometry, tuple(made.links), bodies, names, tuple(made.groups), external, held, *counts)
+
+
+def surface_names(grounds: Sequence[Surface]) -> tuple[str, ...]:
+    """Return the name of each surface of the world, "ground[k]" if it has none.
+
+    Examples
+    --------
+    >>> from treesim.contact.tables import surface_names
+    >>> surface_names([treesim.Ground(), treesim.Ground(name="table", height=0.7)])
+    ('ground[0]', 'table')
+    """
+    return tuple(ground.name or f"ground[{k}]" for k, ground in enumerate(grounds))
+
+
+def _add_grounds(made: _Pairs, robot: Tree, grounds: Sequence[Surface], kinematic: frozenset[int]) -> None:
+    """Add pairs of the robot's shapes and the world's surfaces, and of static boxes' corners and robot boxes."""
+    shapes = sorted(dict.fromkeys(candidates(robot).shapes), key=lambda s: s.body) if grounds else []
+    shapes = [shape for shape in shapes if shape.body not in kinematic]
+    solids = [solid_of_surface(ground) for ground in grounds]
+    names = surface_names(grounds)
+    for shape in shapes:
+        for solid, ground, name in zip(solids, grounds, names, strict=True):
+            several = len(grounds) > 1 or (isinstance(ground, StaticMesh) and ground.edges.has_internal_edges)
+            made.add(shape, solid, ground, name, internal_edges=len(made.ints) + 1 if several else 0)
+    for g, (ground, name) in enumerate(zip(grounds, names, strict=True)):
+        if isinstance(ground, StaticBox):
+            corners = CollisionShape(0, ground.placement, "box", size=tuple(np.asarray(ground.size)), link=name)
+            for s, shape in enumerate(shapes):
+                if shape.kind == "box":
+                    internal_edges = len(grounds) * s + g + 1 if len(grounds) > 1 else 0
+                    made.add(corners, cast("Solid", solid_of_shape(shape)), ground, shape.link, internal_edges)
+
+
+def solid_of_surface(surface: Surface) -> Solid:
+    """Return the solid of a surface of the world; raises ArgumentError for other values."""
+    if isinstance(surface, Ground):
+        n = np.asarray(surface.normal)
+        k = 0 if abs(n[0]) < 0.9 else 1  # an axis far from the normal
+        x = unit_vector(np.eye(3)[k] - n * n[k])
+        return Solid(0, PLANE, (0.0,) * 4, Placement(np.stack([x, np.cross(n, x), n], axis=1), n * surface.height))
+    if isinstance(surface, StaticBox):
+        return Solid(0, BOX, (*(0.5 * np.asarray(surface.size)), 0.0), surface.placement)
+    if isinstance(surface, HeightField):
+        spacing, center = np.asarray(surface.spacing, float), np.asarray(surface.center, float)
+        place = Placement(translation=(*center, 0.0))
+        heights = np.asarray(surface.heights)
+        nx, ny = heights.shape
+        return Solid(0, GRID, (*spacing, np.max(heights), 0.0), place, (nx, ny), heights)
+    if isinstance(surface, StaticMesh):
+        table, own = surface.table, surface.placement
+        place = Placement(own.rotation, own.translation + product(own.rotation, np.array([*table.center, 0.0])))
+        return Solid(0, MESH, (*table.spacing, 0.0, 0.0), place, table.nodes, table.numbers)
+    raise ArgumentError(
+        f"ground must be treesim.Ground, StaticBox, HeightField or StaticMesh, or several of them, got {surface!r}"
+    )
+
+
+class _Pairs:
+    """Builder of the tables of pairs of points and solids."""
+
+    def __init__(self, robot: Tree, with_planes: bool, surfaces: Surfaces | None = None) -> None:
+        self.surfaces = surfaces
+        self.robot, self.with_planes = robot, with_planes  # the planes of faces are for edges of solids to meet
+        self.ints: list[list[int]] = []
+        self.reals: list[np.ndarray] = []
+        self.points: list[np.ndarray] = []
+        self.heights: list[np.ndarray] = []  # of height fields, and tables of meshes, one after the other
+        self.links: list[tuple[str, str]] = []
+        self.groups: dict[tuple[str, str], int] = {}
+        self.slots = self.most = self.capacity = 0
+        self.resists = False  # whether any pair has torsional or rolling friction
+        self._first: dict[int, tuple[CollisionShape, int, np.ndarray, int]] = {}
+
+    def add(self, shape: CollisionShape, solid: Solid, surface: Surface, met: str, internal_edges: int = 0) -> None:
+        """Add the pair of one shape's points and one solid.
+
+        met: name of the solid's link, or of the surface of the world. internal_edges: 1 + number of the pair whose
+        solid other solids of the world may cover at internal edges; 0 for none.
+        """
+        first, points, planes = self._points(shape)
+        cylinder, between, slots = int(shape.kind == "cylinder"), _between(shape, solid), _slots(shape, solid, points)
+        (nx, ny), start = solid.nodes, 0 if solid.heights is None else self._start(solid.heights)
+        group, flipped = self._group(shape, solid, met)
+        row = [shape.body, solid.body, solid.kind, first, len(points), self.slots, cylinder, nx, ny, start]
+        terrain = solid.kind in (GRID, MESH)
+        shared = min(slots, SHARED_SLOTS) if shape.kind == "hull" or terrain else slots
+        row += [between, group, flipped, internal_edges, shared, KINDS[shape.kind], planes]
+        assert len(row) == COLUMNS
+        surface = surface if self.surfaces is None else self.surfaces.of(shape.link, met)
+        stiffness = 0.0 if surface.stiffness is None else surface.stiffness / min(PER_PAIR, max(len(points), 1))
+        angular = [surface.torsional_friction, surface.rolling_friction]
+        law = [surface.friction, surface.restitution, stiffness, surface.dissipation_time, *angular]
+        self.resists |= any(angular)
+        ball = bounding_ball(points) if not cylinder else _around(points, extra=points[0, 3])
+        reals = np.concatenate([_in_kernel_axes(self.robot, solid.body, solid.placement), solid.size, law, ball])
+        assert reals.size == REALS
+        self.ints.append(row)
+        self.reals.append(reals)
+        self.links.append((shape.link, met))
+        self.slots += shared
+        self.most = max(self.most, slots)
+        groups = (MESH_GROUPS if solid.kind == MESH else GROUPS) if terrain else 1
+        self.capacity += min(slots, PER_PAIR * groups)
+
+    def _start(self, heights: np.ndarray) -> int:
+        """Return the place of the numbers of a height field or mesh in the table, to which they are added once."""
+        start = 0
+        for known in self.heights:
+            if known is heights:
+                return start
+            start += known.size
+        self.heights.append(heights)
+        return start
+
+    def _group(self, shape: CollisionShape, solid: Solid, met: str) -> tuple[int, int]:
+        """Return the number of the pair of bodies or surfaces, and 1 if the solid's body comes first in it."""
+        flipped = shape.body == 0 or 0 < solid.body < shape.body
+        names = [self._name(shape.body, shape.link), self._name(solid.body, met)]
+        one, other = reversed(names) if flipped else names
+        return self.groups.setdefault((one, other), len(self.groups)), int(flipped)
+
+    def _name(self, body: int, surface: str) -> str:
+        return self.robot.body_names[body - 1] if body else surface
+
+    def _points(self, shape: CollisionShape) -> tuple[int, np.ndarray, int]:
+        """Return the index of a shape's first point in the table, its points and radii (n, 4), and number of planes."""
+        if id(shape) not in self._first:
+            turn = self.robot.body_rotations[shape.body].T
+            own = points_of(shape)
+            at = product(own[:, :3], shape.placement.rotation.T) + shape.placement.translation
+            points = np.column_stack([product(at, turn.T), own[:, 3]])
+            planes = self._planes(shape, turn) if self.with_planes else NO_PLANES
+            self._first[id(shape)] = shape, len(self.points), points, len(planes)
+            self.points.extend(points)
+            self.points.extend(planes)
+        return self._first[id(shape)][1:]
+
+    def _planes(self, shape: CollisionShape, turn: np.ndarray) -> np.ndarray:
+        """Return the planes (k, 4) of a shape's faces in kernel axes; turn (3, 3): rotation to these from body axes."""
+        faces = planes_of(shape)
+        normals = product(faces[:, :3], shape.placement.rotation.T)
+        return np.column_stack([product(normals, turn.T), faces[:, 3] + product(normals, shape.placement.translation)])
+
+
+def _between(shape: CollisionShape, solid: Solid) -> int:
+    """Return the kind of contact between the points of a shape and a solid: AXIS, CROSSING, FEATURES or 0.
+
+    Edges of two boxes are assigned to one of their two pairs.
+    """
+    if shape.kind == "capsule" and solid.kind in (CAPSULE, BOX):
+        return AXIS
+    if shape.kind in ("hull", "cylinder") and solid.kind == BOX:
+        return FEATURES
+    own = shape.body > 0 and (solid.body == 0 or shape.body < solid.body)
+    return CROSSING if shape.kind == "box" and solid.kind == BOX and own else 0
+
+
+def _slots(shape: CollisionShape, solid: Solid, points: np.ndarray) -> int:
+    """Return the number of slots for the contacts of a pair."""
+    if solid.kind == CONVEX:
+        return PER_PAIR
+    if solid.kind in (GRID, MESH):
+        return CANDIDATES
+    more = {AXIS: 2, CROSSING: 1 + CROSSINGS, FEATURES: CORNERS + 2 * EDGES}.get(_between(shape, solid), 0)
+    return (RIM if shape.kind == "cylinder" else len(points)) + more
+
+
+def points_of(shape: CollisionShape) -> np.ndarray:
+    """Return a shape's points and radii (n, 4) in its own axes; for a cylinder the centres of its rims."""
+    points = candidate_points(shape)
+    return np.column_stack([points, np.full(len(points), 0.0 if shape.kind == "box" else sum(shape.size[:1]))])
+
+
+def planes_of(shape: CollisionShape) -> np.ndarray:
+    """Return normals and offsets (k, 4) of the planes n . x = d of a box's or hull's faces; none for other shapes.
+
+    None for flat hulls, too.
+    """
+    if shape.kind == "box":
+        return np.column_stack([np.vstack([np.eye(3), -np.eye(3)]), np.tile(np.array(shape.size) / 2, 2)])
+    return face_planes(shape.vertices) if shape.kind == "hull" else NO_PLANES
+
+
+def bounding_ball(points: np.ndarray) -> np.ndarray:
+    """Return the centre and radius (4,) of a ball around points with radii (n, 4)."""
+    center = (points[:, :3].min(axis=0) + points[:, :3].max(axis=0)) / 2
+    radius = (np.linalg.norm(points[:, :3] - center, axis=1) + points[:, 3]).max()
+    return np.array([*center, radius])
+
+
+def _around(points: np.ndarray, extra: float) -> np.ndarray:
+    """Return the bounding ball (4,) of a cylinder, from the centres of its rims and their radius `extra`."""
+    center = points[:, :3].mean(axis=0)
+    half = vector_length(points[0, :3] - center)
+    return np.array([*center, math.sqrt(half * half + extra * extra)])
+
+
+def _in_kernel_axes(robot: Tree, body: int, placement: Placement) -> np.ndarray:
+    if not body:  # the world's are its own
+        return np.concatenate([placement.rotation.ravel(), placement.translation])
+    turn = robot.body_rotations[body].T
+    return np.concatenate([product(turn, placement.rotation).ravel(), product(turn, placement.translation)])
+
+
+def _speeds(robot: Tree) -> tuple[list[list[int]], list[float], list[float]]:
+    """Return the speed limits: rows (degree of freedom, side), speeds, and the efforts that enforce them."""
+    limited = np.flatnonzero(np.isfinite(robot.velocity_limit) & (robot.velocity_limit > 0)).tolist()
+    _, independent_v = robot.kept()
+    rows = [[int(independent_v[k]), side] for k in limited for side in (1, -1)]
+    efforts = np.minimum(robot.effort_limit, UNLIMITED)
+    pairs = [(float(robot.velocity_limit[k]), float(efforts[k])) for k in limited for _ in range(2)]
+    return rows, [speed for speed, _ in pairs], [effort for _, effort in pairs]
+
+
+def _limits(robot: Tree) -> tuple[list[list[int]], list[float]]:
+    """Return the position limits of joints with one coordinate: rows (degree of freedom, coordinate, side), and bounds.
+
+    Indices are those of the spanning tree. Limits of mimic joints are included in those of their mimicked joints.
+    """
+    independent_q, independent_v = robot.kept()
+    found: Iterable[tuple[list[int], float]] = (
+        (
+            [int(independent_v[robot.v_index[name].start]), int(independent_q[where.start]), side],
+            float(bounds[where.start]),
+        )
+        for name, where in robot.q_index.items()
+        if where.stop - where.start == 1
+        for side, bounds in ((1, robot.lower), (-1, robot.upper))
+        if np.isfinite(bounds[where.start])
+    )
+    pairs = list(found)
+    return [row for row, _ in pairs], [bound for _, bound in pairs]

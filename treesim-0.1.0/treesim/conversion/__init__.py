@@ -1,0 +1,1 @@
+"""Conversion of robots to models of other engines, and of states between conventions."""

@@ -1,0 +1,164 @@
+"""All checks of a robot description: the findings of `load`, physics, shapes, and the use of each element."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ..errors import UrdfError, unknown_name
+from ..model.tree import Tree
+from ..urdf.build import check_options, tree_of
+from ..urdf.document import Document
+from ..urdf.findings import CODES, Finding, Findings
+from ..urdf.read import parse, xacro_allowed
+from ..urdf.resolve import MeshResolver, open_source
+from ..urdf.visuals import MeshFinder
+from ..validation.values import checked_parts
+from .advice import TIER_OF, TIERS
+from .center_of_mass import check_center_of_mass
+from .conditioning import check_conditioning
+from .density import check_density
+from .diagnosis import Diagnosis
+from .element_usage import element_usage
+from .gyration import check_gyration
+from .hull import Meshes
+from .limits import check_limits
+from .links import Group, rigid_groups
+from .overlaps import check_overlaps
+from .weight import check_weight
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+
+    from ..types import BaseChoice, Mimic
+    from ..urdf.read import Source
+
+
+def check(
+    source: Source,
+    *,
+    base: BaseChoice = "fixed",
+    mimic: Mimic | None = None,
+    tiers: str | Sequence[str] = TIERS,
+    strict: bool = False,
+    meshes: bool = True,
+    xacro: bool = False,
+) -> Diagnosis:
+    """Check a robot description, and return all errors, all doubtful contents, and how `load` uses each element.
+
+    Errors that `load` would raise become findings. In the tier "physics" (see `tiers`), each link and the links fixed
+    to it form one group. The mass, inertia and centre of mass of a group are compared with its shapes. The tier also
+    checks the mass matrix, the weight that each joint supports, and overlaps of shapes. The checked configurations are
+    the neutral one and 32 random ones within the position limits. If no tree can be built, each link is still checked
+    alone. A check takes as long as reading the meshes, plus some ms for each link.
+
+    Parameters
+    ----------
+    source : str, path, file or bytes
+        As for `treesim.load`.
+    base : {"fixed", "floating", "auto"}
+        As for `treesim.load`.
+    mimic : {None, "free"}
+        As for `treesim.load`.
+    tiers : str or sequence of str
+        Names of the tiers to check: "syntax", "structure", "physics" or "assets". Errors of every tier are always
+        reported.
+    strict : bool
+        Treat doubtful physics as errors.
+    meshes : bool
+        Read mesh files. If False, the inertia of links with meshes is not compared with their shapes.
+    xacro : bool
+        As for `treesim.load`.
+
+    Returns
+    -------
+    Diagnosis
+        Findings, element usage, and the tree if it can be built.
+
+    Raises
+    ------
+    UnknownNameError
+        If a robot or tier is unknown.
+    ArgumentError
+        If the source or an option has another type.
+
+    Examples
+    --------
+    >>> diagnosis = treesim.check("ur5")
+    >>> diagnosis.passed, diagnosis.robot
+    (True, <Tree 'ur5': 6 bodies, nq 6, nv 6, 16.9939 kg>)
+    >>> print(next(found.message for found in diagnosis.findings if found.code == "U604"))
+    link 'wrist_1_link': centre of mass (0, 0, 0), in the link's axes, is 0.0475 m outside the hull of its shapes...
+    """
+    check_options(base=base, mimic=mimic)
+    tiers = checked_parts("tiers", tiers, str)
+    for tier in tiers:
+        if tier not in TIERS:
+            raise unknown_name("tier", tier, TIERS)
+    findings, skipped, robot = Findings("<source>"), [], None
+    document: Document | None = None
+    try:
+        with xacro_allowed(xacro):
+            document = parse(open_source(source, findings), findings)
+        find_mesh = MeshResolver(document.path).find
+        robot = tree_of(document.copy(), find_mesh, base, mimic, findings)
+    except UrdfError:  # all errors are among the findings
+        skipped.append("the robot as a whole: it cannot be built")
+    if document is not None:
+        skipped += _examine(document, robot, find_mesh, Meshes() if meshes else None, tiers, findings)
+    usage = () if document is None else element_usage(document.root, findings, find_mesh)
+    kept = tuple(_wanted(findings, tiers, strict))
+    return Diagnosis(findings.file, kept, usage, robot, tuple(tiers), tuple(skipped), strict, document)
+
+
+def _wanted(findings: Findings, tiers: Sequence[str], strict: bool) -> Iterator[Finding]:
+    """Yield the findings of the requested tiers, and all errors, by tier and line."""
+    for found in sorted(findings, key=lambda one: (TIERS.index(TIER_OF[one.code]), one.line or 0)):
+        if TIER_OF[found.code] in tiers or found.severity == "error":
+            doubtful = strict and CODES[found.code].strict
+            yield replace(found, severity="error") if doubtful else found
+
+
+def _examine(
+    document: Document,
+    robot: Tree | None,
+    find_mesh: MeshFinder,
+    meshes: Meshes | None,
+    tiers: Sequence[str],
+    findings: Findings,
+) -> Iterator[str]:
+    """Check the links of a document, and the robot if it was built; yield descriptions of skipped checks."""
+    groups = rigid_groups(document, find_mesh, meshes) if {"physics", "assets"} & set(tiers) else []
+    if meshes is not None:
+        for file, reason in meshes.unreadable.items():
+            findings.add("U507", reason, next(_owners(document.root, file, find_mesh), None))
+    if "physics" not in tiers:
+        return
+    for check_groups in (check_density, check_gyration, check_center_of_mass):
+        check_groups(groups, findings)
+    yield from _not_compared(groups)
+    if robot is not None:
+        for check_robot in (check_conditioning, check_weight, check_limits):
+            check_robot(robot, document.joint, findings)
+        yield from check_overlaps(robot, document.link, findings)
+
+
+def _owners(root: _Element, file: str, find_mesh: MeshFinder) -> Iterator[_Element]:
+    """Return the elements that name a mesh file."""
+    return (mesh for mesh in root.iter("mesh") if find_mesh(mesh.get("filename", ""))[0] == file)
+
+
+def _not_compared(groups: Sequence[Group]) -> Iterator[str]:
+    """Yield which links with mass were not compared with their shapes, and why."""
+    massive = [group for group in groups if group.inertia.mass > 0]
+    bare = [group for group in massive if group.whole and not len(group.points)]
+    unread = [group for group in massive if not group.whole]
+    if bare:
+        yield f"mass and inertia of {_links(bare)} without shapes"
+    if unread:
+        yield f"mass and inertia of {_links(unread)} with shapes that were not read"
+
+
+def _links(groups: Sequence[Group]) -> str:
+    return f"{len(groups)} link{'s' * (len(groups) > 1)}"

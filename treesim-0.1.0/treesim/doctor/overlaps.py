@@ -1,0 +1,77 @@
+"""Overlaps of links in the neutral pose."""
+
+from __future__ import annotations
+
+import importlib.util
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from ..contact.bodies import meeting, wholly
+from ..contact.convex_pairs import ConvexPairs
+from ..contact.convex_shapes import convex_shape
+from ..contact.overlaps import overlapping
+from ..contact.tables import Shapes, touching
+from ..errors import ArgumentError, ShapeWarning, quoted
+from ..model.shapes import CollisionShape
+from ..model.tree import Tree
+from ..simulation.world import World
+from ..states.support import usable_shapes
+from ..urdf.findings import Findings
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+
+DEEP = 1e-3  # [m] of overlap below which shapes merely touch
+NAMED = 4  # pairs named in a message
+
+
+def check_overlaps(robot: Tree, links: Mapping[str, _Element], findings: Findings) -> Iterator[str]:
+    """Note links on non-adjacent bodies whose collision shapes overlap by more than 1 mm in the neutral pose.
+
+    Without the package coal, only spheres, capsules and boxes are checked. Yields a description of shapes that
+    were skipped. links: elements of the document, by name.
+    """
+    with warnings.catch_warnings(action="ignore", category=ShapeWarning):
+        shapes = usable_shapes(robot)
+    pairs = list(meeting(robot, shapes, [0] * len(shapes), True))
+    with_coal = importlib.util.find_spec("coal") is not None
+    looked_at = list(_solid(pairs)) if with_coal else [pair for pair in pairs if wholly(*pair)]
+    deepest: dict[tuple[str, str], float] = {}
+    for k, depth in _depths(robot, looked_at, with_coal).items():
+        between = looked_at[k][0].link, looked_at[k][1].link
+        deepest[between] = max(depth, deepest.get(between, DEEP))
+    found = sorted(((depth, *pair) for pair, depth in deepest.items() if depth > DEEP), reverse=True)
+    if found:
+        named = ", ".join(f"{quoted(a)} and {quoted(b)} by {1e3 * depth:.3g} mm" for depth, a, b in found[:NAMED])
+        more = f", and {len(found) - NAMED} more pairs" if len(found) > NAMED else ""
+        findings.add("U608", f"in the neutral pose links overlap: {named}{more}", links.get(found[0][1]))
+    if not with_coal and len(looked_at) < len(pairs):
+        yield "overlaps of hulls and cylinders: `python -m pip install coal` brings what finds them"
+
+
+def _solid(pairs: Sequence[Shapes]) -> Iterator[Shapes]:
+    """Yield the pairs without flat hulls."""
+    flat: dict[CollisionShape, bool] = {}
+    for pair in pairs:
+        for shape in pair:
+            if shape not in flat:
+                flat[shape] = _is_flat(shape)
+        if not any(flat[shape] for shape in pair):
+            yield pair
+
+
+def _is_flat(shape: CollisionShape) -> bool:
+    try:
+        convex_shape(shape)
+    except ArgumentError:
+        return True
+    return False
+
+
+def _depths(robot: Tree, pairs: Sequence[Shapes], with_coal: bool) -> dict[int, float]:
+    """Return the penetration depths [m] of the pairs that touch in the neutral pose, by their index in `pairs`."""
+    if with_coal:
+        return ConvexPairs(robot, pairs, 0).depths(robot.neutral())
+    tables = touching(robot, (), False, False, World(robot, use_loops=False).constants[:2], pairs)
+    return overlapping(robot, tables, robot.neutral())

@@ -1,0 +1,1 @@
+"""Inverse and forward dynamics: backends, and the public functions."""

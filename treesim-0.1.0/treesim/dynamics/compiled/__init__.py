@@ -1,0 +1,1 @@
+"""Dynamics and functions compiled for one robot, and schedules of parallel methods."""

@@ -1,0 +1,446 @@
+"""Dynamics compiled for one robot, for loops that evaluate single states at high rates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
+
+from ... import plugins
+from ...engine.call.bound_entry import BoundEntry
+from ...engine.call.buffer_pool import empty
+from ...engine.call.evaluate import evaluate
+from ...engine.frontend.fastcall import BAD_LAYOUT
+from ...engine.threads import checked_threads, use_threads
+from ...errors import ArgumentError, UnsupportedError
+from ...kernels.dynamics.crba import mass_matrix_full_states, mass_matrix_packed_states
+from ...kernels.dynamics.inverse_mass import solve_mass_matrix_states
+from ...kernels.dynamics.rnea import inverse_dynamics_states
+from ...kernels.entries.status import FINE
+from ...kernels.kinematics.jacobians import jacobian_states
+from ...model.tree import Tree
+from ...states.states import declared, for_mimic_joints
+from ...system.display import ReprMixin, vector
+from ...types import Engine, JacobianReference, Reference
+from ...validation.arrays import check_out, real_numbers
+from ..base import DynamicsBackend, check_supported, chosen_backend, explain_failure, is_one_kernel
+from ..forward_dynamics import held_backend
+from ..operational.base import CompiledMethod
+from ..operational.frames import SPATIAL, frame_codes, move_to_origin
+from ..packed_mass_matrix import mass_matrix_pattern
+from ..tables import constants_of, kernel_wrenches
+
+Explain = Callable[[dict[str, np.ndarray]], Exception]  # of finite arguments whose results are not
+
+
+class Dynamics(ReprMixin):
+    """Dynamics functions compiled for one robot, with little overhead per call.
+
+    Arguments may have leading batch axes. Every method has an argument `out`, an array of type `dtype`. The method
+    writes its result into `out`, and returns `out`. The array `out` may also be one of the other arguments. Several
+    threads may use the same object of this class. The last digits of results may differ from those of functions such as
+    `treesim.forward_dynamics`.
+
+    Parameters
+    ----------
+    robot : Tree
+        Robot.
+    backend : str or DynamicsBackend
+        Backend of forward dynamics, or its name, see `available("dynamics")`.
+    dtype : dtype
+        Type of results, float64 or float32. Calls with single states are fastest if the arguments have this type,
+        because other arguments are converted.
+    engine : str
+        "specialized": code that is compiled for this robot at the first call of a method, in 0.1 to 1 s, and cached on
+        disk. "generic": code for any robot, as in functions such as `treesim.forward_dynamics`. "auto": "specialized"
+        where possible.
+    gravity : array_like, optional
+        (3,) replaces the robot's gravity [m/s^2].
+    armature : array_like, optional
+        (nv,) replaces the robot's armature [kg m^2, kg].
+    threads : int, optional
+        Number of threads for batches. By default the number that `treesim.use_threads` sets.
+
+    Raises
+    ------
+    UnknownNameError
+        If the backend or the engine is unknown.
+    ArgumentError
+        If an argument does not fit.
+    UnsupportedError
+        If the backend does not support the robot, or the engine is "specialized", but not possible for the robot.
+
+    Notes
+    -----
+    Each method raises the errors of the function of the module `treesim` with the same name.
+
+    Examples
+    --------
+    >>> bound = treesim.Dynamics(treesim.load("ur5"))
+    >>> q, v, tau, a = np.full(6, 0.5), np.ones(6), np.zeros(6), np.empty(6)
+    >>> bound.forward_dynamics(q, v, tau, out=a) is a
+    True
+    """
+
+    def __init__(
+        self,
+        robot: Tree,
+        *,
+        backend: str | DynamicsBackend = "aba",
+        dtype: DTypeLike = np.float64,
+        engine: Engine = "auto",
+        gravity: ArrayLike | None = None,
+        armature: ArrayLike | None = None,
+        threads: int | None = None,
+    ) -> None:
+        if not isinstance(robot, Tree):
+            raise ArgumentError(f"robot must be a Tree, as treesim.load returns it, not {robot!r}")
+        self.robot, self.backend, self.engine, self.dtype = robot, backend, engine, _number(dtype)
+        self.threads = checked_threads(threads)
+        self._constants = constants_of(robot, gravity, armature)
+        self._gravity, self._armature = (None if x is None else np.array(x, float) for x in (gravity, armature))
+        self._solver = chosen_backend(backend)
+        check_supported(self._solver, robot, self._armature)
+        self._vector, self._matrix = (robot.nv,), (robot.nv, robot.nv)
+        self._forward = self._forward_function()
+        self._inverse = _Function(self, inverse_dynamics_states, self._constants)
+        self._mass = _Function(self, mass_matrix_full_states, self._constants)
+        self._packed_mass = self._packed_function()
+        self._solve = _Function(self, solve_mass_matrix_states, self._constants, self._explained)
+        self._frames: dict[tuple[Any, ...], _Function] = {}
+
+    def __repr__(self) -> str:
+        return f"<Dynamics of {self.robot.name!r}: {self._solver.name}, {self.dtype}, engine {self.engine!r}>"
+
+    def _repr_fields(self) -> list[tuple[str, Any]]:
+        gravity = self.robot.gravity if self._gravity is None else self._gravity
+        armature = "the robot's" if self._armature is None else vector(self._armature)
+        return [("robot", self.robot), ("gravity [m/s^2]", vector(gravity)), ("armature", armature)]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        made = partial(type(self), self.robot, backend=self.backend, dtype=self.dtype, engine=self.engine)
+        return partial(made, gravity=self._gravity, armature=self._armature, threads=self.threads), ()
+
+    def forward_dynamics(
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, f_ext: ArrayLike | None = None, out: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Return the accelerations under generalised forces; see `treesim.forward_dynamics`.
+
+        Parameters
+        ----------
+        q, v, tau : array_like
+            Configurations (..., nq), velocities (..., nv), generalised forces (..., nv).
+        f_ext : array_like, optional
+            (..., n_bodies, 6) wrenches on the bodies.
+        out : numpy.ndarray, optional
+            Array for the result.
+
+        Returns
+        -------
+        numpy.ndarray
+            Accelerations qdd (..., nv) [m/s^2, rad/s^2].
+        """
+        qdd = np.empty(self._vector, self.dtype) if out is None else out
+        if f_ext is None and self._forward.call(q, v, tau, qdd) == FINE:
+            return qdd
+        return self._forward.checked_call((q, v, tau), out, f_ext)
+
+    def inverse_dynamics(
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, f_ext: ArrayLike | None = None, out: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Return the generalised forces that cause given accelerations; see `treesim.inverse_dynamics`.
+
+        Parameters
+        ----------
+        q, v, a : array_like
+            Configurations (..., nq), velocities (..., nv), accelerations (..., nv).
+        f_ext : array_like, optional
+            (..., n_bodies, 6) wrenches on the bodies.
+        out : numpy.ndarray, optional
+            Array for the result.
+
+        Returns
+        -------
+        numpy.ndarray
+            Generalised forces tau (..., nv) [N, N m].
+        """
+        tau = np.empty(self._vector, self.dtype) if out is None else out
+        if f_ext is None and self._inverse.call(q, v, a, tau) == FINE:
+            return tau
+        return self._inverse.checked_call((q, v, a), out, f_ext)
+
+    def bias_forces(
+        self, q: ArrayLike, v: ArrayLike, f_ext: ArrayLike | None = None, out: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Return the bias forces at a state; see `treesim.bias_forces`.
+
+        Parameters
+        ----------
+        q, v : array_like
+            Configurations (..., nq), velocities (..., nv).
+        f_ext : array_like, optional
+            (..., n_bodies, 6) wrenches on the bodies.
+        out : numpy.ndarray, optional
+            Array for the result.
+
+        Returns
+        -------
+        numpy.ndarray
+            Bias forces C (..., nv) [N, N m].
+        """
+        return self.inverse_dynamics(q, v, np.zeros(self._vector, self.dtype), f_ext, out)
+
+    def mass_matrix(self, q: ArrayLike, out: np.ndarray | None = None) -> np.ndarray:
+        """Return the mass matrix, by the composite-rigid-body algorithm (CRBA); see `treesim.mass_matrix`.
+
+        Parameters
+        ----------
+        q : array_like
+            Configurations (..., nq).
+        out : numpy.ndarray, optional
+            Array for the result.
+
+        Returns
+        -------
+        numpy.ndarray
+            Mass matrices M (..., nv, nv).
+        """
+        M = np.empty(self._matrix, self.dtype) if out is None else out
+        return M if self._mass.call(q, M) == FINE else self._mass.checked_call((q,), out)
+
+    def packed_mass_matrix(self, q: ArrayLike, out: np.ndarray | None = None) -> np.ndarray:
+        """Return the packed mass matrix, by the CRBA; see `packed` in `treesim.mass_matrix`.
+
+        Parameters
+        ----------
+        q : array_like
+            Configurations (..., nq).
+        out : numpy.ndarray, optional
+            Array for the result.
+
+        Returns
+        -------
+        numpy.ndarray
+            Packed mass matrices (..., nnz).
+        """
+        M = np.empty(self.robot.nnz, self.dtype) if out is None else out
+        return M if self._packed_mass.call(q, M) == FINE else self._packed_mass.checked_call((q,), out)
+
+    def solve_mass_matrix(self, q: ArrayLike, x: ArrayLike, out: np.ndarray | None = None) -> np.ndarray:
+        """Return M^-1 x for the mass matrix M, by sparse factors; see `treesim.solve_mass_matrix`.
+
+        Parameters
+        ----------
+        q, x : array_like
+            Configurations (..., nq), generalised forces (..., nv).
+        out : numpy.ndarray, optional
+            Array for the result.
+
+        Returns
+        -------
+        numpy.ndarray
+            M^-1 x (..., nv).
+        """
+        solution = np.empty(self._vector, self.dtype) if out is None else out
+        return solution if self._solve.call(q, x, solution) == FINE else self._solve.checked_call((q, x), out)
+
+    def frame_jacobian(
+        self,
+        q: ArrayLike,
+        frame: str,
+        reference: JacobianReference = "local_world_aligned",
+        out: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """Return the Jacobian of a frame; see `treesim.frame_jacobian`.
+
+        Parameters
+        ----------
+        q : array_like
+            Configurations (..., nq).
+        frame : str
+            Name of the frame.
+        reference : str
+            As in `treesim.frame_jacobian`.
+        out : numpy.ndarray, optional
+            Array for the result.
+
+        Returns
+        -------
+        numpy.ndarray
+            Jacobians J (..., 6, nv).
+        """
+        if reference == SPATIAL:
+            return move_to_origin(self.robot, q, frame, self.frame_jacobian(q, frame, out=out))
+        function = self._frames.get((frame, reference)) or self._jacobian_function(frame, reference)
+        J = np.empty((6, *self._vector), self.dtype) if out is None else out
+        return J if function.call(q, J) == FINE else function.checked_call((q,), out)
+
+    def inverse_operational_inertia(
+        self,
+        q: ArrayLike,
+        frames: str | Sequence[str],
+        method: str = "pv_osim",
+        reference: Reference = "local_world_aligned",
+        out: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """Return the inverse operational-space inertia Λ^-1 of k frames; see `treesim.inverse_operational_inertia`.
+
+        Parameters
+        ----------
+        q : array_like
+            Configurations (..., nq).
+        frames : str or sequence of str
+            Names of the frames.
+        method : str
+            Name of a method, see `available("operational")`.
+        reference : str
+            Axes: "local_world_aligned" or "local".
+        out : numpy.ndarray, optional
+            Array for the result.
+
+        Returns
+        -------
+        numpy.ndarray
+            Λ^-1 (..., 6k, 6k).
+        """
+        names = (frames,) if isinstance(frames, str) else tuple(frames)
+        function = self._frames.get((names, method, reference)) or self._space_function(names, method, reference)
+        inertia = np.empty((6 * len(names),) * 2, self.dtype) if out is None else out
+        return inertia if function.call(q, inertia) == FINE else function.checked_call((q,), out)
+
+    def _explained(self, named: dict[str, np.ndarray]) -> Exception:
+        """Return the error for a mass matrix that could not be factored."""
+        return explain_failure(self.robot, named, self._armature)
+
+    def _forward_function(self) -> _Function | _Plugin:
+        solver, robot = self._solver, self.robot
+        if is_one_kernel(solver, robot):
+            constants = solver.constants(robot, self._gravity, self._armature)
+
+            def explain(named: dict[str, np.ndarray]) -> Exception:
+                return solver.explained(robot, named, self._gravity, self._armature)
+
+            return _Function(self, type(solver).entry, constants, explain)
+        if self.engine == "specialized":
+            raise UnsupportedError(
+                f"backend {self._solver.name!r} is no kernel of treesim's: it has no specialized code"
+            )
+        return _Plugin(self, self._gravity, self._armature)
+
+    def _packed_function(self) -> _Function | _Packed:
+        if self.robot.mimic_map is not None:
+            return _Packed(self)
+        return _Function(self, mass_matrix_packed_states, self._constants)
+
+    def _jacobian_function(self, frame: str, reference: Reference) -> _Function:
+        constants = (*self._constants, *frame_codes(self.robot, (frame,), reference))
+        return self._frames.setdefault((frame, reference), _Function(self, jacobian_states, constants))
+
+    def _space_function(self, names: tuple[str, ...], method: str, reference: Reference) -> _Function:
+        found = plugins.get("operational", method)
+        if not isinstance(found, CompiledMethod):
+            raise UnsupportedError(f"method {method!r} is no kernel of treesim's: call inverse_operational_inertia")
+        constants = (*self._constants, *found.constants(self.robot, names, reference)[2:])
+        function = _Function(self, type(found).entry, constants, self._explained)
+        return self._frames.setdefault((names, method, reference), function)
+
+
+class _Function:
+    """A kernel entry of a robot, with the arguments and the result that the entry declares.
+
+    `call` is for single states in arrays of exact type and shape, `checked_call` for all other arguments.
+    """
+
+    def __init__(self, owner: Dynamics, entry: Any, constants: tuple[Any, ...], explain: Explain | None = None) -> None:
+        self.owner, self.explain = owner, explain
+        nothing = dict.fromkeys(array.name for array in entry.signature.arrays)  # each call puts in its own values
+        arguments, (self.result,) = declared(entry, owner.robot, constants, nothing)
+        self.arguments = [argument for argument in arguments if not argument.optional]
+        self.forces = [argument for argument in arguments if argument.optional]  # f_ext, where it is taken
+        inputs = [(0,) if argument.optional else argument.shape for argument in arguments]
+        if owner.robot.mimic_map is not None:
+            entry, constants = for_mimic_joints(entry, owner.robot, constants)
+        self._bound = BoundEntry(entry, constants, inputs, [self.result], owner.dtype.type, owner.engine)
+        self.call: Callable[..., int] = self._first_call
+
+    def _first_call(self, *arrays: Any) -> int:
+        """Compile or load the code and call it; later calls go directly to the code."""
+        status = self._bound.call(*arrays)
+        self.call = self._bound.call
+        return status
+
+    def checked_call(self, values: tuple[Any, ...], out: Any, f_ext: ArrayLike | None = None) -> np.ndarray:
+        """Coerce and broadcast the arguments, run batches on the owner's threads, and raise errors."""
+        with use_threads(self.owner.threads):
+            return self._checked_call(values, out, f_ext)
+
+    def _checked_call(self, values: tuple[Any, ...], out: Any, f_ext: ArrayLike | None) -> np.ndarray:
+        owner, number, bound = self.owner, self.owner.dtype, self._bound
+        if f_ext is None and isinstance(values[0], np.ndarray) and values[0].ndim == 2:
+            result = empty((len(values[0]), *self.result), number) if out is None else out
+            if bound.batch(*values, result) == FINE:
+                return result
+        arrays = [real_numbers(a.label, x, number.type) for a, x in zip(self.arguments, values, strict=True)]
+        given = [argument._replace(value=x) for argument, x in zip(self.arguments, arrays, strict=True)]
+        if f_ext is None and all(argument.value.shape == argument.shape for argument in given):
+            result = np.empty(self.result, number)
+            # an array out of a pickle has a descriptor of its own, which machine code takes for another number type
+            if self.call(*(np.ascontiguousarray(x, number) for x in arrays), result) == FINE:
+                return _delivered(result, out)
+        for argument in self.forces:
+            forces = None if f_ext is None else real_numbers(argument.label, f_ext, number.type)
+            given.append(argument._replace(value=kernel_wrenches(owner.robot, forces)))
+        results = [self.result]
+        return evaluate(bound.entry, bound.constants, given, results, self.explain, engine=owner.engine, out=out)[0]
+
+
+class _Packed:
+    """Packed mass matrix of a robot with mimic joints, taken from the full one; no kernel packs it."""
+
+    def __init__(self, owner: Dynamics) -> None:
+        self.owner = owner
+
+    call = staticmethod(lambda *arrays: BAD_LAYOUT)
+
+    def checked_call(self, values: tuple[Any, ...], out: Any) -> np.ndarray:
+        """Compute the full matrix, and return the entries that can differ from zero."""
+        M = self.owner.mass_matrix(*values)
+        return _delivered(M[..., *mass_matrix_pattern(self.owner.robot)], out)
+
+
+class _Plugin:
+    """Forward dynamics by a backend of a plugin, or by one of several kernels."""
+
+    def __init__(self, owner: Dynamics, gravity: ArrayLike | None, armature: ArrayLike | None) -> None:
+        self.owner, self.parameters = owner, (gravity, armature)
+
+    call = staticmethod(lambda *arrays: BAD_LAYOUT)
+
+    def checked_call(self, values: tuple[Any, ...], out: Any, f_ext: ArrayLike | None = None) -> np.ndarray:
+        """Return the backend's accelerations in the owner's dtype."""
+        owner = self.owner
+        with use_threads(owner.threads):
+            solver = owner._solver if owner.robot.mimic_map is None else held_backend(owner._solver, owner.robot)
+            qdd = solver.forward_dynamics(owner.robot, *values, f_ext, *self.parameters)
+        return _delivered(np.asarray(qdd).astype(owner.dtype, copy=False), out)
+
+
+def _number(dtype: Any) -> np.dtype[Any]:
+    try:
+        number = np.dtype(dtype)
+    except TypeError:
+        number = np.dtype(object)
+    if number not in (np.dtype(np.float64), np.dtype(np.float32)):
+        raise ArgumentError(f"dtype must be float64 or float32, got {dtype!r}")
+    return np.dtype(number.type)  # numpy's own object for it, which one out of a pickle is not
+
+
+def _delivered(result: np.ndarray, out: np.ndarray | None) -> np.ndarray:
+    """Return the result, copied to `out` if that is given."""
+    if out is None:
+        return result
+    check_out(out, result.shape, result.dtype)[...] = result
+    return out

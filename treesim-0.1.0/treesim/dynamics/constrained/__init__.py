@@ -1,0 +1,1 @@
+"""Constrained forward dynamics: accelerations and constraint forces for given constraints on frames."""

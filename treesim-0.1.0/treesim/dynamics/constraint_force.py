@@ -1,0 +1,231 @@
+"""The constraint-force method: block-tridiagonal systems for joint constraint forces along paths of any tree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import ModuleType
+from typing import ClassVar
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..engine.call.evaluate import Runner
+from ..engine.call.fast_entry import FastEntry
+from ..engine.call.generic import compiled
+from ..engine.call.stages import staged
+from ..engine.threads import thread_count
+from ..errors import AccuracyError, NonFiniteError, SingularInertiaError
+from ..kernels.dynamics.aba import forward_dynamics_states
+from ..kernels.entries.status import FINE
+from ..kernels.published.parallel import constraint_force as kernel
+from ..kernels.published.parallel import (
+    constraint_force_branches_first,
+    constraint_force_cr,
+    constraint_force_grouped,
+    constraint_force_pcr,
+    constraint_force_serial,
+    cyclic_reduction,
+    parallel_cyclic_reduction,
+    path_elimination,
+)
+from ..kernels.published.parallel.heavy_paths import Paths, paths_in, table_size
+from ..model.tree import Tree
+from ..states.physics import Numbers
+from ..states.states import on_states
+from ..types import Engine
+from . import heavy_paths
+from .base import NO_FORCES, Capabilities, CompiledBackend, explain_failure
+from .block_counts import Counting, Stages
+from .path_stages import branches_first_stages, grouped_stages, path_stages
+from .schedule import Schedule
+from .tables import kernel_wrenches
+
+SOURCE = "Fijany and Featherstone 2013; heavy paths on trees"
+LARGE = 5000  # bodies; in a smaller robot, handing blocks to threads takes longer than it saves on two cores
+BLOCKS_PER_SHARE = 100
+
+
+class HeavyPathBackend(CompiledBackend):
+    """Constraint-force method on heavy paths, level after level, one block-tridiagonal system per path."""
+
+    negative_rotors = False
+    solver: ClassVar[ModuleType]  # solves along paths
+    prepare: ClassVar[Callable[..., int]]
+    stages: ClassVar[Callable[..., int]]
+    wrenches: ClassVar[Callable[..., int]]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._tables: WeakKeyDictionary[Tree, np.ndarray] = WeakKeyDictionary()
+        self._widths: WeakKeyDictionary[Tree, list[int]] = WeakKeyDictionary()
+        self._wrenches = FastEntry(type(self).wrenches)
+
+    def table(self, robot: Tree) -> np.ndarray:
+        """Return the robot's paths and stages as a flat table for kernels."""
+        if robot not in self._tables:
+            table = np.zeros(table_size(robot.n_bodies), np.int64)
+            prepare = type(self).prepare
+            (compiled(prepare) if robot.n_bodies >= LARGE else prepare)(robot.ints, robot.reals, table)
+            self._tables[robot] = table
+        return self._tables[robot]
+
+    def paths(self, robot: Tree) -> Paths:
+        """Return the robot's paths and stages by name."""
+        return paths_in(robot.n_bodies, self.table(robot))
+
+    def schedule(self, robot: Tree) -> Schedule:
+        """Return the stages in which the blocks of `robot` are eliminated; see `treesim.schedule`."""
+        counting = Counting(robot)
+        return counting.schedule(self.name, path_stages(robot, self.paths(robot), type(self).solver, counting))
+
+    def widths(self, robot: Tree) -> list[int]:
+        """Return the number of independent blocks of every stage."""
+        if robot not in self._widths:
+            solver = type(self).solver
+            blocks = solver.elimination_block, solver.substitution_block
+            self._widths[robot] = heavy_paths.widths(self.paths(robot), *blocks)
+        return self._widths[robot]
+
+    def runner(self, robot: Tree) -> Runner | None:
+        """Return a runner that computes the stages of large robots on several threads; None for small robots."""
+        if robot.n_bodies < LARGE or thread_count() == 1:
+            return None
+        numbers = (robot.n_bodies + 1) * (kernel.NUMBERS + type(self).solver.EXTRA)
+        code = compiled(type(self).stages)
+        widths = [*self.widths(robot), 1]  # the last returns the status
+        return staged(code, (self.table(robot),), numbers, widths, BLOCKS_PER_SHARE)
+
+    def joint_wrenches(
+        self,
+        robot: Tree,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        f_ext: ArrayLike | None,
+        gravity: ArrayLike | None,
+        armature: ArrayLike | None,
+        engine: Engine,
+        physics: Numbers | None,
+    ) -> np.ndarray:
+        """Return the wrenches (..., N, 6) across the joints, the unknowns of the method; no mimic joints."""
+        turns = robot.body_rotations.reshape(-1)
+        if engine == "auto" and f_ext is None and gravity is None and armature is None and physics is None:
+            out = np.empty((robot.n_bodies, 6))
+            if self._wrenches.call(robot.ints, robot.reals, turns, q, v, tau, NO_FORCES, out) == FINE:
+                return out
+        return on_states(
+            type(self).wrenches,
+            robot,
+            (*self.constants(robot, gravity, armature), turns),
+            {"q": q, "v": v, "tau": tau, "f_ext": kernel_wrenches(robot, f_ext)},
+            lambda named: self.explain(robot, named, gravity, armature),
+            physics,
+            engine=engine,
+        )[0]
+
+    def explain(
+        self, robot: Tree, named: dict[str, np.ndarray], gravity: ArrayLike | None, armature: ArrayLike | None
+    ) -> Exception:
+        """Return the error: a singular mass matrix, loss of accuracy, or an overflow."""
+        constants = self.constants(robot, gravity, armature)
+        return explain_lost_precision(robot, named, constants, explain_failure(robot, named, armature), self.name)
+
+
+def explain_lost_precision(
+    robot: Tree,
+    named: dict[str, np.ndarray],
+    constants: tuple[np.ndarray, np.ndarray],
+    general: Exception,
+    name: str,
+) -> Exception:
+    """Return AccuracyError if the articulated-body algorithm has a finite result, else the error `general`."""
+    if isinstance(general, SingularInertiaError) or "tau" not in named:
+        return general
+    try:
+        on_states(forward_dynamics_states, robot, constants, {**named, "f_ext": None})
+    except NonFiniteError:
+        return general
+    return AccuracyError(
+        f"{name} lost its digits on {robot.name!r}: accelerations break the constraints of its joints by more than "
+        f"{kernel.MOST_LEFT:g} of their size, as light links between heavy ones can cause; use the backend 'aba'"
+    )
+
+
+class ConstraintForce(HeavyPathBackend):
+    """Constraint-force method; heavy paths are solved by elimination from the tip."""
+
+    name = "constraint_force"
+    capabilities = Capabilities(cost="O(N)", source=SOURCE, error_factor=100)
+    entry = constraint_force_serial.forward_dynamics_constraint_force_states
+    prepare = constraint_force_serial.prepare_constraint_force
+    stages = constraint_force_serial.constraint_force_stages
+    wrenches = constraint_force_serial.joint_wrenches_constraint_force_states
+    solver: ClassVar[ModuleType] = path_elimination
+
+
+class ConstraintForceCr(HeavyPathBackend):
+    """Constraint-force method; heavy paths are solved by cyclic reduction."""
+
+    name = "constraint_force_cr"
+    capabilities = Capabilities(cost="O(N), O(log^2 N) stages", source=SOURCE, error_factor=100)
+    entry = constraint_force_cr.forward_dynamics_constraint_force_cr_states
+    prepare = constraint_force_cr.prepare_constraint_force_cr
+    stages = constraint_force_cr.constraint_force_cr_stages
+    wrenches = constraint_force_cr.joint_wrenches_constraint_force_cr_states
+    solver: ClassVar[ModuleType] = cyclic_reduction
+
+
+class ConstraintForcePcr(HeavyPathBackend):
+    """Constraint-force method; heavy paths are solved by parallel cyclic reduction."""
+
+    name = "constraint_force_pcr"
+    capabilities = Capabilities(cost="O(N log N), O(log^2 N) stages", source=SOURCE, error_factor=1000)
+    entry = constraint_force_pcr.forward_dynamics_constraint_force_pcr_states
+    prepare = constraint_force_pcr.prepare_constraint_force_pcr
+    stages = constraint_force_pcr.constraint_force_pcr_stages
+    wrenches = constraint_force_pcr.joint_wrenches_constraint_force_pcr_states
+    solver: ClassVar[ModuleType] = parallel_cyclic_reduction
+
+
+class ChainsBackend(CompiledBackend):
+    """Constraint-force method on the main chains of a tree, with another method for side branches."""
+
+    negative_rotors = False
+    parts: ClassVar[Callable[[Tree, Counting], Stages]]
+
+    def explain(
+        self, robot: Tree, named: dict[str, np.ndarray], gravity: ArrayLike | None, armature: ArrayLike | None
+    ) -> Exception:
+        """Return the error: a singular mass matrix, loss of accuracy, or an overflow."""
+        constants = self.constants(robot, gravity, armature)
+        return explain_lost_precision(robot, named, constants, explain_failure(robot, named, armature), self.name)
+
+    def schedule(self, robot: Tree) -> Schedule:
+        """Return the stages in which the blocks of `robot` are eliminated; see `treesim.schedule`."""
+        counting = Counting(robot)
+        return counting.schedule(self.name, type(self).parts(robot, counting))
+
+
+class ConstraintForceGrouped(ChainsBackend):
+    """Constraint-force method on main chains; the joints of side branches are in the blocks of their carriers."""
+
+    name = "constraint_force_grouped"
+    capabilities = Capabilities(
+        cost="O(N) for short branches, their size cubed for long ones",
+        source="Fijany and Featherstone 2013; grouped side branches",
+        error_factor=100,
+    )
+    entry = constraint_force_grouped.forward_dynamics_constraint_force_grouped_states
+    parts = grouped_stages
+
+
+class ConstraintForceBranchesFirst(ChainsBackend):
+    """Constraint-force method on main chains; side branches are eliminated by the articulated-body algorithm."""
+
+    name = "constraint_force_branches_first"
+    capabilities = Capabilities(
+        cost="O(N)", source="Fijany and Featherstone 2013; articulated side branches", error_factor=100
+    )
+    entry = constraint_force_branches_first.forward_dynamics_constraint_force_branches_first_states
+    parts = branches_first_stages

@@ -1,0 +1,86 @@
+"""The Coriolis matrix of a tree."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..kernels.dynamics.coriolis import coriolis_matrix_states
+from ..model.tree import Tree
+from ..states.arguments import checked_robot
+from ..states.states import on_states, state_function
+from ..types import Engine
+from .physics import ModelParameters, physics_of
+
+CORIOLIS = state_function(coriolis_matrix_states)
+
+
+def coriolis_matrix(
+    robot: Tree,
+    q: ArrayLike,
+    v: ArrayLike,
+    *,
+    engine: Engine = "auto",
+    out: np.ndarray | None = None,
+    model_parameters: ModelParameters | None = None,
+) -> np.ndarray:
+    """Return the Coriolis matrix C, defined by Christoffel symbols of the mass matrix M.
+
+    In the equation of motion M a + C v + g = tau, a are the accelerations, v the velocities, g the gravity forces, and
+    tau the generalised forces.
+
+    The product C v, the Coriolis and centrifugal forces, is equal to `bias_forces` minus `gravity_forces`. The time
+    derivative of the mass matrix is dM/dt = C + C', with the transpose C'. Therefore dM/dt - 2 C is skew-symmetric.
+
+    Parameters
+    ----------
+    robot : Tree
+        As in `treesim.forward_dynamics`.
+    q, v : array_like
+        As in `treesim.forward_dynamics`.
+    engine : str
+        As in `treesim.forward_dynamics`.
+    out : numpy.ndarray, optional
+        As in `treesim.forward_dynamics`.
+    model_parameters : mapping, optional
+        As in `treesim.forward_dynamics`.
+
+    Returns
+    -------
+    numpy.ndarray
+        (..., nv, nv) matrices, with exact zeros at the places at which the mass matrix has exact zeros.
+
+    Raises
+    ------
+    ArgumentError
+        If a type or shape does not fit.
+    NonFiniteError
+        If an argument is not finite, or a result overflows.
+    UnknownNameError
+        If the engine is unknown.
+
+    Notes
+    -----
+    Cost: O(N d) for N bodies and depth d of the tree. The method sums the Coriolis matrices of single bodies from the
+    leaves to the base. The velocity v of a joint with several degrees of freedom is not the derivative of its
+    coordinates q. For such joints, dM/dt is the time derivative of M during a motion with velocity v.
+
+    References
+    ----------
+    S. Echeandia, P. M. Wensing, Numerical methods to compute the Coriolis matrix and Christoffel symbols for rigid-body
+    systems, J. Comput. Nonlinear Dynam. 16 (2021), Algorithm 1.
+
+    Examples
+    --------
+    >>> robot = treesim.load("ur5")
+    >>> q, v = np.full(6, 0.5), np.ones(6)
+    >>> C = treesim.coriolis_matrix(robot, q, v)
+    >>> np.allclose(C @ v, treesim.bias_forces(robot, q, v) - treesim.gravity_forces(robot, q))
+    True
+    """
+    robot = checked_robot(robot)
+    if out is None and model_parameters is None:
+        return CORIOLIS(robot, robot.ints, robot.reals, q, v, engine)
+    physics, constants = physics_of(robot, model_parameters, "coriolis_matrix"), (robot.ints, robot.reals)
+    given = {"q": q, "v": v}
+    return on_states(coriolis_matrix_states, robot, constants, given, physics=physics, engine=engine, out=out)[0]

@@ -1,0 +1,176 @@
+"""Inverse dynamics, bias forces and gravity forces of a tree."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..engine.call.fast_entry import FastEntry
+from ..errors import unknown_name
+from ..kernels.dynamics.rnea import inverse_dynamics_states
+from ..kernels.entries.status import FINE
+from ..kernels.published.composite_inverse_dynamics import inverse_dynamics_composite_states
+from ..model.tree import Tree
+from ..states.arguments import checked_robot
+from ..states.states import on_states
+from ..types import Engine, InverseDynamicsMethod
+from ..validation.arrays import precision
+from .physics import ModelParameters, physics_of
+from .tables import constants_of, kernel_wrenches
+
+NO_FORCES = np.empty(0)
+INVERSE_DYNAMICS = {
+    "rnea": FastEntry(inverse_dynamics_states),
+    "composite": FastEntry(inverse_dynamics_composite_states),
+}
+
+
+def inverse_dynamics(
+    robot: Tree,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    *,
+    f_ext: ArrayLike | None = None,
+    gravity: ArrayLike | None = None,
+    armature: ArrayLike | None = None,
+    method: InverseDynamicsMethod = "rnea",
+    engine: Engine = "auto",
+    out: np.ndarray | None = None,
+    model_parameters: ModelParameters | None = None,
+) -> np.ndarray:
+    """Return the generalised forces tau that cause accelerations a.
+
+    The function raises the errors of `treesim.forward_dynamics`. The methods "rnea" and "composite" cost O(N) for N
+    bodies; "rnea" has fewer operations than "composite". In "composite", the backward recursion for forces and the
+    forward recursion for accelerations are independent of each other; the recursions could run in parallel, but run in
+    sequence.
+
+    Parameters
+    ----------
+    robot : Tree
+        As in `treesim.forward_dynamics`.
+    q, v : array_like
+        As in `treesim.forward_dynamics`.
+    a : array_like
+        (..., nv) accelerations [m/s^2, rad/s^2].
+    f_ext, gravity, armature : array_like, optional
+        As in `treesim.forward_dynamics`.
+    method : str
+        "rnea", recursive Newton-Euler (RBDA Table 5.1), or "composite", by composite-body inertias (Jain 1991, eq. 29).
+    engine : str
+        As in `treesim.forward_dynamics`.
+    out : numpy.ndarray, optional
+        As in `treesim.forward_dynamics`.
+    model_parameters : mapping, optional
+        As in `treesim.forward_dynamics`.
+
+    Returns
+    -------
+    numpy.ndarray
+        (..., nv) generalised forces [N, N m].
+
+    Examples
+    --------
+    >>> robot = treesim.load("ur5")
+    >>> q, v, a = np.full(6, 0.5), np.ones(6), np.zeros(6)
+    >>> tau = treesim.inverse_dynamics(robot, q, v, a)
+    >>> np.allclose(treesim.forward_dynamics(robot, q, v, tau), a)
+    True
+    """
+    if type(robot) is not Tree:
+        robot = checked_robot(robot)
+    fast = INVERSE_DYNAMICS.get(method)
+    if fast is None:
+        raise unknown_name("method of inverse dynamics", method, INVERSE_DYNAMICS)
+    physics = physics_of(robot, model_parameters, "inverse_dynamics", gravity, armature)
+    plain = f_ext is None and gravity is None and armature is None and physics is None
+    if plain and engine == "auto" and out is None:
+        tau = np.empty(robot.nv)
+        if fast.call(robot.ints, robot.reals, q, v, a, NO_FORCES, tau) == FINE:
+            return tau  # anything but one state in float arrays is coerced, broadcast, or explained below
+    given, constants = (
+        {"q": q, "v": v, "a": a, "f_ext": kernel_wrenches(robot, f_ext)},
+        constants_of(robot, gravity, armature),
+    )
+    return on_states(fast.entry, robot, constants, given, physics=physics, engine=engine, out=out)[0]
+
+
+def bias_forces(
+    robot: Tree,
+    q: ArrayLike,
+    v: ArrayLike,
+    *,
+    f_ext: ArrayLike | None = None,
+    gravity: ArrayLike | None = None,
+    model_parameters: ModelParameters | None = None,
+) -> np.ndarray:
+    """Return the bias forces C: the generalised forces that balance Coriolis, gravity and external forces.
+
+    The function raises the errors of `treesim.forward_dynamics`. The method is recursive Newton-Euler with
+    accelerations a = 0. Cost: O(N).
+
+    Parameters
+    ----------
+    robot : Tree
+        As in `treesim.forward_dynamics`.
+    q, v : array_like
+        As in `treesim.forward_dynamics`.
+    f_ext, gravity : array_like, optional
+        As in `treesim.forward_dynamics`.
+    model_parameters : mapping, optional
+        As in `treesim.forward_dynamics`.
+
+    Returns
+    -------
+    numpy.ndarray
+        (..., nv) bias forces [N, N m].
+
+    Examples
+    --------
+    >>> robot = treesim.load("ur5")
+    >>> treesim.bias_forces(robot, np.full(6, 0.5), np.zeros(6))[1:4].round(2)
+    array([-46.46,  -8.3 ,   0.17])
+    """
+    robot = checked_robot(robot)
+    number = precision(q, v) if getattr(q, "dtype", None) == np.float32 else np.float64
+    rest = np.zeros(robot.nv, number)
+    return inverse_dynamics(robot, q, v, rest, f_ext=f_ext, gravity=gravity, model_parameters=model_parameters)
+
+
+def gravity_forces(
+    robot: Tree,
+    q: ArrayLike,
+    *,
+    gravity: ArrayLike | None = None,
+    model_parameters: ModelParameters | None = None,
+) -> np.ndarray:
+    """Return the gravity forces g(q): the generalised forces that keep a robot at rest.
+
+    Gravity forces are equal to the bias forces at v = 0 without external forces, and to the gradient of the potential
+    energy. The function raises the errors of `treesim.forward_dynamics`. Cost: O(N).
+
+    Parameters
+    ----------
+    robot : Tree
+        As in `treesim.forward_dynamics`.
+    q : array_like
+        As in `treesim.forward_dynamics`.
+    gravity : array_like, optional
+        As in `treesim.forward_dynamics`.
+    model_parameters : mapping, optional
+        As in `treesim.forward_dynamics`.
+
+    Returns
+    -------
+    numpy.ndarray
+        (..., nv) gravity forces [N, N m].
+
+    Examples
+    --------
+    >>> robot = treesim.load("ur5")
+    >>> treesim.gravity_forces(robot, np.full(6, 0.5))[1:4].round(2)
+    array([-46.46,  -8.3 ,   0.17])
+    """
+    robot = checked_robot(robot)
+    return bias_forces(robot, q, np.zeros(robot.nv, precision(q)), gravity=gravity, model_parameters=model_parameters)

@@ -1,0 +1,109 @@
+"""The mass matrix of a tree, full or packed."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..engine.call.fast_entry import FastEntry
+from ..errors import UnsupportedError, unknown_name
+from ..kernels.dynamics.crba import mass_matrix_full_states, mass_matrix_packed_states
+from ..kernels.entries.status import FINE
+from ..kernels.published.mass_matrix_direct import mass_matrix_direct_states
+from ..kernels.published.mass_matrix_symmetric import mass_matrix_symmetric_states
+from ..model.tree import Tree
+from ..states.arguments import checked_robot
+from ..states.states import on_states
+from ..types import Engine, MassMatrixMethod
+from .base import copied
+from .packed_mass_matrix import mass_matrix_pattern
+from .physics import ModelParameters, physics_of
+from .tables import constants_of
+
+MASS_MATRIX = {
+    "crba": FastEntry(mass_matrix_full_states),
+    "direct": FastEntry(mass_matrix_direct_states),
+    "symmetry": FastEntry(mass_matrix_symmetric_states),
+}
+PACKED_MASS_MATRIX = {"crba": FastEntry(mass_matrix_packed_states)}
+
+
+def mass_matrix(
+    robot: Tree,
+    q: ArrayLike,
+    *,
+    armature: ArrayLike | None = None,
+    method: MassMatrixMethod = "crba",
+    engine: Engine = "auto",
+    out: np.ndarray | None = None,
+    packed: bool = False,
+    model_parameters: ModelParameters | None = None,
+) -> np.ndarray:
+    """Return the symmetric mass matrix M, with exact zeros for pairs of degrees of freedom on different branches.
+
+    Parameters
+    ----------
+    robot : Tree
+        Robot.
+    q : array_like
+        (..., nq) configurations.
+    armature : array_like, optional
+        As in `treesim.forward_dynamics`.
+    method : str
+        One of the three methods of Jain 1991, section 3. "crba": composite rigid bodies (RBDA Table 6.2), O(n d) for
+        depth d. "symmetry": inverse dynamics of the subtree of each joint, O(n N). "direct": inverse dynamics of the
+        full tree for each column, O(n N). Writing the full matrix costs O(n^2) in addition.
+    engine : str
+        As in `treesim.forward_dynamics`.
+    out : numpy.ndarray, optional
+        As in `treesim.forward_dynamics`. It saves the allocation of the result.
+    packed : bool
+        Return only the entries of the lower triangle that can differ from zero, row by row. The method must be "crba".
+    model_parameters : mapping, optional
+        As in `treesim.forward_dynamics`.
+
+    Returns
+    -------
+    numpy.ndarray
+        (..., nv, nv) matrices, or (..., nnz) if packed. `mass_matrix_pattern` returns the indices of packed entries,
+        and `unpack_mass_matrix` returns the full matrix.
+
+    Raises
+    ------
+    ArgumentError
+        If a type or shape does not fit.
+    NonFiniteError
+        If an argument is not finite, or a result overflows.
+    UnknownNameError
+        If the method or engine is unknown.
+    UnsupportedError
+        If the robot does not support the engine, or the method does not support `packed`.
+
+    Examples
+    --------
+    >>> robot = treesim.load("ur5")
+    >>> q = np.full(6, 0.5)
+    >>> treesim.mass_matrix(robot, q).shape, treesim.mass_matrix(robot, q, packed=True).shape
+    ((6, 6), (21,))
+    """
+    if type(robot) is not Tree:
+        robot = checked_robot(robot)
+    fast = (PACKED_MASS_MATRIX if packed else MASS_MATRIX).get(method)
+    if fast is None:
+        raise _no_such_mass_matrix(method)
+    if packed and robot.mimic_map is not None:
+        M = mass_matrix(robot, q, armature=armature, engine=engine, model_parameters=model_parameters)
+        return copied(M[..., *mass_matrix_pattern(robot)], out)
+    physics = physics_of(robot, model_parameters, "mass_matrix", armature=armature)
+    if armature is None and physics is None and engine == "auto" and out is None:
+        M = np.empty(robot.nnz) if packed else np.empty((robot.nv, robot.nv))
+        if fast.call(robot.ints, robot.reals, q, M) == FINE:
+            return M  # anything but one state in a float array is coerced, broadcast, or explained below
+    constants = constants_of(robot, None, armature)
+    return on_states(fast.entry, robot, constants, {"q": q}, physics=physics, engine=engine, out=out)[0]
+
+
+def _no_such_mass_matrix(method: str) -> Exception:
+    if method in MASS_MATRIX:
+        return UnsupportedError(f"method {method!r} writes full matrices only: packed=True needs method='crba'")
+    return unknown_name("method of the mass matrix", method, MASS_MATRIX)

@@ -1,0 +1,1 @@
+"""Operational space: frames, Jacobians, and the inverse operational-space inertia."""

@@ -1,0 +1,87 @@
+"""Constant tables of a tree for one call, and wrenches in kernel coordinates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..engine.call.evaluate import Argument, coerce, precision
+from ..errors import ArgumentError
+from ..model.tree import Tree
+
+
+def constants_of(
+    robot: Tree, gravity: ArrayLike | None = None, armature: ArrayLike | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the integer and real tables of a robot, with gravity (3,) and armature (nv,) replaced if given.
+
+    Raises ArgumentError naming the argument that does not fit.
+    """
+    if gravity is None and armature is None:
+        return robot.ints, robot.reals
+    reals = robot.spanning.reals.copy()
+    if gravity is not None:
+        reals[reals.size - 3 :] = _finite("gravity", gravity, 3)
+    if armature is not None:
+        values = _finite("armature", armature, robot.nv)
+        if (values < 0).any():
+            raise ArgumentError(f"armature of joint {robot.dof_name(int(np.argmin(values)))!r} is negative")
+        reals[reals.size - 3 - robot.spanning.nv : reals.size - 3] = on_mimicked(robot, values)
+    reals.setflags(write=False)
+    return robot.ints, reals
+
+
+def on_mimicked(robot: Tree, values: np.ndarray, others: float = 0.0) -> np.ndarray:
+    """Return numbers (..., n) of the spanning tree's degrees of freedom from those (..., nv) of the independent ones.
+
+    Mimic joints get the value `others`.
+    """
+    if robot.mimic_map is None:
+        return values
+    whole = np.full((*values.shape[:-1], robot.spanning.nv), others)
+    whole[..., robot.mimic_map.independent_v] = values
+    return whole
+
+
+def _finite(label: str, value: Any, size: int) -> np.ndarray:
+    array = coerce(Argument(label, value, (size,)))
+    if array.shape != (size,):
+        raise ArgumentError(f"{label} must be one vector of {size} numbers for all states, got shape {array.shape}")
+    if not np.isfinite(array).all():
+        raise ArgumentError(f"{label} holds NaN or infinity: {array.tolist()}")
+    return array
+
+
+def spanning_constants(robot: Tree, armature: ArrayLike | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Return the tables of the spanning tree with the rotor inertias of `shared_rotors`."""
+    whole, rotors = robot.spanning, shared_rotors(robot, armature)
+    reals = whole.reals.copy()
+    reals[reals.size - 3 - whole.nv : reals.size - 3] = rotors
+    reals.setflags(write=False)
+    return whole.ints, reals
+
+
+def shared_rotors(robot: Tree, armature: ArrayLike | None) -> np.ndarray:
+    """Return rotor inertias of the spanning tree that are equivalent to those (nv,) of the independent joints.
+
+    They are distributed over mimicked and mimic joints. armature: the robot's by default.
+    """
+    rotors = robot.armature if armature is None else _finite("armature", armature, robot.nv)
+    return rotors if robot.mimic_map is None else robot.mimic_map.shared(rotors)
+
+
+def kernel_wrenches(robot: Tree, f_ext: ArrayLike | None) -> np.ndarray | None:
+    """Return wrenches (..., N, 6) in kernel coordinates, moment first, from public ones; None for None.
+
+    Public wrenches have the force first, and are in each body's own frame.
+    """
+    if f_ext is None:
+        return None
+    number = precision(f_ext)
+    array = coerce(Argument("f_ext", f_ext, (robot.n_bodies, 6)), number)
+    turns = robot.body_rotations[1:]
+    force = np.einsum("bij,...bi->...bj", turns, array[..., :3])
+    moment = np.einsum("bij,...bi->...bj", turns, array[..., 3:])
+    return np.concatenate([moment, force], axis=-1, dtype=number)

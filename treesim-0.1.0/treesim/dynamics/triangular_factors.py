@@ -1,0 +1,266 @@
+"""Interface of the factors L and D of H = L' D L: products, solves, determinant, and white noise."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..errors import ArgumentError, quoted
+from ..system.display import ReprMixin
+from ..validation.arrays import Argument, real_numbers, refuse_non_finite
+from ..validation.values import whole_number
+
+MULTIPLY, MULTIPLY_TRANSPOSED, SOLVE_LOWER, SOLVE_LOWER_TRANSPOSED, SOLVE = range(5)
+Size = int | Sequence[int]
+
+
+class TriangularFactors(ReprMixin, ABC):
+    """Factors H = L' D L of matrices (..., n, n), L lower triangular.
+
+    Arguments x are vectors (..., n) with the leading axes of H, or matrices (..., n, k) of k such columns. Results have
+    the shape of x. Methods raise ArgumentError for other shapes, and NonFiniteError for numbers that are not finite.
+    """
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, ...]:
+        """Shape (..., n) of one vector for each matrix: an argument x of products and solves."""
+
+    @property
+    @abstractmethod
+    def L(self) -> np.ndarray:
+        """Lower triangular factor (..., n, n)."""
+
+    @property
+    @abstractmethod
+    def D(self) -> np.ndarray:
+        """Diagonal factor (..., n)."""
+
+    @property
+    @abstractmethod
+    def dtype(self) -> np.dtype:
+        """Number type of the results."""
+
+    @abstractmethod
+    def _operate(self, operation: int, rows: np.ndarray) -> np.ndarray:
+        """Apply an operation to k vectors (..., k, n) for each matrix."""
+
+    def multiply(self, x: ArrayLike) -> np.ndarray:
+        """Return L x.
+
+        Parameters
+        ----------
+        x : array_like
+            (..., n) or (..., n, k).
+
+        Returns
+        -------
+        numpy.ndarray
+            L x, of the same shape.
+        """
+        return self._apply(MULTIPLY, x)
+
+    def multiply_transposed(self, x: ArrayLike) -> np.ndarray:
+        """Return L' x.
+
+        Parameters
+        ----------
+        x : array_like
+            (..., n) or (..., n, k).
+
+        Returns
+        -------
+        numpy.ndarray
+            L' x, of the same shape.
+        """
+        return self._apply(MULTIPLY_TRANSPOSED, x)
+
+    def solve_lower(self, x: ArrayLike) -> np.ndarray:
+        """Return L^-1 x.
+
+        Parameters
+        ----------
+        x : array_like
+            (..., n) or (..., n, k).
+
+        Returns
+        -------
+        numpy.ndarray
+            L^-1 x, of the same shape.
+        """
+        return self._apply(SOLVE_LOWER, x)
+
+    def solve_lower_transposed(self, x: ArrayLike) -> np.ndarray:
+        """Return L'^-1 x.
+
+        Parameters
+        ----------
+        x : array_like
+            (..., n) or (..., n, k).
+
+        Returns
+        -------
+        numpy.ndarray
+            L'^-1 x, of the same shape.
+        """
+        return self._apply(SOLVE_LOWER_TRANSPOSED, x)
+
+    def solve(self, x: ArrayLike) -> np.ndarray:
+        """Return H^-1 x.
+
+        Parameters
+        ----------
+        x : array_like
+            (..., n) or (..., n, k).
+
+        Returns
+        -------
+        numpy.ndarray
+            H^-1 x, of the same shape.
+        """
+        return self._apply(SOLVE, x)
+
+    @property
+    def log_det(self) -> np.ndarray:
+        """Natural logarithm (...) of the determinant of H."""
+        found: np.ndarray = np.log(self.D).sum(axis=-1)
+        return found
+
+    def whiten_forces(self, tau: ArrayLike) -> np.ndarray:
+        """Return z = D^-1/2 L'^-1 tau, for which z' z = tau' H^-1 tau.
+
+        Generalised forces with the covariance H become white noise.
+
+        Parameters
+        ----------
+        tau : array_like
+            (..., n) or (..., n, k) generalised forces.
+
+        Returns
+        -------
+        numpy.ndarray
+            z, of the same shape.
+        """
+        return self._divided_by_root(self.solve_lower_transposed(tau))
+
+    def whiten_velocities(self, v: ArrayLike) -> np.ndarray:
+        """Return z = D^1/2 L v, for which z' z = v' H v, twice the kinetic energy.
+
+        Velocities with the covariance H^-1 become white noise.
+
+        Parameters
+        ----------
+        v : array_like
+            (..., n) or (..., n, k) velocities.
+
+        Returns
+        -------
+        numpy.ndarray
+            z, of the same shape.
+        """
+        return self._times_root(self.multiply(v))
+
+    def color_forces(self, z: ArrayLike) -> np.ndarray:
+        """Return tau = L' D^1/2 z, which has the covariance H for white noise z; inverse of `whiten_forces`.
+
+        Parameters
+        ----------
+        z : array_like
+            (..., n) or (..., n, k) white noise.
+
+        Returns
+        -------
+        numpy.ndarray
+            Generalised forces, of the same shape.
+        """
+        return self.multiply_transposed(self._times_root(self._vectors("z", z)[0]))
+
+    def color_velocities(self, z: ArrayLike) -> np.ndarray:
+        """Return v = L^-1 D^-1/2 z, which has the covariance H^-1 for white noise z; inverse of `whiten_velocities`.
+
+        Parameters
+        ----------
+        z : array_like
+            (..., n) or (..., n, k) white noise.
+
+        Returns
+        -------
+        numpy.ndarray
+            Velocities, of the same shape.
+        """
+        return self.solve_lower(self._divided_by_root(self._vectors("z", z)[0]))
+
+    def sample(self, rng: np.random.Generator, size: Size = ()) -> np.ndarray:
+        """Return random vectors of the normal distribution N(0, H^-1).
+
+        Velocities with this distribution have a mean kinetic energy of 1/2 for each degree of freedom (equipartition of
+        statistical mechanics at temperature 1). Therefore heavy bodies move less than light ones.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+            Source of random numbers.
+        size : int or sequence of int
+            Number of vectors for each matrix, as axes before the others.
+
+        Returns
+        -------
+        numpy.ndarray
+            `(*size, ..., n)` vectors.
+
+        Raises
+        ------
+        ArgumentError
+            If rng is not a generator, or a size no whole number.
+        """
+        if not isinstance(rng, np.random.Generator):
+            raise ArgumentError(
+                f"rng must be a numpy.random.Generator (numpy.random.default_rng(0)), got {quoted(rng)}"
+            )
+        axes = tuple(whole_number("size", k) for k in (size if isinstance(size, Sequence) else (size,)))
+        noise = rng.standard_normal((int(np.prod(axes, dtype=int)), *self.shape))
+        found = self.color_velocities(np.moveaxis(noise, 0, -1))
+        return np.ascontiguousarray(np.moveaxis(found, -1, 0)).reshape(*axes, *self.shape)
+
+    def _inverse_product(self, J: ArrayLike) -> np.ndarray:
+        """Return J H^-1 J' for J (..., m, n), symmetric to the bit."""
+        rows = real_numbers("J", J, self.dtype.type)
+        if rows.ndim != len(self.shape) + 1 or rows.shape[-1:] + rows.shape[:-2] != self.shape[-1:] + self.shape[:-1]:
+            leading = "".join(f"{k}, " for k in self.shape[:-1])
+            raise ArgumentError(f"J has shape {rows.shape}, but ({leading}m, {self.shape[-1]}) is needed")
+        z = self.whiten_forces(np.swapaxes(rows, -1, -2))
+        product = np.swapaxes(z, -1, -2) @ z
+        return (product + np.swapaxes(product, -1, -2)) / 2
+
+    def _root(self, x: np.ndarray) -> np.ndarray:
+        """Return D^1/2 for vectors or columns x; square roots have the same bits on every processor."""
+        root = np.sqrt(self.D)
+        return root if x.ndim == root.ndim else root[..., None]
+
+    def _times_root(self, x: np.ndarray) -> np.ndarray:
+        return x * self._root(x)
+
+    def _divided_by_root(self, x: np.ndarray) -> np.ndarray:
+        return x / self._root(x)
+
+    def _apply(self, operation: int, x: ArrayLike) -> np.ndarray:
+        vectors, columns = self._vectors("x", x)
+        if columns:
+            found = self._operate(operation, np.ascontiguousarray(np.swapaxes(vectors, -1, -2)))
+            return np.ascontiguousarray(np.swapaxes(found, -1, -2))
+        return self._operate(operation, vectors[..., None, :])[..., 0, :]
+
+    def _vectors(self, name: str, x: ArrayLike) -> tuple[np.ndarray, bool]:
+        """Return vectors or columns as an array, and whether they are columns."""
+        vectors = real_numbers(name, x, self.dtype.type)
+        columns = vectors.ndim == len(self.shape) + 1
+        if (vectors.shape[:-1] if columns else vectors.shape) != self.shape:
+            leading = "".join(f"{k}, " for k in self.shape[:-1])
+            n = self.shape[-1]
+            needed = f"({leading}{n}{'' if leading else ','}) or ({leading}{n}, k)"
+            raise ArgumentError(f"{name} has shape {vectors.shape}, but {needed} is needed")
+        refuse_non_finite([Argument(name, x, self.shape)], [vectors])
+        return vectors, columns

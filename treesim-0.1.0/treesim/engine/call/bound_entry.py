@@ -1,0 +1,131 @@
+"""Kernel entry bound to one robot's tables, for calls on single states without overhead."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...errors import UnsupportedError
+from ...validation.arrays import Shape
+from ..frontend.fastcall import BAD_LAYOUT, owner_of_code
+from .call_sequence import Call, Place
+from .evaluate import check_engine, lanes_for
+from .fast_entry import fast_call
+from .generic import compiled, runs_compiled
+from .specialized import STATES, BatchCode, single_code
+
+NOTHING = np.empty(0)
+
+
+class BoundEntry:
+    """Entry (*constants, *inputs, *results): `call(*nonempty inputs, *results)` returns its status.
+
+    inputs, results: shapes of one state's arrays. `call` accepts only aligned, C-contiguous arrays of these
+    shapes and of `number`. For anything else it does nothing and returns BAD_LAYOUT. engine: as in
+    `treesim.Dynamics`. The first call compiles or loads the code; it may raise UnsupportedError for
+    "specialized". `batch` does the same for arrays of many states.
+    """
+
+    def __init__(
+        self,
+        entry: Callable[..., int],
+        constants: Sequence[Any],
+        inputs: Sequence[Shape],
+        results: Sequence[Shape],
+        number: type[np.floating] = np.float64,
+        engine: str = "auto",
+    ) -> None:
+        check_engine(engine)
+        self.entry, self.constants = entry, tuple(constants)
+        self.inputs, self.results = tuple(inputs), tuple(results)
+        self.number, self.engine = number, engine
+        self.call: Callable[..., int] = self._first_call
+        self._lanes: BatchCode | None = None
+        self._specialized = False  # whether `call` is straight-line code
+        self._shapes = [shape for shape in (*self.inputs, *self.results) if math.prod(shape)]
+
+    def batch(self, *arrays: Any) -> int:
+        """Run a batch and return its status, or do nothing and return BAD_LAYOUT.
+
+        arrays: (states, *shape) as for `call`, not overlapping, of enough states for SIMD code.
+        """
+        count = len(arrays[0]) if isinstance(arrays[0], np.ndarray) and arrays[0].ndim else 0
+        if count < STATES or self.engine == "generic" or not self._fit(arrays, count):
+            return BAD_LAYOUT
+        if self._lanes is None:
+            self._lanes = self._lane_code()
+        rows = iter(arrays)
+        every = (next(rows) if math.prod(shape) else np.empty((count, 0)) for shape in (*self.inputs, *self.results))
+        return BAD_LAYOUT if self._lanes is None else self._lanes.run([x.reshape(count, -1) for x in every], count)
+
+    def _fit(self, arrays: Sequence[Any], count: int) -> bool:
+        """Return whether arrays are dense, of the right type and shape, and the last one, a result, overlaps none."""
+        return (
+            len(arrays) == len(self._shapes)
+            and all(
+                type(x) is np.ndarray and x.dtype == self.number and x.shape == (count, *shape) and x.flags.carray
+                for x, shape in zip(arrays, self._shapes, strict=True)
+            )
+            and not any(np.may_share_memory(arrays[-1], x) for x in arrays[:-1])
+        )
+
+    def _lane_code(self) -> BatchCode | None:
+        sizes, results = ([math.prod(shape) for shape in group] for group in (self.inputs, self.results))
+        return lanes_for(self.entry, self.constants, sizes, results, self.number, self.engine)
+
+    def call_of(self, arrays: Sequence[Place | np.ndarray]) -> Call | None:
+        """Return the call of the same code in a sequence, with its inputs and results at places; None if there is none.
+
+        Raises as the first `call`.
+        """
+        code, sizes = self._code(), [math.prod(shape) for shape in (*self.inputs, *self.results)]
+        if code is _turned_down or not runs_compiled():
+            return None
+        if self._specialized:
+            run = owner_of_code(code).address("run")
+            return Call(run, [x for x, size in zip(arrays, sizes, strict=True) if size], code)
+        whole = compiled(self.entry)
+        return Call(whole.address, [*self.constants, *arrays], whole)
+
+    def _first_call(self, *arrays: Any) -> int:
+        """Look up the code, replace `call` by it, and call it."""
+        self.call = self._code()
+        return self.call(*arrays)
+
+    def _code(self) -> Callable[..., int]:
+        if not any(map(math.prod, self.results)):
+            return _turned_down  # a robot that cannot move: there is nothing to compute
+        if self.engine != "generic":
+            try:
+                code = single_code(self.entry, self.constants, self.inputs, self.results, self.number)
+                self._specialized = True
+                return code
+            except UnsupportedError as error:
+                if self.engine == "specialized":
+                    raise UnsupportedError(f"no specialized code of {self.entry.__name__}: {error}") from None
+        return self._generic()
+
+    def _generic(self) -> Callable[..., int]:
+        """Return the generic engine's fast call, for float64 only."""
+        if self.number is not np.float64:
+            return _turned_down
+        enter, constants = fast_call(self.entry), self.constants
+        shapes = (*self.inputs, *self.results)
+        empty = [place for place, shape in enumerate(shapes) if not math.prod(shape)]
+        if not empty:
+            return lambda *arrays: enter(*constants, *arrays)
+
+        def enter_with_empty(*arrays: Any) -> int:
+            given = [*arrays]
+            for place in empty:
+                given.insert(place, NOTHING)
+            return enter(*constants, *given)
+
+        return enter_with_empty
+
+
+def _turned_down(*arrays: Any) -> int:
+    return BAD_LAYOUT

@@ -1,0 +1,55 @@
+"""Fast calls of the generic engine's entries on single states."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..frontend.fastcall import BAD_LAYOUT, has_fast_entry
+from .generic import compiled, runs_compiled
+
+
+class FastEntry:
+    """Declared entry (`kernels.entries.entry`) with its fast call, compiled on first use.
+
+    call(ints, reals, *tables, *arrays): the built-in function. It returns the entry's status, or BAD_LAYOUT for
+    arguments that it does not accept; tables must be those that treesim creates. If kernels run as plain
+    Python, or numpy's memory layout is unknown, every call returns BAD_LAYOUT.
+    """
+
+    __slots__ = ("call", "entry")
+
+    def __init__(self, kernel_entry: Callable[..., int]) -> None:
+        self.entry = kernel_entry
+        self.call: Callable[..., int] = self._first_call
+
+    def _first_call(self, *arguments: Any) -> int:
+        """Look up the fast call at the first call on a single state, and replace `call` by it.
+
+        A batch gets BAD_LAYOUT: it may run by SIMD code, and would wait for code that it never uses.
+        """
+        if self._is_batch(arguments):
+            return BAD_LAYOUT
+        self.call = fast_call(self.entry)
+        return self.call(*arguments)
+
+    def _is_batch(self, arguments: tuple[Any, ...]) -> bool:
+        """Return whether the first array has more axes than that of one state."""
+        signature = getattr(self.entry, "signature", None)
+        if signature is None:
+            return False
+        first = arguments[2 + len(signature.tables) :][:1]
+        return any(isinstance(x, np.ndarray) and x.ndim > len(signature.arrays[0].shape) for x in first)
+
+
+def fast_call(kernel_entry: Any) -> Callable[..., int]:
+    """Return the compiled built-in function of an entry, see `FastEntry.call`.
+
+    For an entry without declaration it always returns BAD_LAYOUT.
+    """
+    if not (runs_compiled() and has_fast_entry(kernel_entry)):
+        return lambda *arguments: BAD_LAYOUT
+    found: Callable[..., int] = compiled(kernel_entry).fast
+    return found

@@ -1,0 +1,150 @@
+"""LLVM IR that gathers the caller's arrays into lanes, and scatters lanes back.
+
+An array has two strides: between numbers of a state, and between states. If a state's numbers are
+contiguous, square blocks of as many numbers as lanes are transposed in registers; the last block overlaps
+the one before if the count does not divide. If the states are contiguous, vectors are moved directly;
+numbers that all states share are broadcast. Other layouts are moved number by number. Results that occur in
+several places, such as zeros and the halves of a symmetric matrix, are in the lanes' memory once; a list
+has the vector's index for each number. Lanes beyond the last state repeat it: they compute the same
+results, and write them to the same place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from .builder import Function, Module
+from .values import I32, I64, PTR, Value
+
+PARAMETERS = (
+    f"{PTR} noalias array, {I64} size, {I64} element, {I64} stride, {I64} group, {I64} last, {PTR} noalias lanes"
+)
+
+
+class Moves(NamedTuple):
+    """Functions that move one array: gather, scatter, and scatter by an index list.
+
+    Arguments: address of the array, numbers of a state, both strides, first state of the group, end of all
+    states, memory of the lanes, and the list.
+    """
+
+    gather: Function
+    scatter: Function
+    scatter_listed: Function
+
+
+def gather_and_scatter(module: Module) -> Moves:
+    """Return the functions that move arrays, for the module's lanes."""
+    gather = module.function("gather", PARAMETERS)
+    scatter = module.function("scatter", PARAMETERS)
+    listed = module.function("scatter_listed", f"{PARAMETERS}, {PTR} noalias list")
+    for f in (gather, scatter, listed):
+        _Mover(f, gathers=f is gather).write()
+    return Moves(gather, scatter, listed)
+
+
+class _Mover:
+    """Writer of one of these functions."""
+
+    def __init__(self, f: Function, gathers: bool) -> None:
+        self.f, self.gathers, self.width = f, gathers, f.lanes.width
+        self.array, self.size, self.element, self.stride, group, self.last, self.lanes, *self.list = f.arguments
+        final = f.sub(self.last, 1)
+        self.rows = []
+        for lane in range(self.width):
+            wanted = f.add(group, lane)
+            state = f.select(f.icmp("slt", wanted, final), wanted, final)
+            self.rows.append(f.at(self.array, f.mul(state, self.stride), f.number))
+        self.full = f.icmp("slt", wanted, self.last)
+
+    def write(self) -> None:
+        """Write the function: the fastest way that the strides allow."""
+        f, room = self.f, self.f.sub(self.size, self.width)
+        by_rows = f.both(f.icmp("sge", room, 0), f.icmp("eq", self.element, 1))
+        if self.gathers:
+            with f.when(f.icmp("eq", self.stride, 0)):
+                self._spread()
+        with f.when(by_rows):
+            self._blocks(room)
+        with f.when(f.both(self.full, f.icmp("eq", self.stride, 1))):
+            self._columns()
+        self._numbers()
+
+    def _spread(self) -> None:
+        """Append the broadcast of numbers that all states share."""
+        f = self.f
+        with f.loop(0, self.size, begins=True) as loop:
+            number = f.load_at(self.array, f.mul(loop.k, self.element), f.number)
+            f.store_at(f.broadcast(number), self.lanes, loop.k)
+        f.ret()
+
+    def _blocks(self, room: Value) -> None:
+        """Append the transposition of contiguous numbers of each state, block after block."""
+        f = self.f
+        with f.loop(0, self.size, self.width, begins=True) as loop:
+            start = f.select(f.icmp("slt", loop.k, room), loop.k, room)
+            theirs, ours = [], []
+            for lane, row in enumerate(self.rows):
+                theirs.append(f.at(row, start, f.number))
+                ours.append(f.at(self.lanes, self._place(f.add(start, lane))))
+            if not self.gathers:
+                self._ask_ahead(theirs)
+            sources, targets = (theirs, ours) if self.gathers else (ours, theirs)
+            vectors = [self._load(source) for source in sources]
+            for x, target in zip(_transposed(f, vectors), targets, strict=True):
+                self._store(x, target)
+        f.ret()
+
+    def _ask_ahead(self, rows: Sequence[Value]) -> None:
+        """Append prefetches of rows to be written.
+
+        Rows are far apart, as columns are, and no processor predicts that many streams. The number of requests is
+        limited by what a core can have outstanding.
+        """
+        for row in rows:
+            self.f.prefetch(self.f.at(row, 2), writes=True)
+
+    def _columns(self) -> None:
+        """Append direct moves for contiguous states."""
+        f = self.f
+        with f.loop(0, self.size, begins=True) as loop:
+            column = f.at(self.rows[0], f.mul(loop.k, self.element), f.number)
+            ours = f.at(self.lanes, self._place(loop.k))
+            f.prefetch(f.at(column, 1), writes=not self.gathers)
+            source, target = (column, ours) if self.gathers else (ours, column)
+            self._store(self._load(source), target)
+        f.ret()
+
+    def _numbers(self) -> None:
+        """Append moves number by number."""
+        f = self.f
+        with f.loop(0, self.size, begins=True) as loop:
+            start = f.mul(loop.k, self.element)
+            first = f.mul(self._place(loop.k), self.width)
+            for lane, row in enumerate(self.rows):
+                theirs, ours = f.at(row, start, f.number), f.at(self.lanes, f.add(first, lane), f.number)
+                source, target = (theirs, ours) if self.gathers else (ours, theirs)
+                f.store(f.load(source, f.number), target)
+        f.ret()
+
+    def _place(self, number: Value) -> Value:
+        """Append the address of a number's lanes: in order, or by the list."""
+        return self.f.cast("zext", self.f.load_at(self.list[0], number, I32), I64) if self.list else number
+
+    def _load(self, source: Value) -> Value:
+        return self.f.load(source, align=self.f.lanes.unit if self.gathers else None)
+
+    def _store(self, x: Value, target: Value) -> None:
+        self.f.store(x, target, align=None if self.gathers else self.f.lanes.unit)
+
+
+def _transposed(f: Function, vectors: Sequence[Value]) -> Sequence[Value]:
+    """Append a transposition by butterflies: vectors i and i + d exchange the lanes whose positions differ in bit d."""
+    places, d = range(len(vectors)), 1
+    while d < len(vectors):
+        low = [p if not p & d else len(vectors) + p - d for p in places]
+        high = [p + d if not p & d else len(vectors) + p for p in places]
+        vectors = [f.shuffle(vectors[i & ~d], vectors[i | d], high if i & d else low) for i in places]
+        d *= 2
+    return vectors

@@ -1,0 +1,1 @@
+"""Export of a robot's time step as code that runs without Python."""

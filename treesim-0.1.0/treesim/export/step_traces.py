@@ -1,0 +1,230 @@
+"""Traces of a robot's time step: of the forward dynamics, and of each integrator around them.
+
+An integrator calls the forward dynamics up to four times; their operations are traced once. An integrator's
+trace ends at each call with the call's arguments, and the next trace continues with accelerations as
+inputs. So the code of a backend contains the dynamics once, for any number of integrators.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import accumulate
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..dynamics.base import CompiledBackend
+from ..engine.graph.graph import Graph
+from ..engine.graph.trace import Trace, Traced
+from ..engine.primitives import INPUT
+from ..kernels.algebra.linear import rotate
+from ..kernels.algebra.rotations import Transform
+from ..kernels.algebra.spatial import Motion
+from ..kernels.algebra.tables import Tree as TreeTables
+from ..kernels.algebra.tables import motion_at, transform_at, tree_tables, with_armature
+from ..kernels.entries.status import FINE
+from ..kernels.kinematics.bodies import body_poses, energy_and_momentum, motions_for, placements_for
+from ..kernels.mimic.mimic import (
+    MimicJoints,
+    contract_force,
+    expand_force,
+    expand_motion,
+    expand_positions,
+    mimic_joints_of,
+    pick_motion,
+    pick_positions,
+)
+from ..kernels.stepping.external_forces import joint_forces
+from ..kernels.stepping.step import COLUMNS, RULES, actuate, settings_of, step_memory
+from ..model.tree import Tree
+from ..states.states import mimic_constants
+
+EXTERNAL = "external"  # input that `push` computes
+CALLS = 4  # of the forward dynamics at most: the stages of rk4, the passes of implicit_midpoint
+Arrays = dict[str, np.ndarray]
+Sizes = dict[str, int]
+
+
+class StepTraces(NamedTuple):
+    """Traces of one robot and backend.
+
+    forward: from `dynamics`, arrays of the spanning tree, to qdd. rules: by integrator, one trace for each call
+    of the forward dynamics, which computes its arguments, and one that computes `results`. All have the inputs
+    `inputs`, of independent coordinates, followed by qdd of the calls so far. push: from `inputs` to the input
+    "external", J' F of the wrenches f_ext, for all traces of an integrator. view: from the same inputs to
+    `views`. Sizes are those of the arrays, by name, stored one after the other.
+    """
+
+    forward: Trace
+    rules: dict[str, list[Trace]]
+    push: Trace
+    view: Trace
+    dynamics: Sizes
+    inputs: Sizes
+    results: Sizes
+    views: Sizes
+
+
+def step_traces(robot: Tree, solver: CompiledBackend) -> StepTraces:
+    """Return the traces of all compiled integrators.
+
+    Raises UnsupportedError for a backend with data-dependent control flow. Takes about 3 us per operation.
+    """
+    source = _Source(robot, solver)
+    rules = {name: source.rule(name) for name in RULES}
+    sizes = source.dynamics, source.inputs, source.results, source.views
+    return StepTraces(source.forward(), rules, source.push(), source.view(), *sizes)
+
+
+class _Source:
+    """Traced functions: a robot's tables, and the kernels of a backend."""
+
+    def __init__(self, robot: Tree, solver: CompiledBackend) -> None:
+        whole = robot.spanning
+        self.robot, self.whole = robot, whole
+        self.ints, self.reals, *self.ties = mimic_constants(robot, solver.constants(robot))
+        self.entry = solver.entry_for(robot)
+        q, v, N = whole.nq, whole.nv, whole.n_bodies
+        self.dynamics = {"q": q, "v": v, "tau": v, "armature": v, "gravity": 3}
+        own = {"q": robot.nq, "v": robot.nv, "control": robot.nv, "settings": 1 + COLUMNS * robot.nv}
+        self.inputs = {**own, "f_ext": 6 * N, "gravity": 3, EXTERNAL: robot.nv}
+        self.results = {"q": robot.nq, "v": robot.nv, "force": robot.nv, "work": 2}
+        self.views = {"poses": 16 * (N + 1), "velocities": 6 * (N + 1), "energy": 2}
+
+    # ---- what is traced
+
+    def forward(self) -> Trace:
+        """Trace qdd = FD(q, v, tau)."""
+        graph, x = _with_inputs(self.dynamics)
+        tree = with_armature(self._tree(graph, x["gravity"]), x["armature"])
+        qdd = _empty(self.whole.nv)
+        memory = self.entry.memory(tree, self.ints, *self._ties(graph), x["q"])
+        self.entry.one(tree, x["q"], x["v"], x["tau"], _empty(0).reshape(0, 6), qdd, memory)
+        return Trace(graph, _nodes(qdd), sum(self.dynamics.values()))
+
+    def rule(self, name: str) -> list[Trace]:
+        """Trace an integrator up to each call of the forward dynamics, and after the last."""
+        graph, x = _with_inputs({**self.inputs, **{f"qdd{k}": self.whole.nv for k in range(CALLS)}})
+        inputs = sum(self.inputs.values()) + CALLS * self.whole.nv
+        tree = self._tree(graph, x["gravity"])
+        q, v = self._expanded(graph, x)
+        control = self._on_mimicked(graph, x["control"])
+        s = settings_of(tree, self._settings(graph, x["settings"]))
+        external, calls = self._on_mimicked(graph, x[EXTERNAL]), []
+
+        def forward(moved: TreeTables, at: Any, velocity: Any, tau: Any, _: Any, qdd: Any, memory: Any) -> int:
+            arguments = at, velocity, tau + external, moved.armature, x["gravity"]
+            calls.append(Trace(graph, _nodes(*arguments), inputs))
+            qdd[:] = x[f"qdd{len(calls) - 1}"]
+            return FINE
+
+        q_new, v_new, force, work = (_empty(n) for n in (self.whole.nq, self.whole.nv, self.whole.nv, 2))
+        actuate(tree, s, q, v, control, force)
+        RULES[name](tree, s, q, v, force, q_new, v_new, work, step_memory(tree, q), forward, None)
+        return [*calls, Trace(graph, _nodes(*self._picked(graph, q_new, v_new, force), work), inputs)]
+
+    def push(self) -> Trace:
+        """Trace J' F of public wrenches: force first, in each body's own axes about its origin."""
+        graph, x = _with_inputs(self.inputs)
+        tree, q = self._tree(graph, x["gravity"]), self._expanded(graph, x)[0]
+        turned, forces = [*_constants(graph, np.zeros(6))], _empty(self.whole.nv)
+        for R, wrench in zip(self.robot.body_rotations[1:], x["f_ext"].reshape(-1, 6), strict=True):
+            turned += [*(R.T.tolist() @ wrench[3:]), *(R.T.tolist() @ wrench[:3])]
+        joint_forces(tree, q, np.array(turned, dtype=object).reshape(-1, 6), forces)
+        mimic_map, own = self._mimic_joints(graph), _empty(self.robot.nv)
+        if mimic_map is not None:
+            contract_force(mimic_map, forces, own)
+        return Trace(graph, _nodes(forces if mimic_map is None else own), sum(self.inputs.values()))
+
+    def view(self) -> Trace:
+        """Trace the bodies' poses and velocities, and kinetic and potential energy [J]."""
+        graph, x = _with_inputs(self.inputs)
+        tree = self._tree(graph, x["gravity"])
+        q, v = self._expanded(graph, x)
+        poses, energy = _empty(self.views["poses"]), _empty(8)
+        turns = _constants(graph, self.robot.body_rotations)
+        body_poses(tree, q, poses.reshape(-1, 4, 4), turns, *placements_for(tree, q))
+        W, V = motions_for(tree, q)
+        energy_and_momentum(tree, q, v, energy, W, V)
+        velocities = [x for i in range(len(V)) for x in _in_world(transform_at(W, i), motion_at(V, i))]
+        return Trace(graph, _nodes(poses, np.array(velocities), energy[:2]), sum(self.inputs.values()))
+
+    # ---- arrays of the spanning tree
+
+    def _tree(self, graph: Graph, gravity: np.ndarray) -> TreeTables:
+        """Return the tables of the tree, with gravity as an input."""
+        return tree_tables(self.ints, np.concatenate([_constants(graph, self.reals[:-3]), gravity]))
+
+    def _ties(self, graph: Graph) -> list[Any]:
+        """Return the tables of mimic joints; empty for robots without."""
+        return [x if x.dtype.kind in "iu" else _constants(graph, x) for x in self.ties]
+
+    def _mimic_joints(self, graph: Graph) -> MimicJoints | None:
+        return mimic_joints_of(*self._ties(graph)) if self.ties else None
+
+    def _expanded(self, graph: Graph, x: Arrays) -> tuple[np.ndarray, np.ndarray]:
+        """Return q and v of the spanning tree."""
+        mimic_map = self._mimic_joints(graph)
+        if mimic_map is None:
+            return x["q"], x["v"]
+        q, v = _empty(self.whole.nq), _empty(self.whole.nv)
+        expand_positions(mimic_map, x["q"], q)
+        expand_motion(mimic_map, x["v"], v)
+        return q, v
+
+    def _picked(self, graph: Graph, q: np.ndarray, v: np.ndarray, force: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Return the independent entries of q, v and force."""
+        mimic_map = self._mimic_joints(graph)
+        if mimic_map is None:
+            return q, v, force
+        own = _empty(self.robot.nq), _empty(self.robot.nv), _empty(self.robot.nv)
+        pick_positions(mimic_map, q, own[0])
+        pick_motion(mimic_map, v, own[1])
+        pick_motion(mimic_map, force, own[2])
+        return own
+
+    def _on_mimicked(self, graph: Graph, values: np.ndarray) -> np.ndarray:
+        """Expand values of independent velocities to the spanning tree, with 0 for mimic joints."""
+        mimic_map = self._mimic_joints(graph)
+        if mimic_map is None:
+            return values
+        whole = _empty(self.whole.nv)
+        expand_force(mimic_map, values, whole)
+        return whole
+
+    def _settings(self, graph: Graph, table: np.ndarray) -> np.ndarray:
+        """Expand a table of step settings (see `StepSettings`) from independent coordinates to the spanning tree."""
+        columns = table[1:].reshape(COLUMNS, self.robot.nv)
+        return np.concatenate([table[:1], *(self._on_mimicked(graph, column) for column in columns)])
+
+
+# ---- numbers of a graph
+
+
+def _with_inputs(sizes: Mapping[str, int]) -> tuple[Graph, Arrays]:
+    """Return a new graph with arrays of inputs of these sizes, one after the other."""
+    graph = Graph()
+    starts = accumulate(sizes.values(), initial=0)
+    arrays = {
+        name: np.array([Traced(graph, graph.node(INPUT, start + k)) for k in range(size)], dtype=object)
+        for (name, size), start in zip(sizes.items(), starts, strict=False)
+    }
+    return graph, arrays
+
+
+def _constants(graph: Graph, table: np.ndarray) -> np.ndarray:
+    return np.array([Traced(graph, *graph.given(x)) for x in table.reshape(-1).tolist()], dtype=object)
+
+
+def _in_world(W: Transform, velocity: Motion) -> list[Traced]:
+    """Return a body's velocity along the world's axes: of its origin, then its angular velocity."""
+    return [*rotate(W.R, velocity.lin), *rotate(W.R, velocity.ang)]
+
+
+def _empty(size: int) -> np.ndarray:
+    return np.empty(size, dtype=object)
+
+
+def _nodes(*arrays: np.ndarray) -> list[int]:
+    """Return the nodes of all numbers of arrays of one graph."""
+    return [x.node for array in arrays for x in array]

@@ -1,0 +1,64 @@
+"""Trajectories as text tables (.csv): one comment line of metadata, a header, and numbers with all digits."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+
+from ..simulation.trajectory import Trajectory
+from .columns import arrays_of, table_of, without_points
+from .description import described, read_description, restored
+
+HEADING = "# treesim trajectory: "
+
+
+def write(trajectory: Trajectory, stream: IO[bytes]) -> None:
+    """Write the table to a stream of bytes."""
+    trajectory = without_points(trajectory, stacklevel=6)
+    header, table = table_of(trajectory)
+    stream.write((HEADING + described(trajectory) + "\r\n").encode())
+    writer = csv.writer(_Encoded(stream))
+    writer.writerow(header)
+    writer.writerows(table.tolist())  # Python's float repr is exact
+
+
+class _Encoded:
+    """Text interface of a byte stream, for csv.writer; unlike TextIOWrapper it does not close the stream."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        return self._stream.write(text.encode())
+
+
+def read(path: Path) -> Trajectory:
+    """Return the trajectory of a table that `write` wrote; raises ValueError if it is truncated."""
+    with path.open(encoding="utf-8", newline="") as stream:
+        heading = stream.readline()
+        if not heading.startswith(HEADING):
+            raise ValueError(f"its first line does not begin with {HEADING!r}")
+        description = read_description(heading[len(HEADING) :])
+        rows = csv.reader(_whole_lines(stream))
+        header = next(rows, [])
+        numbers = [_numbers(row, len(header)) for row in rows]
+        table = np.array(numbers).reshape(len(numbers), len(header))
+    return restored(description, arrays_of(description, header, table))
+
+
+def _numbers(row: list[str], count: int) -> list[float]:
+    if len(row) != count:
+        raise ValueError(f"a row has {len(row)} numbers, but there are {count} columns")
+    return list(map(float, row))
+
+
+def _whole_lines(lines: Iterable[str]) -> Iterator[str]:
+    """Yield the lines; raises ValueError for a line without end, whose last number may be truncated."""
+    for line in lines:
+        if not line.endswith("\n"):
+            raise ValueError("its last line is cut short")
+        yield line

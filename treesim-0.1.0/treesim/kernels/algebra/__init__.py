@@ -1,0 +1,1 @@
+"""Numbers, vectors, matrices, spatial algebra, joint transforms, and the tables that kernels read and write."""

@@ -1,0 +1,1 @@
+"""Constrained forward dynamics: frames fixed in the world or to each other."""

@@ -1,0 +1,1 @@
+"""One time step with contact, joint limits and joint friction: collision, constraint rows, solvers, work."""

@@ -1,0 +1,62 @@
+"""Contacts that two shapes find of each other at the same point, as boxes do whose corners coincide."""
+
+from __future__ import annotations
+
+from ..algebra.linear import dot, sub
+from ..algebra.numbers import absolute
+from .candidates import put_row
+from .constraint_rows import PARALLEL
+from .signed_distance import vector_of
+
+NEAR, EQUAL = 1e-5, 1e-9  # m: contacts so near, with gaps so equal, are one
+
+
+def drop_coincident(m, nc):
+    """Drop contacts that the other body's shape has found too: same point, opposite normal, same contact law.
+
+    Their rows would be those of the other one. Contacts of several shapes of one body stay: each has its own law. m:
+    memory of the step. Returns the number of contacts that are left.
+    """
+    kept = 0
+    for c in range(nc):
+        if not is_coincident(m, c, kept):
+            move_contact(m.contacts, c, kept)
+            kept += 1
+    return kept
+
+
+def all_distinct(m, nc):
+    """Return nc; variant of `drop_coincident` for planes."""
+    return nc
+
+
+def is_coincident(m, c, kept):
+    """Return whether one of the first `kept` contacts is contact c as the other body's shape finds it."""
+    found, contacts, one = False, m.contacts, m.contacts.pair[c]
+    for k in range(kept):
+        if are_opposite(m.touch, one, contacts.pair[k]) and absolute(contacts.gap[k] - contacts.gap[c]) < EQUAL:
+            found = found or is_near(contacts, c, k)
+    return found
+
+
+def are_opposite(touch, k, j):
+    """Return whether pairs k and j are of the same two bodies, each the other's solid, with the same contact law."""
+    found = touch.pair[j, 0] == touch.pair[k, 1] and touch.pair[j, 1] == touch.pair[k, 0]
+    for column in range(touch.law.shape[1]):
+        found = found and touch.law[j, column] == touch.law[k, column]
+    return found
+
+
+def is_near(contacts, c, k):
+    """Return whether two contacts have the same point, and opposite normals."""
+    d = sub(vector_of(contacts.point, c), vector_of(contacts.point, k))
+    cosine = dot(vector_of(contacts.normal, c), vector_of(contacts.normal, k))
+    return dot(d, d) < NEAR * NEAR and -cosine > PARALLEL
+
+
+def move_contact(contacts, c, place):
+    """Move contact c to another place."""
+    contacts.pair[place], contacts.slot[place] = contacts.pair[c], contacts.slot[c]
+    contacts.gap[place] = contacts.gap[c]
+    put_row(contacts.point, place, vector_of(contacts.point, c))
+    put_row(contacts.normal, place, vector_of(contacts.normal, c))

@@ -1,0 +1,46 @@
+"""Contact points of a step: place, gap, force and velocity of each contact, for reports."""
+
+from __future__ import annotations
+
+from ..algebra.linear import add, cross, scale
+from .constraint_rows import law_of
+from .signed_distance import across, vector_of
+
+# numbers of a point: its row of contact parameters and the gap at the end of the step [m]; then, along the world's axes
+# and of the first body, three each: position, normal, force [N], velocity [m/s], and torque of rolling friction [N m]
+LAW, GAP, POSITION, NORMAL, FORCE, VELOCITY, TORQUE, POINT = 0, 1, 2, 5, 8, 11, 14, 17
+
+
+def along_axes(n, x, y, z):
+    """Return the vector with components x, y along the tangents of the normal n, and z along n."""
+    t = across(n)
+    return add(scale(t, x), add(scale(cross(n, t), y), scale(n, z)))
+
+
+def end_velocity(m, r, n):
+    """Return the velocity along row r of n at the end of the step, J v+."""
+    rate = m.end_rate[r] - m.soft[r] * m.impulse[r]  # G contains the compliance of soft surfaces
+    for s in range(n):
+        rate += m.rows.G[r, s] * m.impulse[s]
+    return rate
+
+
+def put_points(m, nc, n, dt):
+    """Write the nc contacts to m.points, if they are requested; n: number of rows."""
+    if m.touch.reports_points == 1:
+        for c in range(nc):
+            x, point = vector_of(m.contacts.normal, c), m.points[c]
+            point[LAW] = law_of(m, c) + dt * 0
+            point[GAP] = m.contacts.gap[c] + dt * m.moved[3 * c + 2]
+            speeds = end_velocity(m, 3 * c, n), end_velocity(m, 3 * c + 1, n), end_velocity(m, 3 * c + 2, n)
+            put_vector(point, POSITION, vector_of(m.contacts.point, c))
+            put_vector(point, NORMAL, x)
+            force = along_axes(x, m.impulse[3 * c], m.impulse[3 * c + 1], m.impulse[3 * c + 2])
+            put_vector(point, FORCE, scale(force, 1 / dt))
+            put_vector(point, VELOCITY, along_axes(x, speeds[0], speeds[1], speeds[2]))
+            put_vector(point, TORQUE, scale(x, 0))
+
+
+def put_vector(point, k, a):
+    """point[k:] = a."""
+    point[k], point[k + 1], point[k + 2] = a.x, a.y, a.z

@@ -1,0 +1,74 @@
+"""Smallest gap of each pair of a shape and a solid in one configuration."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ..algebra.numbers import minimum
+from ..algebra.tables import put_motion
+from ..entries.entry import entry
+from ..kinematics.bodies import zero_motion
+from .candidates import Contacts, contacts_memory
+from .collision import MESHES, SOLIDS, meet
+from .delassus import Rows, place, rows_memory
+from .signed_distance import CONVEX, FAR, vector_of
+from .tables import Touch, touch_tables
+
+ACROSS = 1e-6  # cosine between a normal and a direction below which a motion along it closes no gap
+
+
+class GapMemory(NamedTuple):
+    """Memory for the gaps of one configuration."""
+
+    touch: Touch
+    rows: Rows
+    found: Contacts
+
+
+def gap_memory(tree, layout, geometry, q):
+    """Scratch memory, with the dtype of q."""
+    touch = touch_tables(layout, geometry)
+    return (GapMemory(touch, rows_memory(tree, 1, q), contacts_memory(touch, q)),)
+
+
+def make_pair_gaps(solids):
+    """Return the kernel of gaps for the solids of a world (`collision`)."""
+
+    def pair_gaps(tree, q, up, margin, least, room, m: Any):
+        """Write the smallest gap of every pair, and the smallest motion along -up that closes one; FAR without any.
+
+        Gaps of `margin` and more, and pairs with external contacts, do not count. up: direction (3,) in which shapes on
+        moving bodies are above solids.
+        """
+        place(tree, q, m.rows)
+        for i in range(tree.n_bodies + 1):
+            put_motion(m.rows.V, i, zero_motion(tree))
+        for k in range(m.touch.pair.shape[0]):
+            least[k], room[k] = FAR, FAR
+            count = 0
+            if m.touch.pair[k, 2] != CONVEX:
+                count = meet(m.touch, k, m.rows, margin[0] * 0, margin[0], m.found, solids)
+            for c in range(count):
+                gap, n = m.found.distance[c], vector_of(m.found.outward, c)
+                along = n.x * up[0] + n.y * up[1] + n.z * up[2]
+                if m.touch.pair[k, 0] == 0:  # corners of a static box, whose normals point down
+                    along = -along
+                least[k] = minimum(least[k], gap)
+                if along > ACROSS:
+                    room[k] = minimum(room[k], gap / along)
+
+    return pair_gaps
+
+
+def gaps_entry(solids):
+    """Return the entry of the gaps for the solids of a world."""
+    kernel = make_pair_gaps(solids)
+    kernel.__name__ = "pair_gaps_on_meshes" if solids is MESHES else "pair_gaps"
+    return entry(
+        kernel, gap_memory, {"layout": "TableOfIntegers", "geometry": "TableOfReals"}, {"P": "layout[0]"},
+        q="nq", up="3", margin="1", least="-> P", room="-> P",
+    )  # fmt: skip
+
+
+pair_gaps_states = gaps_entry(SOLIDS)
+mesh_pair_gaps_states = gaps_entry(MESHES)

@@ -1,0 +1,291 @@
+"""Block Gauss-Seidel (PGS) for contact impulses, with an exact solution of each contact, in a fixed order."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..algebra.linear import Vector, sub
+from ..algebra.numbers import absolute, maximum, minimum, select, some
+from .active_set import active_set_memory, energy, run_active_set, search
+from .active_set_equations import solve_unknowns
+from .admm import BANDED, admm_memory, solve_admm
+from .cone import block_at, contact_impulse
+from .problem import (
+    change_contact,
+    change_impulse,
+    clamped,
+    is_accepted,
+    put_triple,
+    relative_velocities,
+    residual,
+    restore_unless,
+    scale_along_ray,
+    store,
+    triple,
+)
+
+FIRST, ROUND = 1, 10  # sweeps after the first search of an active set, and after later ones
+REGULAR, LEAST = 1e-5, 1e-8  # of a row's mobility: the proximal term of the first search, and the least
+COLD = 50  # iterations of `admm` without a warm start at most
+SOFTEST, HARDEST, HARDER = 1e-1, 1e-8, 0.5  # of a row's mobility: compliances that are followed, and their ratio
+THROUGH = 6  # searches that may increase the residual at first
+CLOSER = 1e-2  # of the tolerance: residual that ends these
+SWEEPS = 50  # a warm start takes two or three, a cold one up to thirty, where rows are not nearly dependent
+
+
+class PgsMemory(NamedTuple):
+    """Scratch memory of the methods that complement the sweeps, which share a matrix."""
+
+    admm: Any
+    active: Any
+    stiff: Any  # (M,) diagonal of G without compliance
+    before: Any  # (2, M) impulses and velocities
+
+
+def pgs_memory(rows, q):
+    """Scratch memory for at most `rows` rows, with the dtype of q."""
+    admm = admm_memory(rows, q, BANDED)
+    return PgsMemory(
+        admm, active_set_memory(admm.L, q, solve_unknowns), np.empty(rows, q.dtype), np.empty((2, rows), q.dtype)
+    )
+
+
+def solve_contact(problem, c, impulse, sigma):
+    """Solve contact c for fixed other impulses; return the largest change of its velocities."""
+    r = 3 * c
+    A, x, s = block_at(problem.G, r), triple(impulse, r), triple(sigma, r)
+    b = Vector(
+        s.x - A.xx * x.x - A.xy * x.y - A.xz * x.z,
+        s.y - A.xy * x.x - A.yy * x.y - A.yz * x.z,
+        s.z - A.xz * x.x - A.yz * x.y - A.zz * x.z,
+    )
+    y = contact_impulse(A, b, problem.mu[c])
+    d = sub(y, x)
+    change_contact(problem, r, d, sigma)
+    put_triple(impulse, r, y)
+    return maximum(maximum(A.xx * absolute(d.x), A.yy * absolute(d.y)), A.zz * absolute(d.z))
+
+
+def solve_row(problem, r, impulse, sigma):
+    """Solve scalar row r for fixed other impulses; return the change of its velocity."""
+    x = clamped(problem, r, impulse[r] - sigma[r] / problem.G[r, r])
+    change = x - impulse[r]
+    change_impulse(problem, r, change, sigma)
+    impulse[r] = x
+    return problem.G[r, r] * absolute(change)
+
+
+def sweep(problem, impulse, sigma):
+    """Run one sweep over all contacts and rows; return the largest change of a velocity."""
+    largest = sigma[0] * 0
+    for c in range(problem.contacts):
+        largest = maximum(largest, solve_contact(problem, c, impulse, sigma))
+    for r in range(3 * problem.contacts, problem.rows):
+        largest = maximum(largest, solve_row(problem, r, impulse, sigma))
+    return largest
+
+
+def run_pgs(problem, impulse, sigma, tolerance, most):
+    """Improve impulses by at most `most` sweeps, with sigma = G lambda + g; return the number of sweeps."""
+    relative_velocities(problem, impulse, sigma)
+    return sweeps(problem, impulse, sigma, tolerance, most)
+
+
+def sweeps(problem, impulse, sigma, tolerance, most):
+    """Run at most `most` sweeps, with sigma = G lambda + g before and after; return the number of sweeps.
+
+    Stops when a sweep changes no velocity by more than the tolerance [m/s, rad/s]; impulses need not be unique.
+    """
+    taken, largest = sigma[0] * 0, tolerance + 1
+    while taken < most and largest > tolerance:
+        largest = sweep(problem, impulse, sigma)
+        taken += 1
+    return taken
+
+
+def is_cold(problem, impulse, sigma, tolerance):
+    """Return whether several contacts have no warm start, although impulses must act: all are zero. Sets sigma."""
+    found, several = True, impulse[0] * 0
+    for r in range(problem.rows):
+        found = found and impulse[r] == 0
+    for c in range(problem.contacts):
+        several += select(problem.mu[c] < 0, 0, 1)
+    found = found and several > 1
+    if found:
+        relative_velocities(problem, impulse, sigma)
+        found = found and residual(problem, impulse, sigma) > tolerance
+    return found
+
+
+def search_on(problem, impulse, sigma, tolerance, regular, wanted, m):
+    """Run a search of the active set, and more while each decreases the residual; return number of steps, and residual.
+
+    Accepted impulses do not change. A search with a smaller proximal term follows one that does not halve the residual.
+    """
+    count, left = 0, residual(problem, impulse, sigma)
+    taken, going = left * 0, wanted and not is_accepted(problem, impulse, sigma, left)
+    while some(going):
+        steps, found = run_active_set(problem, impulse, sigma, regular, going, left, m)
+        taken += steps
+        slow = not found < left / 10
+        regular = select(slow, maximum(0.1 * regular, LEAST), regular)
+        count += 1
+        going = going and found > tolerance and (count < 2 or found < left / 2)
+        left = found
+    return taken, left
+
+
+def refine(problem, impulse, sigma, tolerance, most, wanted, m):
+    """Improve impulses by a search, and by at most `most` sweeps with a search after the first, and after every ROUND.
+
+    sigma = G lambda + g before and after. Returns the number of sweeps and steps, and the residual. wanted: mask of the
+    lanes that are improved.
+    """
+    taken, left = search_on(problem, impulse, sigma, tolerance, REGULAR, wanted, m)
+    steps, left = sweep_and_search(problem, impulse, sigma, tolerance, most, left, wanted and left > tolerance, m)
+    return taken + steps, left
+
+
+def sweep_and_search(problem, impulse, sigma, tolerance, most, left, going, m):
+    """Continue `refine` after its first search, which left a residual, while any lanes are `going`."""
+    taken, swept, regular = left * 0, 0, REGULAR
+    while swept < most and some(going):
+        count = FIRST if swept == 0 else minimum(ROUND, most - swept)
+        if going:
+            taken += run_pgs(problem, impulse, sigma, tolerance, count)
+        swept += count
+        regular = maximum(0.01 * regular, LEAST)
+        steps, left = search_on(problem, impulse, sigma, tolerance, regular, going, m)
+        taken += steps
+        going = going and left > tolerance
+    return taken, left
+
+
+def search_through(problem, impulse, sigma, tolerance, wanted, memory):
+    """Run searches that may increase the residual at first; keep their result only if it is a solution.
+
+    Where a contact slips in another direction, one step of Newton's method overshoots, and the next ones converge.
+    Returns the number of steps, and the residual. wanted: mask of the lanes that are improved.
+    """
+    store(problem, impulse, sigma, memory.active.before)
+    count, taken, begun = 0, sigma[0] * 0, residual(problem, impulse, sigma)
+    left, going = begun, wanted and begun > tolerance
+    while count < THROUGH and some(going):
+        store(problem, impulse, sigma, memory.before)
+        taken += search(problem, impulse, sigma, LEAST, going, memory.active)
+        restore_unless(going, problem, impulse, sigma, memory.before)
+        left = select(going, residual(problem, impulse, sigma), left)
+        going = going and left > CLOSER * tolerance
+        count += 1
+    solved = wanted and left <= tolerance and energy(problem, impulse, sigma) <= 0
+    restore_unless(solved, problem, impulse, sigma, memory.active.before)
+    return taken, select(solved, left, begun)
+
+
+def solve_without_stalls(problem, impulse, sigma, tolerance, most, wanted, memory):
+    """Take the steps of `solve_pgs` up to where it stalls; return the number of iterations, and the residual.
+
+    sigma = G lambda + g before and after. wanted: mask of the lanes that are solved.
+    """
+    cold = is_cold(problem, impulse, sigma, tolerance) and wanted
+    taken, left = search_on(problem, impulse, sigma, tolerance, REGULAR, wanted and not cold, memory.active)
+    going = wanted and left > tolerance
+    if some(going):
+        if cold:
+            taken += solve_admm(problem, impulse, sigma, tolerance, minimum(most, COLD), memory.admm)
+            scale_along_ray(problem, impulse, sigma)
+        if some(cold):
+            steps, left = search_on(problem, impulse, sigma, tolerance, REGULAR, cold, memory.active)
+            taken, going = taken + steps, going and left > tolerance
+        m, most = memory.active, minimum(most, SWEEPS)
+        steps, left = sweep_and_search(problem, impulse, sigma, tolerance, FIRST, left, going, m)
+        taken, going = taken + steps, going and left > tolerance
+        if some(going):
+            steps, left = search_through(problem, impulse, sigma, tolerance, going, memory)
+            taken, going = taken + steps, going and left > tolerance
+            steps, left = sweep_and_search(problem, impulse, sigma, tolerance, most, left, going, m)
+            taken += steps
+    return taken, left
+
+
+def refine_through(problem, impulse, sigma, tolerance, most, memory):
+    """Refine impulses, and search through larger residuals where that stalls; return iterations, and the residual."""
+    relative_velocities(problem, impulse, sigma)
+    taken, left = refine(problem, impulse, sigma, tolerance, most, True, memory.active)
+    if left > tolerance:
+        steps, left = search_through(problem, impulse, sigma, tolerance, True, memory)
+        taken += steps
+    return taken, left
+
+
+def follow_compliance(problem, impulse, sigma, tolerance, most, memory):
+    """Solve problems whose compliance decreases to zero, each from the impulses of the one before.
+
+    Where a combination of contacts can hardly move, as between straight legs, sweeps and searches stall before they
+    have found which contacts open and which slip. A compliance of all rows makes that easy. Few contacts change from
+    one compliance to the next. The first problem starts without impulses: those of a search that stalled would lead
+    back to where it did. If the last residual is not smaller than the first, the first impulses are restored. Returns
+    the number of iterations, and the residual.
+    """
+    taken, part, begun = sigma[0] * 0, sigma[0] * 0 + SOFTEST, residual(problem, impulse, sigma)
+    store(problem, impulse, sigma, memory.before)
+    for r in range(problem.rows):
+        impulse[r], memory.stiff[r] = 0.0, problem.G[r, r]
+    while part > HARDEST:
+        for r in range(problem.rows):
+            problem.G[r, r] = (1 + part) * memory.stiff[r]
+        problem.factored[0] = 0.0
+        steps, _ = refine_through(problem, impulse, sigma, tolerance, minimum(most, ROUND), memory)
+        taken += steps
+        part *= HARDER
+    for r in range(problem.rows):
+        problem.G[r, r] = memory.stiff[r]
+    problem.factored[0] = 0.0
+    steps, left = refine_through(problem, impulse, sigma, tolerance, minimum(most, SWEEPS), memory)
+    restore_unless(left < begun, problem, impulse, sigma, memory.before)
+    return taken + steps, select(left < begun, left, begun)
+
+
+def solve_pgs(problem, impulse, sigma, tolerance, most, memory):
+    """Solve for impulses by `active_set` searches, sweeps and `admm`; return the number of iterations of all.
+
+    From the impulses of the step before, the first search mostly ends there. Otherwise a sweep follows, searches that
+    may increase the residual at first, and more sweeps. Where that stalls, compliant contacts lead to the solution
+    (`follow_compliance`), or else `admm`. Without a warm start `admm` comes first. It treats all contacts alike,
+    so that points which share a load each take their part. Sweeps would assign it to the first points in order, and
+    would not change that where the parts are not determined.
+    """
+    relative_velocities(problem, impulse, sigma)
+    taken, left = solve_without_stalls(problem, impulse, sigma, tolerance, most, True, memory)
+    if left > tolerance:
+        steps, left = search_through(problem, impulse, sigma, tolerance, True, memory)
+        taken += steps
+    if left > tolerance:
+        steps, left = follow_compliance(problem, impulse, sigma, tolerance, most, memory)
+        taken += steps
+    if left > tolerance:
+        taken += solve_admm(problem, impulse, sigma, tolerance, most, memory.admm)
+        scale_along_ray(problem, impulse, sigma)
+        relative_velocities(problem, impulse, sigma)
+        steps, left = search_on(problem, impulse, sigma, tolerance, LEAST, True, memory.active)
+        taken += steps
+    if left > tolerance:
+        steps, left = refine(problem, impulse, sigma, tolerance, minimum(most, SWEEPS), True, memory.active)
+        taken += steps
+    if left > tolerance:
+        taken += sweep_on(problem, impulse, sigma, tolerance, most, left, memory.active.before)
+    return taken
+
+
+def sweep_on(problem, impulse, sigma, tolerance, most, left, before):
+    """Run at most `most` sweeps without searches; undo them if the residual, `left` before, does not decrease.
+
+    A search follows the energy, whose minimum is the solution of the convex relaxation. So every search may press
+    contacts again that open while they slide. Return the number of sweeps.
+    """
+    store(problem, impulse, sigma, before)
+    taken = run_pgs(problem, impulse, sigma, tolerance, most)
+    restore_unless(residual(problem, impulse, sigma) < left, problem, impulse, sigma, before)
+    return taken

@@ -1,0 +1,73 @@
+"""Restitution that adds no energy, and the energy that impulses add to a step."""
+
+from __future__ import annotations
+
+from ..algebra.numbers import maximum, minimum, select, some, sqrt
+from .problem import relative_velocities
+
+
+def solve_within_energy(f, problem, m, nc, n, tolerance, most, memory):
+    """Solve for the velocity impulses; scale restitution if it would add energy. Return the number of iterations.
+
+    Newton's restitution may add energy in the presence of friction. Then the impulses are on the line from those
+    without restitution, as far as no energy is added. f: see `contact_step.Solving`.
+    """
+    taken = f.solve(problem, m.impulse, m.sigma, tolerance, most, memory, m, nc)
+    bounces = False
+    for c in range(problem.contacts):
+        bounces = bounces or m.rebound[c] > 0
+    if bounces and work_of(m, m.impulse, n) > 0:
+        for r in range(n):
+            m.inelastic[r] = m.impulse[r]
+        for c in range(problem.contacts):
+            m.g[3 * c + 2] += m.rebound[c]
+        taken += f.solve(problem, m.inelastic, m.sigma, tolerance, most, memory, m, nc)
+        for c in range(problem.contacts):
+            m.g[3 * c + 2] -= m.rebound[c]
+        f.rolling.without_third(m, nc, m.impulse)
+        f.rolling.without_third(m, nc, m.inelastic)
+        scale_restitution(problem, m, n)
+        f.rolling.put_bounds(m, nc, m.impulse)
+    return taken
+
+
+def scale_restitution(problem, m, n):
+    """impulse <- inelastic + s (impulse - inelastic) with the largest s in [0, 1] that adds no energy."""
+    linear, square, start = m.g[0] * 0, m.g[0] * 0, work_of_impulse(problem, m, m.inelastic, n)
+    for r in range(n):
+        m.bounce[r] = m.impulse[r] - m.inelastic[r]
+    relative_velocities(problem, m.bounce, m.sigma)
+    for r in range(n):
+        square += m.bounce[r] * (m.sigma[r] - m.g[r]) / 2
+        linear += m.inelastic[r] * (m.sigma[r] - m.g[r]) + m.bounce[r] * m.end_rate[r]
+    root = sqrt(maximum(linear * linear - 4 * square * start, 0))
+    part = m.g[0] * 0
+    if square > 0:
+        part = minimum(maximum((root - linear) / (2 * square), 0), 1)
+    for r in range(n):
+        m.impulse[r] = m.inelastic[r] + part * m.bounce[r]
+
+
+def work_of(m, impulse, n):
+    """Return the energy change T(v+) - T(v_f) = lambda' (sigma+ + sigma_f) / 2 of velocities without bias.
+
+    v_f includes the impulses of soft surfaces' springs, which are conservative.
+    """
+    total = impulse[0] * 0
+    for r in range(n):
+        total += impulse[r] * (m.sigma[r] - m.bias[r] + m.end_rate[r]) / 2
+    for s in range(n):
+        if some(m.soft[s] > 0):
+            total -= impulse[s] * (m.sigma[s] - m.bias[s] + m.end_rate[s]) / 2
+            for r in range(n):
+                total += select(m.soft[r] > 0, 0, impulse[r] * m.rows.G[r, s] * impulse[s] / 2)
+    return total
+
+
+def work_of_impulse(problem, m, impulse, n):
+    """Return lambda' G lambda / 2 + lambda' sigma_f; m.sigma is scratch memory."""
+    relative_velocities(problem, impulse, m.sigma)
+    total = impulse[0] * 0
+    for r in range(n):
+        total += impulse[r] * ((m.sigma[r] - m.g[r]) / 2 + m.end_rate[r])
+    return total

@@ -1,0 +1,399 @@
+"""Rows of torsional and rolling friction of contacts, whose bounds are proportional to the normal impulses.
+
+With the angular velocity w of body a relative to body b, and the normal impulse lambda_n, a contact has
+    torsion, along its normal:    sigma = n . w,          |lambda| <= mu_t lambda_n
+    rolling, along two tangents:  sigma = (t1 . w, t2 . w), |lambda| <= rho, rho = mu_r lambda_n
+both with sigma = 0 below the bound, and sigma against lambda at the bound. For a given rho, rolling is a disk (Tresca's
+friction). It is a contact of the problem, with mu = 1 and a third row that no other row depends on:
+    sigma_3 = W (lambda_3 - rho),  W the mean mobility of the two tangents.
+Signorini's condition is sigma_3 = 0, hence lambda_3 = rho, and Coulomb's condition is that of the disk. So solvers and
+residual need no other cases. The third row is a compliance without motion, and has no energy.
+
+The bounds depend on the solution. The problem is solved with the bounds of the last normal impulses, and again with its
+own, until the residual of the solution with its own bounds is within the tolerance (a fixed-point iteration, as
+Haslinger's for Coulomb friction). It contracts by about mu_r, or mu_t, over the lever arm of the contact forces.
+
+These rows do not depend on the contact's point. So contacts of the same bodies with one normal and the same
+coefficients are a group with one set of rows, and with the sum of their normal impulses. The sum of their disks is the
+disk of the sum. Rows of groups stand behind those of the contacts, rolling first.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..algebra.linear import cross, dot, scale, sub
+from ..algebra.numbers import absolute, maximum, minimum, sqrt
+from .constraint_rows import blocks_of, end_of_contacts, law_of, same_bodies
+from .contact_points import TORQUE
+from .delassus import put_turn
+from .problem import relative_velocities, residual
+from .signed_distance import across, vector_of
+from .wrenches import add_to_body
+
+TORSIONAL, ROLLING = 4, 5  # columns of a contact law
+REPETITIONS = 50  # solutions with other bounds at most
+EQUAL = 1e-9  # distance of two normals that are one
+NONE = -1  # a contact without torsional and rolling friction
+DRIFTS, AT_REST = 3, 1e-6  # solutions before bounds are tightened; m/s, rad/s
+TRIALS, SLOWEST = 10, 0.9  # so many without progress, then each must reduce the residual to this part
+
+
+class RollingMemory(NamedTuple):
+    """Groups of contacts with torsional or rolling friction.
+
+    count: (3,) numbers of groups with rolling, with torsional, and with any of both. rolling, torsional: these groups.
+    group: of each contact, or NONE. first, size: first contact of each group, and number of contacts. normal, before:
+    normal impulse whose bounds are those of the next solution, and of the last.
+    """
+
+    count: Any
+    rolling: Any
+    torsional: Any
+    group: Any
+    first: Any
+    size: Any
+    normal: Any
+    before: Any
+
+
+def rolling_memory(capacity, q):
+    """Memory for `capacity` contacts with torsional or rolling friction, with the dtype of q."""
+    count, k, x = np.empty(3, np.int64), np.empty((5, capacity), np.int64), np.empty((2, capacity), q.dtype)
+    count[0], count[1], count[2] = 0, 0, 0
+    return RollingMemory(count, k[0], k[1], k[2], k[3], k[4], x[0], x[1])
+
+
+class RollingFriction(NamedTuple):
+    """Functions that vary between steps with and without torsional and rolling friction.
+
+    solver: returns the kernel that solves a problem, from one of a contact solver.
+    """
+
+    put_rows: Any
+    put_mobility: Any
+    put_bounds: Any
+    deactivate: Any
+    without_third: Any
+    solver: Any
+    store: Any
+    load: Any
+    put_torques: Any
+    put_point_torques: Any
+
+
+def put_rows(m, nc):
+    """Write the rows of torsional and rolling friction; return the number of rows up to these."""
+    x, groups, rolling, torsional = m.rolling, put_groups(m, nc), 0, 0
+    for g in range(groups):
+        if m.touch.law[law_of(m, x.first[g]), ROLLING] > 0:
+            put_rolling(m, 3 * (nc + rolling), x.first[g])
+            x.rolling[rolling] = g
+            rolling += 1
+    n = 3 * (nc + rolling)
+    for g in range(groups):
+        c = x.first[g]
+        if m.touch.law[law_of(m, c), TORSIONAL] > 0:
+            put_angular(m, n + torsional, c, vector_of(m.contacts.normal, c))
+            x.torsional[torsional] = g
+            torsional += 1
+    x.count[0], x.count[1], x.count[2] = rolling, torsional, groups
+    return n + torsional
+
+
+def put_groups(m, nc):
+    """Determine the groups of contacts; return their number."""
+    x, groups = m.rolling, 0
+    for c in range(nc):
+        k = law_of(m, c)
+        x.group[c] = NONE
+        if m.touch.law[k, TORSIONAL] > 0 or m.touch.law[k, ROLLING] > 0:
+            for g in range(groups):
+                if in_one_group(m, x.first[g], c):
+                    x.group[c] = g
+            if x.group[c] == NONE:
+                x.group[c], x.first[groups], x.size[groups] = groups, c, 0
+                groups += 1
+            x.size[x.group[c]] += 1
+    return groups
+
+
+def in_one_group(m, c, other):
+    """Return whether two contacts are of the same bodies, with the same normal and coefficients."""
+    k, j = law_of(m, c), law_of(m, other)
+    d = sub(vector_of(m.contacts.normal, c), vector_of(m.contacts.normal, other))
+    same = same_bodies(m, c, other) and m.touch.pair[k, 11] == m.touch.pair[j, 11] and dot(d, d) < EQUAL * EQUAL
+    for column in range(TORSIONAL, ROLLING + 1):
+        same = same and m.touch.law[k, column] == m.touch.law[j, column]
+    return same
+
+
+def put_rolling(m, r, c):
+    """Write the three rows of rolling friction of contact c and its group."""
+    n = vector_of(m.contacts.normal, c)
+    t = across(n)
+    put_angular(m, r, c, t)
+    put_angular(m, r + 1, c, cross(n, t))
+    put_angular(m, r + 2, c, scale(n, 0))
+
+
+def put_angular(m, r, c, direction):
+    """Write a row: the relative angular velocity of the bodies of contact c along a direction."""
+    k = law_of(m, c)
+    put_turn(m.rows, r, m.touch.pair[k, 0], m.touch.pair[k, 1], direction)
+
+
+def put_mobility(m, nc):
+    """Complete the position problem: mobility of the third rows, and mu = 1 of rolling friction."""
+    for j in range(m.rolling.count[0]):
+        r = 3 * (nc + j)
+        m.mu[nc + j], m.rebound[nc + j] = 1.0, 0.0
+        m.soft[r + 2] = (m.rows.G[r, r] + m.rows.G[r + 1, r + 1]) / 2
+        m.rows.G[r + 2, r + 2] += m.soft[r + 2]
+
+
+def put_normals(m, nc, impulse):
+    """Determine the normal impulse of each group."""
+    x = m.rolling
+    for c in range(nc):
+        if x.group[c] != NONE and x.first[x.group[c]] == c:
+            x.normal[x.group[c]] = 0.0
+        if x.group[c] != NONE and m.mu[c] >= 0:
+            x.normal[x.group[c]] += maximum(impulse[3 * c + 2], 0)
+
+
+def bound_of(m, g, column):
+    """Return the largest angular impulse of group g, by the coefficient in a column of its law."""
+    return m.touch.law[law_of(m, m.rolling.first[g]), column] * m.rolling.normal[g]
+
+
+def put_bounds(m, nc, impulse):
+    """Write the bounds that belong to the normal impulses, and clamp the angular impulses to them."""
+    put_normals(m, nc, impulse)
+    clamp_angular(m, nc, impulse)
+
+
+def clamp_angular(m, nc, impulse):
+    """Write the bounds that belong to the normal impulses of groups, and clamp the angular impulses to them."""
+    x, first = m.rolling, 3 * blocks_of(m, nc)
+    for j in range(x.count[0]):
+        r, rho = 3 * (nc + j), bound_of(m, x.rolling[j], ROLLING)
+        if m.mu[nc + j] < 0:  # nothing rolls
+            rho = rho * 0
+        length, part = sqrt(impulse[r] * impulse[r] + impulse[r + 1] * impulse[r + 1]), rho * 0 + 1
+        if length > rho:
+            part = rho / length
+        impulse[r], impulse[r + 1], impulse[r + 2] = part * impulse[r], part * impulse[r + 1], rho
+        m.bias[r + 2] = -m.soft[r + 2] * rho
+        m.g[r + 2] = m.bias[r + 2]
+    for j in range(x.count[1]):
+        r, most = first + j, bound_of(m, x.torsional[j], TORSIONAL)
+        m.low[r], m.high[r] = -most, most
+        impulse[r] = minimum(maximum(impulse[r], -most), most)
+
+
+def is_at_rest(m, nc, g, sigma):
+    """Return whether the bodies of group g neither roll nor spin."""
+    x, fastest, first = m.rolling, sigma[0] * 0, 3 * blocks_of(m, nc)
+    for j in range(x.count[0]):
+        if x.rolling[j] == g:
+            r = 3 * (nc + j)
+            fastest = maximum(fastest, maximum(absolute(sigma[r]), absolute(sigma[r + 1])))
+    for j in range(x.count[1]):
+        if x.torsional[j] == g:
+            fastest = maximum(fastest, absolute(sigma[first + j]))
+    return fastest < AT_REST
+
+
+def tighten(m, nc, part, impulse, sigma):
+    """Write bounds of the next solution that are `part` of the last change below those of the impulses.
+
+    Where torques are not determined, solutions drift along with their bounds. At rest any torques below the bounds are
+    a solution, so that tighter bounds of groups at rest whose bounds decreased end the drift.
+    """
+    x = m.rolling
+    for g in range(x.count[2]):
+        if x.normal[g] < x.before[g] and is_at_rest(m, nc, g, sigma):
+            x.normal[g] = maximum(x.normal[g] - part * (x.before[g] - x.normal[g]), 0)
+    clamp_angular(m, nc, impulse)
+
+
+def deactivate(m, nc):
+    """Complete the recovery problem: no torsional and rolling friction."""
+    for j in range(m.rolling.count[0]):
+        m.mu[nc + j] = -1.0
+    first = 3 * blocks_of(m, nc)
+    for j in range(m.rolling.count[1]):
+        m.low[first + j], m.high[first + j] = 0.0, 0.0
+
+
+def without_third(m, nc, impulse):
+    """Set impulses of third rows, which have no energy, to zero."""
+    for j in range(m.rolling.count[0]):
+        impulse[3 * (nc + j) + 2] = 0.0
+
+
+def repeated(solver):
+    """Return the kernel that solves a problem repeatedly, until bounds and normal impulses agree."""
+
+    def solve_repeatedly(problem, impulse, sigma, tolerance, most, memory, m, nc):
+        """Solve with the bounds in the problem, and repeatedly with the solution's; return the number of iterations.
+
+        It ends where other bounds do not increase the residual of the solver by more than the tolerance.
+        """
+        x, count, taken, left, going = m.rolling, 0, sigma[0] * 0, sigma[0] * 0, True
+        part = left + 1
+        while going:
+            if count >= DRIFTS:
+                tighten(m, nc, part, impulse, sigma)
+                part *= 2
+            for g in range(x.count[2]):
+                x.before[g] = x.normal[g]
+            taken += solver(problem, impulse, sigma, tolerance, most, memory)
+            own = residual(problem, impulse, sigma)
+            put_bounds(m, nc, impulse)
+            relative_velocities(problem, impulse, sigma)
+            found = residual(problem, impulse, sigma)
+            count += 1
+            going = found > own + tolerance and count < REPETITIONS and (count < TRIALS or found < SLOWEST * left)
+            left = found
+        return taken
+
+    return solve_repeatedly
+
+
+def first_stored(m):
+    """Return the index of the first angular impulse in the warm-start array."""
+    return 3 * m.touch.slots + m.touch.limits + m.touch.frictions + m.touch.speeds + m.held.R.shape[0]
+
+
+def store(m, nc, after):
+    """Store angular impulses by slot, a part for each contact of a group, for the warm start of the next step."""
+    x, start, first = m.rolling, first_stored(m), 3 * blocks_of(m, nc)
+    for c in range(nc):
+        k = start + 3 * m.contacts.slot[c]
+        for j in range(x.count[0]):
+            if x.rolling[j] == x.group[c]:
+                r, size = 3 * (nc + j), x.size[x.group[c]]
+                after[k], after[k + 1] = m.impulse[r] / size, m.impulse[r + 1] / size
+        for j in range(x.count[1]):
+            if x.torsional[j] == x.group[c]:
+                after[k + 2] = m.impulse[first + j] / x.size[x.group[c]]
+
+
+def load(m, nc, share, before):
+    """Load angular impulses of the previous step, times the impulse fraction `share`, into m.push."""
+    x, start, first = m.rolling, first_stored(m), 3 * blocks_of(m, nc)
+    for r in range(3 * nc, end_of_contacts(m, nc)):
+        m.push[r] = 0.0
+    for c in range(nc):
+        k = start + 3 * m.contacts.slot[c]
+        for j in range(x.count[0]):
+            if x.rolling[j] == x.group[c]:
+                m.push[3 * (nc + j)] += share * before[k]
+                m.push[3 * (nc + j) + 1] += share * before[k + 1]
+        for j in range(x.count[1]):
+            if x.torsional[j] == x.group[c]:
+                m.push[first + j] += share * before[k + 2]
+
+
+def put_torque(m, c, direction, torque, wrench, pairs):
+    """Add the torque of contact c about a direction to the wrenches of its bodies."""
+    k, none = law_of(m, c), scale(direction, 0)
+    for side in range(2):
+        add_to_body(m, k, side, none, scale(direction, (1 - 2 * side) * torque), wrench, pairs)
+
+
+def put_point_torque(m, c, direction, torque, points, _):
+    """Add the torque of contact c about a direction to its point, if points are requested."""
+    if m.touch.reports_points == 1:
+        points[c, TORQUE] += direction.x * torque
+        points[c, TORQUE + 1] += direction.y * torque
+        points[c, TORQUE + 2] += direction.z * torque
+
+
+def put_point_torques(m, nc, dt):
+    """Add the torques of torsional and rolling friction to the contact points of `put_points`."""
+    put_each(m, nc, dt, put_point_torque, m.points, 0)
+
+
+def put_torques(m, nc, dt, wrench, pairs):
+    """Add the mean torques of torsional and rolling friction to the wrenches of `put_wrenches`."""
+    put_each(m, nc, dt, put_torque, wrench, pairs)
+
+
+def put_each(m, nc, dt, put, total, pairs):
+    """Add each mean torque of torsional and rolling friction by put(m, contact, direction, torque, total, pairs)."""
+    x, first = m.rolling, 3 * blocks_of(m, nc)
+    for j in range(x.count[0]):
+        c, r = x.first[x.rolling[j]], 3 * (nc + j)
+        n = vector_of(m.contacts.normal, c)
+        t = across(n)
+        put(m, c, t, m.impulse[r] / dt, total, pairs)
+        put(m, c, cross(n, t), m.impulse[r + 1] / dt, total, pairs)
+    for j in range(x.count[1]):
+        c = x.first[x.torsional[j]]
+        put(m, c, vector_of(m.contacts.normal, c), m.impulse[first + j] / dt, total, pairs)
+
+
+def no_rows(m, nc):
+    """Return the number of rows of the contacts; variant of `put_rows` without torsional and rolling friction."""
+    return 3 * nc
+
+
+def nothing(m, nc):
+    """Do nothing: without torsional and rolling friction."""
+
+
+def nothing_of(m, nc, impulse):
+    """Do nothing with impulses: without torsional and rolling friction."""
+
+
+def once(solver):
+    """Return the kernel that solves a problem once; variant of `repeated`."""
+
+    def solve_once(problem, impulse, sigma, tolerance, most, memory, m, nc):
+        """Solve a problem; return the number of iterations."""
+        return solver(problem, impulse, sigma, tolerance, most, memory)
+
+    return solve_once
+
+
+def load_nothing(m, nc, share, before):
+    """Do nothing; variant of `load`."""
+
+
+def no_torques(m, nc, dt, wrench, pairs):
+    """Do nothing; variant of `put_torques`."""
+
+
+def no_point_torques(m, nc, dt):
+    """Do nothing; variant of `put_point_torques`."""
+
+
+WITH_ROLLING = RollingFriction(
+    put_rows,
+    put_mobility,
+    put_bounds,
+    deactivate,
+    without_third,
+    repeated,
+    store,
+    load,
+    put_torques,
+    put_point_torques,
+)
+NO_ROLLING = RollingFriction(
+    no_rows,
+    nothing,
+    nothing_of,
+    nothing,
+    nothing_of,
+    once,
+    nothing_of,
+    load_nothing,
+    no_torques,
+    no_point_torques,
+)

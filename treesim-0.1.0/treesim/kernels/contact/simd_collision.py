@@ -1,0 +1,184 @@
+"""Collision detection for several states at once, one per SIMD lane: contacts of any state, with active masks.
+
+Points and pairs are those of `collision`, for planes, spheres and capsules. Contact i of a pair on any lane is one
+contact of all, with points and slots that differ. `active` is 1 on the lanes of states that have it and 0 on the
+others, where it must have no effect. The result of a lane does not depend on the others.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..algebra.linear import rotate, rotate_back, scale, sub
+from ..algebra.numbers import maximum, select, some
+from ..algebra.state_lanes import lane_count
+from ..algebra.tables import motion_at, transform_at
+from .candidates import ball_of, put_row, reach_of, rim_point, solid_in_world, velocity_along, world_point
+from .collision import gap_price, worth
+from .signed_distance import FAR, ROUND, from_smooth, vector_of
+from .tables import PER_PAIR, RIM, slot_of
+
+MOST = 64  # contacts of one state, and of all states together, that are looked after
+CAPACITY = (
+    MOST + 8 * PER_PAIR
+)  # contacts of all states together after the last pair: four of it of each of eight states
+
+
+class SimdContacts(NamedTuple):
+    """Contacts of several states; pairs are the same on all lanes."""
+
+    pair: Any  # (C,)
+    slot: Any
+    gap: Any
+    point: Any  # (C, 3)
+    normal: Any
+    find: Any  # function that finds contacts, and its scratch memory, see `Finder`
+    each: Any
+    own: Any  # (lanes,): 0, 1, ..., and scratch memory for a number of each state, and for a place in an array
+    number: Any
+    place: Any
+
+
+class Finder(NamedTuple):
+    """Collision detection of several states.
+
+    find: `find_contacts`, or a function with the same arguments and results. memory: returns its scratch memory, for
+    contact tables, a number of bodies, and an array of real numbers.
+    """
+
+    find: Any
+    memory: Any
+
+
+def no_memory(touch, n_bodies, x):
+    """Return 0; variant of `each_collision.each_state_memory` for `find_contacts`."""
+    return 0
+
+
+def simd_contacts_memory(capacity, q, find, each):
+    """Scratch memory for `capacity` contacts, with the dtype of q. find, each: see `SimdContacts`."""
+    found, lanes = np.empty((capacity, 8), q.dtype), np.empty((2, lane_count()), np.int64)
+    for lane in range(lane_count()):
+        lanes[0, lane] = lane
+    return SimdContacts(
+        np.empty(capacity, np.int64), found[:, 0], found[:, 1], found[:, 2:5], found[:, 5:8], find, each, lanes[0],
+        np.empty(lane_count(), np.float64), lanes[1],
+    )  # fmt: skip
+
+
+def find_contacts(touch, r, dt, margin, m, active, count):
+    """Find the contacts of all states, at most four per pair; return their number.
+
+    count: number of contacts of each state. If it exceeds MOST, not all contacts are found.
+    """
+    n = 0
+    count[0] = r.still[0]
+    for k in range(touch.pair.shape[0]):
+        if n <= MOST:
+            n = meet(touch, k, r, dt, margin, m, active, n, count)
+    return n
+
+
+def meet(touch, k, r, dt, margin, m, active, n, count):
+    """Find the contacts of pair k, from n on; return the number of all contacts."""
+    W, B = transform_at(r.W, touch.pair[k, 0]), transform_at(r.W, touch.pair[k, 1])
+    S = solid_in_world(touch, k, B)
+    ball = ball_of(touch, k, W)
+    gap, _ = from_smooth(touch, k, rotate_back(S.R, sub(ball, S.p)))
+    reach = reach_of(touch, k, r, ball, dt, margin)
+    if some(gap - maximum(touch.ball[k, 3], ROUND) < reach):
+        end = look(touch, k, r, S, reach, dt, margin, m, active, n)
+        if end > n:
+            thin_out(m, active, n, end, gap_price(touch, k, r, ball, dt))
+            n = keep(m, active, n, end, count)
+    return n
+
+
+def look(touch, k, r, S, reach, dt, margin, m, active, n):
+    """Find the points of pair k within the margin, or within their motion in the step, from n on; return their end."""
+    a, b, cylinder = touch.pair[k, 0], touch.pair[k, 1], touch.pair[k, 6] == 1
+    W, B = transform_at(r.W, a), transform_at(r.W, b)
+    for j in range(RIM if cylinder else touch.pair[k, 4]):
+        p = rim_point(touch, k, j, S, W) if cylinder else world_point(touch, k, j, W)
+        rho = touch.point[touch.pair[k, 3] + j, 3] * 0 if cylinder else touch.point[touch.pair[k, 3] + j, 3]
+        gap, normal = from_smooth(touch, k, rotate_back(S.R, sub(p, S.p)))
+        gap -= rho
+        if some(gap < reach):
+            normal = rotate(S.R, normal)
+            x = sub(p, scale(normal, rho + gap / 2)) if b > 0 else sub(p, scale(normal, rho))
+            closing = velocity_along(motion_at(r.V, b), B, x, normal) - velocity_along(motion_at(r.V, a), W, x, normal)
+            near = gap < reach and gap < margin + dt * maximum(closing, 0)
+            if some(near):
+                m.pair[n], m.slot[n], m.gap[n] = k, slot_of(touch, k, j), gap
+                put_row(m.point, n, x)
+                put_row(m.normal, n, normal)
+                active[n] = select(near, 1, 0)
+                n += 1
+    return n
+
+
+def thin_out(m, active, first, end, price):
+    """Reduce contacts of a pair to the four of largest `worth`."""
+    found = active[first] * 0
+    for j in range(first, end):
+        found += active[j]
+    if some(found > PER_PAIR):
+        choose(m, active, first, end, found, price)
+
+
+def choose(m, active, first, end, found, price):
+    """Select the contacts of largest `worth` in turn, and deactivate the others where too many were found."""
+    n, one = vector_of(m.normal, first), vector_of(m.point, first)
+    two, three = one, one
+    for mode in range(PER_PAIR):
+        best, size = found * 0, found * 0 - FAR
+        for j in range(first, end):
+            here = worth(mode, price, m.gap[j], vector_of(m.point, j), n, one, two, three)
+            if active[j] > 0 and here > size:
+                best, size = found * 0 + j, here
+        for j in range(first, end):
+            if active[j] > 0 and best == j:
+                active[j] = 2
+                if mode == 0:
+                    n, one = vector_of(m.normal, j), vector_of(m.point, j)
+                if mode == 1:
+                    two = vector_of(m.point, j)
+                if mode == 2:
+                    three = vector_of(m.point, j)
+    for j in range(first, end):
+        if found > PER_PAIR:
+            active[j] = select(active[j] > 1, 1, 0)
+        active[j] = select(active[j] > 0, 1, 0)
+
+
+def keep(m, active, first, end, count):
+    """Move the contacts of each lane that are active, and within MOST, to consecutive places; return their end."""
+    found = count[0] * 0
+    for j in range(first, end):
+        count[0] += active[j]
+        kept = select(count[0] > MOST, 0, active[j])
+        active[j] = kept * 0
+        for i in range(first, min(j + 1, first + PER_PAIR)):
+            here = kept > 0 and found == i - first
+            if some(here):
+                m.pair[i] = m.pair[j]
+                if here:
+                    move(m, active, j, i)
+        found += kept
+    n = first
+    for i in range(first, min(end, first + PER_PAIR)):
+        if some(active[i] > 0):
+            n = i + 1
+    return n
+
+
+def move(m, active, j, i):
+    """Make contact j contact i, and active."""
+    m.slot[i], m.gap[i], active[i] = m.slot[j], m.gap[j], 1
+    put_row(m.point, i, vector_of(m.point, j))
+    put_row(m.normal, i, vector_of(m.normal, j))
+
+
+SMOOTH_SOLIDS = Finder(find_contacts, no_memory)  # planes, spheres and capsules

@@ -1,0 +1,1 @@
+"""Forward and inverse dynamics, the mass matrix and its sparse factors."""

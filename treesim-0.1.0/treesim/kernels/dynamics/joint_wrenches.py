@@ -1,0 +1,122 @@
+"""Forces across joints: the wrench f that each body's parent exerts on it (Jain 1991, f(k); RBDA eq. 5.10).
+
+Links that are welded to a body, or to the base, are part of it in a tree. The wrench across such a weld is the sum over
+the welds and bodies that it carries, in the coordinates of the body that it belongs to.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..algebra.linear import cross, rotate, rotate_back, sub
+from ..algebra.spatial import Force, force_add, force_to_parent, net_force
+from ..algebra.tables import (
+    body_transform_at,
+    central_at,
+    force_at,
+    matrix_at,
+    motion_at,
+    put_force,
+    transform_at,
+)
+from ..entries.entry import entry
+from . import rnea
+
+INERTIA, PLACEMENT = 10, 12  # numbers of a weld: its link's inertia in its body's coordinates, and the link's own pose
+
+
+class Welds(NamedTuple):
+    """Welds of a tree, parents first.
+
+    count: their number W. body, parent: of each, the body that it belongs to, and the weld that carries it, -1 for
+    none. carrier: of each body, the weld that carries its joint, -1 for none.
+    """
+
+    count: Any
+    body: Any
+    parent: Any
+    carrier: Any
+    inertia: Any
+    placement: Any
+
+
+def welds_in(codes, reals):
+    """Return the welds of two tables: W, bodies, parents and carriers; then inertias and placements."""
+    W = codes[0]
+    return Welds(
+        W, codes[1 : W + 1], codes[W + 1 : 2 * W + 1], codes[2 * W + 1 :],
+        reals[: W * INERTIA].reshape((W, INERTIA)), reals[W * INERTIA :].reshape((W, PLACEMENT)),
+    )  # fmt: skip
+
+
+def put_force_first(row, f):
+    """Write a force to a row, force first."""
+    row[0], row[1], row[2] = f.f.x, f.f.y, f.f.z
+    row[3], row[4], row[5] = f.n.x, f.n.y, f.n.z
+
+
+def put_joint_wrenches(tree, turns, F, wrenches):
+    """Write the wrenches F on all bodies, in the axes of their own frames."""
+    own = turns.reshape((tree.n_bodies + 1, 9))
+    for i in range(1, tree.n_bodies + 1):
+        R, f = matrix_at(own, i), force_at(F, i)
+        put_force_first(wrenches[i - 1], Force(rotate(R, f.n), rotate(R, f.f)))
+
+
+def weld_wrenches(tree, welds, wrenches, X, V, A, F, G):
+    """f_w = I a + v x* I v, plus the wrenches on what the weld carries; after inverse dynamics."""
+    for w in range(welds.count):
+        i = welds.body[w]
+        put_force(G, w, net_force(central_at(welds.inertia, w), motion_at(V, i), motion_at(A, i)))
+    if welds.count > 0:
+        for i in range(1, tree.n_bodies + 1):
+            w = welds.carrier[i - 1]
+            if w >= 0:
+                passed = force_to_parent(body_transform_at(tree, X, i), force_at(F, i))
+                put_force(G, w, force_add(force_at(G, w), passed))
+    for w in range(welds.count - 1, -1, -1):
+        f, p, own = force_at(G, w), welds.parent[w], transform_at(welds.placement, w)
+        if p >= 0:
+            put_force(G, p, force_add(force_at(G, p), f))
+        moment = rotate_back(own.R, sub(f.n, cross(own.p, f.f)))
+        put_force_first(wrenches[tree.n_bodies + w], Force(moment, rotate_back(own.R, f.f)))
+
+
+def joint_wrenches(tree, q, v, a, f_ext, wrenches, turns, welds, tau, X, V, A, F, G):
+    """f_i = I a + v x* I v - f_ext + sum of X' f_j over children: what inverse dynamics project on the joints.
+
+    f_ext acts on the bodies' own links, not on those welded to them.
+    """
+    rnea.inverse_dynamics(tree, q, v, a, f_ext, tau, X, V, A, F)
+    put_joint_wrenches(tree, turns, F, wrenches)
+    weld_wrenches(tree, welds, wrenches, X, V, A, F, G)
+
+
+def memory_for(tree, weld_codes, weld_reals, q):
+    """Welds, and scratch memory, with the dtype of q."""
+    X, V, A, F = rnea.scratch_for(tree, q)
+    return (
+        welds_in(weld_codes, weld_reals),
+        np.empty(tree.nv, q.dtype),
+        X,
+        V,
+        A,
+        F,
+        np.empty((weld_codes[0], 6), q.dtype),
+    )
+
+
+joint_wrenches_states = entry(
+    joint_wrenches,
+    memory_for,
+    {"turns": "TableOfReals", "weld_codes": "TableOfIntegers", "weld_reals": "TableOfReals"},
+    {"W": "weld_codes[0]"},
+    q="nq",
+    v="nv",
+    a="nv",
+    f_ext="N, 6 | none",
+    wrenches="-> N + W, 6",
+    expands=True,
+)

@@ -1,0 +1,45 @@
+"""Recursive Newton-Euler algorithm: tau = ID(q, qd, qdd) (RBDA Table 5.1)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..algebra.spatial import force_add, force_component, force_sub, force_to_parent, net_force
+from ..algebra.tables import body_transform_at, central_at, force_at, motion_at, put_force, put_motion, put_transform
+from ..entries.entry import entry
+from ..kinematics.bodies import base_acceleration, body_acceleration, body_transform, body_velocity, zero_motion
+
+
+def inverse_dynamics(tree, q, v, a, f_ext, tau, X, V, A, F):
+    """tau = ID(q, v, a): accelerations forward, forces backward. f_ext has N rows of six numbers, or none."""
+    put_motion(V, 0, zero_motion(tree))
+    put_motion(A, 0, base_acceleration(tree))
+    for i in range(1, tree.n_bodies + 1):
+        Xi = body_transform(tree, i, q)
+        velocity = body_velocity(tree, i, Xi, motion_at(V, tree.parent[i]), v)
+        acceleration = body_acceleration(tree, i, Xi, motion_at(A, tree.parent[i]), velocity, v, a)
+        put_transform(X, i, Xi)
+        put_motion(V, i, velocity)
+        put_motion(A, i, acceleration)
+        put_force(F, i, net_force(central_at(tree.inertia, i), velocity, acceleration))
+    for i in range(1, f_ext.shape[0] + 1):
+        put_force(F, i, force_sub(force_at(F, i), force_at(f_ext, i - 1)))
+    for i in range(tree.n_bodies, 0, -1):
+        f = force_at(F, i)
+        for k in range(tree.v_start[i], tree.v_start[i + 1]):
+            tau[k] = force_component(f, tree.screw[k]) + tree.armature[k] * a[k]  # tau_i = S' f
+        p = tree.parent[i]
+        if p > 0:
+            f_parent = force_to_parent(body_transform_at(tree, X, i), f)
+            put_force(F, p, force_add(force_at(F, p), f_parent))  # f_λ += X' f
+
+
+def scratch_for(tree, q):
+    """Scratch memory for one state, with the dtype of q: one row per body."""
+    body = np.empty((tree.n_bodies + 1, 30), q.dtype)
+    return body[:, 0:12], body[:, 12:18], body[:, 18:24], body[:, 24:30]
+
+
+inverse_dynamics_states = entry(
+    inverse_dynamics, scratch_for, q="nq", v="nv", a="nv", f_ext="N, 6 | none", tau="-> nv'", expands=True
+)

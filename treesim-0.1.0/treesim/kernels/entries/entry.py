@@ -1,0 +1,237 @@
+"""Entries: the interface of kernels to Python, for many states, generated from a declaration of arrays.
+
+A kernel works on one state. Its declaration names its arguments and results, with their shapes in one state. The
+generated entry takes a robot's tables, further tables, and the arrays of all states, one after the other. It checks
+sizes, allocates scratch memory once, and calls the kernel for each state. Engines read the declaration
+(`entry.signature`) for types, argument validation and fast calls.
+"""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any, NamedTuple
+
+from ..algebra.tables import tree_tables
+from .status import FINE, NOT_FINITE, WRONG_SIZE
+
+SYMBOLS = {"nq": "tree.nq", "nv": "tree.nv", "nnz": "tree.nnz", "N": "tree.n_bodies"}  # that shapes are made of
+
+KERNELS = "treesim.kernels"  # the package of treesim's own kernels
+MADE = "<entry "  # begins the file name of functions that are made here
+
+
+class Array(NamedTuple):
+    """An array of each state.
+
+    shape: expressions in SYMBOLS and the declared sizes. result: True for results. optional: whether it may be empty.
+    dual: which axes are of forces, dual to motions. unchecked: whether it is passed between kernels, without the check
+    for finite numbers.
+    """
+
+    name: str
+    shape: tuple[str, ...]
+    result: bool
+    optional: bool
+    dual: tuple[bool, ...]
+    unchecked: bool
+
+    @property
+    def size(self) -> str:
+        """Number of elements, as an expression."""
+        return " * ".join(f"({length})" for length in self.shape)
+
+
+class Signature(NamedTuple):
+    """Arguments and results of an entry.
+
+    tables: tables besides the robot's, by kind (`annotations`). arrays: of each state, in order. sizes: further symbols
+    of shapes, as expressions in the tables.
+    """
+
+    tables: dict[str, str]
+    arrays: tuple[Array, ...]
+    sizes: dict[str, str]
+
+
+class Origin(NamedTuple):
+    """Arguments of `entry` from which an entry was generated."""
+
+    kernel: Callable[..., Any]
+    scratch: Any
+    signature: Signature
+    returns_status: bool
+    expands: bool
+    follows: str
+    reduce: Callable[..., Any] | None
+
+
+def entry(
+    kernel: Callable[..., Any],
+    scratch: Callable[..., Any] | tuple[Callable[..., Any], ...] | None = None,
+    tables: dict[str, str] | None = None,
+    sizes: dict[str, str] | None = None,
+    returns_status: bool = False,
+    expands: bool = False,
+    follows: str = "",
+    reduce: Callable[..., Any] | None = None,
+    name: str = "",
+    **arrays: str,
+) -> Callable[..., int]:
+    """Return the entry of a kernel that works on one state, and whose parameters have the declared names.
+
+    arrays: the shape of each, as "nq", "N, 6", or "6 * k, nv'". A result has "-> " in front. " | none" at the end marks
+    an argument that may be empty, which then has no rows; " | unchecked" one that is passed between kernels, whose
+    numbers are not checked. nv is an axis of motions, nv' one of forces, such as the columns of a Jacobian. sizes:
+    further symbols. tables: {name: kind of `annotations`} of arguments that do not depend on the state. scratch:
+    function that allocates memory with the dtype of the first array. Its parameters may be tree, ints, the tables and
+    the first array. The kernel gets the result as `scratch`, or as its last parameters if none has that name. With
+    several functions, each returns one of these. returns_status: whether the kernel returns a status; the entry returns
+    the worst of all states. expands: whether the kernel is correct on the spanning tree of a robot with mimic joints,
+    if its arrays are expanded and contracted (`mimic_entry`). follows: name of the result that is a response to forces
+    there, such as qdd; the constraints of the mimic joints correct it. reduce: kernel that converts the results there
+    to those of the robot; its parameters may be the spanning tree, `mimic`, `rows` (`mimic`), tables and arrays. The
+    entry's name is `name`, by default the kernel's, with the suffix `_states`; it must be unique in a module. Kernels
+    call those of other entries without tables by `entry.memory(tree, ints, first array)` and `entry.one(tree, *arrays,
+    memory)`, which returns a status.
+    """
+    declared = Signature(tables or {}, tuple(_array(name, text) for name, text in arrays.items()), sizes or {})
+    name = f"{name or kernel.__name__}_states"
+    namespace: dict[str, Any] = {
+        "__name__": kernel.__module__, "kernel": kernel, "tree_tables": tree_tables, "scratch_for": scratch,
+        **{f"scratch_{k}": part for k, part in enumerate(scratch if isinstance(scratch, tuple) else ())},
+        "FINE": FINE, "NOT_FINITE": NOT_FINITE, "WRONG_SIZE": WRONG_SIZE,
+    }  # fmt: skip
+    made: Any = made_entry(
+        name, _text(name, declared, parameters_of(kernel), memory_of(scratch), returns_status), namespace
+    )
+    made.__doc__ = kernel.__doc__
+    made.origin = Origin(kernel, scratch, declared, returns_status, expands, follows, reduce)
+    made.signature, made.kernel = declared, kernel
+    if not (declared.tables or declared.sizes):
+        texts = _part_texts(
+            f"{name}_memory", f"{name}_one", declared, parameters_of(kernel), memory_of(scratch), returns_status
+        )
+        made.memory, made.one = (made_entry(part, text, dict(namespace)) for part, text in texts.items())
+    function: FunctionType = made
+    return function
+
+
+def is_mimic_entry(states: Any) -> bool:
+    """Return whether an entry is that of robots with mimic joints."""
+    return getattr(states, "mimic", False)
+
+
+def made_entry(name: str, text: str, namespace: dict[str, Any]) -> Any:
+    """Return the entry `name` that the source `text` defines."""
+    return made_function(f"{MADE}{namespace['__name__']}.{name}>", text, name, namespace)
+
+
+def made_function(place: str, text: str, name: str, namespace: dict[str, Any]) -> FunctionType:
+    """Return the function `name` that generated source defines; `inspect` finds the source in the file `place`."""
+    linecache.cache[place] = (len(text), None, text.splitlines(keepends=True), place)
+    exec(compile(text, place, "exec"), namespace)  # with this file's __future__: annotations are names
+    function: FunctionType = namespace[name]
+    return function
+
+
+def _part_texts(
+    memory: str, one: str, declared: Signature, wanted: list[str], scratch: str | None, returns_status: bool
+) -> dict[str, str]:
+    """Return the sources of two functions: allocation of scratch memory, and a kernel call on one state."""
+    given = [x.name for x in declared.arrays]
+    known = [parameter for parameter in wanted if parameter in ("tree", "scratch", *given)]
+    call = f"kernel({', '.join([*known, *(['*scratch'] if len(known) < len(wanted) else [])])})"
+    return {
+        memory: f"def {memory}(tree, ints, {given[0]}):\n    return {scratch or '()'}\n",
+        one: f"def {one}(tree, {', '.join(given)}, scratch):\n    "
+        + (f"return {call}\n" if returns_status else f"{call}\n    return FINE\n"),
+    }
+
+
+def stages_of(states: Any, **tables: str) -> Callable[[Any], Any]:
+    """Return a decorator that declares a kernel which computes one of several shares of some stages of one state.
+
+    Its parameters are the robot's tables, further tables and memory by kind, the first and last stage, the index of its
+    share and the number of shares, and the arrays of the entry `states`. Raises TypeError for other parameters.
+    """
+    kinds = {"ints": "TableOfIntegers", "reals": "TableOfReals", **tables}
+    kinds |= dict.fromkeys(("first", "last", "share", "shares"), "Integer")
+    kinds |= {array.name: "Reals" for array in states.signature.arrays}
+
+    def declare(kernel: Any) -> Any:
+        if parameters_of(kernel) != list(kinds):
+            raise TypeError(f"{kernel.__name__}: the kernel takes other arguments than {', '.join(kinds)}")
+        kernel.__annotations__ = {**kinds, "return": "int"}
+        return kernel
+
+    return declare
+
+
+def _array(name: str, text: str) -> Array:
+    shape, _, option = text.removeprefix("-> ").partition(" | ")
+    axes = [length.strip() for length in shape.split(",")]
+    dual, bare = tuple(length.endswith("'") for length in axes), tuple(length.rstrip("'") for length in axes)
+    return Array(name, bare, text[:2] == "->", option == "none", dual, option == "unchecked")
+
+
+def parameters_of(function: Any) -> list[str]:
+    """Return the names of a function's parameters."""
+    return list(function.__code__.co_varnames[: function.__code__.co_argcount])
+
+
+def memory_of(scratch: Any) -> str | None:
+    """Return the expression that allocates scratch memory, None without any."""
+    if isinstance(scratch, tuple):
+        calls = [f"scratch_{k}({', '.join(parameters_of(function))})" for k, function in enumerate(scratch)]
+        return f"({', '.join(calls)},)"
+    return None if scratch is None else f"scratch_for({', '.join(parameters_of(scratch))})"
+
+
+def _text(name: str, declared: Signature, wanted: list[str], scratch: str | None, returns_status: bool) -> str:
+    """Return the entry's source.
+
+    wanted: parameters of the kernel. scratch: expression that allocates its memory.
+    """
+    arrays, first = declared.arrays, declared.arrays[0]
+    kinds = {"ints": "TableOfIntegers", "reals": "TableOfReals", **declared.tables, **{x.name: "Reals" for x in arrays}}
+    parameters = ", ".join(f"{name}: {kind}" for name, kind in kinds.items())
+    symbols = [f"{symbol} = {value}" for symbol, value in (SYMBOLS | declared.sizes).items()]
+    given = {"tree": "tree", "scratch": "scratch", **{table: table for table in declared.tables}}
+    given |= {x.name: state_of(x) for x in arrays}
+    missing = [parameter for parameter in wanted if parameter not in given]
+    if (
+        bool(missing) + ("scratch" in wanted) != (scratch is not None)
+        or missing != wanted[len(wanted) - len(missing) :]
+    ):
+        raise TypeError(f"{name}: the kernel asks for {', '.join(wanted)}, which are not what is declared")
+    call = ", ".join([given[parameter] for parameter in wanted if parameter in given] + ["*scratch"] * bool(missing))
+    return "\n    ".join([
+        f"def {name}({parameters}) -> int:",
+        "tree = tree_tables(ints, reals)",
+        *symbols,
+        f"count = {first.name}.size // ({first.size}) if {first.size} > 0 else 1",  # one state of what cannot move
+        f"if count < 1 or {' or '.join(map(misfit, arrays))}:",
+        "    return WRONG_SIZE",
+        *([] if scratch is None else [f"scratch = {scratch}"]),
+        "status = FINE",
+        "for s in range(count):",
+        f"    status = max(status, kernel({call}))" if returns_status else f"    kernel({call})",
+        "return status\n",
+    ])  # fmt: skip
+
+
+def misfit(x: Array) -> str:
+    """Return the condition that the size of an array does not fit `count` states."""
+    wrong = f"{x.name}.size != count * {x.size}"
+    return f"({x.name}.size != 0 and {wrong})" if x.optional else wrong
+
+
+def state_of(x: Array) -> str:
+    """Return the expression of the part of an array that belongs to state s."""
+    part = f"{x.name}[s * ({x.size}) : (s + 1) * ({x.size})]"
+    if x.optional:  # as many rows a state as there are
+        rows, columns = f"({x.name}.size // (count * ({x.shape[-1]})))", x.shape[-1]
+        return f"{x.name}.reshape(({x.name}.size // ({columns}), {columns}))[s * {rows} : (s + 1) * {rows}]"
+    return part if len(x.shape) == 1 else f"{part}.reshape(({', '.join(x.shape)}))"

@@ -1,0 +1,1 @@
+"""Mimic joints: conversion between independent coordinates and those of the spanning tree."""

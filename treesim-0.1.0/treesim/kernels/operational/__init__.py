@@ -1,0 +1,1 @@
+"""Inverse operational-space inertia of frames, and derived quantities."""

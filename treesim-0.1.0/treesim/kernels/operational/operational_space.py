@@ -1,0 +1,170 @@
+"""Base quantities of the operational space of frames and the centre of mass: motions, J, Y_D, Λ^-1 and β (F10).
+
+Rows of frames are used along the tree's paths only: H = L_d' D L_d, Y_d = J L_d^-1, Y_D = Y_d D^-1, Λ^-1 = Y_D Y_d'
+(F10 eq. 22 and 23), J H^-1 C = Y_D L_d^-T C. All joints move the centre of mass: its rows are dense.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..algebra.linear import Vector, add
+from ..algebra.rotations import compose
+from ..algebra.spatial import motion_sub, motion_to_child
+from ..algebra.tables import body_transform_at, motion_at, put_transform, transform_at
+from ..dynamics import ltdl
+from ..dynamics.crba import mass_matrix_of_transforms, put_packed
+from ..dynamics.rnea import inverse_dynamics
+from ..entries.entry import entry
+from ..kinematics.bodies import base_acceleration, path_placement, stored_transform
+from ..kinematics.center_of_mass import center_of_mass_motion, jacobian_of_placed, put_vector
+from ..kinematics.frame_motion import ACCELERATION, NUMBERS, frame_motion
+from ..kinematics.frames import COUNT, FRAMES, frames_of
+from ..kinematics.jacobians import packed_jacobian, unpack_jacobian
+from .operational_sparse import last_of_rows
+from .sparse_rows import divide_ltdl, multiply_rows, product
+
+CENTER = {"center": "TableOfIntegers"}  # the centre of mass' coordinates: 0, 1, 2, or none
+ROWS = COUNT | {"c": "center.size", "m": "6 * (codes.size - 1) + center.size"}
+
+
+class Scratch(NamedTuple):
+    """Scratch memory of the base quantities.
+
+    By body: transforms, velocities, accelerations (gravity included), forces, composite inertias, poses, and first
+    moments and masses of subtrees. Last degree of freedom of each frame's row, and Y_d. A number for each such row. C,
+    and zero accelerations of joints.
+    """
+
+    Xt: Any
+    V: Any
+    A: Any
+    F: Any
+    Ic: Any
+    W: Any
+    moment: Any
+    mass: Any
+    last: Any
+    Y: Any
+    of_rows: Any
+    C: Any
+    still: Any
+
+
+def scratch_for(tree, codes, offsets, q):
+    """Scratch memory for one state, with the dtype of q."""
+    bodies = frames_of(codes, offsets).bodies
+    body, rows = np.empty((tree.n_bodies + 1, 56), q.dtype), np.empty((6 * bodies.size, tree.nv), q.dtype)
+    return Scratch(
+        body[:, 0:12], body[:, 12:18], body[:, 18:24], body[:, 24:30], body[:, 30:40],
+        body[:, 40:52], body[:, 52:55], body[:, 55],
+        last_of_rows(tree, bodies), rows, np.empty(6 * bodies.size, q.dtype),
+        np.empty(tree.nv, q.dtype), np.zeros(tree.nv, q.dtype),
+    )  # fmt: skip
+
+
+def rows_of_frames(tree, frames, memory, motions, J):
+    """Motions (24) of k frames for zero joint accelerations, and their rows of J, which are also packed in Y."""
+    bodies, placement, reference = frames
+    for f in range(bodies.size):
+        i = bodies[f]
+        W = path_placement(tree, stored_transform, memory.Xt, i)
+        acceleration = motion_sub(motion_at(memory.A, i), motion_to_child(W, base_acceleration(tree)))
+        frame_motion(W, motion_at(memory.V, i), acceleration, transform_at(placement, f), motions[f])
+    packed_jacobian(tree, stored_transform, memory.Xt, bodies, placement, reference, memory.Y)
+    unpack_jacobian(tree, bodies, memory.Y, J)
+
+
+def rows_of_center(tree, memory, motion, J):
+    """Motion of the centre of mass for zero joint accelerations, and its rows of J."""
+    W, gravity = memory.W, Vector(tree.gravity[0], tree.gravity[1], tree.gravity[2])
+    put_transform(W, 0, transform_at(tree.placement, 0))
+    for i in range(1, tree.n_bodies + 1):
+        put_transform(W, i, compose(transform_at(W, tree.parent[i]), body_transform_at(tree, memory.Xt, i)))
+    position, velocity, acceleration = center_of_mass_motion(tree, W, memory.V, memory.A)
+    motion[:] = 0
+    put_vector(motion, 9, position)
+    put_vector(motion, 12, velocity)
+    put_vector(motion, ACCELERATION, add(acceleration, gravity))
+    jacobian_of_placed(tree, W, memory.moment, memory.mass, J)
+
+
+def divide_by_mass(tree, memory, J, Y, factors, inverse):
+    """Y = Y_D and Λ^-1 = Y_D Y_d'; rows of frames are packed, dense rows after them are divided like vectors."""
+    parent, depth, start = tree.dof_parent, tree.dof_depth, tree.row_start
+    last, first = memory.last, memory.last.size
+    ltdl.factorize(parent, depth, start, factors)
+    Y.reshape(Y.size)[:] = 0
+    divide_ltdl(parent, depth, start, factors, last, memory.Y, Y)
+    multiply_rows(parent, depth, last, Y, memory.Y, inverse)
+    for r in range(first, J.shape[0]):
+        row = Y[r]
+        row[:] = J[r]
+        ltdl.solve_lower_transposed(parent, depth, start, factors, row)  # Y_d
+        for s in range(first, r):
+            inverse[r, s] = inverse[s, r] = sum_of_products(row, Y[s])
+        inverse[r, r] = row[0] * 0
+        for k in range(tree.nv):
+            divided = row[k] / factors[start[k] + depth[k]]
+            inverse[r, r] += row[k] * divided
+            row[k] = divided
+        product(parent, depth, last, memory.Y, row, memory.of_rows)
+        for s in range(first):
+            inverse[r, s] = inverse[s, r] = memory.of_rows[s]
+
+
+def sum_of_products(x, y):
+    """x' y."""
+    total = x[0] * y[0]
+    for k in range(1, x.size):
+        total += x[k] * y[k]
+    return total
+
+
+def put_bias(tree, memory, motions, Y, factors, bias):
+    """β = Jdot v - J H^-1 C (F10 eq. 8), with Jdot v from the motions' accelerations for zero joint accelerations.
+
+    J H^-1 C = Y_D (L_d^-T C). Overwrites C.
+    """
+    parent, depth, first = tree.dof_parent, tree.dof_depth, memory.last.size
+    ltdl.solve_lower_transposed(parent, depth, tree.row_start, factors, memory.C)
+    product(parent, depth, memory.last, Y, memory.C, memory.of_rows)
+    for r in range(bias.size):
+        answer = memory.of_rows[r] if r < first else sum_of_products(Y[r], memory.C)
+        bias[r] = motions[r // 6, ACCELERATION + r % 6] - answer
+
+
+def operational_rows(tree, q, v, f_ext, motions, J, Y, factors, inverse, bias, frames, memory):
+    """Compute base quantities of k frames in world axes and, after them, of the centre of mass if c = 3.
+
+    motions (k + c / 3, 24) for zero joint accelerations, J (m, nv), Y_D (m, nv), factors of H, Λ^-1 (m, m), β (m), m =
+    6 k + c.
+    """
+    Xt, V, A, F, Ic = memory.Xt, memory.V, memory.A, memory.F, memory.Ic
+    inverse_dynamics(tree, q, v, memory.still, f_ext, memory.C, Xt, V, A, F)
+    mass_matrix_of_transforms(tree, Xt, Ic, factors, put_packed)
+    k = frames.bodies.size
+    rows_of_frames(tree, frames, memory, motions, J)
+    if J.shape[0] > 6 * k:
+        rows_of_center(tree, memory, motions[k], J[6 * k :])
+    divide_by_mass(tree, memory, J, Y, factors, inverse)
+    put_bias(tree, memory, motions, Y, factors, bias)
+
+
+operational_rows_states = entry(
+    operational_rows,
+    (frames_of, scratch_for),
+    FRAMES | CENTER,
+    ROWS,
+    q="nq",
+    v="nv",
+    f_ext="N, 6 | none",
+    motions=f"-> k + c // 3, {NUMBERS}",
+    J="-> m, nv",
+    Y="-> m, nv",
+    factors="-> nnz",
+    inverse="-> m, m",
+    bias="-> m",
+)

@@ -1,0 +1,1 @@
+"""Published algorithms, for comparison with treesim's own."""

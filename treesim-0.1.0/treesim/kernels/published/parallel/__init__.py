@@ -1,0 +1,1 @@
+"""Published algorithms for parallel machines: constraint forces, assemblies, cyclic reduction."""

@@ -1,0 +1,1 @@
+"""One time step by each compiled integrator."""

@@ -1,0 +1,240 @@
+"""One time step of a world with constrained frames and loops: implicit midpoint rule and constraint impulses.
+
+Impulses of the first half of the step close the gaps at its end. Impulses of the second half remove the velocity along
+the constrained rows there, as in RATTLE (Andersen 1983), with the midpoint rule for the unconstrained motion. The step
+is symmetric, and of order 2. Without rows it is `step.implicit_midpoint`.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ..algebra.numbers import maximum, minimum, sqrt
+from ..algebra.spatial import force_dot, rigid_apply
+from ..algebra.tables import body_inertia, motion_at, with_armature
+from ..constrained.constraints import ROWS
+from ..constrained.rows import (
+    TINY,
+    WORLD,
+    add_solution,
+    apply_impulses,
+    gaps,
+    mimic_world_tables,
+    plain_world_tables,
+    respond,
+    row_memory,
+    row_velocities,
+)
+from ..entries.entry import entry, is_mimic_entry
+from ..entries.status import FINE
+from ..kinematics.configuration import advance, into_start_axes
+from ..mimic.mimic_entry import mimic_entry
+from .step import PASSES, actuate, add_work, label, put_work, resist, settings_of, step_memory
+
+CLOSURES = 2  # corrections after those of the passes, each with an error of about h times its change of the rows
+GAIN = 0.01  # of the kinetic energy: a correction may not add more, as it would near singular configurations
+CREEP = 1e-3  # m/s: a correction may also add the kinetic energy of all bodies at this speed
+
+
+def within_energy(tree, r, linear, square):
+    """Return the part, at most 1, of an impulse that adds no more kinetic energy than allowed.
+
+    A part x adds linear x + square x^2. r.V: the bodies' velocities, which determine the allowed energy.
+    """
+    allowed = tree.gravity[0] * 0
+    for i in range(1, tree.n_bodies + 1):
+        motion = motion_at(r.V, i)
+        kinetic = force_dot(rigid_apply(body_inertia(tree, i), motion), motion) / 2
+        allowed += GAIN * kinetic + tree.inertia[i, 9] * CREEP * CREEP / 2
+    root = sqrt(linear * linear + 4 * maximum(square, TINY) * allowed)
+    return minimum((root - linear) / (2 * maximum(square, TINY)), 1)
+
+
+def push(tree, held, r):
+    """r.change = response to impulses that change the rows' velocities r.rate by r.lacking.
+
+    The impulses are limited by the allowed energy. They are added to r.impulse.
+    """
+    linear, square = tree.gravity[0] * 0, tree.gravity[0] * 0
+    for k in range(r.impulse.size):
+        r.step[k] = r.lacking[k] * 0
+        r.wanted[k] = r.lacking[k]
+    add_solution(r, r.lacking, r.step)
+    for k in range(r.impulse.size):
+        linear += r.step[k] * r.rate[k]
+        square += r.step[k] * r.wanted[k] / 2
+    part = within_energy(tree, r, linear, square)
+    for k in range(r.impulse.size):
+        r.step[k] = part * r.step[k]
+        r.impulse[k] += r.step[k]
+    apply_impulses(tree, held, r, r.step, r.change)
+
+
+def close_gaps(tree, s, held, q, q_new, m, r):
+    """Correct the mean velocity m.mean by impulses at q that close the gaps at q (+) h m.mean.
+
+    Rows without gaps get zero velocity. r.pushed: sum of the changes.
+    """
+    advance(tree, q, m.mean, m.mean, s.dt, q_new, r.change)
+    gaps(tree, held, q_new, r.W, r.lacking)
+    row_velocities(tree, held, m.mean, r, r.rate)
+    for k in range(r.impulse.size):
+        r.lacking[k] = -(r.lacking[k] / s.dt + (1 - held.closed[k]) * r.rate[k])
+    push(tree, held, r)
+    for k in range(tree.nv):
+        r.pushed[k] += r.change[k]
+        m.mean[k] += r.change[k]
+
+
+def end_at_rest(tree, held, q, v, r):
+    """Remove the velocity along constrained rows from v at q, by impulses there."""
+    respond(tree, held, q, r)
+    row_velocities(tree, held, v, r, r.rate)
+    for k in range(r.impulse.size):
+        r.lacking[k] = -r.rate[k]
+    push(tree, held, r)
+    for k in range(tree.nv):
+        v[k] += r.change[k]
+
+
+def write_results(tree, held, q, v, r, impulses, residual):
+    """Write the sum of the impulses, and for each row its gap at q, or its velocity if it has no gap."""
+    gaps(tree, held, q, r.W, residual)
+    row_velocities(tree, held, v, r, r.lacking)
+    for k in range(r.impulse.size):
+        impulses[k] = r.impulse[k]
+        residual[k] += (1 - held.closed[k]) * r.lacking[k]
+
+
+def implicit_midpoint_with_rows(
+    tree, s, held, q, v, force, q_new, v_new, work, impulses, residual, m, r, forward, memory
+):
+    """Implicit midpoint rule with constraint impulses; order 2.
+
+    v_m = v + h/2 a + d, q+ = q (+) h v_m without gaps, v+ = v_m + h/2 a + d+ without velocity along the rows. a is that
+    without rows; d and d+ are caused by impulses along the rows at q and at q+. impulses: their sum [N s, N m s].
+    residual: for each row its gap at the end [m, rad], or its velocity if it has no gap [m/s, rad/s].
+    """
+    no_forces, half = np.empty((0, 6), q.dtype), s.dt / 2
+    status = FINE
+    resist(tree, s, v, force, m)
+    moved = held.mimic_constraint.with_rotors(with_armature(tree, m.diagonal), held.mimic_constraint)
+    respond(moved, held, q, r)
+    for k in range(r.impulse.size):
+        r.impulse[k] = s.dt * 0
+    for k in range(tree.nv):
+        m.mean[k], r.pushed[k] = v[k], s.dt * 0
+    for _ in range(PASSES):
+        advance(tree, q, m.mean, m.mean, half, m.q_mid, m.v_mid)
+        status = max(status, forward(moved, m.q_mid, m.v_mid, m.tau, no_forces, m.qdd, memory))
+        into_start_axes(tree, m.mean, half, m.v_mid, m.qdd, m.a)
+        for k in range(tree.nv):
+            m.mean[k] = v[k] + half * m.a[k] + r.pushed[k]
+        close_gaps(moved, s, held, q, q_new, m, r)
+    for _ in range(CLOSURES):
+        close_gaps(moved, s, held, q, q_new, m, r)
+    for k in range(tree.nv):
+        m.qdd[k] += r.pushed[k] / half
+        m.a[k] = m.mean[k] + half * m.a[k]
+    put_work(tree, s, v, force, m.v_mid, m, work)
+    advance(tree, q, m.mean, m.a, s.dt, q_new, v_new)
+    end_at_rest(moved, held, q_new, v_new, r)
+    write_results(moved, held, q_new, v_new, r, impulses, residual)
+    return status
+
+
+RULES_WITH_ROWS: dict[str, Any] = {"implicit_midpoint": implicit_midpoint_with_rows}
+
+
+def rows_for(tree, layout, geometry, closure, q):
+    """Scratch memory for the rows of a world, with the dtype of q."""
+    return row_memory(tree, plain_world_tables(layout, geometry, closure), q)
+
+
+def result_memory(tree, layout, q):
+    """Memory for the results of a step besides the state, with the dtype of q: force, impulses, residual, work."""
+    solver_info = np.empty((2, layout[1 + 3 * layout[0]]), q.dtype)
+    return np.empty(tree.nv, q.dtype), solver_info[0], solver_info[1], np.empty(2, q.dtype)
+
+
+def memory_for(dynamics):
+    """Return functions that allocate a world's tables, and memory of its rows, a step, and forward dynamics."""
+    held = mimic_world_tables if is_mimic_entry(dynamics) else plain_world_tables
+    return held, rows_for, step_memory, dynamics.memory
+
+
+def made_world_entry(step, memory, dynamics, **arrays):
+    """Return the entry of a step of a world with rows; a variant for mimic joints if `dynamics` is one."""
+    mimic = is_mimic_entry(dynamics)
+    tables = {**WORLD, "settings": "TableOfReals"}
+    made = entry(step, memory, tables, ROWS, returns_status=True, expands=mimic, **arrays)
+    return mimic_entry(made) if mimic else made
+
+
+@lru_cache(maxsize=64)
+def world_step_entry(name, dynamics):
+    """Return the entry of one step of a world with rows.
+
+    Its arguments are (ints, reals, layout, geometry, closure, settings, q, v, control, q_new, v_new, force, work,
+    impulses, residual).
+    """
+    rule, forward = RULES_WITH_ROWS[name], dynamics.one
+
+    def step(tree, settings, q, v, control, q_new, v_new, force, work, impulses, residual, held, rows, m, memory):
+        """Compute a step as without rows, and the rows' impulses and residuals."""
+        s = settings_of(tree, settings)
+        actuate(tree, s, q, v, control, force)
+        return rule(tree, s, held, q, v, force, q_new, v_new, work, impulses, residual, m, rows, forward, memory)
+
+    step.__name__ = f"{name}_with_rows_by_{label(dynamics)}"
+    return made_world_entry(
+        step, memory_for(dynamics), dynamics, q="nq", v="nv", control="nv'", q_new="-> nq", v_new="-> nv",
+        force="-> nv'", work="-> 2", impulses="-> m", residual="-> m",
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=64)
+def carried_world_step_entry(name, dynamics):
+    """Return the entry of the same step with only the state as result.
+
+    Its arguments are (ints, reals, layout, geometry, closure, settings, q, v, control, q_new, v_new).
+    """
+    one_step = world_step_entry(name, dynamics).kernel
+
+    def carried_step(tree, settings, q, v, control, q_new, v_new, solver_info, held, rows, m, memory):
+        force, impulses, residual, work = solver_info
+        return one_step(
+            tree, settings, q, v, control, q_new, v_new, force, work, impulses, residual, held, rows, m, memory
+        )
+
+    carried_step.__name__ = f"carried_{one_step.__name__}"
+    return made_world_entry(
+        carried_step, (result_memory, *memory_for(dynamics)), dynamics, q="nq", v="nv", control="nv'", q_new="-> nq",
+        v_new="-> nv",
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=64)
+def counted_world_step_entry(name, dynamics):
+    """Return the entry of the same step with the state and the accumulated work as results.
+
+    Its arguments are (ints, reals, layout, geometry, closure, settings, q, v, work, control, q_new, v_new, work_new).
+    """
+    one_step = world_step_entry(name, dynamics).kernel
+
+    def counted_step(tree, settings, q, v, work, control, q_new, v_new, work_new, solver_info, held, rows, m, memory):
+        force, impulses, residual, _ = solver_info
+        status = one_step(
+            tree, settings, q, v, control, q_new, v_new, force, work_new, impulses, residual, held, rows, m, memory
+        )
+        add_work(work, work_new)
+        return status
+
+    counted_step.__name__ = f"counted_{one_step.__name__}"
+    return made_world_entry(
+        counted_step, (result_memory, *memory_for(dynamics)), dynamics, q="nq", v="nv", work="2", control="nv'",
+        q_new="-> nq", v_new="-> nv", work_new="-> 2",
+    )  # fmt: skip

@@ -1,0 +1,201 @@
+"""External forces in a step: wrenches on bodies as joint forces J' F, to which effort limits do not apply.
+
+They are constant during a step, like the forces of controllers. Wrenches along the world's axes are those at a
+configuration `lead` seconds ahead, such as the predicted midpoint, which makes them of order 2 for turning bodies.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..algebra.limits import UNLIMITED
+from ..algebra.linear import Vector, add, matmul, rotate_back
+from ..algebra.rotations import rotation
+from ..algebra.spatial import Force, force_add, force_component, force_to_parent
+from ..algebra.tables import force_at, matrix_at, put_force, transform_at
+from ..entries.entry import entry, is_mimic_entry
+from ..kinematics.bodies import body_transform, place_bodies
+from ..kinematics.configuration import integrate, vector_at
+from ..mimic.mimic_entry import mimic_entry
+from .constrained_step import made_world_entry, memory_for, world_step_entry
+from .step import COLUMNS, actuate, gains, settings_of, step_entry, step_memory
+
+# numbers of the wrenches on a body, about its origin: along its own axes, moment first (6), along the world's axes,
+# moment first (6), and sum p f' of forces f along the world's axes at points p of it (9)
+LOCAL, WORLD, AT_POINTS, WRENCHES = 0, 6, 12, 21
+
+
+class ExternalMemory(NamedTuple):
+    """Scratch memory of a step under external forces.
+
+    mimic_constraint: of mimic joints (`contact_mimic`). table: settings of the step. force: sum of all joint forces,
+    (nv,).
+    """
+
+    mimic_constraint: Any
+    table: Any
+    force: Any
+
+
+def external_memory(tree, q, mimic_constraint):
+    """Scratch memory for one state, with the dtype of q.
+
+    mimic_constraint: that of a step without external forces.
+    """
+    return ExternalMemory(mimic_constraint, np.empty(1 + COLUMNS * tree.nv, q.dtype), np.empty(tree.nv, q.dtype))
+
+
+def nothing_around(tree, q, mimic_constraint):
+    """Return `mimic_constraint`; variant of `external_memory` without external forces."""
+    return mimic_constraint
+
+
+def joint_forces(tree, q, F, external):
+    """external = J' F at q, by a backward sweep of wrenches F (N + 1, 6) on the bodies. Overwrites F.
+
+    The wrenches are in the bodies' own axes about their origins.
+    """
+    for i in range(tree.n_bodies, 0, -1):
+        f, p = force_at(F, i), tree.parent[i]
+        for k in range(tree.v_start[i], tree.v_start[i + 1]):
+            external[k] = force_component(f, tree.screw[k])
+        if p > 0:
+            put_force(F, p, force_add(force_at(F, p), force_to_parent(body_transform(tree, i, q), f)))
+
+
+def body_wrench(W, F):
+    """Return the sum of the wrenches F (21,) on a body, along its axes about its origin; W: its pose."""
+    R = rotation(W)
+    moment, force = rotate_back(R, vector_at(F, WORLD)), rotate_back(R, vector_at(F, WORLD + 3))
+    # sum p (R' f)', of which the moments p x R' f are the skew-symmetric part
+    A = matmul(matrix_at(F[AT_POINTS:WRENCHES].reshape((1, 9)), 0), R)
+    turning = Vector(A.yz - A.zy, A.zx - A.xz, A.xy - A.yx)
+    return force_add(Force(vector_at(F, LOCAL), vector_at(F, LOCAL + 3)), Force(add(moment, turning), force))
+
+
+class WrenchMemory(NamedTuple):
+    """Scratch memory of `external_joint_forces`: ahead (nv,), q (nq,), poses W and wrenches F of the bodies."""
+
+    ahead: Any
+    q: Any
+    W: Any
+    F: Any
+
+
+def wrench_memory(tree, q):
+    """Scratch memory for one state, with the dtype of q."""
+    B = tree.n_bodies + 1
+    W, F = np.empty((B, 12), q.dtype), np.empty((B, 6), q.dtype)
+    return (WrenchMemory(np.empty(tree.nv, q.dtype), np.empty(tree.nq, q.dtype), W, F),)
+
+
+def external_joint_forces(tree, lead, q, v, wrenches, external, m):
+    """external = J' F of the bodies' wrenches (N, 21), at the configuration q (+) lead v; lead: a table of one time."""
+    for k in range(tree.nv):
+        m.ahead[k] = lead[0] * v[k]
+    integrate(tree, q, m.ahead, m.q)
+    place_bodies(tree, m.q, m.W)
+    for i in range(1, tree.n_bodies + 1):
+        put_force(m.F, i, body_wrench(transform_at(m.W, i), wrenches[i - 1]))
+    joint_forces(tree, m.q, m.F, external)
+
+
+external_joint_forces_states = entry(
+    external_joint_forces, wrench_memory, {"lead": "TableOfReals"}, expands=True, q="nq", v="nv",
+    wrenches=f"N, {WRENCHES} | unchecked", external="-> nv'",
+)  # fmt: skip
+
+
+def put_external(tree, settings, force, external, m):
+    """m.force = force + external; m.table = settings of a step that does not limit this force.
+
+    Gains of saturated joints are set to zero, since effort limits are removed. m.force is a force, also where the
+    control is a target.
+    """
+    for k in range(settings.size):
+        m.table[k] = settings[k]
+    s, own = settings_of(tree, settings), settings_of(tree, m.table)
+    for k in range(tree.nv):
+        own.kp[k], own.kd[k] = gains(s, force, k)
+        own.effort_limit[k], own.driven[k] = UNLIMITED, settings[0] * 0
+        m.force[k] = force[k] + external[k]
+
+
+def under_external_forces(contact_step):
+    """Return the kernel of a step with contact (`contact_step.make_contact_step`) that includes external forces."""
+
+    def pushed_step(
+        tree, settings, scheme, q, v, q_free, v_free, force, external, work_free, before, external_contacts, q_new,
+        v_new, after, wrench, pairs, solver_info, work, points, m, memory, own,
+    ):  # fmt: skip
+        """Compute a step with contact under motor forces `force` and forces `external`, (nv,) each."""
+        put_external(tree, settings, force, external, own)
+        return contact_step(
+            tree, own.table, scheme, q, v, q_free, v_free, own.force, work_free, before, external_contacts, q_new,
+            v_new, after, wrench, pairs, solver_info, work, points, m, memory, own.mimic_constraint,
+        )  # fmt: skip
+
+    return pushed_step
+
+
+@lru_cache(maxsize=64)
+def pushed_step_entry(name, dynamics):
+    """Return the entry of a step (`step.step_entry`) with the array `external`, external joint forces, after `control`.
+
+    Its work of the control includes that of the external forces.
+    """
+    one_step, forward_memory = step_entry(name, dynamics).kernel, dynamics.memory
+
+    def memory_for(tree, ints, q):
+        own = external_memory(tree, q, 0)
+        return np.empty(tree.nv, q.dtype), step_memory(tree, q), forward_memory(tree, ints, q), own
+
+    def mimic_memory_for(tree, ints, mimic_ints, mimic_reals, q):
+        own = external_memory(tree, q, 0)
+        forward = forward_memory(tree, ints, mimic_ints, mimic_reals, q)
+        return np.empty(tree.nv, q.dtype), step_memory(tree, q), forward, own
+
+    def pushed_step(tree, settings, q, v, control, external, q_new, v_new, force, work, total, m, memory, own):
+        actuate(tree, settings_of(tree, settings), q, v, control, force)
+        put_external(tree, settings, force, external, own)
+        return one_step(tree, own.table, q, v, own.force, q_new, v_new, total, work, m, memory)
+
+    pushed_step.__name__ = f"pushed_{one_step.__name__}"
+    mimic = is_mimic_entry(dynamics)
+    made = entry(
+        pushed_step, mimic_memory_for if mimic else memory_for, {"settings": "TableOfReals"}, returns_status=True,
+        expands=mimic, q="nq", v="nv", control="nv'", external="nv'", q_new="-> nq", v_new="-> nv", force="-> nv'",
+        work="-> 2",
+    )  # fmt: skip
+    return mimic_entry(made) if mimic else made
+
+
+def pushed_world_memory(tree, q):
+    """Memory of a step of a world with rows under external forces, with the dtype of q."""
+    return np.empty(tree.nv, q.dtype), external_memory(tree, q, 0)
+
+
+@lru_cache(maxsize=64)
+def pushed_world_step_entry(name, dynamics):
+    """Return the entry of a step with rows (`constrained_step.world_step_entry`) with the array `external`."""
+    one_step = world_step_entry(name, dynamics).kernel
+
+    def pushed_step(
+        tree, settings, q, v, control, external, q_new, v_new, force, work, impulses, residual, room, held, rows, m,
+        memory,
+    ):  # fmt: skip
+        total, own = room
+        actuate(tree, settings_of(tree, settings), q, v, control, force)
+        put_external(tree, settings, force, external, own)
+        return one_step(
+            tree, own.table, q, v, own.force, q_new, v_new, total, work, impulses, residual, held, rows, m, memory
+        )
+
+    pushed_step.__name__ = f"pushed_{one_step.__name__}"
+    return made_world_entry(
+        pushed_step, (pushed_world_memory, *memory_for(dynamics)), dynamics, q="nq", v="nv", control="nv'",
+        external="nv'", q_new="-> nq", v_new="-> nv", force="-> nv'", work="-> 2", impulses="-> m", residual="-> m",
+    )  # fmt: skip

@@ -1,0 +1,295 @@
+"""One time step: actuation, damping, acceleration, motion; all compiled integrators.
+
+A step maps the state (q, v) and a control to the state h = dt later, the applied force, and the work. Simulations,
+rollouts and steppers use it. Forward dynamics are those of any backend. The force of a degree of freedom is its
+control, or a spring towards it, kp (control - q) - kd v, within the effort limit. Damping d and these gains are
+evaluated implicitly, at a time theta h ahead: (M + D) qdd = force - C - d v - theta h kp v,  D = theta h (d + kd) +
+(theta h)^2 kp, theta = 1 for the end of the step, 1/2 for its midpoint. `contact_step` adds Coulomb friction of joints,
+joint limits and contacts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import linecache
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..algebra.limits import within
+from ..algebra.numbers import absolute, less, maximum, select
+from ..algebra.tables import with_armature
+from ..entries.entry import KERNELS, entry, is_mimic_entry
+from ..entries.status import FINE
+from ..kinematics.configuration import advance, into_start_axes, semi_implicit_step
+from ..mimic.mimic_entry import mimic_entry
+from .explicit_rules import bullet, explicit_euler, midpoint, rk4
+from .gyroscopic import turn_implicitly
+
+PASSES = 4  # of the implicit midpoint rule's fixed-point iteration: see docs/integrators.md for what each costs
+COLUMNS = 6  # numbers for each degree of freedom in the table of settings, behind dt
+
+
+class Settings(NamedTuple):
+    """Settings of a step: dt [s], and for each degree of freedom the following.
+
+    kp, kd: gains. damping. effort_limit. driven: whether its control is a target (1) or a force (0). theta: see above.
+    """
+
+    dt: Any
+    kp: Any
+    kd: Any
+    damping: Any
+    effort_limit: Any
+    driven: Any
+    theta: Any
+
+
+class StepMemory(NamedTuple):
+    """Scratch memory of a step, each (nv,) but q_mid (nq,) and origins (3 (N + 1),)."""
+
+    tau: Any  # the force less what resists motion
+    added: Any  # D
+    diagonal: Any  # D and the rotor inertias
+    resistance: Any  # d
+    qdd: Any
+    mean: Any
+    a: Any
+    v_mid: Any
+    q_mid: Any
+    origins: Any
+
+
+def settings_of(tree, table):
+    """Return the settings in a table of numbers."""
+    n = tree.nv
+    return Settings(
+        table[0], table[1 : 1 + n], table[1 + n : 1 + 2 * n], table[1 + 2 * n : 1 + 3 * n],
+        table[1 + 3 * n : 1 + 4 * n], table[1 + 4 * n : 1 + 5 * n], table[1 + 5 * n : 1 + 6 * n],
+    )  # fmt: skip
+
+
+def step_memory(tree, q):
+    """Scratch memory for one step of one state, with the dtype of q."""
+    dof, origins = np.empty((8, tree.nv), q.dtype), np.zeros(3 * (tree.n_bodies + 1), q.dtype)
+    return StepMemory(
+        dof[0], dof[1], dof[2], dof[3], dof[4], dof[5], dof[6], dof[7], np.empty(tree.nq, q.dtype), origins
+    )
+
+
+def actuate(tree, s, q, v, control, force):
+    """force = actuator force for the control, within the effort limits."""
+    for i in range(1, tree.n_bodies + 1):
+        for k in range(tree.v_start[i], tree.v_start[i + 1]):
+            spring = s.kp[k] * (control[k] - q[tree.q_start[i] + k - tree.v_start[i]]) - s.kd[k] * v[k]
+            force[k] = within(s.driven[k] * spring + (1 - s.driven[k]) * control[k], s.effort_limit[k])
+
+
+def gains(s, force, k):
+    """Return kp and kd of a joint, 0 if its force is saturated."""
+    unsaturated = less(absolute(force[k]), s.effort_limit[k])
+    return s.kp[k] * unsaturated, s.kd[k] * unsaturated
+
+
+def resist(tree, s, v, force, m):
+    """Compute right-hand side m.tau and diagonal m.diagonal of a step's equation, with implicit damping and gains.
+
+    Gains of saturated joints are omitted. A negative damping coefficient, which drives a joint, is explicit: it must
+    not reduce inertia.
+    """
+    for k in range(tree.nv):
+        lead = s.dt * s.theta[k]
+        kp, kd = gains(s, force, k)
+        m.resistance[k] = s.damping[k]
+        m.added[k] = lead * (maximum(m.resistance[k], 0) + kd) + lead * lead * kp
+        m.diagonal[k] = m.added[k] + tree.armature[k]
+        m.tau[k] = force[k] - (m.resistance[k] + lead * kp) * v[k]
+
+
+def put_work(tree, s, v, force, mean, m, work):
+    """work = that of the control, and that of damping, both at the mean velocity of the step [J].
+
+    The control's force is force - theta h kp v - (theta h kd + (theta h)^2 kp) qdd.
+    """
+    done, lost = s.dt * 0, s.dt * 0
+    for k in range(tree.nv):
+        lead = s.dt * s.theta[k]
+        kp, kd = gains(s, force, k)
+        done += (force[k] - lead * (kp * v[k] + (kd + lead * kp) * m.qdd[k])) * mean[k]
+        lost -= m.resistance[k] * (v[k] * mean[k]) + lead * maximum(m.resistance[k], 0) * (m.qdd[k] * mean[k])
+    work[0], work[1] = s.dt * done, s.dt * lost
+
+
+def semi_implicit_euler(tree, s, q, v, force, q_new, v_new, work, m, forward, memory):
+    """v+ = v + h qdd(q, v), q+ = q (+) h v+, with the gyroscopic term of free bodies at v+; order 1."""
+    no_forces = np.empty((0, 6), q.dtype)
+    resist(tree, s, v, force, m)
+    status = forward(with_armature(tree, m.diagonal), q, v, m.tau, no_forces, m.qdd, memory)
+    turn_implicitly(tree, v, s.dt, m.diagonal, m.qdd, m.origins)
+    semi_implicit_step(tree, q, v, m.qdd, s.dt, m.origins, q_new, v_new)
+    for k in range(tree.nv):
+        m.mean[k] = v[k] + s.dt / 2 * m.qdd[k]
+    put_work(tree, s, v, force, m.mean, m, work)
+    return status
+
+
+def implicit_midpoint(tree, s, q, v, force, q_new, v_new, work, m, forward, memory):
+    """v+ = v + h a, q+ = q (+) h v_m with a = qdd(q (+) h/2 v_m, v_m), v_m = v + h/2 a; order 2.
+
+    The equation for v_m is iterated PASSES times from v_m = v. Velocities of joints with rotations in space are in
+    their axes at the start of the step, so rotation alone adds no energy.
+    """
+    no_forces, moved, half = np.empty((0, 6), q.dtype), with_armature(tree, m.diagonal), s.dt / 2
+    status = FINE
+    resist(tree, s, v, force, m)
+    for k in range(tree.nv):
+        m.mean[k] = v[k]
+    for _ in range(PASSES):
+        advance(tree, q, m.mean, m.mean, half, m.q_mid, m.v_mid)
+        status = max(status, forward(moved, m.q_mid, m.v_mid, m.tau, no_forces, m.qdd, memory))
+        into_start_axes(tree, m.mean, half, m.v_mid, m.qdd, m.a)
+        for k in range(tree.nv):
+            m.mean[k] = v[k] + half * m.a[k]
+    for k in range(tree.nv):
+        m.a[k] = v[k] + s.dt * m.a[k]
+    advance(tree, q, m.mean, m.a, s.dt, q_new, v_new)
+    put_work(tree, s, v, force, m.v_mid, m, work)
+    return status
+
+
+RULES: dict[str, Any] = {
+    rule.__name__: rule for rule in (implicit_midpoint, semi_implicit_euler, explicit_euler, midpoint, rk4, bullet)
+}
+
+
+def label(dynamics):
+    """Return a unique name of a dynamics entry (a hash of its source for plugins), used as cache key."""
+    module, name = dynamics.__module__, dynamics.__name__.removesuffix("_states")
+    if module.startswith(KERNELS):
+        return f"{module.rpartition('.')[2]}_{name}"
+    text = "".join(linecache.getlines(dynamics.kernel.__code__.co_filename))
+    return f"{module.replace('.', '_')}_{name}_{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+
+
+@lru_cache(maxsize=64)
+def step_entry(name, dynamics):
+    """Return the entry of one step by the named integrator, with the forward dynamics of an entry.
+
+    Its arguments are (ints, reals, settings, q, v, control, q_new, v_new, force, work). It is a variant for mimic
+    joints if `dynamics` is one.
+    """
+    rule, forward, forward_memory = RULES[name], dynamics.one, dynamics.memory
+
+    def memory_for(tree, ints, q):
+        return step_memory(tree, q), forward_memory(tree, ints, q)
+
+    def mimic_memory_for(tree, ints, mimic_ints, mimic_reals, q):
+        return step_memory(tree, q), forward_memory(tree, ints, mimic_ints, mimic_reals, q)
+
+    def step(tree, settings, q, v, control, q_new, v_new, force, work, m, memory):
+        """Compute (q, v) at the end of a step, the force [N m, N], and the work of control and damping [J]."""
+        s = settings_of(tree, settings)
+        actuate(tree, s, q, v, control, force)
+        return rule(tree, s, q, v, force, q_new, v_new, work, m, forward, memory)
+
+    step.__name__ = f"{name}_by_{label(dynamics)}"
+    mimic = is_mimic_entry(dynamics)
+    made = entry(
+        step, mimic_memory_for if mimic else memory_for, {"settings": "TableOfReals"}, returns_status=True,
+        expands=mimic, q="nq", v="nv", control="nv'", q_new="-> nq", v_new="-> nv", force="-> nv'", work="-> 2",
+    )  # fmt: skip
+    return mimic_entry(made) if mimic else made
+
+
+@lru_cache(maxsize=64)
+def carried_step_entry(name, dynamics):
+    """Return the entry of the same step with only the state as result.
+
+    Its arguments are (ints, reals, settings, q, v, control, q_new, v_new).
+    """
+    one_step, forward_memory = step_entry(name, dynamics).kernel, dynamics.memory
+
+    def memory_for(tree, ints, q):
+        return np.empty(tree.nv, q.dtype), np.empty(2, q.dtype), step_memory(tree, q), forward_memory(tree, ints, q)
+
+    def mimic_memory_for(tree, ints, mimic_ints, mimic_reals, q):
+        forward = forward_memory(tree, ints, mimic_ints, mimic_reals, q)
+        return np.empty(tree.nv, q.dtype), np.empty(2, q.dtype), step_memory(tree, q), forward
+
+    def carried_step(tree, settings, q, v, control, q_new, v_new, force, work, m, memory):
+        return one_step(tree, settings, q, v, control, q_new, v_new, force, work, m, memory)
+
+    carried_step.__name__ = f"carried_{one_step.__name__}"
+    mimic = is_mimic_entry(dynamics)
+    made = entry(
+        carried_step, mimic_memory_for if mimic else memory_for, {"settings": "TableOfReals"}, returns_status=True,
+        expands=mimic, q="nq", v="nv", control="nv'", q_new="-> nq", v_new="-> nv",
+    )  # fmt: skip
+    return mimic_entry(made) if mimic else made
+
+
+@lru_cache(maxsize=64)
+def counted_step_entry(name, dynamics):
+    """Return the entry of the same step with the state and the accumulated work as results.
+
+    Its arguments are (ints, reals, settings, q, v, work, control, q_new, v_new, work_new).
+    """
+    one_step, forward_memory = step_entry(name, dynamics).kernel, dynamics.memory
+
+    def memory_for(tree, ints, q):
+        return np.empty(tree.nv, q.dtype), step_memory(tree, q), forward_memory(tree, ints, q)
+
+    def mimic_memory_for(tree, ints, mimic_ints, mimic_reals, q):
+        forward = forward_memory(tree, ints, mimic_ints, mimic_reals, q)
+        return np.empty(tree.nv, q.dtype), step_memory(tree, q), forward
+
+    def counted_step(tree, settings, q, v, work, control, q_new, v_new, work_new, force, m, memory):
+        status = one_step(tree, settings, q, v, control, q_new, v_new, force, work_new, m, memory)
+        add_work(work, work_new)
+        return status
+
+    counted_step.__name__ = f"counted_{one_step.__name__}"
+    mimic = is_mimic_entry(dynamics)
+    made = entry(
+        counted_step, mimic_memory_for if mimic else memory_for, {"settings": "TableOfReals"}, returns_status=True,
+        expands=mimic, q="nq", v="nv", work="2", control="nv'", q_new="-> nq", v_new="-> nv", work_new="-> 2",
+    )  # fmt: skip
+    return mimic_entry(made) if mimic else made
+
+
+def add_work(before, work):
+    """work += work of the previous steps, `before`."""
+    for k in range(2):
+        work[k] += before[k]
+
+
+@lru_cache(maxsize=64)
+def policy_step_entry(one_step):
+    """Return the step of an entry under the control of a policy, for traces.
+
+    The entry has the arguments (*constants, *states, control, *next states); its last constant is `settings`, and its
+    first states are q and v. The policy returns the control u at the k-th step, from parameters p; u is constant for
+    `substeps` substeps, of which this is the j-th. The result's arguments are (*constants, policy, substeps, k, j, u,
+    *states, p, k_new, j_new, u_new, *next states).
+    """
+    count = 2 + len(one_step.signature.tables)
+    carried = sum(array.result for array in one_step.signature.arrays)
+
+    def policy_step_states(*given):
+        constants, settings = given[:count], given[count - 1]
+        policy, substeps, k, j, u = given[count : count + 5]
+        states, (p, k_new, j_new, u_new), news = (
+            given[count + 5 : count + 5 + carried], given[count + 5 + carried : count + 9 + carried],
+            given[count + 9 + carried :],
+        )  # fmt: skip
+        wanted = policy(substeps * settings[0] * k[0], *states[:2], p)
+        for i in range(len(wanted)):
+            u_new[i] = select(less(j[0], 0.5), wanted[i], u[i])
+        last = less(substeps - 1.5, j[0])
+        k_new[0] = k[0] + last
+        j_new[0] = (j[0] + 1) * (1 - last)
+        return one_step(*constants, *states, u_new, *news)
+
+    policy_step_states.__name__ = f"policy_{one_step.__name__}"
+    return policy_step_states

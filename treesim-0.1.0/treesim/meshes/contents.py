@@ -1,0 +1,75 @@
+"""Reading of one mesh file by trimesh. Imports nothing of treesim: runs in the child process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .collada import MOST_INSTANCES, Refused, check_collada, too_many
+from .files import Files
+from .images import Image, Images
+from .looks import Look, Looks
+
+
+class Part(NamedTuple):
+    """One geometry; fields as in reader.MeshPart."""
+
+    vertices: np.ndarray
+    faces: np.ndarray
+    colors: np.ndarray | None
+    uv: np.ndarray | None
+    image: Image | None
+
+
+class Contents(NamedTuple):
+    """Parts of a mesh file, and a message for each of their images that is not drawn."""
+
+    parts: list[Part]
+    faults: list[str]
+
+
+def read_contents(file: str, colored: bool, texture: str | None = None, decode: bool = False) -> Contents:
+    """Return the contents of a mesh file.
+
+    COLLADA's unit is applied and its up axis is not, as robot descriptions expect. colored: read colours and
+    images. texture: image file for parts with texture coordinates and no image of their own. decode: decode
+    images, which only a child process may do. Raises Refused, and any exception of the format's reader.
+    """
+    if file.lower().endswith(".dae"):
+        check_collada(file)
+    import trimesh
+
+    files: Any = Files(file)  # duck-typed resolver of trimesh
+    images = Images(files, decode)
+    options: dict[str, Any] = {"process": False} if colored else {"process": False, "skip_materials": True}
+    with np.errstate(all="ignore"), images.opening():  # numbers that are not finite are rejected later
+        scene = trimesh.load_scene(file, resolver=files, **options)
+        names = list(scene.graph.nodes_geometry)
+        if len(names) > MOST_INSTANCES:
+            raise Refused(too_many(len(names)))
+        looks = Looks(images, file.lower().endswith((".gltf", ".glb")), texture)
+        parts = list(_placed(scene, names, looks if colored else None))
+        if colored:
+            looks.report()
+    return Contents(parts, list(images.faults))
+
+
+def _placed(scene: Any, nodes: list[str], looks: Looks | None) -> Iterator[Part]:
+    """Yield the triangle meshes of a scene, transformed to their places; points and lines are left out."""
+    for node in nodes:
+        matrix, name = scene.graph[node]
+        mesh, matrix = scene.geometry[name], np.array(matrix)
+        if not hasattr(mesh, "faces"):
+            continue
+        vertices = np.asarray(mesh.vertices, float) @ matrix[:3, :3].T + matrix[:3, 3]
+        faces = mesh.faces[:, ::-1] if np.linalg.det(matrix[:3, :3]) < 0 else mesh.faces
+        look = Look(None, None, None) if looks is None else looks.of(mesh)
+        unit = _unit(mesh.metadata.get("units"))
+        yield Part(vertices * unit, np.asarray(faces, np.int64).reshape(-1, 3), *look)
+
+
+def _unit(units: str | None) -> float:
+    """Return metres per unit of a COLLADA file ("0.001 * meters"); 1 for other formats, which have no unit."""
+    return float(units.split("*")[0]) if units and units.endswith("* meters") else 1.0

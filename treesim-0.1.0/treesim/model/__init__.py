@@ -1,0 +1,1 @@
+"""The kinematic tree: topology, joints, inertias, limits, and generators of trees."""

@@ -1,0 +1,101 @@
+"""Merging of several trees into one: a robot and free bodies on the same fixed base."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from ..errors import ModelError
+from .joints import Joint
+from .tree import Body, Frame, Tree
+
+
+def joined(trees: Sequence[Tree]) -> Tree:
+    """Return one tree with the bodies of several trees, in order.
+
+    Name, gravity and notes are those of the first tree. A name of a body, joint or frame that an earlier tree has
+    already is prefixed with its own tree's name and a dot; of the third tree of a name on, with "NAME_2.", "NAME_3."
+    and so on. Raises ModelError if that name is taken, too.
+    """
+    first, *others = trees
+    whole = _Parts(first)
+    for tree in others:
+        whole.add(tree)
+    return Tree(
+        first.name,
+        whole.bodies,
+        frames=whole.frames,
+        visuals=whole.visuals,
+        gravity=first.gravity,
+        notes=first.notes,
+        shapes=whole.shapes,
+        loops=whole.loops,
+        welds=whole.welds,
+    )
+
+
+class _Parts:
+    """Constructor arguments of the merged tree, collected tree by tree."""
+
+    def __init__(self, first: Tree) -> None:
+        frames = list(first.frames.values())
+        self.bodies, self.frames = list(first.bodies), frames[first.n_bodies :]
+        self.visuals, self.shapes, self.loops = list(first.visuals), list(first.shapes), list(first.loops)
+        self.welds = list(first.welds)
+        self.trees, self.prefix = [first.name], first.name
+        loops = {loop.name for loop in first.loops}
+        self.names = {"link": set(first.frames), "joint": {*first.joint_names, *_fixed(first)}, "loop": loops}
+
+    def add(self, tree: Tree) -> None:
+        """Add the bodies, frames, shapes and loops of one more tree."""
+        count = len(self.bodies)
+        times = self.trees.count(tree.name)
+        self.prefix = f"{tree.name}_{times}" if times > 1 else tree.name
+        self.trees.append(tree.name)
+        links = {name: self._free_name("link", tree, name) for name in tree.frames}
+        joints = {name: self._free_name("joint", tree, name) for name in (*tree.joint_names, *_fixed(tree))}
+        for body in tree.bodies:
+            parent = body.parent + count if body.parent else 0
+            self.bodies.append(Body(links[body.name], parent, _renamed(body.joint, joints), body.inertia))
+        for frame in list(tree.frames.values())[tree.n_bodies :]:
+            self.frames.append(Frame(links[frame.name], _moved(frame.body, count), frame.placement))
+        for each in tree.visuals:
+            number = _moved(each.body, count)
+            self.visuals.append(replace(each, body=number))
+        for loop in tree.loops:
+            name = self._free_name("loop", tree, loop.name)
+            self.loops.append(replace(loop, name=name, first=links[loop.first], second=links[loop.second]))
+        for weld in tree.welds:
+            joint, carrier = joints.get(weld.joint, ""), links.get(weld.parent, "")
+            carried = tuple(joints[name] for name in weld.joints)
+            self.welds.append(replace(weld, link=links[weld.link], joint=joint, parent=carrier, joints=carried))
+        for shape in tree.shapes:
+            self.shapes.append(shape.attached_to(_moved(shape.body, count), links.get(shape.link, shape.link)))
+
+    def _free_name(self, what: str, tree: Tree, name: str) -> str:
+        known = self.names[what]
+        found = name if name not in known else f"{self.prefix}.{name}"
+        if found in known:
+            raise ModelError(
+                f"two trees have a {what} {name!r} and the name {tree.name!r}: give one another name with "
+                f"tree.with_name(...)"
+            )
+        known.add(found)
+        return found
+
+
+def _fixed(tree: Tree) -> list[str]:
+    """Return the names of the fixed joints of a tree."""
+    return [weld.joint for weld in tree.welds if weld.joint]
+
+
+def _moved(body: int, count: int) -> int:
+    return body + count if body else 0
+
+
+def _renamed(joint: Joint, names: dict[str, str]) -> Joint:
+    changes: dict[str, Any] = {"name": names[joint.name]}
+    if joint.mimic is not None:
+        changes["mimic"] = replace(joint.mimic, joint=names[joint.mimic.joint])
+    return replace(joint, **changes)

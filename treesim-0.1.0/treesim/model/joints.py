@@ -1,0 +1,215 @@
+"""Joint types: each joint is a sequence of unit screws fixed in the frame of the body that it moves.
+
+A revolute joint is one rotation about z, a spherical joint the rotations about x, y, z, a floating joint three
+translations and three rotations. The screws of one joint share one frame. Treating them one after the other
+therefore gives the multi-DoF joint exactly, and no kernel needs special code for a joint type.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import KW_ONLY, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..engine.trigonometry import sincos
+from ..errors import ModelError, quoted, unknown_name
+from ..kernels.algebra.joints import FLOATING, PLANAR, PRISMATIC, REVOLUTE, SPHERICAL
+from ..kernels.algebra.spatial import VX, VY, VZ, WX, WY, WZ
+from ..system.display import ReprMixin, vector
+from ..validation.arrays import real_numbers
+from ..validation.values import checked_part, checked_text, is_name_of, short_repr
+from .frozen import frozen, record
+from .inertia import Placement
+from .matrices import cross_matrix, product, unit_vector
+from .mimic import Mimic
+
+FINITE = ("damping", "joint_friction", "armature")  # limits may be infinite: then there are none
+NO_DIRECTION = 1e-12  # an axis shorter than this is zero up to rounding
+
+
+@record()
+class JointType:
+    """Joint type: its `code` in kernels, number of coordinates `nq`, and unit screws of its degrees of freedom."""
+
+    name: str
+    code: int
+    nq: int
+    screws: tuple[int, ...]
+    has_axis: bool
+
+    @property
+    def nv(self) -> int:
+        """Number of degrees of freedom."""
+        return len(self.screws)
+
+
+JOINT_TYPES: dict[str, JointType] = {
+    kind.name: kind
+    for kind in (
+        JointType("revolute", REVOLUTE, 1, (WZ,), has_axis=True),
+        JointType("continuous", REVOLUTE, 1, (WZ,), has_axis=True),
+        JointType("prismatic", PRISMATIC, 1, (VZ,), has_axis=True),
+        JointType("planar", PLANAR, 3, (VX, VY, WZ), has_axis=True),
+        JointType("spherical", SPHERICAL, 4, (WX, WY, WZ), has_axis=False),
+        JointType("floating", FLOATING, 7, (VX, VY, VZ, WX, WY, WZ), has_axis=False),
+    )
+}
+
+
+@record()
+class Joint(ReprMixin):
+    """A joint of a tree: its placement on the parent body, its type, limits and friction.
+
+    A scalar argument applies to all coordinates of the joint.
+
+    Parameters
+    ----------
+    name : str
+        Name of the joint.
+    type : str
+        "revolute", "continuous", "prismatic", "planar", "spherical" or "floating".
+    placement : Placement
+        Pose of the child body's frame in the parent body's frame, at the neutral configuration.
+    axis : array_like
+        (3,) axis of rotation or translation, or normal of a planar joint, in the child's frame; scaled to length 1.
+        Spherical and floating joints do not use it.
+    lower, upper : array_like
+        (nq,) position limits [rad, m]; infinite for no limit.
+    velocity_limit : array_like
+        (nv,) velocity limits [rad/s, m/s]; infinite for no limit.
+    effort_limit : array_like
+        (nv,) effort limits [N m, N]; infinite for no limit.
+    damping : array_like
+        (nv,) viscous damping [N m s/rad, N s/m].
+    joint_friction : array_like
+        (nv,) Coulomb friction [N m, N].
+    armature : array_like
+        (nv,) rotor inertia [kg m^2, kg].
+    mimic : Mimic, optional
+        Relation to a mimicked joint. With it, the joint is a mimic joint, which has no coordinate of its own in a tree.
+
+    Raises
+    ------
+    UnknownNameError
+        If the type is unknown.
+    ModelError
+        If a number is not allowed: a lower limit above the upper, an axis of length zero, a negative armature.
+    ArgumentError
+        If an argument has another type.
+
+    Examples
+    --------
+    >>> treesim.Joint("elbow", "revolute", axis=(0, 1, 0), lower=-2, upper=2)
+    <Joint 'elbow': revolute, axis (0, 1, 0), -2 ... 2>
+    >>> treesim.Joint("shoulder", "spherical").nv
+    3
+    """
+
+    name: str
+    type: str
+    _: KW_ONLY
+    placement: Placement = field(default_factory=Placement)
+    axis: ArrayLike = (0.0, 0.0, 1.0)
+    lower: ArrayLike = -np.inf
+    upper: ArrayLike = np.inf
+    velocity_limit: ArrayLike = np.inf
+    effort_limit: ArrayLike = np.inf
+    damping: ArrayLike = 0.0
+    joint_friction: ArrayLike = 0.0
+    armature: ArrayLike = 0.0
+    mimic: Mimic | None = None
+
+    def __post_init__(self) -> None:
+        checked_text("name of a joint", self.name)
+        if not is_name_of(self.type, JOINT_TYPES):
+            raise unknown_name("type", self.type, JOINT_TYPES, of=f"joint {self.name!r}")
+        checked_part("placement of a joint", self.placement, Placement)
+        if self.mimic is not None:
+            checked_part("mimic of a joint", self.mimic, Mimic)
+        kind = JOINT_TYPES[self.type]
+        for label, size in (
+            ("lower", kind.nq),
+            ("upper", kind.nq),
+            ("velocity_limit", kind.nv),
+            ("effort_limit", kind.nv),
+            ("damping", kind.nv),
+            ("joint_friction", kind.nv),
+            ("armature", kind.nv),
+        ):
+            object.__setattr__(self, label, self._vector(label, size))
+        object.__setattr__(self, "axis", self._unit_axis(kind))
+        if np.any(np.asarray(self.lower) > np.asarray(self.upper)):
+            raise ModelError(f"joint {self.name!r}: lower limit {self.lower} is above the upper limit {self.upper}")
+        if np.any(np.asarray(self.lower) == np.inf) or np.any(np.asarray(self.upper) == -np.inf):
+            limits = f"lower limit {self.lower} and upper limit {self.upper}"
+            raise ModelError(f"joint {quoted(self.name)}: {limits} leave no position")
+        if np.any(np.asarray(self.armature) < 0):
+            raise ModelError(f"joint {self.name!r}: armature {self.armature} is negative")
+        if self.mimic is not None and kind.nv != 1:
+            raise ModelError(f"joint {self.name!r}: a {self.type} joint cannot mimic another one")
+
+    def __repr__(self) -> str:
+        axis = f", axis {vector(np.asarray(self.axis, float))}" if self.kind.has_axis else ""
+        lower, upper = np.asarray(self.lower, float), np.asarray(self.upper, float)
+        limits = f", {lower[0]:.4g} ... {upper[0]:.4g}" if self.nq == 1 else ""
+        follows = "" if self.mimic is None else f", follows {self.mimic.joint!r}"
+        return f"<Joint {self.name!r}: {self.type}{axis}{limits}{follows}>"
+
+    def _repr_fields(self) -> list[tuple[str, Any]]:
+        labels = ("lower", "upper", "velocity_limit", "effort_limit", "damping", "joint_friction", "armature")
+        facts = [("placement", self.placement), *((label, vector(getattr(self, label))) for label in labels)]
+        return facts if self.mimic is None else [*facts, ("mimic", self.mimic)]
+
+    @property
+    def kind(self) -> JointType:
+        """The joint's type as an object."""
+        return JOINT_TYPES[self.type]
+
+    @property
+    def nq(self) -> int:
+        """Number of the joint's configuration coordinates."""
+        return self.kind.nq
+
+    @property
+    def nv(self) -> int:
+        """Number of the joint's degrees of freedom."""
+        return self.kind.nv
+
+    def _vector(self, label: str, size: int) -> np.ndarray:
+        given = getattr(self, label)
+        value = np.asarray(
+            given if type(given) is float else real_numbers(f"joint {quoted(self.name)}: {label}", given)
+        )
+        fault = None
+        if value.shape not in ((), (1,), (size,)):
+            fault = f"must be {'one number' if size == 1 else f'one number, or {size}'}, got {short_repr(given)}"
+        elif np.isnan(value).any():
+            fault = "is not a number"
+        elif label in FINITE and not np.isfinite(value).all():
+            fault = f"must be finite, got {short_repr(given)}"
+        if fault is not None:
+            raise ModelError(f"joint {quoted(self.name)}: {label} {fault}")
+        return frozen(np.full(size, value))
+
+    def _unit_axis(self, kind: JointType) -> np.ndarray:
+        axis = real_numbers(f"joint {quoted(self.name)}: axis", self.axis)
+        if axis.shape != (3,) or not np.isfinite(axis).all():
+            raise ModelError(f"joint {self.name!r}: axis {self.axis} must be three finite numbers")
+        if kind.has_axis and math.hypot(*axis) < NO_DIRECTION:
+            raise ModelError(
+                f"joint {self.name!r}: axis is zero or as good as zero; a {self.type} joint needs a direction"
+            )
+        return frozen(unit_vector(axis))
+
+
+def displacement(joint: Joint, position: float) -> Placement:
+    """Return the pose of a revolute or prismatic joint's body in the joint's own frame at a position [rad, m]."""
+    axis = np.asarray(joint.axis)
+    if joint.type == "prismatic":
+        return Placement(translation=position * axis)
+    across = cross_matrix(axis)
+    sine, cosine = sincos(float(position))  # type: ignore[no-untyped-call]
+    return Placement(np.eye(3) + sine * across + product((1 - cosine) * across, across))

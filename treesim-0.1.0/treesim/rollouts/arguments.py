@@ -1,0 +1,290 @@
+"""Argument validation of rollouts, and conversion to the kernels' arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import cache, lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..contact.base import ContactSolver, chosen_solver
+from ..dynamics.base import DynamicsBackend, chosen_backend
+from ..engine.call.steps import all_finite
+from ..errors import ArgumentError, UnsupportedError
+from ..kernels.stepping.constrained_step import carried_world_step_entry, counted_world_step_entry
+from ..kernels.stepping.step import carried_step_entry, counted_step_entry
+from ..model.quaternions import unit_quaternions
+from ..model.tree import Tree
+from ..simulation.robot_warnings import warn_of_friction, warn_of_limits
+from ..simulation.step import StepCode, check_diagonal, check_rows, compiled_rule, forward_kernel, touches
+from ..simulation.step_settings import StepSettings, check_inertia, gains_of, substeps_of
+from ..simulation.world import World
+from ..states.arguments import whole_number
+from ..states.states import mimic_constants
+from ..types import Engine
+from ..validation.arrays import Argument, coerce, precision, refuse_non_finite
+from .external_forces import RolloutForces
+
+# by whether there are rows, and whether the work is counted
+ENTRIES: dict[tuple[bool, bool], Callable[..., Any]] = {
+    (False, False): carried_step_entry,
+    (False, True): counted_step_entry,
+    (True, False): carried_world_step_entry,
+    (True, True): counted_world_step_entry,
+}
+COUNTED_IN_SINGLE = 1 << 24  # steps: counted by a policy's clock; float32 represents no larger consecutive integers
+
+
+class Method(NamedTuple):
+    """Settings of the steps of rollouts.
+
+    work: whether the work is integrated. rule: integrator of one substep.
+    """
+
+    world: World
+    dt: float
+    integrator: str
+    substeps: int
+    entry: Any
+    constants: tuple[Any, ...]
+    work: bool
+    rule: str
+    dynamics: Any  # the entry of forward dynamics
+    code: StepCode | None  # of steps with contact or external forces; SIMD code takes their unconstrained part
+    code_of: Callable[[bool], StepCode]  # returns the code of steps without or with external forces
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Sizes of the arrays passed from step to step: q, v, and the work if it is integrated."""
+        robot = self.world.robot
+        return (robot.nq, robot.nv, 2) if self.work else (robot.nq, robot.nv)
+
+    @property
+    def touches(self) -> bool:
+        """Whether steps solve contact, joint limits or joint friction."""
+        return self.code is not None and self.code.stage is not None
+
+    def under_forces(self) -> Method:
+        """Return the settings of the same steps under external forces."""
+        return self._replace(code=self.code_of(True))
+
+
+def bodies_in_contact(method: Method) -> int:
+    """Return the number of bodies, including the base, that contact wrenches are of; 0 if nothing can touch."""
+    world = method.world
+    return world.robot.n_bodies + 1 if method.touches and not world.touching.only_limits else 0
+
+
+def method_of(
+    world: World,
+    dt: float,
+    integrator: str,
+    backend: str | DynamicsBackend,
+    substeps: int | None,
+    kp: ArrayLike,
+    kd: ArrayLike,
+    work: bool,
+    engine: Engine,
+    contact_solver: str | ContactSolver,
+    own_inertia: bool,
+) -> Method:
+    """Return the settings of the steps; warns the caller of `rollout` of friction that the integrator leaves out.
+
+    own_inertia: whether model parameters may change the inertia. Otherwise raises SingularInertiaError for a
+    joint that moves no inertia, in a world without constrained rows.
+    """
+    given: Any = (
+        world, dt, integrator, chosen_backend(backend), substeps, _hashable(kp), _hashable(kd), bool(work), engine,
+        chosen_solver(contact_solver), own_inertia,
+    )  # fmt: skip
+    try:
+        method = _remembered(*given)
+    except TypeError:  # lists of gains, or objects without a hash
+        method = _method(*given)
+    warn_of_friction(world.robot, integrator, stacklevel=4)
+    return method
+
+
+def _hashable(gain: ArrayLike) -> ArrayLike:
+    """Return an array of gains as a tuple, for the cache of methods; any other value unchanged."""
+    row = isinstance(gain, np.ndarray) and gain.ndim == 1 and gain.dtype == np.float64
+    return tuple(gain.tolist()) if row else gain  # type: ignore[union-attr]
+
+
+def _method(
+    world: World,
+    dt: float,
+    integrator: str,
+    backend: DynamicsBackend,
+    substeps: int | None,
+    kp: ArrayLike,
+    kd: ArrayLike,
+    work: bool,
+    engine: Engine,
+    contact_solver: ContactSolver,
+    own_inertia: bool,
+) -> Method:
+    """Return the settings of the steps; raises as `method_of`."""
+    check_rows(world, integrator)
+    robot, dynamics, rule = world.robot, forward_kernel(world.robot, backend), compiled_rule(integrator)
+    substeps = substeps_of(robot, rule, dt, substeps)
+    touching = touches(world, rule)
+    settings = StepSettings.of(robot, rule, dt / substeps, kp, kd)
+    check_diagonal(dynamics, robot, settings)
+    if not world.m and not own_inertia:
+        check_inertia(robot, rule, dt / substeps, *gains_of(robot, kp, kd))
+    step_entry = ENTRIES[bool(world.m), work]
+    constants = (*mimic_constants(robot, dynamics.constants(robot)), *world.held, settings.table)
+
+    @cache
+    def code_of(pushed: bool) -> StepCode:
+        return StepCode(world, rule, dynamics, None, settings, engine, contact_solver, work, pushed)
+
+    forward, code = dynamics.entry_for(robot), code_of(False) if touching or world.kinematic else None
+    entry = step_entry(rule, forward)
+    return Method(world, dt, integrator, substeps, entry, constants, work, rule, forward, code, code_of)
+
+
+_remembered = lru_cache(maxsize=16)(_method)  # short rollouts are called repeatedly
+
+
+class Start(NamedTuple):
+    """Initial states and controls of B rollouts.
+
+    number: type of all numbers. q (B, nq), v (B, nv). u: controls (B, steps, nv), 0 under a policy. p:
+    parameters (B, k). law: the policy, None for controls. forces: external forces.
+    """
+
+    number: Any
+    q: np.ndarray
+    v: np.ndarray
+    u: np.ndarray
+    p: np.ndarray
+    law: Callable[..., None] | None
+    forces: RolloutForces | None = None
+
+    @property
+    def steps(self) -> int:
+        """Number of steps of each rollout."""
+        return self.u.shape[1]
+
+
+def start_of(
+    method: Method,
+    q0: ArrayLike,
+    v0: ArrayLike,
+    control: ArrayLike | Callable[..., None] | None,
+    parameters: ArrayLike | None,
+    steps: int | None,
+    counts: Iterable[int] = (),
+    measures: bool = False,
+    f_ext: Any = None,
+) -> Start:
+    """Return the initial states and controls; warns the caller of `rollout` of a robot whose effort limits are all 0.
+
+    counts: numbers of rollouts in model_parameters. measures: whether there are measures, which may take
+    parameters. f_ext: external forces.
+    """
+    world = method.world
+    law = control if callable(control) else None
+    if law is not None:
+        control = None
+    elif parameters is not None and not measures:
+        raise ArgumentError(
+            "parameters are those of a policy, or of measures: give a function as control, or no parameters"
+        )
+    if control is not None or law is not None:
+        warn_of_limits(world.robot, stacklevel=4)
+    number = precision(*(x for x in (q0, v0, control, parameters) if x is not None))
+    if world.m and number == np.float32:
+        raise UnsupportedError(f"gaps of {world!r} are not closed in float32: give float64 arrays")
+    if world.sensors and number == np.float32:
+        raise UnsupportedError(f"sensors, as {world.sensors[0]!r}, are read in double precision: give float64 arrays")
+    forces = None if f_ext is None else RolloutForces(world, f_ext, method.dt)
+    counts = {*counts, *(forces.counts if forces else ())}
+    q, v, u, p = state_arrays(world.robot, q0, v0, control, parameters, steps, number, counts)
+    if forces:
+        forces.check_steps(u.shape[1])
+    if world.kinematic:
+        q, v = world.kinematic_bodies.begin(0.0, method.dt, q, v)
+    return Start(number, world.start(q), v, u, p, law, forces)
+
+
+def state_arrays(
+    robot: Tree,
+    q0: ArrayLike,
+    v0: ArrayLike,
+    control: Any,
+    parameters: ArrayLike | None,
+    steps: Any,
+    number: type[np.floating],
+    counts: Iterable[int] = (),
+) -> list[np.ndarray]:
+    """Return q0 (B, nq), v0 (B, nv), controls (B, steps, nv), parameters (B, k); shared values are broadcast.
+
+    number: type of the arrays. counts: numbers of rollouts in model_parameters and external forces.
+    """
+    if steps is not None:
+        steps = whole_number("steps", steps)
+    if control is None:
+        if steps is None:
+            raise ArgumentError("give control, or the number of steps")
+        control = np.broadcast_to(np.zeros(robot.nv, number), (steps, robot.nv))
+    given = [
+        Argument("q0", q0, (robot.nq,)),
+        Argument("v0", v0, (robot.nv,)),
+        Argument("control", control, (robot.nv,)),
+    ]
+    q, v, u = (coerce(argument, number) for argument in given)
+    if q.ndim > 2 or v.ndim > 2 or u.ndim not in (2, 3):
+        raise ArgumentError(
+            f"q0, v0 and control have shapes {q.shape}, {v.shape}, {u.shape}, but (B, nq), (B, nv) and (B, steps, nv) "
+            "or parts of them are needed"
+        )
+    if steps is not None and u.shape[-2] != steps:
+        raise ArgumentError(f"control holds {u.shape[-2]} steps, but steps is {steps}")
+    refuse_non_finite(given[:2], (q, v))  # controls are checked when used
+    axes = [(unit_quaternions(robot, "q0", q), 1), (v, 1), (u, 2)]  # of one rollout
+    if parameters is not None:
+        axes.append((_policy_parameters(parameters, number), 1))
+    sizes = {x.shape[0] for x, own in axes if x.ndim > own and x.shape[0] != 1}.union(counts)
+    if len(sizes) > 1:
+        also = ", model_parameters, f_ext" if counts else ""
+        raise ArgumentError(
+            f"q0, v0, control{also} and parameters are for different numbers of rollouts: {sorted(sizes)}"
+        )
+    count = sizes.pop() if sizes else 1
+    arrays = [_repeated(x, count, own) for x, own in axes]
+    return arrays if parameters is not None else [*arrays, np.empty((count, 0), number)]
+
+
+def _policy_parameters(value: ArrayLike, number: type[np.floating]) -> np.ndarray:
+    """Return a policy's parameters (k,) or (B, k), checked to be finite."""
+    argument = Argument("policy_parameters", value, ())
+    p = coerce(argument, number)
+    if p.ndim not in (1, 2):
+        raise ArgumentError(f"parameters have shape {p.shape}, but (k,) or (B, k) is needed")
+    refuse_non_finite((argument,), (p,))
+    return p
+
+
+def _repeated(x: np.ndarray, count: int, own: int) -> np.ndarray:
+    """Broadcast x, whose last `own` axes are one rollout's, to `count` rollouts."""
+    return x if x.ndim > own and len(x) == count else np.broadcast_to(x, (count, *x.shape[x.ndim - own :]))
+
+
+def refuse_non_finite_controls(part: np.ndarray, controls: np.ndarray) -> None:
+    """Raise NonFiniteError, naming the first place in all controls (B, steps, nv), if a part of them is not finite."""
+    if not all_finite(part):
+        shared = controls.strides[0] == 0
+        refuse_non_finite([Argument("control", controls, controls.shape[-1:])], [controls[0] if shared else controls])
+
+
+def check_clock(steps: int, number: Any) -> None:
+    """Raise ArgumentError if a policy's clock cannot count that many steps in its number type."""
+    if number == np.float32 and steps > COUNTED_IN_SINGLE:
+        raise ArgumentError(
+            f"steps must be at most {COUNTED_IN_SINGLE} under a policy in float32, got {steps}: give float64 arrays"
+        )

@@ -1,0 +1,468 @@
+"""Stepper of many states by the same number of steps a call, for vector environments."""
+
+from __future__ import annotations
+
+import copy
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..contact import deep_overlaps
+from ..contact.base import ContactSolver
+from ..contact.checks import begin_checks
+from ..contact.unsolved import UNSOLVED, warn_of_states
+from ..dynamics.base import DynamicsBackend, check_supported, chosen_backend
+from ..dynamics.physics import Parameters
+from ..engine.call.evaluate import check_engine
+from ..engine.call.steps import Arrays, RolloutSegment, under_controls
+from ..engine.threads import checked_threads, use_threads
+from ..errors import ArgumentError
+from ..model.quaternions import unit_quaternions
+from ..model.tree import Tree
+from ..simulation.external_forces import Wrenches
+from ..simulation.readings import NO_READINGS, Readings
+from ..simulation.robot_warnings import unwarned
+from ..simulation.start_limits import warn_of_start
+from ..simulation.world import World, as_world
+from ..states.arguments import positive_number, short_repr, whole_number
+from ..system.display import ReprMixin, arrays
+from ..types import Engine
+from ..validation.arrays import Argument, coerce, refuse_non_finite
+from .arguments import Method, Start, method_of
+from .contact import ContactSteps
+from .external_forces import RolloutForces
+from .joint_limits import under_contact
+from .parameters import Physics, given_fields, own_limits, physics_of_rollouts, world_with_rows
+from .rollout import batched_of
+from .sensors import LastStep, method_for_sensors
+
+
+class BatchStepper(ReprMixin):
+    """Stepper of B states of one robot; each call of `step` advances all states by a fixed number of steps.
+
+    With the same initial states and controls, the states are equal to those of `treesim.rollout`, bit for bit. The
+    states do not depend on how the steps are divided into calls. A copy or pickle continues from the same states with
+    the same bits, and shares no array with the original. A new stepper is at time 0, and its states are at rest in the
+    neutral configuration.
+
+    Parameters
+    ----------
+    robot : Tree or World
+        The robot, or a world.
+    count : int
+        Number of states B.
+    dt : float
+        Step [s].
+    steps : int
+        Number of steps of each call of `step`.
+    kp : float or array_like, shape (nv,)
+        Position gains [N m/rad, N/m]. For joints with a gain kp or kd, controls are target positions; for others they
+        are forces [N, N m].
+    kd : float or array_like, shape (nv,)
+        Velocity gains [N m s/rad, N s/m].
+    integrator : str
+        As in `treesim.rollout`.
+    backend : str or DynamicsBackend
+        As in `treesim.rollout`.
+    substeps : int, optional
+        As in `treesim.rollout`.
+    contact_solver : str or ContactSolver
+        As in `treesim.rollout`.
+    engine : str
+        As in `treesim.rollout`.
+    threads : int, optional
+        As in `treesim.rollout`.
+    model_parameters : mapping, optional
+        As in `treesim.rollout`, for B states.
+    contact_wrenches : bool
+        Compute the attribute `contact_wrench`. In the last step of each call, contact is then solved by slower code,
+        state by state.
+
+    Attributes
+    ----------
+    t : float
+        Simulated time of all calls of `step` together [s]; `put` does not change this time.
+    contact_wrench : ndarray, shape (B, N + 1, 6), or None
+        Mean contact wrenches on all bodies in the last step, as in `ContactReport.wrench`. Row 0: ground. 0 after
+        `put`.
+        None without contact_wrenches=True.
+    sensors : mapping of str to ndarray, shape (B, n)
+        Readings of the world's sensors in the last step, by name; NaN before the first step and after `put`.
+    finite : ndarray of bool, shape (B,)
+        True for states that are finite.
+    residual : ndarray, shape (B,)
+        Largest complementarity residual of contacts, joint limits and joint friction since the last `put` [m/s, rad/s].
+        None for worlds without contacts, joint limits and joint friction.
+
+    Raises
+    ------
+    ArgumentError, UnknownNameError, UnsupportedError
+        As for `treesim.rollout`. ArgumentError also if two threads use the stepper at the same time.
+
+    Warns
+    -----
+    LimitWarning
+        If joints start beyond their position limits; at most once for a stepper.
+
+    Examples
+    --------
+    >>> robot = treesim.load("ur5")
+    >>> stepper = treesim.BatchStepper(robot, 100, dt=1e-3, steps=10, kp=50.0, kd=5.0)
+    >>> stepper.put(slice(0, 50), robot.random(0), np.zeros(6))
+    >>> stepper.step(np.full((100, 6), 0.1))
+    >>> stepper.q.shape, bool(stepper.finite.all())
+    ((100, 6), True)
+    """
+
+    def __init__(
+        self,
+        robot: Tree | World,
+        count: int,
+        dt: float = 1e-3,
+        *,
+        steps: int = 1,
+        kp: ArrayLike = 0.0,
+        kd: ArrayLike = 0.0,
+        integrator: str = "implicit_midpoint",
+        backend: str | DynamicsBackend = "aba",
+        substeps: int | None = None,
+        contact_solver: str | ContactSolver = "pgs",
+        engine: Engine = "auto",
+        threads: int | None = None,
+        model_parameters: Parameters | None = None,
+        contact_wrenches: bool = False,
+    ) -> None:
+        world = as_world(robot)
+        check_engine(engine)
+        own = copy.deepcopy(
+            {"kp": kp, "kd": kd, "model_parameters": model_parameters}
+        )  # the caller may change its arrays
+        made = partial(type(self), world, count, dt, steps=steps, integrator=integrator, backend=backend, engine=engine)
+        self._again = partial(
+            made, substeps=substeps, contact_solver=contact_solver, threads=threads, **own,
+            contact_wrenches=contact_wrenches,
+        )  # fmt: skip
+        fields = given_fields(world, model_parameters, integrator)
+        self.world = world = world_with_rows(world, fields)
+        self.robot = world.robot
+        self.count, self.steps = whole_number("count", count, 1), whole_number("steps", steps, 1)
+        self.dt, self.threads = positive_number("dt", dt), checked_threads(threads)
+        how = engine, contact_solver, bool(fields)
+        method = method_for_sensors(method_of(world, self.dt, integrator, backend, substeps, kp, kd, False, *how))
+        physics = physics_of_rollouts(world, fields, method.rule, method.dt / method.substeps, kp, kd)
+        self._check_physics(physics, backend)
+        nq, nv = self.robot.nq, self.robot.nv
+        self._q, self._v = np.tile(world.close(self.robot.neutral()), (self.count, 1)), np.zeros((self.count, nv))
+        self._q, self._v = self.world.kinematic_bodies.begin(0.0, self.dt, self._q, self._v)
+        self._next = np.empty((self.count, 1, nq)), np.empty((self.count, 1, nv))
+        self._control = np.zeros((self.count, nv))
+        self._checks = begin_checks(self.count) if method.touches else None
+        self.residual = None if self._checks is None else self._checks.residual
+        self._has_warned = self._has_warned_of_overlaps = False
+        self._limits = own_limits(self.robot, fields)
+        self._has_stepped = self._has_warned_of_start = False
+        self.finite = np.ones(self.count, bool)
+        self.contact_wrench = self._first_wrench(method) if contact_wrenches else None
+        self._taken = 0  # steps
+        self._used = threading.Lock()
+        self._how = method, engine, physics
+        self._last = LastStep(method, self._start(None), fields) if world.sensors else None
+        self._kept: ContactSteps | None = None  # the steps that took the last one, if these are step by step
+        self._steps: dict[bool, ContactSteps] = {}  # by whether there are external forces
+        self._fast: ContactSteps | None = None  # of all steps of a call but the last one, whose wrenches are requested
+        self._piece = self._piece_of(*self._how) if nv else None
+
+    def _first_wrench(self, method: Method) -> np.ndarray:
+        """Return `contact_wrench` before the first step; raises ArgumentError if nothing can touch."""
+        if not method.touches or self.world.touching.only_limits:
+            raise ArgumentError("contact_wrenches is True, but nothing in this world can touch: give World a ground")
+        return np.zeros((self.count, self.robot.n_bodies + 1, 6))
+
+    @property
+    def t(self) -> float:
+        """Simulated time of all calls of `step` together [s]; `put` does not change this time."""
+        return self.dt * self._taken
+
+    def _check_physics(self, physics: Physics | None, backend: str | DynamicsBackend) -> None:
+        if physics is None:
+            return
+        if physics.counts - {self.count}:
+            raise ArgumentError(f"model_parameters is for {sorted(physics.counts)} states, but there are {self.count}")
+        if physics.needs_armature:
+            check_supported(chosen_backend(backend), self.robot, 1.0)
+
+    def _piece_of(self, method: Method, engine: Engine, physics: Physics | None) -> RolloutSegment:
+        """Return the rollout segment that steps the states, with the controls in `_control`."""
+        start = self._start(None)
+        if method.code is None:
+            how = method.substeps, batched_of(method, start, physics)
+            return under_controls(method.entry, method.constants, method.sizes, start.u, float, engine, *how)
+        wrenches, controls = self._requested
+        made = partial(under_contact, method, start, None, engine, self._checks, physics)
+        self._kept = self._steps[False] = made(wrenches=wrenches, controls=controls)
+        if wrenches and self.steps > 1:
+            fast = made()
+            self._fast = fast if fast.touch is not None else None
+        return self._kept.carry
+
+    @property
+    def _requested(self) -> tuple[bool, bool]:
+        """Whether wrenches on bodies, and controls within their limits are requested."""
+        contact, controls = (False, False) if self._last is None else (self._last.contact, self._last.controls)
+        return contact or self.contact_wrench is not None, controls
+
+    def _start(self, forces: RolloutForces | None) -> Start:
+        held = np.broadcast_to(self._control[:, None], (self.count, 2 * self.steps, self.robot.nv))
+        return Start(float, self._q, self._v, held, np.empty((self.count, 0)), None, forces)
+
+    def _steps_under(self, forces: RolloutForces) -> ContactSteps:
+        """Return the steps under external forces, which are made when they are needed."""
+        if True not in self._steps:
+            method, engine, physics = self._how
+            how = None, engine, self._checks, physics, None, *self._requested
+            self._steps[True] = under_contact(method.under_forces(), self._start(forces), *how)
+        self._steps[True].forces = forces
+        return self._steps[True]
+
+    def _forces(self, f_ext: Wrenches) -> RolloutForces:
+        forces = RolloutForces(self.world, f_ext, self.dt, first=self.steps, elapsed=self._taken)
+        forces.check_steps(self.steps)
+        if forces.counts - {self.count}:
+            raise ArgumentError(f"f_ext is for {min(forces.counts)} states, but there are {self.count}")
+        return forces
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        with self._alone("copying"):
+            impulses = None if self._kept is None else self._kept.impulses()
+            arrays = self._q, self._v, self.finite, self.residual, impulses, self.contact_wrench
+            flags = self._has_warned, self._has_warned_of_overlaps, self._has_stepped, self._has_warned_of_start
+            last = None if self._last is None else copy.deepcopy(self._last.last)
+            state = (*(x if x is None else x.copy() for x in arrays), last, flags, self._taken)
+        return unwarned, (self._again,), state
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        q, v, finite, residual, impulses, self.contact_wrench, last, flags, self._taken = state
+        self._has_warned, self._has_warned_of_overlaps, self._has_stepped, self._has_warned_of_start = flags
+        self._q[...], self._v[...], self.finite[...] = q, v, finite
+        if self.residual is not None:
+            self.residual[...] = residual
+        if impulses is not None and self._kept is not None:
+            self._kept.restore(impulses)
+        if self._last is not None:
+            self._last.last = last
+
+    def __repr__(self) -> str:
+        return f"<BatchStepper of {self.robot.name!r}: {self.count} states, {self.steps} steps of {self.dt:g} s a call>"
+
+    def _repr_fields(self) -> list[tuple[str, Any]]:
+        return [*arrays(self, "q", "v", "finite")]
+
+    @property
+    def q(self) -> np.ndarray:
+        """Current configurations (B, nq) of the stepper's states, read-only.
+
+        The next call of `step` leaves this array unchanged; the call after that overwrites it.
+        """
+        return _read_only(self._q)
+
+    @property
+    def v(self) -> np.ndarray:
+        """Current velocities (B, nv) of the stepper's states, read-only.
+
+        The next call of `step` leaves this array unchanged; the call after that overwrites it.
+        """
+        return _read_only(self._v)
+
+    @property
+    def sensors(self) -> Readings:
+        """Readings of the world's sensors in the last step, a mapping {sensor: array (B, n)}."""
+        return NO_READINGS if self._last is None else self._last.readings()
+
+    def put(self, rows: slice | ArrayLike, q: ArrayLike, v: ArrayLike) -> None:
+        """Set some of the stepper's B states, and reset the warm start of their contact solver.
+
+        Parameters
+        ----------
+        rows : slice or array_like
+            Indices of the states to set: a slice, an array of indices, or a mask.
+        q : array_like, shape (..., nq)
+            Configurations. Gaps of constraints below 1e-6 (m or rad) are closed.
+        v : array_like, shape (..., nv)
+            Velocities.
+
+        Raises
+        ------
+        ArgumentError
+            If a shape does not fit, a gap exceeds 1e-6, or a link is deep inside the ground.
+        NonFiniteError
+            If a number is not finite.
+        """
+        given = Argument("q", q, (self.robot.nq,)), Argument("v", v, (self.robot.nv,))
+        q, v = (coerce(argument) for argument in given)
+        refuse_non_finite(given, (q, v))
+        rows = self._rows(rows)
+        count = len(self.finite[rows])
+        try:
+            q = np.broadcast_to(unit_quaternions(self.robot, "q", q), (count, self.robot.nq))
+            v = np.broadcast_to(v, (count, self.robot.nv))
+        except ValueError:
+            raise ArgumentError(f"q and v have shapes {q.shape} and {v.shape}, for {count} states") from None
+        if not count:
+            return
+        q, v = self.world.kinematic_bodies.begin(self.t, self.dt, q, v)
+        q = self.world.start(np.ascontiguousarray(q))
+        with self._alone("put"):
+            if self._has_stepped:  # else the first step checks all starts at once
+                self._warn_of_start(rows, q, stacklevel=2)
+            self._q[rows], self._v[rows] = q, v
+            self.finite[rows] = True
+            if self._kept is not None:
+                self._kept.restart(rows)
+            if self.contact_wrench is not None:
+                self.contact_wrench[rows] = 0.0
+            if self._last is not None:
+                self._last.forget(rows)
+
+    def _rows(self, rows: Any) -> slice | np.ndarray:
+        """Return rows of the states: a slice, or an array of indices or a mask; raises ArgumentError for others."""
+        if isinstance(rows, slice):
+            return rows
+        given = np.atleast_1d(np.asarray(rows, object if isinstance(rows, str) else None))
+        given = given if given.size else given.astype(int)
+        is_mask = given.dtype == bool and given.shape == (self.count,)
+        if not is_mask and (given.ndim > 1 or given.dtype.kind not in "iu" or (abs(given + 0.5) > self.count).any()):
+            raise ArgumentError(
+                f"rows must be a slice, indices below {self.count}, or a mask of {self.count} flags, "
+                f"got {short_repr(rows)}"
+            )
+        return given
+
+    def step(self, control: ArrayLike | None = None, f_ext: Wrenches | None = None) -> None:
+        """Advance all states by the stepper's number of steps under a constant control.
+
+        After the call, the attribute `finite` marks the states that are finite. Cost: 20 us, plus the cost of the
+        steps.
+
+        Parameters
+        ----------
+        control : array_like, shape (nv,) or (B, nv), optional
+            Forces [N, N m], or target positions for joints with gains. None means 0.
+        f_ext : mapping, array_like, ExternalForce or sequence of ExternalForce, optional
+            External forces in the forms of `treesim.rollout`. Start and stop of `ExternalForce` objects refer to the
+            time `t` of this stepper. Calls with external forces run slower code, and may differ from other calls by
+            rounding.
+
+        Raises
+        ------
+        ArgumentError
+            If a shape does not fit.
+        NonFiniteError
+            If a control or external force is not finite.
+        UnknownNameError
+            If the robot has no link of this name.
+
+        Warns
+        -----
+        ContactWarning
+            If contact was not solved, or a step moved a body deep into another one. Each of these warnings is issued at
+            most once for a stepper.
+        """
+        given = 0.0 if control is None else self._given(control)
+        with self._alone("step"):
+            forces = None if f_ext is None else self._forces(f_ext)
+            self._control[...] = given
+            if not self._has_stepped:
+                self._has_stepped = True
+                self._warn_of_start(slice(None), self._q, stacklevel=2)
+            if self._piece is not None:
+                self._carry(self._piece, forces)
+            self._taken += self.steps
+        if self.residual is not None and not self._has_warned and self.residual.max(initial=0.0) > UNSOLVED:
+            self._has_warned = True
+            warn_of_states(self.residual, "states", stacklevel=2)
+        if self._checks is not None and not self._has_warned_of_overlaps:
+            names, dt = self.robot.body_names, self.dt
+            self._has_warned_of_overlaps = deep_overlaps.warn_of_states(
+                self.world.touching, self._checks, names, dt, "states", stacklevel=2
+            )
+
+    def _warn_of_start(self, rows: Any, q: np.ndarray, stacklevel: int) -> None:
+        """Warn once of joints beyond their limits in the states q of some rows."""
+        if self._checks is None or self._has_warned_of_start:
+            return
+        own = self._limits
+        if own is not None:
+            lower, upper = (x[rows] if x.ndim > 1 and len(x) > 1 else x for x in own)
+            own = lower, upper
+        self._has_warned_of_start = warn_of_start(self.world, q, stacklevel + 1, None, own)
+
+    def _carry(self, piece: RolloutSegment, forces: RolloutForces | None) -> None:
+        steps_by = self._steps.get(False) if forces is None else self._steps_under(forces)
+        if steps_by is not None and forces is not None:
+            piece = steps_by.carry
+        rows, first, last = slice(0, self.count), self.steps, 2 * self.steps - 1
+        states: Arrays = (self._q, self._v)
+        finite = True  # not steps from 0 on, which would reset the warm start
+        with use_threads(self.threads):
+            if last > first and (self._last is not None or self._fast is not None):
+                fast = self._fast if forces is None and self._fast is not None else steps_by
+                self._continue_by(fast)
+                unread = [np.empty_like(x) for x in self._next]
+                to_last = piece if fast is None else fast.carry
+                states, finite = to_last(rows, slice(first, last), states, unread, last - first)
+                first = last
+            self._continue_by(steps_by)
+            begun = states if self._last is None else [np.array(x) for x in states]
+            _, fine = piece(rows, slice(first, last + 1), states, self._next, last + 1 - first)
+        finite = finite and fine
+        if self._last is not None:
+            self._last.store(begun, [x[:, 0] for x in self._next], steps_by, last, forces)
+        if self.contact_wrench is not None and steps_by is not None:
+            self.contact_wrench = steps_by.mean_wrench
+        before = self._q[:, None], self._v[:, None]
+        self._q, self._v = (x[:, 0] for x in self._next)
+        self._next = before
+        if finite:
+            self.finite[...] = True
+        else:
+            self.finite[...] = np.isfinite(self._q).all(axis=1) & np.isfinite(self._v).all(axis=1)
+
+    def _continue_by(self, steps_by: ContactSteps | None) -> None:
+        """Continue by steps of contact at the current time, from the impulses of those before."""
+        if steps_by is None:
+            return
+        if self._kept is not None and self._kept is not steps_by:
+            steps_by.take_over(self._kept)
+        self._kept = steps_by
+        steps_by.elapsed = self._taken - self.steps
+
+    @contextmanager
+    def _alone(self, what: str) -> Iterator[None]:
+        """Lock the states; raises ArgumentError if another thread uses them."""
+        if not self._used.acquire(blocking=False):
+            raise ArgumentError(f"{what}: another thread uses this batch stepper now: make one for each thread")
+        try:
+            yield
+        finally:
+            self._used.release()
+
+    def _given(self, control: ArrayLike) -> np.ndarray:
+        argument = Argument("control", control, (self.robot.nv,))
+        given = coerce(argument)
+        if given.shape not in (self._control.shape, self._control.shape[1:]):
+            raise ArgumentError(
+                f"control has shape {given.shape}, but {self._control.shape} or {self._control.shape[1:]} is needed"
+            )
+        refuse_non_finite([argument], [given])
+        return given
+
+
+def _read_only(array: np.ndarray) -> np.ndarray:
+    view = array.view()
+    view.flags.writeable = False
+    return view

@@ -1,0 +1,370 @@
+"""Rollouts with contact or external forces, step by step.
+
+In each step the unconstrained motion of all rollouts is computed by SIMD code, then their contact is solved.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from copy import copy
+from functools import lru_cache, partial
+from typing import Any
+
+import numpy as np
+
+from ..contact.checks import ContactChecks, begin_checks
+from ..contact.deep_overlaps import deepest_bodies
+from ..contact.lanes import begin_info, begin_lanes
+from ..engine.call.batched import BatchedTables
+from ..engine.call.evaluate import lanes_for, run_states
+from ..engine.call.specialized import BatchCode
+from ..engine.call.steps import Arrays, Carried, Measured, all_finite
+from ..engine.graph.policies import Policy
+from ..engine.threads import over_threads, use_threads
+from ..kernels.contact.contact_step import PENETRATION, RESIDUAL
+from ..kernels.contact.simd_contact_step import BEFORE, DONE, GREW_IN, GREW_ON, GROWTH, WORST
+from ..kernels.contact.simd_warm_start import ALL
+from ..kernels.entries.status import FINE
+from ..kernels.stepping.measured_step import ENDED
+from ..simulation.step import StepCode
+from .arguments import Method, Start
+from .contact_lanes import BoundFree, LaneMemory, LaneSteps, begin_memory
+from .parameters import Physics
+
+STATES_PER_THREAD = 16  # fewer are stepped by the calling thread
+
+
+def _free_step(code: StepCode) -> tuple[Any, tuple[Any, ...], list[int], list[int]]:
+    """Return the entry of unconstrained steps, its constants, and the sizes of its inputs and results."""
+    bound = code.bound
+    assert bound is not None
+    sizes, results = ([math.prod(shape) for shape in group] for group in (bound.inputs, bound.results))
+    return bound.entry, bound.constants, sizes, results
+
+
+@lru_cache(maxsize=16)  # as many as cached methods
+def free_code(code: StepCode, engine: str) -> BatchCode | None:
+    """Return the SIMD code of unconstrained steps, None if there is none."""
+    return lanes_for(*_free_step(code), np.dtype(float), engine)
+
+
+class ContactSteps:
+    """Steps with contact or external forces of many rollouts in double precision, and the impulses of their warm start.
+
+    A rollout's bits depend neither on other rollouts nor on their number.
+    """
+
+    def __init__(
+        self, method: Method, start: Start, policy: Policy | None, engine: str, checks: ContactChecks | None,
+        physics: Physics | None = None, measured: Measured | None = None, wrenches: bool = False,
+        controls: bool = False,
+    ) -> None:  # fmt: skip
+        assert method.code is not None
+        assert method.code.bound is not None
+        self.measured = measured
+        self.method, self.start, self.policy, self.code = method, start, policy, method.code
+        self.reports_controls = controls
+        self.checks = begin_checks(len(start.q)) if checks is None else checks
+        self.forces = start.forces
+        if self.code.forces is not None and engine != "generic":
+            self.code.forces.use_simd()
+        self.free, self.touching = self._batched(physics)
+        fields = {} if physics is None else physics.fields
+        self.gravity = fields["gravity"].values[..., 0, :] if "gravity" in fields else None
+        # parameters of the current rollouts: inputs of unconstrained steps, and constants of the contact solve
+        self.own: list[np.ndarray] = []
+        self.own_touching: BatchedTables | None = None
+        # SIMD contact solves neither return wrenches nor include external forces
+        self.kinematic, self.elapsed = method.world.kinematic_bodies, 0  # elapsed: steps before the step of number 0
+        moving = bool(self.kinematic) and method.work
+        self.wrenches = wrenches or moving or (measured is not None and measured.reduction.contact)
+        self.wrenches = self.wrenches or (policy is not None and policy.takes_contact)
+        stage = method.code.stage
+        plain = self.touching is None and not self.wrenches and self.forces is None and engine != "generic"
+        self.lanes = None if engine == "generic" else self._lane_code(engine)
+        self.touch = begin_lanes(stage) if stage is not None and plain else None
+        self.part: LaneSteps | None = None  # of the rollouts that are stepped, if these are on SIMD lanes
+        # first of the current rollouts, their impulses, and memory for those of the next step
+        self.first, self.kept, self.next = -1, np.empty((0, 0)), np.empty((0, 0))
+        self.info = begin_info(0)  # diagnostics of the current rollouts, see `ContactLanes.bound`
+        # whether their growth is measured
+        self.overlaps = stage is not None and method.world.touching.largest_overlap < np.inf
+        self.memory: LaneMemory | None = None  # of the current rollouts, if these are on SIMD lanes
+        self.wrench = np.zeros(1)  # mean wrenches in the current step, times substeps
+        self.control = np.empty((0, 0))  # of a policy that takes contact, in the last step
+        self.applied = np.empty((0, 0))  # controls (count, nv) of the last substep, within their limits
+
+    def _batched(self, physics: Physics | None) -> tuple[BatchedTables | None, BatchedTables | None]:
+        """Return the batched model parameters in the constants of unconstrained steps, and of the contact solve."""
+        if physics is None:
+            return None, None
+        bound, stage, count = self.code.bound, self.code.stage, len(self.start.q)
+        assert bound is not None
+        free = physics.within(bound.entry, "reals", "settings", count=count)
+        if stage is None:
+            return free, None
+        return free, physics.within(stage.entry, "reals", "geometry", "settings", count=count)
+
+    def _free_code(self) -> tuple[Any, tuple[Any, ...], list[int], list[int]]:
+        """Return entry, constants and sizes of unconstrained steps with batched model parameters."""
+        entry, constants, sizes, results = _free_step(self.code)
+        if self.free is None:
+            return entry, constants, sizes, results
+        taken = self.free.taken_by(entry, constants, len(sizes) + len(results), len(sizes))
+        return *taken, [*sizes, self.free.numbers.shape[1]], results
+
+    def _lane_code(self, engine: str) -> BatchCode | None:
+        """Return the SIMD code of unconstrained steps, None if there is none."""
+        if self.free is None:
+            return free_code(self.code, engine)
+        return lanes_for(*self._free_code(), np.dtype(float), engine)
+
+    def carry(self, rows: slice, steps: slice, states: Arrays, results: Arrays, every: int) -> Carried:
+        """Step the rollouts `rows` through `steps`, see `engine.call.steps.RolloutSegment`."""
+        carried = self._carry(rows, steps, states, results, every)
+        finite = self.policy is not None or all_finite(self.start.u[rows, steps])
+        return carried if finite else carried._replace(finite=False)
+
+    def _carry(self, rows: slice, steps: slice, states: Arrays, results: Arrays, every: int) -> Carried:
+        """Step rollouts as `carry`, which then checks the controls that are given."""
+        count = len(states[0])
+        self._begin(rows, steps, count)
+        if self.touch is None:
+            controls, measured = partial(self._control, rows), self.measured and self.measured.of(rows)
+            carried = self._walk(controls, self.checks.residual[rows], steps, states, results, every, measured)
+            self._put_checks(rows)
+            return carried
+        done: dict[tuple[int, int], Carried] = {}
+        memory = self.memory
+        assert memory is not None
+        memory.complete = False
+
+        def carry_part(first: int, last: int) -> int:
+            with use_threads(1):
+                done[first, last] = self._carry_part(slice(first, last), rows, steps, states, results, every)
+            return FINE
+
+        over_threads(carry_part, count, STATES_PER_THREAD)
+        memory.complete = True
+        self._put_checks(rows)
+        if (steps.stop - steps.start) * self.method.substeps % 2:
+            self.kept, self.next = self.next, self.kept
+        parts = [done[part] for part in sorted(done)]
+        ends = [np.concatenate(x) for x in zip(*(part.states for part in parts), strict=True)]
+        if self.reports_controls:
+            self.applied = np.concatenate([memory.parts[part].applied for part in sorted(done)])
+        return Carried(ends, all(part.finite for part in parts))
+
+    def _carry_part(
+        self, part: slice, rows: slice, steps: slice, states: Arrays, results: Arrays, every: int
+    ) -> Carried:
+        """Step a part of the rollouts `rows`, with arrays of its own: parts run on different threads."""
+        own, one = slice(rows.start + part.start, rows.start + part.stop), copy(self)
+        one.own = [x[part] for x in self.own]
+        measured = self.measured and self.measured.of(own)
+        given = [x[part] for x in states], [x[part] for x in results]
+        one.part = self._lane_steps(part, one._bound_free, given[0])
+        return one._walk(partial(self._control, own), self.checks.residual[own], steps, *given, every, measured)
+
+    def _lane_steps(self, part: slice, free: BoundFree, states: Arrays) -> LaneSteps:
+        """Return the substeps of a part of the current rollouts, with states like those given."""
+        assert self.touch is not None
+        assert self.memory is not None
+        parts, key = self.memory.parts, (part.start, part.stop)
+        if key not in parts:
+            q, v = states[:2]
+            self.memory.exchanged = self.kept is not self.memory.kept
+            parts[key] = LaneSteps(
+                free, self.touch, q.shape, v.shape, self.kept[part], self.next[part], self.info[part],
+                self.method.world.m,
+            )  # fmt: skip
+        return parts[key]
+
+    def _begin(self, rows: slice, steps: slice, count: int) -> None:
+        """Reset the warm start unless the same rollouts continue; select these rollouts' model parameters."""
+        self.own = [] if self.free is None else [self.free.numbers[rows]]
+        self.own_touching = None if self.touching is None else self.touching.of(rows)
+        if steps.start == 0 or rows.start != self.first:
+            self._reset(rows.start, count)
+
+    def _reset(self, first: int, count: int) -> None:
+        """Set all impulses of `count` rollouts from `first` on to zero."""
+        self.first, self.memory = first, None
+        if self.touch is None:
+            self.kept, self.next = np.zeros((2, count, self.method.world.touching.rows))
+            self.info = begin_info(count)
+        else:
+            make = LaneMemory if self.free is not None else begin_memory  # batched model parameters are its inputs
+            self.memory = make(self.touch, self.lanes, count)
+            self.kept, self.next, self.info = self.memory.kept, self.memory.following, self.memory.info
+        if self.policy is not None and self.policy.takes_contact:
+            robot = self.method.world.robot
+            self.wrench, self.control = np.zeros((count, 6 * (robot.n_bodies + 1))), np.zeros((count, robot.nv))
+
+    def restart(self, rows: Any) -> None:
+        """Reset the warm start and the checks of some of the first rollouts, whose states are new."""
+        self.checks.reset(rows)
+        if self.first == 0:
+            self.kept[rows] = 0.0
+            self.info[rows, GROWTH], self.info[rows, WORST], self.info[rows, BEFORE] = 0.0, 0.0, np.inf
+
+    def _put_checks(self, rows: slice) -> None:
+        """Write the diagnostics of all steps so far of the current rollouts."""
+        checks, info = self.checks.of(rows), self.info
+        if self.measured is None:  # else residuals after the end of a rollout do not count: see `_walk`
+            np.maximum(checks.residual, info[:, WORST], out=checks.residual)
+        checks.growth[...], checks.body[...] = info[:, GROWTH], info[:, GREW_ON]
+        checks.step[...] = info[:, GREW_IN] // self.method.substeps
+
+    def _grow(self, overlap: np.ndarray, wrench: np.ndarray) -> None:
+        """Update the growth of overlaps by those (B,) at the end of a substep; wrench (B, N + 1, 6): on bodies."""
+        info = self.info
+        grown = overlap - info[:, BEFORE]
+        larger = np.flatnonzero(grown > info[:, GROWTH])
+        if larger.size:
+            info[larger, GROWTH], info[larger, GREW_IN] = grown[larger], info[larger, DONE]
+            info[larger, GREW_ON] = deepest_bodies(wrench[larger], self.method.world.touching.bodies)
+        info[:, BEFORE] = overlap
+        info[:, DONE] += 1
+
+    @property
+    def mean_wrench(self) -> np.ndarray:
+        """Mean wrenches (count, N + 1, 6) on the bodies of the current rollouts in the last step, if requested."""
+        return (self.wrench / self.method.substeps).reshape(len(self.kept), -1, 6)
+
+    def take_over(self, other: ContactSteps) -> None:
+        """Continue from the impulses and diagnostics of the current rollouts of other steps."""
+        if other.first < 0:
+            self.first = -1
+            return
+        self._begin_with(other.first, other.kept[:, : self.method.world.touching.rows])
+        self.info[...] = other.info
+
+    def impulses(self) -> np.ndarray | None:
+        """Return the impulses (count, R) of the first rollouts for the warm start; None if they are not current."""
+        return self.kept[:, : self.method.world.touching.rows].copy() if self.first == 0 else None
+
+    def restore(self, impulses: np.ndarray) -> None:
+        """Set the impulses for the warm start to those that `impulses` returned."""
+        self._begin_with(0, impulses)
+
+    def _begin_with(self, first: int, impulses: np.ndarray) -> None:
+        """Set the impulses (count, R) of the rollouts from `first` on."""
+        self._reset(first, len(impulses))
+        rows = impulses.shape[1]
+        self.kept[:, :rows], self.kept[:, rows:] = impulses, ALL
+
+    def _walk(
+        self, controls: Callable[[int, Arrays], np.ndarray], worst: np.ndarray, steps: slice, states: Arrays,
+        results: Arrays, every: int, measured: Measured | None,
+    ) -> Carried:  # fmt: skip
+        """Step states one by one.
+
+        controls(step, states): returns the control. worst: residuals (B,), overwritten. measured: measures of these
+        rollouts.
+        """
+        now = [np.array(x, dtype=float, order="C") for x in states]
+        kept = [now.pop()] if measured else []
+        finite, residuals, moves = True, worst, bool(self.kinematic)
+        for step in range(steps.start, steps.stop):
+            control = self._stored(controls(step, now))
+            if self.policy is not None:
+                finite = bool(np.isfinite(control).all()) and finite
+            if self.wrenches:
+                self.wrench = np.zeros(1)
+            if measured:
+                before, residuals = [x.copy() for x in now], np.zeros_like(worst)
+            recorded = now[:2]
+            if moves:
+                now[:2] = self.kinematic.begin(self._time(step), self.method.dt, *recorded)
+            for _ in range(self.method.substeps):
+                now = self._substep(control, now, residuals)
+            if moves:
+                self._end_motion(step, recorded, control, now)
+            if measured:
+                residuals[kept[0][:, ENDED] != 0] = 0.0
+                now, kept[0] = measured.after(before, now, kept[0], self.wrench / self.method.substeps)
+                np.maximum(worst, residuals, out=worst)
+            if (step - steps.start + 1) % every == 0:
+                finite = self._is_finite(now) and finite
+                for result, x in zip(results, now, strict=not kept):
+                    result[:, (step - steps.start) // every] = x
+        return Carried([*now, *kept], finite)
+
+    def _time(self, step: int) -> float:
+        """Return the time [s] at which a step begins."""
+        return self.method.dt * (step + self.elapsed)
+
+    def _end_motion(self, step: int, before: Sequence[np.ndarray], control: np.ndarray, now: Arrays) -> None:
+        """Write the poses of kinematic bodies at the end of a step, and add the work of their motion."""
+        q, v, *total = now
+        self.kinematic.end(self._time(step + 1), q)
+        if total:
+            wrench = self.mean_wrench if self.code.stage is not None else None
+            force = control[:, : v.shape[1]]
+            gravity = self.gravity
+            if gravity is not None and gravity.ndim > 1:
+                gravity = gravity[self.first : self.first + len(q)] if len(gravity) > 1 else gravity[0]
+            states = (before[0], before[1]), (q, v)
+            total[0][:, 0] += self.kinematic.work(self.method.dt, *states, force, wrench, gravity)
+
+    def _control(self, rows: slice, step: int, now: Arrays) -> np.ndarray:
+        if self.policy is None:
+            u = self.start.u[rows, step]
+        else:
+            given = self._time(step), *now[:2], self.start.p[rows].astype(float)
+            before = (self.control, self.mean_wrench.reshape(len(now[0]), -1)) if self.policy.takes_contact else ()
+            u = self.control = self.policy.columns(*given, *before)
+        if self.forces is None:
+            return u
+        table = self.forces.at(rows, step)
+        return np.concatenate([u, np.broadcast_to(table, (len(u), table.shape[1]))], axis=1)
+
+    def _stored(self, control: np.ndarray) -> np.ndarray:
+        """Store a control where the steps read it."""
+        if self.part is None:
+            return np.array(control, dtype=float, order="C")
+        self.part.control[...] = control
+        return self.part.control
+
+    def _is_finite(self, now: Arrays) -> bool:
+        """Return whether the states after a step are finite."""
+        if self.part is not None:
+            return self.part.finite
+        return all(np.isfinite(x).all() for x in now)
+
+    def _substep(self, control: np.ndarray, now: Arrays, worst: np.ndarray) -> list[np.ndarray]:
+        q, v, *total = now
+        part = self.part
+        if part is not None:
+            found = part.step(q, v)
+            if self.measured is not None:
+                np.maximum(worst, part.residuals, out=worst)
+            return [*found, *[x + part.work for x in total]]
+        result = self.code.new_result((len(q),))
+        self.code.step_with(self._free, q, v, control, self.kept, result, batched=self.own_touching)
+        total, self.applied = [x + result.work for x in total], result.force
+        if self.code.stage is None:
+            return [result.q, result.v, *total]
+        self.kept = result.warm_start
+        if self.wrenches:
+            self.wrench = self.wrench + result.wrench.reshape(len(q), -1)
+        np.maximum(worst, result.solver_info[:, RESIDUAL], out=worst)
+        if self.overlaps:
+            self._grow(result.solver_info[:, PENETRATION], result.wrench)
+        return [result.q, result.v, *total]
+
+    def _free(self, *arrays: Any) -> int:
+        """Take the unconstrained step of a batch, by the same code for any number of states."""
+        return self._bound_free(arrays)()
+
+    def _bound_free(self, arrays: Sequence[np.ndarray]) -> Callable[[], int]:
+        """Return the function that takes the unconstrained step of a batch, in the same arrays at every call."""
+        count = len(arrays[0])
+        n = 3 if self.forces is None else 4
+        flat = [x.reshape(count, -1) for x in (*arrays[:n], *self.own, *arrays[n:])]
+        if self.lanes is not None:
+            return self.lanes.bound(flat, count)
+        entry, constants, sizes, _ = self._free_code()
+        return partial(run_states, entry, constants, flat[: len(sizes)], flat[len(sizes) :], "generic")

@@ -1,0 +1,127 @@
+"""Substeps of many rollouts by SIMD code, for the unconstrained motion and for contact."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..contact.lanes import ContactLanes, begin_info, clear_info, clear_warm_start
+from ..engine.call.buffer_pool import is_unused
+from ..engine.threads import lock_across_forks
+from ..kernels.entries.status import FINE
+
+MOST_MEMORIES, LARGEST = 8, 1 << 22  # memories that are kept for later rollouts, and bytes of impulses in one of them
+
+# returns the function that takes the unconstrained steps from (q, v, control) to (q, v, applied controls, work)
+BoundFree = Callable[[Sequence[np.ndarray]], Callable[[], int]]
+
+
+class LaneMemory:
+    """Memory of `count` rollouts on lanes: impulses for the warm start, diagnostics, and the substeps of parts of them.
+
+    code: SIMD code of the unconstrained steps. kept, following, info, parts: see `LaneSteps`. complete: whether no step
+    was interrupted. exchanged: whether `kept` and `following` had exchanged their roles when parts were made.
+    """
+
+    def __init__(self, touch: ContactLanes, code: Any, count: int) -> None:
+        self.of, self.complete, self.exchanged = (touch, code, count), True, False
+        self.kept, self.following = np.zeros((2, count, touch.warm_start))
+        self.info = begin_info(count)
+        self.parts: dict[tuple[int, int], LaneSteps] = {}
+
+    def restart(self) -> None:
+        """Prepare for the first step of other rollouts."""
+        # impulses in `following` are listed, so that steps clear them
+        clear_warm_start(self.kept, self.of[0].stage.touching.slots)
+        clear_info(self.info)
+        for part in self.parts.values():
+            part.turn, part.finite = 0, True
+
+
+_memories: list[LaneMemory] = []  # least recently used first
+_lock = lock_across_forks()
+
+
+def begin_memory(touch: ContactLanes, code: Any, count: int) -> LaneMemory:
+    """Return memory of rollouts before their first step, that of earlier ones which is no longer used if there is any.
+
+    Short rollouts are called repeatedly: new memory and calls would take as long as a few of their steps.
+    """
+    with _lock:
+        for k in range(len(_memories)):
+            if _memories[k].of == (touch, code, count) and is_unused(_memories, k):
+                found = _memories.pop(k)
+                break
+        else:
+            found = None
+        if found is None or not found.complete or found.exchanged:
+            found = LaneMemory(touch, code, count)
+        else:
+            found.restart()
+        if found.kept.nbytes <= LARGEST:
+            _memories.append(found)
+            del _memories[:-MOST_MEMORIES]
+    return found
+
+
+class LaneSteps:
+    """Substeps of some rollouts, in arrays that exist for all of them: each call from Python serves all rollouts.
+
+    q, v: shapes of the states. kept: impulses (count, n) for the warm start. following: memory for those of the next
+    substep; after an odd number of substeps these two have exchanged their roles. info: diagnostics of the states
+    (`ContactLanes.bound`), overwritten. rows: number of constrained rows.
+    """
+
+    def __init__(
+        self, free: BoundFree, touch: ContactLanes, q: tuple[int, ...], v: tuple[int, ...], kept: np.ndarray,
+        following: np.ndarray, info: np.ndarray, rows: int,
+    ) -> None:  # fmt: skip
+        self.touch, self.turn, self.finite, count = touch, 0, True, len(kept)
+        self.states = [(np.empty(q), np.empty(v)) for _ in range(2)]
+        self.control, self.work = np.empty(v), np.empty((count, 2))
+        ends = np.empty(q), np.empty(v), np.empty(v), np.empty((count, 2))
+        self.inputs = [(*self.states[0], *ends, kept), (*self.states[1], *ends, following)]
+        self.results = [(*self.states[1], following, self.work), (*self.states[0], kept, self.work)]
+        self.applied = ends[2]  # controls of the last substep, within their limits
+        unread = np.empty((2, count, rows)) if rows else ()  # impulses and gaps of constrained rows
+        self._free = [free((*state, self.control, *ends, *unread)) for state in self.states]
+        self.info = info
+        self._solve = [touch.bound(*each, info) for each in zip(self.inputs, self.results, strict=True)]
+
+    @property
+    def residuals(self) -> np.ndarray:
+        """Residuals (count,) of the last substep."""
+        return self.info[:, 0]
+
+    def step(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Take a substep under `control`; return q and v, valid until the second substep from now.
+
+        `work`, `finite`: those of the substep. States that are not finite keep the unconstrained step.
+        """
+        turn = self.turn
+        own = self.states[turn]
+        if own[0] is not q:
+            own[0][...] = q
+        if own[1] is not v:
+            own[1][...] = v
+        self.turn = 1 - turn
+        if self._free[turn]() == FINE:
+            self.finite = self._solve[turn]()
+        else:
+            self.finite = False
+            self._step_finite(self.inputs[turn], self.results[turn])
+        return self.states[1 - turn]
+
+    def _step_finite(self, inputs: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> None:
+        """Add contact to the unconstrained steps that are finite."""
+        ends, done, (q_new, v_new, impulses, work) = inputs[2:4], inputs[5], results
+        good = np.isfinite(ends[0]).all(axis=1) & np.isfinite(ends[1]).all(axis=1)
+        q_new[...], v_new[...], impulses[...], work[...] = *ends, 0.0, done
+        part, info = [x[good] for x in results], self.info[good]
+        self.touch.bound([x[good] for x in inputs], part, info)()
+        self.info[:, 0] = 0.0
+        self.info[good] = info
+        for x, own in zip(results, part, strict=True):
+            x[good] = own

@@ -1,0 +1,398 @@
+"""Batched model parameters of rollouts, as entries of the tables that compiled steps read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..contact.contact_solve import SHARE
+from ..dynamics.mass_matrix import mass_matrix
+from ..dynamics.physics import Parameters
+from ..engine.call.batched import BatchedTables
+from ..errors import ArgumentError, UnsupportedError
+from ..kernels.algebra.limits import UNLIMITED
+from ..kernels.contact.tables import COLUMNS as PAIR_COLUMNS
+from ..kernels.contact.tables import NUMBERS, OPTIONS, REALS
+from ..kernels.stepping.step import Settings
+from ..model.tree import Tree
+from ..simulation.step_settings import (
+    gains_of,
+    implicitness,
+    lightest,
+    simple_joints,
+    step_stiffness,
+    tried_configurations,
+)
+from ..simulation.world import World
+from ..states.physics import (
+    INERTIAL,
+    JOINTS,
+    LINKS,
+    OF_ROBOT,
+    WORLD,
+    Field,
+    Given,
+    Numbers,
+    given_physics,
+    joined_numbers,
+    refuse_first,
+    robot_numbers,
+)
+from .energy import BatchedRobots
+
+OF_STEP = {
+    "damping": Field(JOINTS, (), "N m s/rad"),
+    "effort_limit": Field(JOINTS, (), "N m", infinite=True, least=0.0),
+    "kp": Field(JOINTS, (), "N m/rad", least=0.0),
+    "kd": Field(JOINTS, (), "N m s/rad", least=0.0),
+}
+OF_CONTACT = {
+    "joint_friction": Field(JOINTS, (), "N m", least=0.0),
+    "lower": Field(JOINTS, (), "rad", infinite=True),
+    "upper": Field(JOINTS, (), "rad", infinite=True),
+    "ground_friction": Field(WORLD, (), "", least=0.0),
+}
+FIELDS = {**OF_ROBOT, **OF_STEP, **OF_CONTACT}
+FAR = 1e7  # rad, m: limit of a robot without one, where some rollouts have one
+LAW = 16  # column of a pair's friction
+STATES = 1024  # rollouts whose mass matrices are in memory at a time
+
+
+class Physics(NamedTuple):
+    """Batched model parameters.
+
+    tables: entries by table: of the robot, of a step's settings, and of contact. fields: the fields that they
+    come from.
+    """
+
+    tables: dict[str, Numbers]
+    fields: dict[str, Given]
+
+    @property
+    def counts(self) -> set[int]:
+        """Numbers of rollouts for which the parameters are given, without 1."""
+        sizes = {x.values.shape[0] for x in self.tables.values() if x.values.ndim > 1}
+        return sizes - {1}
+
+    def within(self, entry: Any, *names: str, count: int, number: Any = float) -> BatchedTables | None:
+        """Return the entries of the named tables for `count` rollouts, as varied constants of an entry; or None."""
+        constants = ["ints", "reals", *entry.signature.tables]
+        used = [name for name in names if self.tables[name].places.size]
+        if not used:
+            return None
+        numbers = np.concatenate(
+            [np.broadcast_to(self.tables[name].values, (count, self.tables[name].places.size)) for name in used], axis=1
+        )
+        places = tuple(self.tables[name].places for name in used)
+        return BatchedTables(tuple(constants.index(name) for name in used), places, numbers.astype(number, copy=False))
+
+    def of_robots(self, robot: Tree, count: int) -> BatchedRobots | None:
+        """Return the model parameters of the first `count` rollouts' robots; None if all are the same robot."""
+        numbers = self.tables["reals"]
+        if not numbers.places.size:
+            return None
+        mass = self.fields["mass"].over(_masses(robot)).sum(axis=-1) if "mass" in self.fields else robot.mass
+        gravity = self.fields["gravity"].values[..., 0, :] if "gravity" in self.fields else robot.gravity
+        return BatchedRobots(
+            Numbers(numbers.places, np.broadcast_to(numbers.values, (count, numbers.places.size))),
+            np.broadcast_to(mass, (count,)), np.broadcast_to(np.linalg.norm(gravity, axis=-1), (count,)),
+        )  # fmt: skip
+
+    @property
+    def needs_armature(self) -> bool:
+        """True if a field adds to the mass matrix's diagonal."""
+        return not {"armature", "damping", "kp", "kd"}.isdisjoint(self.fields)
+
+
+def _masses(robot: Tree) -> np.ndarray:
+    return np.array([body.inertia.mass for body in robot.bodies])
+
+
+def given_fields(world: World, model_parameters: Parameters | None, integrator: str) -> dict[str, Given]:
+    """Return the validated fields of `model_parameters` for rollouts in a world.
+
+    Raises what `given_physics` raises. Raises ArgumentError for values that no rollout can have, and for
+    limits, friction or ground that the world leaves out. Raises UnsupportedError for these under integrators
+    without a contact solve.
+    """
+    if model_parameters is None:
+        return {}
+    fields = given_physics(world.robot, model_parameters, FIELDS, "rollouts")
+    for name, given in fields.items():
+        if given.values.ndim - 1 - len(FIELDS[name].shape) > 1:
+            raise ArgumentError(f"model_parameters[{name!r}] has more than one batch axis: rollouts have one, (B, ...)")
+    touching = [name for name in fields if name in OF_CONTACT]
+    if touching and integrator not in SHARE:
+        known = " or ".join(map(repr, SHARE))
+        raise UnsupportedError(
+            f"integrator {integrator!r} does not simulate {touching[0]} of joints or the ground: take {known}"
+        )
+    parts = (("joint_friction", world.use_joint_friction), ("lower", world.use_limits), ("upper", world.use_limits))
+    for name, there in (*parts, ("ground_friction", bool(world.ground))):
+        if name in fields and not there:
+            raise ArgumentError(f"model_parameters[{name!r}]: {world!r} has none; take a World(robot, ...) with it")
+    if "ground_friction" in fields and (world.surfaces or world.pairs):
+        raise ArgumentError(
+            "model_parameters['ground_friction'] would replace the friction of links: take a World without surfaces "
+            "and pairs"
+        )
+    _check_gains(world.robot, fields)
+    _check_limits(world.robot, fields)
+    return _without_kinematic(world, fields)
+
+
+def _without_kinematic(world: World, fields: dict[str, Given]) -> dict[str, Given]:
+    """Return the fields without the elements of kinematic bodies, whose inertia for steps is infinite.
+
+    Raises ArgumentError if they differ from the bodies' own: the work of the motions is that of the own ones.
+    """
+    robot, kept = world.robot, dict(fields)
+    moving = world.kinematic_bodies.bodies
+    places = {
+        LINKS: [body.number - 1 for body in moving],
+        JOINTS: [k for body in moving for k in range(robot.nv)[body.v]],
+    }
+    for name, given in fields.items():
+        field = FIELDS[name]
+        there = np.isin(given.which, places.get(field.of, []))
+        if there.any() and (name in INERTIAL or name == "damping"):
+            own = _own_numbers(robot, name)[given.which]
+            wrong = (given.values != own).any(axis=tuple(range(-len(field.shape), 0))) & there
+            right = "a kinematic body keeps its own, whatever its motion: leave it out"
+            refuse_first(robot, name, field, given, wrong, right, ArgumentError)
+            part: Any = (..., ~there, *(slice(None),) * len(field.shape))
+            kept[name] = Given(given.which[~there], given.values[part])
+    return {name: given for name, given in kept.items() if given.which.size}
+
+
+def _own_numbers(robot: Tree, name: str) -> np.ndarray:
+    """Return the robot's numbers (N, ...) or (nv,) of an inertial field, or its damping."""
+    if FIELDS[name].of == JOINTS:
+        return np.asarray(getattr(robot, name))
+    part = {"center_of_mass": "com", "inertia": "rotational"}.get(name, name)
+    return np.array([getattr(body.inertia, part) for body in robot.bodies])
+
+
+def _check_gains(robot: Tree, fields: Mapping[str, Given]) -> None:
+    simple = simple_joints(robot)
+    for name in ("kp", "kd"):
+        if name in fields:
+            wrong = (fields[name].values != 0) & (simple[fields[name].which] == 0)
+            right = "its joint has several degrees of freedom: it takes forces, not targets"
+            refuse_first(robot, name, FIELDS[name], fields[name], wrong, right, UnsupportedError)
+
+
+def _check_limits(robot: Tree, fields: Mapping[str, Given]) -> None:
+    """Raise ArgumentError for limits of joints of several coordinates, or a lower limit above the upper one."""
+    given = {name: fields[name] for name in ("lower", "upper") if name in fields}
+    simple = simple_joints(robot)
+    for name, field in given.items():
+        wrong = np.isfinite(field.values) & (simple[field.which] == 0)
+        right = "its joint has several degrees of freedom, and no limits: give -inf and inf"
+        refuse_first(robot, name, FIELDS[name], field, wrong, right, ArgumentError)
+    lower, upper = (_limits(robot, fields, name) for name in ("lower", "upper"))
+    lower, upper = np.broadcast_arrays(lower, upper) if _fit(lower, upper) else (lower, lower)
+    for name, field in given.items():
+        crossed = (lower > upper)[..., field.which]
+        whole = Given(field.which, np.broadcast_to(field.values, crossed.shape))
+        refuse_first(robot, name, FIELDS[name], whole, crossed, "no lower limit is above the upper one", ArgumentError)
+
+
+def _fit(one: np.ndarray, other: np.ndarray) -> bool:
+    """Return whether two arrays' batch axes broadcast; mismatches are reported elsewhere."""
+    return one.ndim != other.ndim or 1 in (len(one), len(other)) or len(one) == len(other)
+
+
+def _limits(robot: Tree, fields: Mapping[str, Given], name: str) -> np.ndarray:
+    """Return all lower or upper limits (..., nv), infinite for joints of several degrees of freedom."""
+    own = np.full(robot.nv, -np.inf if name == "lower" else np.inf)
+    for joint, where in robot.v_index.items():
+        if where.stop - where.start == 1:
+            own[where.start] = getattr(robot, name)[robot.q_index[joint].start]
+    return fields[name].over(own) if name in fields else own
+
+
+def own_limits(robot: Tree, fields: Mapping[str, Given]) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return batched lower and upper position limits (..., nv), None if no limits are given."""
+    if fields.keys().isdisjoint(("lower", "upper")):
+        return None
+    return _limits(robot, fields, "lower"), _limits(robot, fields, "upper")
+
+
+def world_with_rows(world: World, fields: Mapping[str, Given]) -> World:
+    """Return a world whose robot has limits and friction wherever a field gives them for some rollout.
+
+    The rows of a step's contact solve then depend on the names of given fields, not on their values.
+    """
+    if not fields:
+        return world
+    robot, simple = world.robot, simple_joints(world.robot) > 0
+    wanted = []
+    for name, there in (
+        ("joint_friction", robot.joint_friction > 0), ("lower", np.isfinite(_limits(robot, {}, "lower"))),
+        ("upper", np.isfinite(_limits(robot, {}, "upper"))),
+    ):  # fmt: skip
+        places = fields[name].which if name in fields else np.empty(0, int)
+        new = places[~there[places] & (simple[places] | (name == "joint_friction"))]
+        wanted.append(tuple(int(k) for k in new))
+    return _with_rows(world, *wanted) if any(wanted) else world
+
+
+@lru_cache(maxsize=16)
+def _with_rows(world: World, friction: tuple[int, ...], lower: tuple[int, ...], upper: tuple[int, ...]) -> World:
+    robot, bodies = world.robot, list(world.alone.bodies)
+    changes: dict[str, dict[str, Any]] = {}
+    for k in friction:
+        joint = robot.dof_joint(k)
+        changes.setdefault(joint, {})["joint_friction"] = np.ones(
+            robot.v_index[joint].stop - robot.v_index[joint].start
+        )
+    for name, dofs, far in (("lower", lower, -FAR), ("upper", upper, FAR)):
+        for k in dofs:
+            changes.setdefault(robot.dof_joint(k), {})[name] = far
+    for i, body in enumerate(bodies):
+        changed = changes.pop(body.joint.name, None)
+        if changed is not None:
+            bodies[i] = replace(body, joint=replace(body.joint, **changed))
+    if changes:
+        raise UnsupportedError(f"joint {next(iter(changes))!r} is of a free body: it can have no limits or friction")
+    return world.with_robot(Tree(world.alone.name, **world.alone._parts() | {"bodies": bodies}))
+
+
+def physics_of_rollouts(
+    world: World, fields: dict[str, Given], rule: str, h: float, kp: ArrayLike, kd: ArrayLike
+) -> Physics | None:
+    """Return the table entries of fields, for steps of h [s] by an integrator; None without fields.
+
+    world: as `world_with_rows` returns it. kp, kd: gains where no field gives them. Raises ArgumentError if
+    batch axes do not fit.
+    """
+    if not fields:
+        return None
+    own = robot_numbers(world.kinematic_bodies.stepped, fields)
+    settings = _settings_numbers(world.robot, fields, own, rule, h, kp, kd)
+    contact = _contact_numbers(world, fields)
+    found = Physics({"reals": own, "settings": settings, "geometry": contact}, fields)
+    if len(found.counts) > 1:
+        raise ArgumentError(f"model_parameters is for different numbers of rollouts: {sorted(found.counts)}")
+    return found
+
+
+def _settings_numbers(
+    robot: Tree, fields: Mapping[str, Given], own: Numbers, rule: str, h: float, kp: ArrayLike, kd: ArrayLike
+) -> Numbers:
+    """Return entries for damping, gains, effort limits, and theta where it depends on fields (see `StepSettings`)."""
+    gains = gains_of(robot, kp, kd)
+    full = {
+        name: fields[name].over(x) if name in fields else x
+        for name, x in (("kp", gains[0]), ("kd", gains[1]), ("damping", robot.damping))
+    }
+    parts = [_column(robot, name, fields[name].which, fields[name].values) for name in OF_STEP if name in fields]
+    for part in parts:
+        np.minimum(part.values, UNLIMITED, out=part.values)
+    driven = _which(fields, "kp", "kd")
+    if driven.size:
+        follows = (full["kp"] != 0) | (full["kd"] != 0)
+        parts.append(_column(robot, "driven", driven, follows[..., driven].astype(float)))
+    if rule == "implicit_midpoint":
+        parts += _theta_numbers(robot, fields, full, own, h)
+    return joined_numbers(parts)
+
+
+def _theta_numbers(
+    robot: Tree, fields: Mapping[str, Given], full: Mapping[str, np.ndarray], own: Numbers, h: float
+) -> list[Numbers]:
+    """Return entries for theta of joints whose damping, gains or least effective inertia depend on the rollout."""
+    gains = full["kp"], full["kd"]
+    dofs = _which(fields, "kp", "kd", "damping")
+    least = lightest(robot)
+    if any(name in INERTIAL for name in fields):
+        stiff = (robot.damping > 0) | np.logical_or(*((x != 0).reshape(-1, robot.nv).any(axis=0) for x in gains))
+        dofs = np.union1d(dofs, np.flatnonzero(stiff))
+    stiffness = step_stiffness(h, full["damping"], *gains)
+    if any(name in INERTIAL for name in fields):
+        least = _least_of_each(robot, own, _rotors(robot, fields), stiffness)
+    theta = implicitness(stiffness[..., dofs], least[..., dofs])
+    return [_column(robot, "theta", dofs, theta)] if dofs.size else []
+
+
+def _rotors(robot: Tree, fields: Mapping[str, Given]) -> np.ndarray:
+    return fields["armature"].over(robot.armature) if "armature" in fields else robot.armature
+
+
+def _least_of_each(robot: Tree, own: Numbers, rotors: np.ndarray, stiffness: np.ndarray) -> np.ndarray:
+    """Return the least effective inertias (..., nv) of each rollout's robot, see `lightest`.
+
+    They are at least the armature. Where the stiffness is at most twice the armature, theta is 1/2 for any
+    inertia; the armature is then returned without computing a mass matrix.
+    """
+    batch = np.broadcast_shapes(own.values.shape[:-1], rotors.shape[:-1], stiffness.shape[:-1])
+    least = np.broadcast_to(rotors, (*batch, robot.nv)).reshape(-1, robot.nv).copy()
+    rows = np.broadcast_to(own.values, (*batch, own.places.size)).reshape(len(least), -1)
+    stiff = (np.broadcast_to(stiffness, (*batch, robot.nv)).reshape(least.shape) > 2 * least).any(axis=1)
+    wanted = np.flatnonzero(stiff)
+    for first in range(0, wanted.size, STATES):
+        part = wanted[first : first + STATES]
+        physics, found = Numbers(own.places, rows[part]), np.full((part.size, robot.nv), np.inf)
+        for q in tried_configurations(robot):
+            found = np.minimum(found, _free_inertias(mass_matrix(robot, q, model_parameters=physics)))
+        least[part] = np.maximum(found, 0)
+    return least.reshape(*batch, robot.nv)
+
+
+def _free_inertias(M: np.ndarray) -> np.ndarray:
+    """Return 1 / (M^-1)_kk (B, nv) of mass matrices (B, nv, nv); 0 for singular ones."""
+    try:
+        return 1 / np.diagonal(np.linalg.inv(M), axis1=1, axis2=2)
+    except np.linalg.LinAlgError:
+        if len(M) == 1:
+            return np.zeros(M.shape[:2])
+    return np.concatenate([_free_inertias(one[None]) for one in M])
+
+
+def _which(fields: Mapping[str, Given], *names: str) -> np.ndarray:
+    """Return the degrees of freedom for which any of the named fields is given."""
+    found: np.ndarray = np.unique(np.concatenate([np.empty(0, int), *(fields[x].which for x in names if x in fields)]))
+    return found
+
+
+def _column(robot: Tree, name: str, which: np.ndarray, values: np.ndarray) -> Numbers:
+    """Return entries of degrees of freedom in one column of the settings table."""
+    kept, column = robot.kept()[1], Settings._fields.index(name) - 1
+    return Numbers(1 + column * robot.spanning.nv + kept[which], np.array(values))
+
+
+def _contact_numbers(world: World, fields: Mapping[str, Given]) -> Numbers:
+    """Return entries for limits, joint friction and ground friction in the contact table (`kernels.contact.tables`)."""
+    layout, robot = world.touching.layout, world.robot
+    pairs, points, limits, frictions = (int(layout[k]) for k in range(4))
+    rows = layout[NUMBERS + PAIR_COLUMNS * pairs :]
+    bounds = OPTIONS + REALS * pairs + 4 * points
+    kept, parts = robot.kept()[1], []
+    for name, side in (("lower", 1), ("upper", -1)):
+        if name in fields:
+            parts.append(_bounds(fields[name], kept, rows[: 3 * limits].reshape(-1, 3), side, bounds))
+    if "joint_friction" in fields:
+        which, values = fields["joint_friction"]
+        rough = rows[3 * limits : 3 * limits + frictions]
+        parts.append(Numbers(bounds + limits + np.searchsorted(rough, kept[which]), values))
+    if "ground_friction" in fields:
+        bodies = layout[NUMBERS : NUMBERS + PAIR_COLUMNS * pairs].reshape(-1, PAIR_COLUMNS)[:, :2]
+        met = np.flatnonzero((bodies == 0).any(axis=1))
+        values = fields["ground_friction"].values
+        parts.append(Numbers(OPTIONS + REALS * met + LAW, np.broadcast_to(values, (*values.shape[:-1], met.size))))
+    return joined_numbers(parts)
+
+
+def _bounds(given: Given, kept: np.ndarray, limits: np.ndarray, side: int, first: int) -> Numbers:
+    """Return entries for the limits of one side, for joints with a limit; infinite ones become UNLIMITED."""
+    places = {int(k): row for row, (k, _, way) in enumerate(limits) if way == side}
+    rows = [places.get(int(k), -1) for k in kept[given.which]]
+    there = np.array([row >= 0 for row in rows], bool)
+    values = np.clip(given.values[..., there], -UNLIMITED, UNLIMITED)
+    return Numbers(first + np.array(rows, int)[there], values)

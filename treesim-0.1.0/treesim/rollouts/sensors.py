@@ -1,0 +1,290 @@
+"""Sensors of a world in rollouts: readings of the steps that end at records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..engine.call.steps import Arrays, Carried, Measured, RolloutSegment
+from ..kernels.stepping.measured_step import ENDED, SEEN
+from ..model.tree import Tree
+from ..simulation.readings import Readings
+from ..simulation.sensors import Inertias, Steps, check_welds, read, reads_welds
+from ..states.physics import Given
+from .arguments import Method, Start, bodies_in_contact
+from .contact import ContactSteps
+from .external_forces import RolloutForces
+
+STATES = 8192  # read together, to limit the memory
+
+
+def method_for_sensors(method: Method) -> Method:
+    """Return the settings of the same steps with code that returns applied controls, if sensors take them."""
+    if method.code is None and any(sensor.takes_controls for sensor in method.world.sensors):
+        return method._replace(code=method.code_of(False))
+    return method
+
+
+class Taken(NamedTuple):
+    """Results of a step of some rollouts which sensors take; None where they do not.
+
+    contact (count, N + 1, 6): mean wrenches. applied (count, nv): controls within their limits. external (count or 1,
+    21 N): tables of external forces. on_welds (count or 1, 21 W): their parts on welded links.
+    """
+
+    contact: np.ndarray | None = None
+    applied: np.ndarray | None = None
+    external: np.ndarray | None = None
+    on_welds: np.ndarray | None = None
+
+
+NOTHING = Taken()
+
+
+class SensorSteps:
+    """Reader of sensors in rollouts, from the states before and after a step, contact, controls and external forces.
+
+    fields: batched model parameters. every: number of steps between two records. Readings of a step depend on nothing
+    but the step.
+    """
+
+    def __init__(self, method: Method, start: Start, fields: Mapping[str, Given], every: int = 1) -> None:
+        world = method.world
+        self.every = every
+        self._current: ContactSteps | None = None  # which took the latest steps, if other steps may go on
+        self.method, self.start, self.robot, self.sensors = method, start, world.robot, world.sensors
+        self.columns = {sensor.label: sensor._columns(self.robot) for sensor in self.sensors}
+        self.sizes = [len(columns) for columns in self.columns.values()]
+        takes_contact = any(sensor.takes_contact for sensor in self.sensors)
+        self.contact = takes_contact and bodies_in_contact(method) > 0
+        self.controls = any(sensor.takes_controls for sensor in self.sensors)
+        self.external = takes_contact  # whether readings depend on external forces
+        self.welds = reads_welds(self.robot, self.sensors)
+        self._inertias = _inertias(self.robot, fields)
+        if self._inertias is not None:
+            check_welds(self.robot, self.sensors, self._inertias)
+        self._gravity = fields["gravity"].values[..., 0, :] if "gravity" in fields else self.robot.gravity
+
+    def taken(self, by: ContactSteps | None, rows: slice, step: int, forces: RolloutForces | None) -> Taken:
+        """Return the results of a step of the rollouts `rows`, which `by` has just taken under external forces."""
+        contact = by.mean_wrench if by is not None and self.contact else None
+        applied = by.applied if by is not None and self.controls else None
+        external = on_welds = None
+        if forces is not None and self.external:
+            external = forces.at(rows, step)
+            on_welds = forces.at(rows, step, welds=True) if self.welds else None
+        return Taken(contact, applied, external, on_welds)
+
+    def read(self, rows: slice, states: Arrays, ends: Arrays, taken: Taken = NOTHING) -> list[np.ndarray]:
+        """Return the readings (count, K, n) of K steps of each of the rollouts `rows`, NaN where states are not finite.
+
+        states, ends: q and v (count, K, n) at the start and the end of the steps. taken: other results, if K is 1.
+        """
+        (count, records), made = ends[0].shape[:2], []
+        most = max(1, STATES // max(1, records))
+        for first in range(0, count, most):
+            part = slice(first, min(first + most, count))
+            moved = [x[part].reshape((part.stop - first) * records, x.shape[2]) for x in (*states, *ends)]
+            numbers = np.repeat(np.arange(rows.start, rows.start + count)[part], records)
+            own = Taken(*(x if x is None or len(x) == 1 else x[part] for x in taken))
+            made.append(self._read(numbers, moved, own))
+        if not made:
+            return [np.empty((0, records, n)) for n in self.sizes]
+        return [np.concatenate(x).reshape(count, records, x[0].shape[1]) for x in zip(*made, strict=True)]
+
+    def _read(self, numbers: np.ndarray, moved: Arrays, taken: Taken) -> list[np.ndarray]:
+        """Return the readings (K, n) of K steps, of the rollouts `numbers` (K,)."""
+        robot, count = self.robot, len(numbers)
+        contact, applied, external, on_welds = (
+            x if x is None else np.broadcast_to(x, (count, *x.shape[1:])) for x in taken
+        )
+        contact = np.zeros((count, robot.n_bodies + 1, 6)) if contact is None else contact
+        applied = np.zeros((count, robot.nv)) if applied is None else applied
+        inertias = self._inertias
+        if inertias is not None:
+            inertias = Inertias(*(_of(x, k, numbers) for k, x in enumerate(inertias, 1)))
+        gravity, dt = _of(self._gravity, 1, numbers), np.full(count, self.method.dt)
+        q, v, q_next, v_next = moved
+        steps = Steps(robot, gravity, dt, q, v, q_next, v_next, applied, contact, external, on_welds, inertias)
+        return read(self.sensors, steps)
+
+    def over(
+        self, piece: RolloutSegment, by: ContactSteps | None, measured: Measured | None,
+        between: ContactSteps | None = None,
+    ) -> RolloutSegment:  # fmt: skip
+        """Return a rollout segment that runs `piece` and also writes readings, which follow the states in its arrays.
+
+        by: the steps whose `carry` piece is, None for others. measured: measures that take readings; those that do not
+        are updated by `piece`. between: faster steps, without wrenches, for those that no record follows. Rollouts have
+        no readings after their end.
+        """
+        n, last = len(self.method.sizes), len(self.method.sizes) + len(self.sizes)
+        forces = self.external and self.start.forces is not None
+        from_states = not (self.contact or self.controls or forces or measured)
+
+        def sensed(rows: slice, steps: slice, states: Arrays, results: Arrays, every: int) -> Carried:
+            given = rows, steps, [*states[:n], *states[last:]], [*results[:n], *results[last:]], results[n:last]
+            if every == 1 and from_states:
+                ends, finite = self._read_records(piece, *given)
+            elif measured is None:
+                ends, finite = self._read_last_steps(piece, by, between, *given, every)
+            else:
+                ends, finite = self._read_all_steps(piece, by, measured, *given, every)
+            for kept in ends[n:]:
+                number = steps.start + every * np.arange(1, results[n].shape[1] + 1)
+                over = (kept[:, ENDED, None] != 0) & (number > kept[:, SEEN, None])
+                for readings in results[n:last]:
+                    readings[over] = np.nan
+            return Carried([*ends[:n], *states[n:last], *ends[n:]], finite)
+
+        return sensed
+
+    def _read_records(
+        self, piece: RolloutSegment, rows: slice, steps: slice, states: Arrays, results: Arrays, readings: Arrays
+    ) -> Carried:
+        """Run `piece` with a record of each step, and read sensors from the records."""
+        ends = piece(rows, steps, states, results, 1)
+        begun = [
+            np.concatenate([x[:, None], x_next[:, :-1]], axis=1)
+            for x, x_next in zip(states[:2], results[:2], strict=True)
+        ]
+        for x, found in zip(readings, self.read(rows, begun, results[:2]), strict=True):
+            x[...] = found
+        return ends
+
+    def _read_last_steps(
+        self, piece: RolloutSegment, by: ContactSteps | None, between: ContactSteps | None, rows: slice, steps: slice,
+        states: Arrays, results: Arrays, readings: Arrays, every: int,
+    ) -> Carried:  # fmt: skip
+        """Run `piece`, or `between`, to the last step before each record, then `piece`, and read sensors in that step.
+
+        Which code takes a step depends on its number alone, not on the division into segments.
+        """
+        finite = True
+        for record in range(readings[0].shape[1]):
+            end, places = steps.start + (record + 1) * every, [x[:, record : record + 1] for x in results]
+            recorded = end % self.every == 0
+            last = end - recorded
+            if last > end - every:
+                unread = [np.empty((len(x), 1, x.shape[2])) for x in results] if recorded else places
+                to_last = piece if between is None else between.carry
+                self._continue_by(by if between is None else between, end - every)
+                states, fine = to_last(rows, slice(end - every, last), states, unread, last - end + every)
+                finite = finite and fine
+            if recorded:
+                before = states
+                self._continue_by(by, last)
+                states, fine = piece(rows, slice(last, end), states, places, 1)
+                finite = finite and fine
+                self._write(rows, before, states, by, last, [x[:, record] for x in readings])
+        return Carried(states, finite)
+
+    def _continue_by(self, by: ContactSteps | None, step: int) -> None:
+        """Continue from the impulses of other steps at a step, unless it is the first one."""
+        if by is not None and self._current not in (None, by) and step:
+            by.take_over(self._current)
+        self._current = by
+
+    def _read_all_steps(
+        self, piece: RolloutSegment, by: ContactSteps | None, measured: Measured, rows: slice, steps: slice,
+        states: Arrays, results: Arrays, readings: Arrays, every: int,
+    ) -> Carried:  # fmt: skip
+        """Run `piece` step by step, and update measures with the readings of each step."""
+        *now, kept = states
+        finite, reduced = True, measured.of(rows)
+        found = np.empty((len(kept), sum(self.sizes)))
+        columns = np.split(found, np.cumsum(self.sizes)[:-1], axis=1)
+        for step in range(steps.start, steps.stop):
+            before, ended = now, kept[:, ENDED] != 0
+            worst = None if by is None else by.checks.residual[rows].copy()
+            unread = [np.empty((len(x), 1, x.shape[2])) for x in results[:-1]]
+            after, fine = piece(rows, slice(step, step + 1), now, unread, 1)
+            finite = finite and fine
+            if by is not None and worst is not None:
+                by.checks.residual[rows] = np.where(ended, worst, by.checks.residual[rows])
+            self._write(rows, before, after, by, step, columns)
+            wrench = by.mean_wrench.reshape(len(kept), -1) if by is not None and reduced.reduction.contact else 0.0
+            now, kept = reduced.after(before, after, kept, wrench, found)
+            record, left = divmod(step + 1 - steps.start, every)
+            if not left:
+                for x, end in zip((*results[:-1], *readings), (*now, *columns), strict=True):
+                    x[:, record - 1] = end
+        return Carried([*now, kept], finite)
+
+    def _write(
+        self, rows: slice, before: Arrays, after: Arrays, by: ContactSteps | None, step: int, places: Arrays
+    ) -> None:
+        """Write the readings of one step to places (count, n)."""
+        begun, ends = ([x[:, None] for x in states[:2]] for states in (before, after))
+        taken = self.taken(by, rows, step, self.start.forces)
+        for x, found in zip(places, self.read(rows, begun, ends, taken), strict=True):
+            x[...] = found[:, 0]
+
+
+class LastStep(SensorSteps):
+    """Reader of sensors in the last step of a batch stepper, whose states and results are stored.
+
+    last: states (B, n) before and after it, then its other results; None before the first step.
+    """
+
+    def __init__(self, method: Method, start: Start, fields: Mapping[str, Given]) -> None:
+        super().__init__(method, start, fields)
+        self.last: tuple[list[np.ndarray], list[np.ndarray], Taken] | None = None
+
+    def store(self, states: Arrays, ends: Arrays, by: ContactSteps | None, step: int, forces: Any) -> None:
+        """Copy the states before and after a step, and its results; by, step, forces: as `taken` takes them."""
+        begun, last = ([np.array(x) for x in each] for each in (states, ends))
+        self.last = begun, last, self.taken(by, slice(0, len(begun[0])), step, forces)
+
+    def forget(self, rows: Any) -> None:
+        """Delete the last step of some states, which then have no readings."""
+        if self.last is not None:
+            for x in self.last[0]:
+                x[rows] = np.nan
+
+    def readings(self) -> Readings:
+        """Return the readings (B, n) by name; what is not read is not computed."""
+        if self.last is None:
+            return Readings(self.columns, lambda name: np.full((len(self.start.q), len(self.columns[name])), np.nan))
+        *moved, taken = self.last
+        states, ends = ([x[:, None].copy() for x in each] for each in moved)
+
+        @cache
+        def found() -> dict[str, np.ndarray]:
+            every = self.read(slice(0, len(ends[0])), states, ends, taken)
+            return {name: x[:, 0] for name, x in zip(self.columns, every, strict=True)}
+
+        return Readings(self.columns, lambda name: found()[name])
+
+
+def sensor_steps(
+    method: Method, start: Start, fields: Mapping[str, Given], every: int, wanted: bool
+) -> SensorSteps | None:
+    """Return the reader of a world's sensors; None if there are none, or no readings are wanted."""
+    return SensorSteps(method, start, fields, every) if wanted and method.world.sensors else None
+
+
+def stand_still(rows: slice, steps: slice, states: Arrays, results: Arrays, every: int) -> Carried:
+    """Write the states of robots that cannot move to all records, see `engine.call.steps.RolloutSegment`."""
+    for result, x in zip(results, states, strict=True):
+        result[...] = x[:, None]
+    return Carried(states, True)
+
+
+def _inertias(robot: Tree, fields: Mapping[str, Given]) -> Inertias | None:
+    """Return the bodies' inertias of batched model parameters, (N, ...) or (B, N, ...) each; None if none is given."""
+    names = ("mass", "center_of_mass", "inertia")
+    if fields.keys().isdisjoint(names):
+        return None
+    own = zip(names, Inertias.of(robot), strict=True)
+    return Inertias(*(fields[name].over(x) if name in fields else x for name, x in own))
+
+
+def _of(x: np.ndarray, axes: int, numbers: np.ndarray) -> np.ndarray:
+    """Return rows of x (B, ...) by rollout; x itself if it has only the `axes` of one, or B is 1."""
+    if x.ndim == axes:
+        return x
+    return x[numbers] if len(x) > 1 else x[0]

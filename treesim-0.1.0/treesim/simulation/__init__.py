@@ -1,0 +1,1 @@
+"""Worlds, controllers, integrators, steppers, simulations and trajectories."""

@@ -1,0 +1,121 @@
+"""Start of a run that continues another run, or that begins at a given state."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import ArgumentError, ContinuationWarning, listed
+from ..model.quaternions import unit_quaternions
+from ..model.tree import Tree
+from ..validation.arrays import Argument, coerce
+from .provenance import contact_impulses
+from .state import State
+from .trajectory import Trajectory
+from .world import World
+
+Pair = tuple[np.ndarray, np.ndarray]  # q and v
+NO_WORK = np.zeros(2)
+
+
+class RunStart(NamedTuple):
+    """State at which a run starts.
+
+    q (nq,), v (nv,) at time t [s]. work (2,): work done before t [J], by the controller and by all passive
+    forces. impulses (R,): those of contacts, joint limits and joint friction in the step before; None if there
+    are none.
+    """
+
+    q: np.ndarray
+    v: np.ndarray
+    t: float = 0.0
+    work: np.ndarray = NO_WORK
+    impulses: np.ndarray | None = None
+
+
+def initial_array(robot: Tree, label: str, value: Any, default: np.ndarray) -> np.ndarray:
+    """Return the checked configuration "q0" or velocity "v0" at which a run starts; `default` if `value` is None."""
+    if value is None:
+        return default
+    array = coerce(Argument(label, value, default.shape))
+    if array.shape != default.shape:
+        raise ArgumentError(f"{label} must be one state of shape {default.shape}, got {array.shape}")
+    if not np.isfinite(array).all():
+        raise ArgumentError(f"{label}[{int(np.flatnonzero(~np.isfinite(array))[0])}] is not a finite number")
+    array = array.astype(float)  # with NumPy's own dtype object, which compiled code requires
+    return unit_quaternions(robot, label, array) if label == "q0" else array
+
+
+def run_start(start: Trajectory | State | RunStart | Pair, world: World, has_contact: bool) -> RunStart:
+    """Return the start of a run from a trajectory's last state, a stepper's state, or (q, v) without contact before.
+
+    has_contact: whether the run's steps solve contact, joint limits or joint friction. Raises ArgumentError if
+    the start does not fit the world's robot. Warns with ContinuationWarning if impulses are needed and unknown.
+    """
+    robot = world.robot
+    if isinstance(start, Trajectory):
+        made = _end_of(start, robot)
+        impulses = contact_impulses(start, "end")
+        if has_contact and impulses is None:
+            _warn("holds no impulses of contact of its last step", "an older version, or no simulation, made it")
+    elif isinstance(start, State):
+        made, impulses = RunStart(start.q, start.v, start.t), start.contact
+    else:
+        made = RunStart(*start)
+        impulses = made.impulses
+    if not has_contact:
+        impulses = None
+    elif impulses is not None and impulses.shape != (world.touching.rows,):
+        reason = f"it has {impulses.size} where this world has {world.touching.rows}: another world made it"
+        _warn("holds impulses of contact that do not fit", reason)
+        impulses = None
+    return made._replace(
+        q=_state("q", made.q, robot.nq), v=_state("v", made.v, robot.nv), t=float(made.t), impulses=impulses
+    )
+
+
+def first_state(run: Trajectory) -> RunStart:
+    """Return the first state of a recorded run, from which the run can be repeated."""
+    return RunStart(
+        run.q[0].copy(), run.v[0].copy(), float(run.t[0]), run.work[0].copy(), contact_impulses(run, "start")
+    )
+
+
+def _end_of(run: Trajectory, robot: Tree) -> RunStart:
+    """Return the last state of a trajectory; raises ArgumentError if its joints are not the robot's."""
+    moving = tuple(body.joint.name for body in robot.bodies if body.joint.mimic is None)
+    if run.joint_names != moving:
+        raise ArgumentError(
+            f"start: the trajectory of {run.robot_name!r} has the joints {listed(run.joint_names, limit=3)}, but "
+            f"{robot.name!r} has {listed(moving, limit=3)}"
+        )
+    if not len(run):
+        raise ArgumentError("start: the trajectory has no states, so there is nothing to go on from")
+    return RunStart(run.q[-1], run.v[-1], float(run.t[-1]), _work(run, -1))
+
+
+def _work(run: Trajectory, k: int) -> np.ndarray:
+    """Return the work (2,) up to the k-th state [J]; 0 if unknown."""
+    work: np.ndarray = run.work[k]
+    return work.copy() if np.isfinite(work).all() else NO_WORK
+
+
+def _state(label: str, value: np.ndarray, size: int) -> np.ndarray:
+    """Return a checked copy of q or v."""
+    array = coerce(Argument(f"start: {label}", value, (size,)))
+    if array.shape != (size,):
+        raise ArgumentError(f"start: {label} must be one state of shape ({size},), got {array.shape}")
+    if not np.isfinite(array).all():
+        raise ArgumentError(f"start: {label}[{int(np.flatnonzero(~np.isfinite(array))[0])}] is not a finite number")
+    return array.astype(float)  # with NumPy's own dtype object, which compiled code requires, even after unpickling
+
+
+def _warn(what: str, reason: str) -> None:
+    warnings.warn(
+        f"start {what} ({reason}): the contact solver begins without them, so the motion may differ in its last digits "
+        "from that of one run",
+        ContinuationWarning,
+        stacklevel=4,
+    )

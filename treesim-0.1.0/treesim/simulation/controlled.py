@@ -1,0 +1,383 @@
+"""System that integrators step: a robot with its controller."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..contact.base import ContactSolver
+from ..contact.report import ContactReport
+from ..dynamics.base import DynamicsBackend
+from ..dynamics.compiled.bound import Dynamics
+from ..engine.call.evaluate import Argument, coerce
+from ..errors import ArgumentError, NonFiniteError
+from ..model.tree import Tree
+from ..states.arguments import short_repr
+from ..types import Engine
+from .control import StatelessController, Zero, as_controller, controller_name, in_world_of, is_own, sees_contact
+from .external_forces import ExternalForces, ExternalJointForces, Wrenches, given_forces, wrench_table
+from .readings import NO_READINGS, Readings
+from .robot_warnings import warn_of_limits
+from .sensors import Steps, reads_welds, step_readings
+from .step import StepCode, forward_solver
+from .step_result import substeps
+from .step_settings import StepSettings, check_inertia, substeps_of
+from .world import World, as_world
+
+REAL = np.dtype(np.float64)
+
+
+class ControllerError(ArgumentError):
+    """Error of a controller that did not return (nv,) real numbers; the message names what it returned."""
+
+
+class NonFiniteTorqueError(ControllerError, NonFiniteError):
+    """Error of a controller that returned a torque which is not finite; the message names the joint."""
+
+
+class GivenTorque(NamedTuple):
+    """Torque tau (nv,) that a controller returned at time t [s] and state q (nq,), v (nv,)."""
+
+    t: float
+    q: np.ndarray
+    v: np.ndarray
+    tau: np.ndarray
+
+    def with_own_descriptor(self) -> GivenTorque:
+        """Return a copy whose array has NumPy's own dtype object, which compiled code requires after unpickling."""
+        return self._replace(tau=self.tau.astype(float))
+
+    def is_at(self, t: float, q: np.ndarray, v: np.ndarray) -> bool:
+        """Return whether this is the torque at time t [s] and state q, v."""
+        return t == self.t and np.array_equal(q, self.q) and np.array_equal(v, self.v)
+
+
+class Progress(NamedTuple):
+    """State of a `ControlledRobot` after its steps so far.
+
+    impulses (R,): those of the last step, None before the first. work (2,): work of the controller and of all
+    passive forces [J]. contact: the last step's report. latest: the last torque of a controller that may have a
+    state.
+    """
+
+    impulses: np.ndarray | None
+    work: np.ndarray
+    contact: ContactReport
+    latest: GivenTorque | None = None
+
+
+class SubstepControl(NamedTuple):
+    """Control of a substep, with the table of external forces, and the gains (kp, kd) of a stateless controller."""
+
+    control: np.ndarray
+    gains: tuple[np.ndarray, np.ndarray] | None = None
+
+    def put(self, code: StepCode) -> np.ndarray:
+        """Set the gains of the code, and return the control."""
+        if self.gains is not None:
+            code.settings.put_gains(code.robot, *self.gains)
+        return self.control
+
+
+class LastStep(NamedTuple):
+    """A step by a compiled integrator: its length dt [s], and (q, v) at both ends."""
+
+    dt: float
+    q: np.ndarray
+    v: np.ndarray
+    q_next: np.ndarray
+    v_next: np.ndarray
+
+
+class ControlledRobot:
+    """System that integrators step: forward dynamics with the controller's torque, damping and friction."""
+
+    def __init__(
+        self,
+        robot: Tree | World,
+        backend: str | DynamicsBackend,
+        controller: Any,
+        gravity: np.ndarray | None,
+        engine: Engine,
+        substeps: int | None = None,
+        contact_solver: str | ContactSolver = "pgs",
+        external_forces: ExternalForces = (),
+        contact_points: bool = False,
+    ) -> None:
+        self.contact_solver, self.world = contact_solver, as_world(robot)
+        self.impulses: np.ndarray | None = None  # of contact in the step before; no step writes into this array
+        self.robot = robot = self.world.robot
+        self.contact = ContactReport.empty(robot, self.world.touching, ())
+        self.records_points = contact_points
+        self._reads_welds = reads_welds(robot, self.world.sensors)
+        self.external_forces = given_forces(robot, external_forces)
+        if not callable(self.external_forces):  # each of them, at whatever time it acts
+            for force in self.external_forces:
+                self._table([force], force.start)
+        self.table: np.ndarray | None = None  # of the external forces in the current step
+        self.on_welds: np.ndarray | None = None  # the part of it on welded links, if a sensor reads it
+        self._joint_forces: ExternalJointForces | None = None  # for integrators in Python
+        self.last: LastStep | None = None
+        self.controller = in_world_of(as_controller(robot, controller), self.world.alone, robot)
+        self.applied: np.ndarray | None = None  # torque at the start of the current step
+        self.failure: Exception | None = None  # what the controller itself raised
+        self.latest: GivenTorque | None = None  # of a controller that may have a state
+        self.repeated: GivenTorque | None = None  # the next torque, if it is that of this state
+        self._own, self._sees_contact = is_own(self.controller), sees_contact(self.controller)
+        self._shape, self._limit = (robot.nv,), robot.effort_limit
+        if controller is not None and not isinstance(controller, Zero):
+            warn_of_limits(robot, stacklevel=5)
+        self._bound = Dynamics(robot, backend=backend, engine=engine, gravity=gravity)
+        self.backend, self.substeps, self._gravity, self._engine = backend, substeps, gravity, engine
+        self.work = np.zeros(2)  # of the controller, and of all passive forces, so far [J]
+        self._steps: dict[tuple[str, float, bool], tuple[StepCode, int]] = {}
+        self._zero = np.zeros(robot.nv)
+        self._passive = bool(robot.damping.any() or robot.joint_friction.any())
+        self._stiffness = self._gains_of("stiffness")
+        self._gain = self._gains_of("damping")
+        has_gains = bool(self._stiffness.any() or self._gain.any())
+        self._stateless = self.controller if isinstance(self.controller, StatelessController) else None
+        self._follows = has_gains or self._stateless is not None  # whether the torque changes within a step
+
+    def _gains_of(self, label: str) -> np.ndarray:
+        gains = coerce(Argument(f"the controller's {label}", getattr(self.controller, label, self._zero), ()))
+        if gains.shape not in ((), self._shape) or not np.isfinite(gains).all():
+            raise ArgumentError(
+                f"the controller's {label} must be {self.robot.nv} finite numbers (nv), got {short_repr(gains)}"
+            )
+        return gains
+
+    def torque(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return the controller's torque (nv,), clipped to the effort limits.
+
+        Raises ControllerError if the controller did not return (nv,) real numbers, NonFiniteTorqueError naming the
+        joint if one is not finite, and whatever the controller raises.
+        """
+        tau = self._given(t, q, v) if self._own else self._given_once(t, q, v)
+        if self.applied is None:
+            self.applied = tau
+        return tau
+
+    def _given_once(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return the torque of a controller that may have a state, called once per time and state.
+
+        The controller is not called again for the first state of a run that continues another one.
+        """
+        known, self.repeated = self.repeated, None
+        if known is None or not known.is_at(t, q, v):
+            known = GivenTorque(t, q, v, self._given(t, np.array(q), np.array(v)))
+        self.latest = known
+        return known.tau
+
+    def _given(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return the controller's torque (nv,), checked and clipped to the effort limits."""
+        try:
+            given = self.controller.torque(t, q, v, *([self.contact] if self._sees_contact else []))  # type: ignore[call-arg]
+        except Exception as error:
+            self.failure = error
+            raise
+        if type(given) is np.ndarray and given.dtype is REAL and given.shape == self._shape:
+            tau = given.copy()
+        else:
+            tau = self._converted(given)
+        if not all(np.isfinite(tau).tolist()):  # faster than the array's method for a few numbers
+            raise self._non_finite(tau)
+        limited: np.ndarray = np.maximum(np.minimum(tau, self._limit), -self._limit)
+        return limited
+
+    def _converted(self, given: Any) -> np.ndarray:
+        """Convert a controller's result to float64; raises ControllerError if it is not (nv,) real numbers."""
+        nv, name = self.robot.nv, controller_name(self.controller)
+        masked = np.ma.is_masked(given)
+        try:
+            what = np.asarray(given)
+        except ValueError:  # lists of unequal lengths
+            what = np.empty(0, object)
+        if masked or what.dtype.kind not in "fiu":
+            came = "an array with masked entries" if masked else short_repr(given)
+            raise ControllerError(f"the controller {name!r} returned {came}, but {nv} real numbers (nv) are needed")
+        if what.shape != self._shape:
+            free = f", {nv - self.world.alone.nv} of them of free bodies" if self.world.bodies else ""
+            raise ControllerError(f"the controller {name!r} returned shape {what.shape}, but ({nv},) is needed{free}")
+        return what.astype(float)
+
+    def _non_finite(self, tau: np.ndarray) -> NonFiniteTorqueError:
+        k = int(np.flatnonzero(~np.isfinite(tau))[0])
+        return NonFiniteTorqueError(f"the controller's torque on joint {self.robot.dof_name(k)!r} is {tau[k]}")
+
+    def acceleration(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return qdd (nv,), with damping at the velocity v."""
+        tau = self.torque(t, q, v)
+        if self._passive:
+            tau = tau - self.robot.damping * v
+        self.table = table = self._wrenches(t, q, v)
+        if table is not None:
+            if self._joint_forces is None:
+                self._joint_forces = ExternalJointForces(self.robot)
+            tau = tau + self._joint_forces(q, v, table)
+        return self._bound.forward_dynamics(q, v, tau)
+
+    def compiled_step(
+        self, rule: str, t: float, q: np.ndarray, v: np.ndarray, dt: float
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return (q, v) at t + dt by a compiled integrator, in substeps.
+
+        rule: name of the integrator in `treesim.kernels.stepping.step`. Damping, friction and the controller's
+        gains are implicit. Controllers without a state are evaluated at every substep, others once. Raises what the
+        dynamics raise, NonFiniteError.
+        """
+        tau, table, moved, before = self.torque(t, q, v), self._wrenches(t, q, v), self.world.kinematic_bodies, (q, v)
+        q, v = moved.begin(t, dt, q, v)
+        given = tau if table is None else np.concatenate([tau, table])
+        self.table = table
+        code, count = self._step_code(rule, dt, table is not None)
+        stateless, used = self._stateless, list[SubstepControl]()
+
+        def control(k: int, q_now: np.ndarray, v_now: np.ndarray) -> np.ndarray:
+            held = self._held(tau, (q, v), (q_now, v_now), t + k * dt / count) if k and self._follows else tau
+            gains = None if stateless is None else (np.copy(stateless.stiffness), np.copy(stateless.damping))
+            used.append(SubstepControl(held if table is None else np.concatenate([held, table]), gains))
+            return used[-1].put(code)
+
+        def failed(*state: np.ndarray) -> None:
+            raise code.explain(*state)
+
+        points: list[np.ndarray] | None = [] if self.records_points and code.stage is not None else None
+        controls = control if self._follows else given
+        start = code, q, v, self.impulses, count
+        _, results = substeps(*start, controls, failed, points=points)
+        for part in results:
+            self.work += part.work
+        self.applied, end = results[0].force, results[-1]
+        if code.stage is not None:
+            again = partial(_points_of, *start, used or [SubstepControl(given)] * count)
+            found = again if points is None else partial(list, points)
+            self.impulses, self.contact = end.warm_start, ContactReport(self.world.touching, results, found)
+        if moved:
+            wrench = None if code.stage is None else self.contact.wrench
+            after = moved.end(t + dt, end.q), end.v
+            self.work[0] += moved.work(dt, before, after, self.applied, wrench, self._gravity)
+        self.last = LastStep(dt, *before, end.q, end.v)
+        return end.q, end.v
+
+    def readings(self) -> Readings:
+        """Return the readings (n,) of the world's sensors in the last step; none before the first."""
+        last = self.last
+        if last is None:
+            return NO_READINGS
+        robot, table, on_welds = self.robot, *(None if x is None else x[None] for x in (self.table, self.on_welds))
+        gravity = robot.gravity if self._gravity is None else self._gravity
+        applied = self._zero if self.applied is None else self.applied
+
+        def step() -> Steps:
+            q, v, q_next, v_next, tau = (x[None] for x in (*last[1:], applied))
+            return Steps(
+                robot, gravity, np.array([last.dt]), q, v, q_next, v_next, tau, self.contact.wrench[None], table,
+                on_welds,
+            )  # fmt: skip
+
+        return step_readings(self.world.sensors, robot, step, ())
+
+    def _held(self, tau: np.ndarray, start: Any, now: Any, t: float) -> np.ndarray:
+        """Return the torque (nv,) at the start of a later substep of a step that began with the torque `tau`.
+
+        A controller without a state is evaluated again. For any other, its stiffness and damping extrapolate tau
+        where it is not saturated. start, now: (q, v) of the step and of the substep; t: time of the substep [s].
+        """
+        if self._own:
+            return self.torque(t, *now)
+        followed = self._stiffness * self.robot.difference(start[0], now[0]) + self._gain * (now[1] - start[1])
+        return tau - np.where(np.abs(tau) < self.robot.effort_limit, followed, 0.0)
+
+    def _wrenches(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray | None:
+        """Return the table (21 N,) of the external forces in a step that begins at t [s]; None if none acts.
+
+        Raises what a function of external forces raises, and ArgumentError if it returns none.
+        """
+        forces, self.on_welds = self.external_forces, None
+        if not callable(forces):
+            acting = [force for force in forces if force.acts(t)]
+            return self._table(acting, t) if acting else None
+        try:
+            found = forces(t, q.copy(), v.copy())
+        except Exception as error:
+            self.failure = error
+            raise
+        return None if found is None else self._table(found, t)
+
+    def _table(self, forces: Wrenches, t: float) -> np.ndarray:
+        """Return the table (21 N,) of wrenches at t [s]; raises what `wrench_table` raises."""
+        table = wrench_table(self.robot, forces, t)
+        self.world.kinematic_bodies.refuse_forces("external_forces", table)
+        if self._reads_welds:
+            self.on_welds = wrench_table(self.robot, forces, t, welds=True).ravel()
+        return table.ravel()
+
+    def _step_code(self, rule: str, dt: float, pushed: bool) -> tuple[StepCode, int]:
+        """Return the code of substeps of an integrator, and their number; pushed: with external forces."""
+        known = self._steps.get((rule, dt, pushed))
+        if known is not None:
+            return known
+        substeps = substeps_of(self.robot, rule, dt, self.substeps)
+        settings = StepSettings.of(self.robot, rule, dt / substeps, self._stiffness, self._gain, driven=False)
+        solver, engine = forward_solver(self.robot, self.backend), self._engine
+        if self._stateless is not None:
+            settings, engine = settings.copy(), "generic"  # gains change, so they cannot be constants of the code
+        how = self._gravity, settings, engine, self.contact_solver
+        made = StepCode(self.world, rule, solver, *how, pushed=pushed), substeps
+        self._steps = {key: code for key, code in self._steps.items() if key[:2] == (rule, dt)}
+        self._steps[rule, dt, pushed] = made
+        return made
+
+    def check_inertia(self, rule: str | None, dt: float) -> None:
+        """Raise SingularInertiaError for a joint that moves no inertia, in a world without constrained rows.
+
+        rule: the compiled integrator's name; None for an integrator in Python.
+        """
+        if not self.world.m:
+            h = dt if rule is None else dt / substeps_of(self.robot, rule, dt, self.substeps)
+            check_inertia(self.robot, rule, h, self._stiffness, self._gain)
+
+    def forget(self) -> None:
+        """Reset the warm start: forget impulses, contact report and torque of the step before."""
+        self.impulses, self.contact = None, ContactReport.empty(self.robot, self.world.touching, ())
+        self.latest = self.repeated = self.last = None
+
+    def go_on(self, impulses: np.ndarray | None) -> None:
+        """Load the warm start of a continued run.
+
+        impulses (R,): those of the step before, None for none. The controller's last torque is used again if the
+        first step is at the same time and state.
+        """
+        latest = self.latest
+        self.forget()
+        self.impulses, self.repeated = impulses, latest
+
+    @property
+    def progress(self) -> Progress:
+        """Copies of impulses, work, contact report and latest torque of the steps so far."""
+        impulses = None if self.impulses is None else self.impulses.copy()
+        return Progress(impulses, self.work.copy(), self.contact, self.latest)
+
+    @progress.setter
+    def progress(self, progress: Progress) -> None:
+        self.impulses = None if progress.impulses is None else progress.impulses.copy()
+        self.work, self.contact = progress.work.copy(), progress.contact
+        self.latest = None if progress.latest is None else progress.latest.with_own_descriptor()
+
+
+def _points_of(
+    code: StepCode,
+    q: np.ndarray,
+    v: np.ndarray,
+    impulses: np.ndarray | None,
+    count: int,
+    used: Sequence[SubstepControl],
+) -> list[np.ndarray]:
+    """Take a step of one state again, in `count` parts under the controls `used`; return their contact points."""
+    points: list[np.ndarray] = []
+    substeps(code, q, v, impulses, count, lambda k, *_: used[k].put(code), points=points)
+    return points

@@ -1,0 +1,57 @@
+"""Heights of the ground of a world, for observations of terrain."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..contact.heights import surface_heights
+from ..errors import ArgumentError
+from ..validation.arrays import real_numbers
+from ..validation.values import checked_part
+from .world import World
+
+
+def ground_heights(world: World, points: ArrayLike) -> np.ndarray:
+    """Return the height of the ground at points (x, y): the largest z of a world's static surfaces.
+
+    Static surfaces are planes, boxes, height fields and meshes. Moving bodies are not part of the ground.
+
+    Parameters
+    ----------
+    world : World
+        World with a ground.
+    points : array_like
+        (..., 2) x and y in the world [m].
+
+    Returns
+    -------
+    numpy.ndarray
+        (...) heights [m]; -inf where there is no ground.
+
+    Raises
+    ------
+    ArgumentError
+        If the points have another shape, or are not finite.
+
+    Notes
+    -----
+    Cost for each point: about 0.05 us for each plane, box or height field, and 2 us for each mesh, whose triangles are
+    selected by a grid.
+
+    Examples
+    --------
+    >>> step = treesim.StaticBox((1, 1, 0.2), treesim.Placement(translation=(1, 0, 0.1)))
+    >>> world = treesim.World(treesim.load("ur5"), ground=[treesim.Ground(), step])
+    >>> treesim.ground_heights(world, [[0, 0], [1, 0.2]])
+    array([0. , 0.2])
+    """
+    checked_part("world", world, World)
+    at = real_numbers("points", points)
+    if not at.ndim or at.shape[-1] != 2 or not np.isfinite(at).all():
+        raise ArgumentError(f"points must be finite x and y, of shape (..., 2), got shape {at.shape}")
+    x, y = at.reshape(-1, 2).T
+    heights = np.full(len(x), -np.inf)
+    for surface in world.ground:
+        np.maximum(heights, surface_heights(surface, x, y), out=heights)
+    return heights.reshape(at.shape[:-1])

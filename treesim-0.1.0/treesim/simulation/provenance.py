@@ -1,0 +1,225 @@
+"""Provenance of a trajectory: arguments and versions of the simulation, from which `treesim.replay` repeats it."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import json
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from .. import plugins
+from ..engine.call.generic import runs_compiled
+from ..engine.llvm.machine_code import processor
+from ..errors import ArgumentError, TreesimError, UnsupportedError, shortened
+from ..validation.schema import LARGEST, fits, parsed, record_of
+from ..validation.values import short_repr
+from .control import Controller, controller_name
+from .serialization import plain, restored
+from .trajectory import Trajectory
+from .world import World
+
+FORMAT = 1
+ROBOT = "robot"  # name of the world's robot, with its free bodies, in a serialized controller
+ALONE = "robot alone"  # and without free bodies
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Arguments of a simulation and the software that ran it, in serialized form.
+
+    world, controller: as `treesim.simulation.serialization` writes them. settings: the other arguments of
+    `treesim.Simulation`, by name. surroundings: versions and processor, see `surroundings`. missing: reasons
+    why parts could not be serialized, by name. start, end: contact impulses (R,) in the steps before the first
+    and the last state, None without contact.
+    """
+
+    world: Any
+    controller: Any
+    settings: Mapping[str, Any]
+    surroundings: Mapping[str, str]
+    missing: Mapping[str, str]
+    start: Any = None
+    end: Any = None
+    format: int = FORMAT
+
+
+class DeferredProvenance:
+    """Provenance of a simulation; the immutable world is serialized on demand, the controller at once.
+
+    start: contact impulses (R,) before the first step. end: those of the last step, set after the run.
+    """
+
+    def __init__(
+        self, world: World, controller: Controller, settings: Mapping[str, Any], start: np.ndarray | None = None
+    ) -> None:
+        self.world = world
+        self.start = start
+        self.end: np.ndarray | None = None
+        self.missing: dict[str, str] = {}
+        self.settings = {name: self._by_name(name, value) for name, value in settings.items()}
+        self.controller = self._described("controller", controller, controller_name(controller), _named(world))
+
+    def _by_name(self, label: str, value: Any) -> Any:
+        """Return the registered name of a backend or contact solver, or any other value in serialized form."""
+        group = {"backend": "dynamics", "contact_solver": "contact_solvers"}.get(label)
+        if label == "external_forces" and callable(value):
+            return self._described(label, value, controller_name(value), {})
+        if group is None or isinstance(value, str):
+            return plain(value)
+        name = getattr(value, "name", "")
+        if name not in plugins.available(group) or plugins.get(group, name) is not value:  # type: ignore[arg-type]
+            self.missing[label] = f"the {label} {type(value).__name__} is registered under no name"
+        return name
+
+    def _described(self, label: str, value: Any, name: str, named: Mapping[str, Any]) -> Any:
+        try:
+            return plain(value, named)
+        except (TreesimError, OSError) as error:
+            self.missing[label] = f"the {label} {name!r} cannot be stored: {error}"
+            return None
+
+    def __call__(self) -> str:
+        """Return the provenance as one line of text."""
+        world = None if "world" in self.missing else self._described("world", self.world, self.world.robot.name, {})
+        parts = world, self.controller, self.settings, surroundings(), self.missing
+        keys = ("world", "controller", "settings", "surroundings", "missing")
+        impulses = {"start": self.start, "end": self.end}
+        known = {name: plain(values) for name, values in impulses.items() if values is not None}
+        text = json.dumps({"format": FORMAT, **dict(zip(keys, parts, strict=True)), **known})
+        if world is not None and not fits(text):
+            self.missing["world"] = f"the world {self.world.robot.name!r} is too large for a recording"
+            return self()
+        return base64.b64encode(zlib.compress(text.encode())).decode()
+
+
+def unpacked(text: str) -> Provenance:
+    """Parse the text of a provenance; raises ArgumentError if it is damaged or of a newer format."""
+    try:
+        opened = zlib.decompressobj()
+        found = opened.decompress(base64.b64decode(text, validate=True), LARGEST)
+        if not opened.eof:
+            raise ValueError("it is cut short, or too large")
+        values = parsed(found, "it")
+        if isinstance(values, dict) and values.get("format") != FORMAT:
+            raise ArgumentError(
+                f"it is of format {short_repr(values.get('format'))}, but {FORMAT} is known: take a later version"
+            )
+        return record_of(Provenance, values, "it")
+    except (ValueError, zlib.error, binascii.Error) as error:
+        raise ArgumentError(f"the recording has no record of how it was made, or is damaged: {error}") from None
+
+
+def world_of(provenance: Provenance) -> World:
+    """Return the world of the run, equal to the bit.
+
+    Raises UnsupportedError if the world was not serialized, ArgumentError if it is damaged.
+    """
+    if "world" in provenance.missing:
+        raise UnsupportedError(f"it cannot be repeated: {provenance.missing['world']}")
+    world = restored(provenance.world)
+    if not isinstance(world, World):
+        raise ArgumentError("the recording holds no world")
+    return world
+
+
+def recorded_provenance(trajectory: Trajectory) -> Provenance:
+    """Return the provenance of a trajectory; raises ArgumentError if there is none, or it is damaged."""
+    if trajectory.provenance is None:
+        raise ArgumentError(
+            "the recording has no record of how it was made: an older version of treesim wrote it, or it is no "
+            "simulation's"
+        )
+    return unpacked(trajectory.provenance() if callable(trajectory.provenance) else trajectory.provenance)
+
+
+def recorded_world(trajectory: Trajectory) -> World:
+    """Return the world of a simulation's trajectory; read from a file, its robot has no mesh visuals.
+
+    Raises ArgumentError and UnsupportedError as `recorded_provenance` and `world_of`.
+    """
+    if isinstance(trajectory.provenance, DeferredProvenance):
+        return trajectory.provenance.world
+    return world_of(recorded_provenance(trajectory))
+
+
+def recorded_forces(trajectory: Trajectory) -> Any:
+    """Return the `external_forces` of a simulation; raises UnsupportedError if they could not be serialized."""
+    source: Any = trajectory.provenance
+    found = source if isinstance(source, DeferredProvenance) else recorded_provenance(trajectory)
+    if "external_forces" in found.missing:
+        raise UnsupportedError(found.missing["external_forces"])
+    return restored(found.settings.get("external_forces", ()))
+
+
+def controller_of(provenance: Provenance, world: World) -> Any:
+    """Return the controller of the run, None for none; raises UnsupportedError if it was not serialized."""
+    if "controller" in provenance.missing:
+        reason = shortened(provenance.missing["controller"], 300)
+        raise UnsupportedError(
+            f"it cannot be repeated: {reason}: give treesim.replay(run, controller=...) an equal one"
+        )
+    return restored(provenance.controller, _named(world))
+
+
+def _named(world: World) -> dict[str, Any]:
+    """Return the objects that a serialized controller refers to by name: the world's robot, with and without bodies."""
+    return {ROBOT: world.robot, ALONE: world.alone}
+
+
+def contact_impulses(trajectory: Trajectory, where: Literal["start", "end"]) -> np.ndarray | None:
+    """Return the contact impulses (R,) in the step before a trajectory's first or last state.
+
+    None if they are unknown or there is no contact. Raises ArgumentError if the recording is damaged.
+    """
+    provenance = trajectory.provenance
+    if provenance is None:
+        return None
+    if isinstance(provenance, DeferredProvenance):
+        known: np.ndarray | None = getattr(provenance, where)
+        return known
+    found = restored(getattr(unpacked(provenance() if callable(provenance) else provenance), where))
+    if found is not None and not isinstance(found, np.ndarray):
+        raise ArgumentError(f"the recording's impulses of contact are damaged: {short_repr(found)} is no array")
+    return found
+
+
+@cache
+def _versions() -> dict[str, str]:
+    from importlib.metadata import version
+    from platform import python_version
+
+    import llvmlite
+    import numpy
+    from llvmlite import binding
+
+    llvm = ".".join(map(str, binding.llvm_version_info))
+    return {
+        "treesim": version("treesim"), "sources of treesim": _sources(Path(__file__).parents[1]),
+        "numpy": numpy.__version__, "llvmlite": llvmlite.__version__, "LLVM": llvm, "Python": python_version(),
+    }  # fmt: skip
+
+
+def _sources(folder: Path) -> str:
+    """Return a hash of all Python sources in a folder."""
+    digested = hashlib.sha256()
+    for path in sorted(folder.rglob("*.py")):
+        digested.update(path.read_bytes())
+    return digested.hexdigest()[:16]
+
+
+def surroundings() -> dict[str, str]:
+    """Return everything besides the arguments that can change a run's last bits.
+
+    Versions, a hash of treesim's sources, the processor and its features, and whether kernels are compiled.
+    """
+    here = processor()
+    machine = {"target": here.triple, "processor": here.name, "features": here.features}
+    return {**_versions(), **machine, "kernels are": "compiled" if runs_compiled() else "interpreted"}

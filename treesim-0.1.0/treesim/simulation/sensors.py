@@ -1,0 +1,438 @@
+"""Sensors of a world: what inertial units, force-torque sensors and others would measure in each step."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from functools import cache, cached_property
+from typing import Any, ClassVar, Final, NamedTuple
+
+import numpy as np
+
+from ..dynamics.joint_wrenches import rows_of
+from ..dynamics.operational.motion import FrameMotion, frame_motions
+from ..errors import ArgumentError, UnsupportedError, quoted, unknown_name
+from ..model.tree import Tree
+from ..states.configurations import DIFFERENCE, INTEGRATE
+from ..system.display import ReprMixin
+from ..validation.values import checked_parts, checked_text
+from .readings import AXES, Readings, recorded
+from .transmitted_wrenches import joint_wrenches_of, to_axes, wrench_across
+
+IMU_COLUMNS = tuple(f"{kind}{axis}" for kind in "aw" for axis in AXES)
+FORCE_COLUMNS = tuple(f"f{axis}" for axis in AXES)
+WRENCH_COLUMNS = (*FORCE_COLUMNS, *(f"m{axis}" for axis in AXES))
+POSE_COLUMNS = (*AXES, *(f"q{part}" for part in "xyzw"))
+PREFIXES = {"Imu": "imu", "ForceTorque": "force_torque", "ContactForce": "contact_force", "FramePose": "frame_pose"}
+LARGEST = 1e75  # of a coordinate or velocity: squares of larger ones may overflow
+ENGINE: Final = "generic"  # of readings: with "auto" their last bits would depend on the number of steps
+
+
+class Inertias(NamedTuple):
+    """Inertias of the N bodies of a robot, or of each of K robots.
+
+    mass (N,) or (K, N) [kg]. center: of mass (..., N, 3) [m]. rotational (..., N, 3, 3): about it [kg m^2], in the
+    body's axes.
+    """
+
+    mass: np.ndarray
+    center: np.ndarray
+    rotational: np.ndarray
+
+    @staticmethod
+    def of(robot: Tree) -> Inertias:
+        """Return the inertias of a robot's bodies."""
+        own = [body.inertia for body in robot.bodies]
+        return Inertias(*(np.array(x) for x in zip(*((i.mass, i.com, i.rotational) for i in own), strict=True)))
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """What sensors measure: K steps of a robot, each from (q, v) to (q_next, v_next).
+
+    Parameters
+    ----------
+    robot : Tree
+        Robot.
+    gravity : ndarray, shape (3,) or (K, 3)
+        Gravity [m/s^2].
+    dt : ndarray, shape (K,)
+        Lengths of the steps [s].
+    q, q_next : ndarray, shape (K, nq)
+        Configurations.
+    v, v_next : ndarray, shape (K, nv)
+        Velocities.
+    tau : ndarray, shape (K, nv)
+        Controls within their limits [N, N m].
+    contact : ndarray, shape (K, N + 1, 6)
+        Mean contact wrenches on the bodies, force first, along the world's axes about the bodies' origins at the start.
+    external : ndarray, shape (K, 21 N), optional
+        Tables of external forces (`external_forces.wrench_table`).
+    on_welds : ndarray, shape (K, 21 W), optional
+        Their parts on welded links.
+    inertias : Inertias, optional
+        Inertias of the bodies, the robot's by default.
+    """
+
+    robot: Tree
+    gravity: np.ndarray
+    dt: np.ndarray
+    q: np.ndarray
+    v: np.ndarray
+    q_next: np.ndarray
+    v_next: np.ndarray
+    tau: np.ndarray
+    contact: np.ndarray
+    external: np.ndarray | None = None
+    on_welds: np.ndarray | None = None
+    inertias: Inertias | None = None
+
+    def at(self, good: np.ndarray) -> Steps:
+        """Return the steps of a mask (K,)."""
+        inertias = self.inertias
+        if inertias is not None:
+            inertias = Inertias(*(x[good] if x.ndim > own else x for own, x in enumerate(inertias, 1)))
+        gravity, external, on_welds = self.gravity, self.external, self.on_welds
+        return Steps(
+            self.robot, gravity[good] if gravity.ndim > 1 else gravity, self.dt[good], self.q[good], self.v[good],
+            self.q_next[good], self.v_next[good], self.tau[good], self.contact[good],
+            None if external is None else external[good], None if on_welds is None else on_welds[good], inertias,
+        )  # fmt: skip
+
+    @cached_property
+    def middle(self) -> np.ndarray:
+        """Configurations (K, nq) in the middle of the steps."""
+        robot = self.robot
+        tables = robot, robot.ints, robot.reals
+        half = DIFFERENCE(*tables, self.q, self.q_next, engine=ENGINE) / 2
+        return np.asarray(INTEGRATE(*tables, self.q, half, engine=ENGINE))
+
+    @cached_property
+    def joint_wrenches(self) -> np.ndarray:
+        """Wrenches (K, N + W, 6) across all joints and welds (`transmitted_wrenches.joint_wrenches_of`)."""
+        return joint_wrenches_of(self)
+
+    def motions(self, frames: Sequence[str]) -> FrameMotion:
+        """Return the motions of frames in the middle of the steps, with the mean accelerations; of order 2."""
+        rates = (self.v_next - self.v) / self.dt[:, None]
+        return frame_motions(self.robot, self.middle, (self.v + self.v_next) / 2, rates, frames, ENGINE)
+
+    def poses(self, q: np.ndarray, frames: Sequence[str]) -> FrameMotion:
+        """Return the poses of frames at configurations (K, nq), without their motions."""
+        still = np.zeros(self.v.shape)
+        return frame_motions(self.robot, q, still, still, frames, ENGINE)
+
+
+@dataclass(frozen=True, repr=False)
+class Sensor(ReprMixin, ABC):
+    """Sensor of a world, whose readings of K steps are arrays (K, n).
+
+    takes_contact, takes_controls: whether they depend on `Steps.contact` and `external`, and on `Steps.tau`.
+    """
+
+    takes_contact: ClassVar[bool] = False
+    takes_controls: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            checked_text(each.name, getattr(self, each.name))
+
+    @property
+    def label(self) -> str:
+        """Name of the readings: `name`, or the kind of sensor and what it is on."""
+        place, name = (getattr(self, each.name) for each in (fields(self)[0], fields(self)[-1]))
+        return str(name or f"{PREFIXES[type(self).__name__]}_{place}")
+
+    @abstractmethod
+    def _columns(self, robot: Tree) -> tuple[str, ...]:
+        """Return the names of the n columns."""
+
+    @abstractmethod
+    def _read(self, steps: Steps) -> np.ndarray:
+        """Return the readings (K, n)."""
+
+    @abstractmethod
+    def _check(self, robot: Tree) -> None:
+        """Raise UnknownNameError if the robot does not have what the sensor is on."""
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.label!r}>"
+
+    def _repr_fields(self) -> list[tuple[str, Any]]:
+        return [(each.name, getattr(self, each.name)) for each in fields(self)]
+
+
+@dataclass(frozen=True, repr=False)
+class Imu(Sensor):
+    """Inertial measurement unit: accelerometer and gyroscope.
+
+    A reading consists of the specific force [m/s^2] of the frame's origin (acceleration minus gravity), and of the
+    angular velocity [rad/s]. Its six components a_x, a_y, a_z, w_x, w_y, w_z are along the frame's axes. The reading
+    refers to the middle of a step: it is computed from the velocity and acceleration averaged over the step.
+
+    Parameters
+    ----------
+    frame : str
+        Name of a link, or of another frame of the robot.
+    name : str
+        Name of the readings. By default `imu_` followed by the frame's name.
+
+    Examples
+    --------
+    >>> world = treesim.World(treesim.load("ur5"), sensors=[treesim.Imu("tool0")])
+    >>> treesim.Simulation(world).run(0.01).sensors["imu_tool0"].shape
+    (11, 6)
+    """
+
+    frame: str
+    name: str = ""
+
+    def _columns(self, robot: Tree) -> tuple[str, ...]:
+        """Return the names of the columns."""
+        return IMU_COLUMNS
+
+    def _check(self, robot: Tree) -> None:
+        """Raise UnknownNameError if there is no such frame."""
+        robot.frame(self.frame)
+
+    def _read(self, steps: Steps) -> np.ndarray:
+        """Return the readings (K, 6)."""
+        motion = steps.motions([self.frame])
+        R = motion.rotation[:, 0]
+        return np.concatenate(
+            [to_axes(R, motion.acceleration[:, 0, :3] - steps.gravity), to_axes(R, motion.velocity[:, 0, 3:])], axis=1
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class ForceTorque(Sensor):
+    """Force-torque sensor in a joint.
+
+    A reading is the force [N] and the torque [N m] that the parent link exerts on the child link through the joint. The
+    reading contains the forces of the motor and the bearings. A reading has the axes of the child link, and its torque
+    is about the link's origin. The reading is the mean over a step. It is computed from the accelerations of all links
+    beyond the joint, averaged over the step, and from the gravity, contact forces and external forces on these links.
+    The reading does not include rotor inertias (armature). If closed loops or constrained frames act on links beyond
+    the joint, the reading includes their forces, as if the joint transmitted them.
+
+    A step computes contact forces on bodies, but not on the single links that are welded into one body. If both sides
+    of a fixed joint have collision shapes, the reading is therefore NaN in steps with contacts of the body.
+    `Trajectory.joint_wrench` computes the missing readings from the contact points, if these were recorded. If external
+    forces are given as an array (N, 6), each row acts on the link that has the name of the body.
+
+    Parameters
+    ----------
+    joint : str
+        Name of a joint, which may be fixed, or of the joint's child link. The parent of the root link of a fixed base
+        is the world.
+    name : str
+        Name of the readings. By default `force_torque_` followed by the joint's name.
+
+    Examples
+    --------
+    >>> world = treesim.World(treesim.load("ur5"), sensors=[treesim.ForceTorque("wrist_3_joint")])
+    >>> treesim.Simulation(world).run(0.01).sensors["force_torque_wrist_3_joint"].shape
+    (11, 6)
+    """
+
+    joint: str
+    name: str = ""
+    takes_contact: ClassVar[bool] = True
+
+    def _columns(self, robot: Tree) -> tuple[str, ...]:
+        """Return the names of the columns."""
+        return WRENCH_COLUMNS
+
+    def _check(self, robot: Tree) -> None:
+        """Raise UnknownNameError if there is no such joint or link."""
+        rows_of(robot, self.joint)
+
+    def _read(self, steps: Steps) -> np.ndarray:
+        """Return the readings (K, 6)."""
+        return wrench_across(steps, self.joint)
+
+
+@dataclass(frozen=True, repr=False)
+class ContactForce(Sensor):
+    """Contact sensor of a link: mean of the total contact force on the link in a step [N], along the world's axes.
+
+    Parameters
+    ----------
+    link : str
+        Name of a body.
+    name : str
+        Name of the readings. By default `contact_force_` followed by the link's name.
+
+    Examples
+    --------
+    >>> crate = treesim.free_body("crate", "box", (0.2, 0.2, 0.2), 1.0)
+    >>> world = treesim.World(crate, ground=treesim.Ground(), sensors=[treesim.ContactForce("crate")])
+    >>> run = treesim.Simulation(world).run(0.01, q0=[0, 0, 0.1, 0, 0, 0, 1])
+    >>> float(run.sensors["contact_force_crate"][0, 2].round(6))
+    9.81
+    """
+
+    link: str
+    name: str = ""
+    takes_contact: ClassVar[bool] = True
+
+    def _columns(self, robot: Tree) -> tuple[str, ...]:
+        """Return the names of the columns."""
+        return FORCE_COLUMNS
+
+    def _check(self, robot: Tree) -> None:
+        """Raise UnknownNameError if there is no such body."""
+        if self.link not in robot.body_names:
+            raise unknown_name("body", self.link, robot.body_names, of=repr(robot.name))
+
+    def _read(self, steps: Steps) -> np.ndarray:
+        """Return the readings (K, 3)."""
+        return steps.contact[:, steps.robot.body_names.index(self.link) + 1, :3]
+
+
+@dataclass(frozen=True, repr=False)
+class FramePose(Sensor):
+    """Pose of a frame in the world at the start of a step: position [m], then quaternion x, y, z, w.
+
+    Parameters
+    ----------
+    frame : str
+        Name of a link, or of another frame of the robot.
+    name : str
+        Name of the readings. By default `frame_pose_` followed by the frame's name.
+
+    Examples
+    --------
+    >>> world = treesim.World(treesim.load("ur5"), sensors=[treesim.FramePose("tool0", name="tool")])
+    >>> treesim.Simulation(world).run(0.01).sensors["tool"].shape
+    (11, 7)
+    """
+
+    frame: str
+    name: str = ""
+
+    def _columns(self, robot: Tree) -> tuple[str, ...]:
+        """Return the names of the columns."""
+        return POSE_COLUMNS
+
+    def _check(self, robot: Tree) -> None:
+        """Raise UnknownNameError if there is no such frame."""
+        robot.frame(self.frame)
+
+    def _read(self, steps: Steps) -> np.ndarray:
+        """Return the readings (K, 7)."""
+        from scipy.spatial.transform import Rotation
+
+        pose = steps.poses(steps.q, [self.frame])
+        return np.concatenate([pose.position[:, 0], Rotation.from_matrix(pose.rotation[:, 0]).as_quat()], axis=1)
+
+
+@dataclass(frozen=True, repr=False)
+class JointTorque(Sensor):
+    """Sensor of motor forces: readings are the forces of all motors in a step [N m, N], clipped to the effort limits.
+
+    Parameters
+    ----------
+    name : str
+        Name of the readings. By default "joint_torque".
+
+    Examples
+    --------
+    >>> world = treesim.World(treesim.load("ur5"), sensors=[treesim.JointTorque()])
+    >>> treesim.Simulation(world).run(0.01).sensors["joint_torque"].shape
+    (11, 6)
+    """
+
+    name: str = "joint_torque"
+    takes_controls: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.name:
+            raise ArgumentError("name of JointTorque is empty: leave it out, or give one")
+
+    def _columns(self, robot: Tree) -> tuple[str, ...]:
+        """Return the names of the columns."""
+        return tuple(robot.dof_name(k) for k in range(robot.nv))
+
+    def _check(self, robot: Tree) -> None:
+        """Do nothing: every robot has joints."""
+
+    def _read(self, steps: Steps) -> np.ndarray:
+        """Return the readings (K, nv)."""
+        return steps.tau
+
+
+def checked_sensors(robot: Tree, given: Any) -> tuple[Sensor, ...]:
+    """Return the sensors of a world as a tuple.
+
+    Raises ArgumentError for other values and equal names, UnknownNameError for what the robot does not have.
+    """
+    sensors = checked_parts("sensors", given, Sensor)  # type: ignore[type-abstract]
+    labels: dict[str, Sensor] = {}
+    for sensor in sensors:
+        sensor._check(robot)
+        other = labels.setdefault(sensor.label, sensor)
+        if other is not sensor:
+            raise ArgumentError(f"two sensors are called {quoted(sensor.label)}: give one of them another name=")
+    return sensors
+
+
+def reads_welds(robot: Tree, sensors: Sequence[Sensor]) -> bool:
+    """Return whether a sensor is in a fixed joint."""
+    return any(isinstance(each, ForceTorque) and rows_of(robot, each.joint) >= robot.n_bodies for each in sensors)
+
+
+def check_welds(robot: Tree, sensors: Sequence[Sensor], inertias: Inertias) -> None:
+    """Raise UnsupportedError for a sensor in a fixed joint of a body with other inertias than the robot's.
+
+    How they are divided between the body's links is not known.
+    """
+    changed = [
+        np.any(given != own, axis=tuple(k for k in range(given.ndim) if k != given.ndim - axes))
+        for axes, given, own in zip((1, 2, 3), inertias, Inertias.of(robot), strict=True)
+    ]
+    for each in sensors:
+        row = int(rows_of(robot, each.joint)) - robot.n_bodies if isinstance(each, ForceTorque) else -1
+        body = robot.frames[robot.welds[row].link].body if row >= 0 else 0
+        if body and np.any(changed, axis=0)[body - 1]:
+            raise UnsupportedError(
+                f"sensor {each.label!r} is in a fixed joint of body {robot.body_names[body - 1]!r}, whose inertia "
+                "model_parameters change as a whole: leave the body out of them, or put the sensor into a moving joint"
+            )
+
+
+def read(sensors: Sequence[Sensor], steps: Steps) -> list[np.ndarray]:
+    """Return the readings (K, n) of each sensor; NaN in steps whose states are not finite, or too large for squares."""
+    states = steps.q, steps.v, steps.q_next, steps.v_next
+    good = np.all([(np.abs(x) < LARGEST).all(axis=1) for x in states], axis=0)
+    good &= (np.abs(steps.contact) < LARGEST).all(axis=(1, 2))
+    part, made = steps if good.all() else steps.at(good), []
+    for sensor in sensors:
+        made.append(np.full((len(good), len(sensor._columns(steps.robot))), np.nan))
+        if good.any():
+            made[-1][good] = sensor._read(part)
+    return made
+
+
+def readings_of(sensors: Sequence[Sensor], steps: Steps, states: int) -> Readings:
+    """Return the readings of a run of so many states; those of a last state, which starts no step, are NaN."""
+    found = {}
+    for sensor, rows in zip(sensors, read(sensors, steps), strict=True):
+        found[sensor.label] = np.full((states, rows.shape[1]), np.nan)
+        found[sensor.label][: len(rows)] = rows
+    return recorded({sensor.label: sensor._columns(steps.robot) for sensor in sensors}, found)
+
+
+def step_readings(
+    sensors: Sequence[Sensor], robot: Tree, made: Callable[[], Steps], batch: tuple[int, ...]
+) -> Readings:
+    """Return the readings (*batch, n) of one step, computed when they are read; made: returns the step."""
+    by_name, steps = {sensor.label: sensor for sensor in sensors}, cache(made)
+
+    def of(name: str) -> np.ndarray:
+        (rows,) = read([by_name[name]], steps())
+        return rows.reshape(*batch, rows.shape[1])
+
+    return Readings({name: sensor._columns(robot) for name, sensor in by_name.items()}, of)

@@ -1,0 +1,437 @@
+"""Fixed-step simulation of a robot under a controller."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .. import plugins
+from ..contact import deep_overlaps
+from ..contact.base import ContactSolver, chosen_solver
+from ..contact.description import described
+from ..contact.unsolved import warn_of_run
+from ..dynamics.base import DynamicsBackend, check_supported, chosen_backend
+from ..engine.call.evaluate import Argument, coerce
+from ..errors import ArgumentError, DivergedWarning, TreesimError, keep_with
+from ..model.tree import Tree
+from ..states.arguments import checked_progress, positive_number
+from ..system.display import ReprMixin, vector
+from ..types import Engine
+from ..validation.values import checked_flag
+from .continuation import Pair, RunStart, initial_array, run_start
+from .control import Controller, controller_name
+from .controlled import ControlledRobot
+from .durations import check_room, step_count
+from .energy_balance import checked_energy
+from .external_forces import ExternalForces, described_forces
+from .integrators import CompiledRule
+from .pickling import Carried
+from .provenance import DeferredProvenance
+from .recording import Recording
+from .robot_warnings import warn_of_friction
+from .run_loop import Progress, diagnosis, record_run
+from .start_limits import warn_of_start
+from .state import State
+from .step import check_rows, touches
+from .step_settings import substeps_of
+from .trajectory import Trajectory
+from .world import World, as_world
+
+
+class Simulation(ReprMixin):
+    """Fixed-step simulation of one robot.
+
+    Pickling stores the arguments of the simulation, and the controller in its current state.
+
+    Parameters
+    ----------
+    robot : Tree or World
+        The robot, or a world with constraints, closed loops and ground. A Tree is simulated with the position limits
+        and the Coulomb friction of its joints. Velocity limits act only in a World with use_velocity_limits=True.
+    dt : float
+        Step [s].
+    integrator : str
+        Name of an integrator, see `available("integrators")`.
+    backend : str or DynamicsBackend
+        Name of a backend, see `available("dynamics")`, or a backend.
+    controller : Controller, callable or None
+        An object with the method `torque(t, q, v)` (see `treesim.control.Controller`), or a function of (t, q, v); each
+        returns the torque (nv,) [N m, N]. None means no torque. The method or function may take a fourth argument, the
+        `ContactReport` of the step before.
+    gravity : array_like, shape (3,), optional
+        Gravity [m/s^2]. Default: the robot's gravity.
+    engine : str
+        Engine of the dynamics, as in `treesim.Dynamics`.
+    substeps : int, optional
+        Number of equal parts of a step, as in `treesim.Stepper`.
+    contact_solver : str or ContactSolver
+        Name of a contact solver, see `available("contact_solvers")`, or a contact solver.
+    external_forces : ExternalForce, sequence of ExternalForce or callable
+        External forces on links; or a function of (t, q, v) that is called at the start of every step, and returns
+        forces in the form of the argument `f_ext` of `Stepper.step`, or None. The energy balance counts the work of
+        these forces as work of the controller.
+    contact_points : bool
+        Record the contact points of each step, for `Trajectory.contacts`. Contact is then solved twice in each step.
+
+    Raises
+    ------
+    ArgumentError
+        If an argument is invalid.
+    UnknownNameError
+        If the name of an integrator, backend, contact solver or link is unknown.
+    UnsupportedError
+        If the backend or integrator does not support the robot or world.
+
+    Warns
+    -----
+    FrictionWarning
+        If the robot has Coulomb friction that the integrator does not simulate.
+    EffortWarning
+        If a controller is given, but all effort limits of the robot are 0.
+    LightJointWarning
+        If a joint has so little effective inertia that it needs more substeps than the automatic choice.
+
+    Examples
+    --------
+    >>> robot = treesim.load("ur5")
+    >>> hold = treesim.PD(robot, robot.neutral(), kp=100, kd=10)
+    >>> treesim.Simulation(robot, dt=1e-3, controller=hold).run(0.05, q0=robot.neutral())
+    <Trajectory of 'ur5': 51 states, 0 ... 0.05 s>
+    """
+
+    def __init__(
+        self,
+        robot: Tree | World,
+        dt: float = 1e-3,
+        *,
+        integrator: str = "implicit_midpoint",
+        backend: str | DynamicsBackend = "aba",
+        controller: Controller | Callable[..., ArrayLike] | None = None,
+        gravity: ArrayLike | None = None,
+        engine: Engine = "auto",
+        substeps: int | None = None,
+        contact_solver: str | ContactSolver = "pgs",
+        external_forces: ExternalForces = (),
+        contact_points: bool = False,
+    ) -> None:
+        how = engine, substeps, contact_solver, external_forces, contact_points
+        self._set_up(robot, backend, integrator, dt, controller, gravity, *how)
+        warn_of_friction(self.robot, self.integrator, stacklevel=3)
+
+    def _set_up(
+        self,
+        robot: Tree | World,
+        backend: str | DynamicsBackend,
+        integrator: str,
+        dt: float,
+        controller: Any,
+        gravity: ArrayLike | None,
+        engine: Engine,
+        substeps: int | None,
+        contact_solver: str | ContactSolver,
+        external_forces: ExternalForces,
+        contact_points: bool,
+    ) -> None:
+        self.world, self.dt = as_world(robot), positive_number("dt", dt)
+        self.robot = robot = self.world.robot
+        self.backend, self.integrator, self.engine = backend, integrator, engine
+        check_rows(self.world, integrator)
+        self.gravity = None if gravity is None else coerce(Argument("gravity", gravity, (3,))).copy()
+        self._method = plugins.get("integrators", integrator)
+        if isinstance(self._method, CompiledRule):
+            substeps_of(robot, self._method.rule, self.dt, substeps)
+        elif substeps is not None:
+            raise ArgumentError(f"integrator {integrator!r} is Python's and takes whole steps: leave substeps out")
+        self._solver = chosen_backend(backend)
+        check_supported(self._solver, robot)
+        self.substeps, self.contact_solver = substeps, contact_solver
+        chosen_solver(contact_solver)
+        self.touches = touches(self.world, getattr(self._method, "rule", ""))
+        self.contact_points = checked_flag("contact_points", contact_points)
+        how = self.gravity, engine, substeps, contact_solver, external_forces, self.contact_points
+        self.system = ControlledRobot(self.world, backend, controller, *how)
+        self.system.check_inertia(getattr(self._method, "rule", None), self.dt)
+
+    def __repr__(self) -> str:
+        how = f"{self._solver.name}, {self.integrator}, dt {self.dt:g} s"
+        return f"<Simulation of {self.robot.name!r}: {how}, controller {controller_name(self.system.controller)}>"
+
+    def _repr_fields(self) -> list[tuple[str, Any]]:
+        gravity = self.robot.gravity if self.gravity is None else self.gravity
+        controller = ("controller", self.system.controller)
+        return [("robot", self.robot), controller, ("gravity [m/s^2]", vector(gravity)), ("engine", self.engine)]
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        controller = Carried(self.system.controller)
+        how = self.gravity, self.engine, self.substeps, self.contact_solver, self.external_forces, self.contact_points
+        return self.world, self.backend, self.integrator, self.dt, controller, *how, self.system.progress
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        robot, backend, integrator, dt, carried, *how, progress = state
+        self._set_up(robot, backend, integrator, dt, carried.controller, *how)
+        self.system.progress = progress
+
+    @property
+    def external_forces(self) -> ExternalForces:
+        """External forces on links, as passed to the simulation."""
+        return self.system.external_forces
+
+    def step(self, t: float, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Simulate one step from a state at time t, and return the state at t + dt.
+
+        Parameters
+        ----------
+        t : float
+            Time [s].
+        q : ndarray, shape (nq,)
+            Configuration.
+        v : ndarray, shape (nv,)
+            Velocity.
+
+        Returns
+        -------
+        q, v : ndarray, shape (nq,) and (nv,)
+            State at t + dt.
+
+        Raises
+        ------
+        TreesimError
+            Every error that the dynamics or the controller raise.
+        """
+        self.system.applied = None
+        q, v = self._method.step(self.system, t, q, v, self.dt)
+        return q, v
+
+    def initial_state(self, q0: ArrayLike | None = None, v0: ArrayLike | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Check and return an initial state of the simulation, and reset the warm start of the contact solver.
+
+        Parameters
+        ----------
+        q0 : array_like, shape (nq,), optional
+            Configuration. By default the neutral one; in a world with loops or constraints, one near it that closes
+            them.
+        v0 : array_like, shape (nv,), optional
+            Velocity. 0 by default.
+
+        Returns
+        -------
+        q, v : ndarray, shape (nq,) and (nv,)
+            Initial state, in which gaps of constraints below 1e-6 are closed.
+
+        Raises
+        ------
+        ArgumentError
+            If the state does not fit the robot, leaves larger gaps of constraints open, or places a link inside the
+            ground.
+
+        Warns
+        -----
+        LimitWarning
+            If joints are beyond their position limits.
+        """
+        return self._start(q0, v0, stacklevel=3)
+
+    def _start(self, q0: ArrayLike | None, v0: ArrayLike | None, stacklevel: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the initial state, see `initial_state`; stacklevel: of its warning."""
+        self.system.forget()
+        neutral = self.robot.neutral()
+        q = initial_array(self.robot, "q0", q0, self.world.close(neutral) if q0 is None else neutral)
+        v = initial_array(self.robot, "v0", v0, np.zeros(self.robot.nv))
+        q, v = self.world.kinematic_bodies.begin(0.0, self.dt, q, v)
+        q = self.world.start(q)
+        if self.touches:
+            warn_of_start(self.world, q, stacklevel, self.gravity)
+        return q, v
+
+    def run(
+        self,
+        duration: float,
+        q0: ArrayLike | None = None,
+        v0: ArrayLike | None = None,
+        progress: Progress | None = None,
+    ) -> Trajectory:
+        """Simulate for a duration, and return the trajectory.
+
+        Ctrl-C, a state that is not finite, or a failure of the dynamics ends the run early. The method then returns the
+        finished part of the trajectory. `Trajectory.stopped` contains the reason for the early end. If the run ends
+        before the torque at the last state is computed, the trajectory contains 0 for this torque.
+
+        Parameters
+        ----------
+        duration : float
+            Time to simulate [s]. It must be a whole number of steps, to a relative deviation of 1e-5.
+        q0 : array_like, shape (nq,), optional
+            Initial configuration. By default the neutral one; in a world with loops or constraints, one near it that
+            closes them.
+        v0 : array_like, shape (nv,), optional
+            Initial velocity. 0 by default.
+        progress : callable, optional
+            Called as progress(done, total) about a hundred times, with numbers of steps.
+
+        Returns
+        -------
+        Trajectory
+            States from the first to the last.
+
+        Raises
+        ------
+        ArgumentError
+            If the state or the duration is invalid, or the trajectory does not fit in memory; raised before the first
+            step.
+        ControllerError
+            If the controller returns anything other than (nv,) real numbers.
+        Exception
+            Other exceptions that the controller, a plugin or `progress` raises. Their attribute `trajectory` is the
+            trajectory up to the exception.
+
+        Warns
+        -----
+        ContactWarning
+            If contact was not solved in some steps; at most once for a run.
+        DivergedWarning
+            If a state that is not finite or a failure of the dynamics ends the run. If the energy error is so large
+            that the motion cannot be trusted.
+        EnergyWarning
+            If the energy error exceeds 1 % of the energy range.
+        LimitWarning
+            If joints start beyond their position limits; at most once for a run.
+        """
+        step_count(duration, self.dt)
+        checked_progress(progress)
+        return self._run(duration, RunStart(*self._start(q0, v0, stacklevel=3)), progress)
+
+    def run_from(
+        self,
+        duration: float,
+        start: Trajectory | State | RunStart | Pair,
+        progress: Progress | None = None,
+    ) -> Trajectory:
+        """Continue a trajectory from its last state for a duration, and return the new part as a trajectory.
+
+        Time and work continue from the values of `start`, and the contact solver starts from the last impulses of
+        `start`. A run in parts is therefore equal to one uninterrupted run, bit for bit. The first state of the new
+        trajectory is the last state of `start`.
+
+        Parameters
+        ----------
+        duration : float
+            Time to simulate [s], a whole number of steps.
+        start : Trajectory, State or (q, v)
+            A trajectory of the same robot, in memory or loaded from a file; a state of a `Stepper`; or a pair q (nq,),
+            v (nv,), which starts at t = 0 without impulses of contact. The values are used unchanged: quaternions are
+            not normalized, and gaps are not closed.
+        progress : callable, optional
+            As in `run`.
+
+        Returns
+        -------
+        Trajectory
+            States from the first to the last, as of `run`.
+
+        Raises
+        ------
+        ArgumentError
+            If the trajectory or state does not fit the robot. Other errors are those of `run`.
+
+        Warns
+        -----
+        ContinuationWarning
+            If the world has contact, and `start` has no impulses or those of another world. Files that older versions
+            of treesim wrote contain no impulses.
+        LimitWarning
+            If `start` is a pair (q, v), and joints are beyond their position limits.
+
+        Notes
+        -----
+        The controller continues in its current state. If the controller was last called for the last state of `start`,
+        that call is not repeated. The file of a trajectory does not contain the state of the controller. To continue a
+        run with a controller that has a state, use the simulation that made `start`, or a copy or pickle of that
+        simulation.
+
+        Examples
+        --------
+        >>> simulation = treesim.Simulation(treesim.load("ur5"))
+        >>> first = simulation.run(0.01)
+        >>> rest = simulation.run_from(0.01, first)
+        >>> rest
+        <Trajectory of 'ur5': 11 states, 0.01 ... 0.02 s>
+        >>> np.array_equal(rest.q[-1], simulation.run(0.02).q[-1])
+        True
+        """
+        checked_progress(progress)
+        begin = run_start(start, self.world, self.touches)
+        if self.touches and type(start) is tuple:  # other starts continue a run
+            warn_of_start(self.world, begin.q, 2, self.gravity)
+        self.system.go_on(begin.impulses)
+        return self._run(duration, begin, progress)
+
+    def _run(self, duration: float, begin: RunStart, progress: Progress | None) -> Trajectory:
+        steps = step_count(duration, self.dt)
+        check_room(self.robot, steps)
+        provenance = self._provenance(duration, begin)
+        how = self.world.touching if self.touches else None, self.contact_points and self.touches
+        recording = Recording(self.robot, steps + 1, *how)
+        start = time.perf_counter()
+
+        def trajectory(stopped: str | None) -> Trajectory:
+            metadata = self._metadata(duration, time.perf_counter() - start, stopped)
+            made = recording.trajectory(self.gravity, metadata, isinstance(self._method, CompiledRule))
+            warn_of_run(made.contact, made.t, made.metadata["energy_range"], stacklevel=4)
+            deep_overlaps.warn_of_run(self.world.touching, made.contact, made.t, self.dt, stacklevel=4)
+            provenance.end = self._impulses()
+            gravity = self.robot.gravity if self.gravity is None else self.gravity
+            readings = recording.readings(self.world.sensors, gravity)
+            return replace(made, provenance=provenance, sensors=readings)
+
+        try:
+            record_run(self, recording, steps, begin, progress)
+        except KeyboardInterrupt:
+            return trajectory("interrupted")
+        except Exception as error:
+            if self._ends_the_run(error):
+                stopped = trajectory(diagnosis(self, recording, error))
+                warnings.warn(f"the run has stopped: {stopped.stopped}", DivergedWarning, stacklevel=3)
+                return stopped
+            kept = trajectory(f"{type(error).__name__}: {error}")
+            keep_with(error, "trajectory", kept, f"{len(kept)} states, up to t = {kept.t[-1]:.6g} s, were")
+            raise
+        return checked_energy(trajectory(None), self.robot)
+
+    def _impulses(self) -> np.ndarray | None:
+        """Return the contact impulses (R,) for the next step's warm start; None without contact."""
+        if not self.touches:
+            return None
+        known = self.system.impulses
+        return np.zeros(self.world.touching.rows) if known is None else known
+
+    def _ends_the_run(self, error: Exception) -> bool:
+        """Return whether an error is a numerical failure of the dynamics, and not an exception of the controller."""
+        own = error is not self.system.failure
+        return own and isinstance(error, TreesimError) and isinstance(error, ArithmeticError)
+
+    def _provenance(self, duration: float, begin: RunStart) -> DeferredProvenance:
+        names: tuple[str, ...] = ("backend", "integrator", "dt", "gravity", "engine", "substeps", "contact_solver")
+        names += ("external_forces", "contact_points")
+        settings = {name: getattr(self, name) for name in names} | {"duration": float(duration)}
+        return DeferredProvenance(self.world, self.system.controller, settings, begin.impulses)
+
+    def _metadata(self, duration: float, seconds: float, stopped: str | None) -> dict[str, Any]:
+        ground = [described(surface) for surface in self.world.ground]
+        forces = described_forces(self.external_forces)
+        return {
+            "dt": self.dt,
+            "backend": self._solver.name,
+            "integrator": self.integrator,
+            "duration": float(duration),
+            "gravity": [float(g) for g in (self.robot.gravity if self.gravity is None else self.gravity)],
+            **({"ground": ground} if ground else {}),
+            **({"external_forces": forces} if forces else {}),
+            "wall_seconds": seconds,
+            "stopped": stopped,
+        }

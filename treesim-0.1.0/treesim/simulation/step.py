@@ -1,0 +1,425 @@
+"""Code of one time step for an integrator and a backend: compiled, or the same source in the interpreter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from operator import itemgetter
+from typing import Any, TypeGuard
+
+import numpy as np
+
+from .. import plugins
+from ..contact.base import ContactSolver
+from ..contact.contact_solve import SHARE, ContactInput, ContactSolve
+from ..contact.convex_pairs import nothing_found
+from ..dynamics.auto import Auto
+from ..dynamics.base import CompiledBackend, DynamicsBackend, check_supported, chosen_backend, is_one_kernel
+from ..dynamics.forward_dynamics import held_backend
+from ..dynamics.tables import constants_of, on_mimicked
+from ..engine.call.batched import BatchedTables
+from ..engine.call.bound_entry import BoundEntry
+from ..engine.call.evaluate import run_states
+from ..engine.frontend.fastcall import BAD_LAYOUT
+from ..errors import NonFiniteError, UnsupportedError
+from ..kernels.algebra.tables import tree_tables
+from ..kernels.constrained.rows import mimic_world_tables, plain_world_tables, row_memory
+from ..kernels.contact.contact_points import POINT
+from ..kernels.contact.contact_step import CONTACTS
+from ..kernels.contact.placed_step import placed_step_entry
+from ..kernels.entries.status import FINE, NOT_FINITE
+from ..kernels.stepping.constrained_step import RULES_WITH_ROWS, world_step_entry
+from ..kernels.stepping.external_forces import (
+    external_memory,
+    pushed_step_entry,
+    pushed_world_step_entry,
+    put_external,
+)
+from ..kernels.stepping.step import RULES, actuate, settings_of, step_entry, step_memory
+from ..model.tree import Tree
+from ..states.states import mimic_constants
+from ..types import Engine
+from ..validation.arrays import Shape
+from .external_forces import LEAD, ExternalJointForces
+from .integrators import CompiledRule
+from .step_result import StepResult, shapes_of_result
+from .step_sequence import ResultBlocks, StepSequence
+from .step_settings import StepSettings
+from .world import World
+
+# entries of steps, by whether there are constrained rows, and external forces
+STEPS: dict[tuple[bool, bool], Callable[..., Any]] = {
+    (False, False): step_entry,
+    (False, True): pushed_step_entry,
+    (True, False): world_step_entry,
+    (True, True): pushed_world_step_entry,
+}
+
+
+class StepCode:
+    """Code of one step for single states and batches.
+
+    It is compiled if the backend is one kernel; otherwise the interpreter runs the same source. pushed: whether steps
+    have external forces; then controls (..., nv + 21 N) end with their table (`external_forces.wrench_table`).
+    """
+
+    def __init__(
+        self,
+        world: World,
+        rule: str,
+        solver: DynamicsBackend | CompiledBackend,
+        gravity: np.ndarray | None,
+        settings: StepSettings,
+        engine: Engine,
+        contact_solver: str | ContactSolver = "pgs",
+        work: bool = True,
+        pushed: bool = False,
+    ) -> None:
+        self.world = world
+        self.robot = robot = world.kinematic_bodies.stepped
+        self.rule, self.solver, self.gravity = rule, solver, gravity
+        self.settings = settings
+        check_diagonal(solver, robot, settings)
+        self.constants: tuple[Any, ...] = ()
+        h = float(settings.table[0])
+        self.forces = ExternalJointForces(robot, LEAD.get(rule, 0.0) * h, engine) if pushed else None
+        self._free: Callable[..., int] = self._tried  # the unconstrained step of one state
+        self.bound: BoundEntry | None = None  # of a batch
+        self._single: BoundEntry | None = None  # of one state
+        if _has_kernel(solver) and is_one_kernel(solver, robot) and robot.nv:
+            entry, constants = solver.entry_for(robot), solver.constants(robot, gravity)
+            forward, entry = entry, STEPS[bool(world.m), pushed](rule, entry)
+            self.constants = (*mimic_constants(robot, constants), *world.held, settings.table)
+            rows = ((world.m,), (world.m,)) if world.m else ()
+            n = (robot.nv,)
+            inputs, results = ((robot.nq,), n, n, *([n] if pushed else [])), ((robot.nq,), n, n, (2,), *rows)
+            self.bound = self._single = BoundEntry(entry, self.constants, inputs, results, engine=engine)
+            self._free = self._first_call
+        elif engine == "specialized" and robot.nv:
+            raise UnsupportedError(f"backend {solver.name!r} is no kernel of treesim's: it has no specialized code")
+        self.stage: ContactSolve | None = None
+        if touches(world, rule):
+            how = settings.table, gravity, contact_solver, work, world.contact_tolerance, engine
+            self.stage = ContactSolve(robot, world.touching, rule, *how, pushed=pushed)
+        self._kinematics: Shape | None = None  # of the contact solve, if one state's unconstrained step computes them
+        certain = self.stage is not None and self.stage.quick is None and self.stage.kinematics is not None
+        if self.bound is not None and self.stage is not None and certain and not world.m:
+            self._kinematics = self.stage.between[-1]
+            entry, results = placed_step_entry(rule, forward), (*results, self._kinematics)
+            self._single = BoundEntry(entry, self.constants, inputs, results, engine=engine)
+        self._sequences: dict[int, StepSequence] = {}
+        self._outside = bool(world.convex.pairs)
+        kept = world.touching.rows if self.stage is not None else 0
+        self._cold = np.zeros(kept)  # warm start of one state without impulses
+        self._shapes = shapes_of_result(robot.nq, robot.nv, world.m, None if self.stage is None else self.stage.shapes)
+
+    def new_result(self, batch: tuple[int, ...] = ()) -> StepResult:
+        """Allocate the results of a step of one state or a batch."""
+        shapes = self._shapes if not batch else [None if shape is None else batch + shape for shape in self._shapes]
+        return StepResult(*[None if shape is None else np.empty(shape) for shape in shapes])
+
+    def contact_points(
+        self, q: np.ndarray, v: np.ndarray, control: np.ndarray, warm_start: np.ndarray | None
+    ) -> np.ndarray:
+        """Take a step of one state again, and return its `kernels.contact.contact_points` (n, 17)."""
+        if self.stage is None:
+            return np.empty((0, POINT))
+        result, points = self.new_result(), self.stage.new_points()
+        self.run(q, v, control, warm_start, result, points)
+        return points[: int(result.solver_info[CONTACTS])]
+
+    def run(
+        self,
+        q: np.ndarray,
+        v: np.ndarray,
+        control: np.ndarray,
+        warm_start: np.ndarray | None,
+        result: StepResult,
+        points: np.ndarray | None = None,
+    ) -> int:
+        """Step one state or a batch; return the worst status.
+
+        warm_start (..., R): contact impulses of the step before; None for zeros. result: overwritten. points: room for
+        the contact points of one state, if they are requested.
+        """
+        if q.ndim > 1:
+            return self.step_with(self._run_batch, q, v, control, warm_start, result)
+        placed = None if self._kinematics is None else np.empty(self._kinematics)
+        status = self.step_with(self._free, q, v, control, warm_start, result, None, placed, points)
+        if status == BAD_LAYOUT:  # arrays after unpickling, with another dtype object, or of another layout
+            given = q.astype(float), v.astype(float), control.astype(float)
+            status = self.step_with(self._free, *given, warm_start, result, None, placed, points)
+        if status == BAD_LAYOUT:  # plain Python
+            before = None if warm_start is None else warm_start[None]
+            one = StepResult(*(None if x is None else x[None] for x in result))
+            return self.run(q[None], v[None], control[None], before, one)
+        return status
+
+    def sequence(self, count: int) -> StepSequence:
+        """Return the `count` equal parts of a step of one state as one call.
+
+        Its compilation begins in the background with what takes longest. There is another one when memory has grown.
+        """
+        sequence = self._sequences.get(count)
+        if sequence is None or sequence.bound is not (self.stage and self.stage.bound):
+            free = None if self._outside else self._single
+            if free is not None and self.stage is not None:
+                self.stage.begin()
+            placed = self._kinematics is not None
+            how = self._shapes, count, self.forces
+            sequence = self._sequences[count] = StepSequence(free, self.stage, *how, placed=placed)
+        return sequence
+
+    def run_at_once(
+        self, q: np.ndarray, v: np.ndarray, control: Any, warm_start: np.ndarray | None, count: int
+    ) -> ResultBlocks | None:
+        """Take `count` equal parts of a step of one state by one call; return None where `StepSequence.run` does."""
+        return self.sequence(count).run(q, v, control, self._cold if warm_start is None else warm_start)
+
+    def step_with(
+        self,
+        free: Callable[..., int],
+        q: np.ndarray,
+        v: np.ndarray,
+        control: np.ndarray,
+        warm_start: np.ndarray | None,
+        result: StepResult,
+        batched: BatchedTables | None = None,
+        kinematics: np.ndarray | None = None,
+        points: np.ndarray | None = None,
+    ) -> int:
+        """Take the unconstrained step by `free`, then solve contact; return the worst status.
+
+        States that are not finite keep the unconstrained step. If the world has joint limits only, so do states
+        that reach no limit. batched: model parameters for the contact solve. kinematics: of the contact solve, if
+        `free` computes them. Returns BAD_LAYOUT if `free` does, with nothing done.
+        """
+        rows, external, given = result.constraint_rows(), None, [q, v, control]
+        if self.forces is not None:
+            nv = self.robot.nv
+            external = self.forces(q, v, control[..., nv:])
+            given = [q, v, np.ascontiguousarray(control[..., :nv]), external]
+        if self.stage is None:
+            return free(*given, result.q, result.v, result.force, result.work, *rows)
+        q_free, v_free, work_free = np.empty(q.shape), np.empty(v.shape), np.empty(result.work.shape)
+        more = rows if kinematics is None else (kinematics,)
+        status = free(*given, q_free, v_free, result.force, work_free, *more)
+        if status == BAD_LAYOUT:
+            return status
+        if warm_start is None:
+            warm_start = np.zeros((*q.shape[:-1], self._cold.size)) if q.ndim > 1 else self._cold
+        near = self._near(status, q, q_free, v_free, batched)
+        found = self.world.convex.found(q, q_free, near) if self._outside else nothing_found(q)
+        touched = ContactInput(q, v, q_free, v_free, result.force, work_free, warm_start, found, external)
+        output = result.contact_output()._replace(points=points)
+        if near is None or near.all():
+            return max(status, self.stage.run(touched, output, batched, kinematics))
+        output.q[...], output.v[...], output.work[...] = q_free, v_free, work_free
+        for x in (output.warm_start, output.wrench, output.pairs, output.solver_info):
+            x[...] = 0.0
+        if near.any():
+            part = output.mapped(itemgetter(near))
+            self.stage.run(touched.mapped(itemgetter(near)), part, None if batched is None else batched.of(near))
+            for x, own in zip(output[:-1], part[:-1], strict=True):
+                x[near] = own
+        return status
+
+    def _near(
+        self, status: int, q: np.ndarray, q_free: np.ndarray, v_free: np.ndarray, batched: BatchedTables | None
+    ) -> Any:
+        """Return the mask (...) of states whose contact has to be solved; None for all."""
+        assert self.stage is not None
+        near = self.stage.near(q, q_free, batched)
+        if status == FINE:
+            return near
+        finite = np.isfinite(q_free).all(axis=-1) & np.isfinite(v_free).all(axis=-1)
+        return finite if near is None else finite & near
+
+    def _first_call(self, *arrays: Any) -> int:
+        """Step by the entry that looks up its compiled code, then replace it by the direct call."""
+        assert self._single is not None
+        if self.stage is not None:
+            self.stage.begin()
+        status = self._single.call(*arrays)
+        self._free = self._single.call
+        return status
+
+    def _run_batch(self, *arrays: np.ndarray) -> int:
+        """Take the unconstrained step of a batch."""
+        if self.bound is None:
+            return max((self._tried(*state) for state in zip(*arrays, strict=True)), default=FINE)
+        status = self.bound.batch(*arrays)
+        if status != BAD_LAYOUT:
+            return status
+        n = len(self.bound.inputs)
+        return run_states(self.bound.entry, self.constants, arrays[:n], arrays[n:], self.bound.engine)
+
+    def explain(self, q: np.ndarray, v: np.ndarray, control: np.ndarray) -> Exception:
+        """Return the error of a state whose step failed: that of the dynamics, else NonFiniteError."""
+        robot = self.robot
+        m = self.world.m
+        rows = (np.empty(m), np.empty(m)) if m else ()
+        results = np.empty(robot.nq), np.empty(robot.nv), np.empty(robot.nv), np.empty(2), *rows
+        external = [] if self.forces is None else [self.forces(q, v, control[robot.nv :])]
+        try:
+            with np.errstate(all="ignore"):
+                self._interpreted([q, v, control[: robot.nv], *external], results)
+        except ArithmeticError as error:
+            return error
+        except ValueError:  # raised by the sine of infinity in the interpreter
+            pass
+        return NonFiniteError("the state at the end of the step is not finite")
+
+    def _tried(self, *arrays: Any) -> int:
+        """Step in the interpreter; an arithmetic error sets the results to NaN and returns NOT_FINITE."""
+        n = 3 if self.forces is None else 4
+        given, results = arrays[:n], arrays[n:]
+        try:
+            with np.errstate(all="ignore"):
+                return self._interpreted(given, results)
+        except (ArithmeticError, ValueError):
+            for result in results:
+                result[:] = np.nan
+            return NOT_FINITE
+
+    def _interpreted(self, given: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> int:
+        """Run the kernel's source in the interpreter with the backend's forward dynamics in Python.
+
+        given: q, v, control and, with external forces, their joint forces. results: q, v, force, work, and those of
+        constrained rows.
+        """
+        robot, mimic_map = self.robot, self.robot.mimic_map
+        if not robot.nv:
+            results[3][:] = 0.0
+            return FINE
+        if mimic_map is None:
+            return self._on_spanning_tree(given, results)
+        q, v, *forces = given
+        ends = [np.empty(n) for n in (robot.spanning.nq, robot.spanning.nv, robot.spanning.nv)]
+        state = robot.expand(q), robot.expand_velocity(v), *(on_mimicked(robot, force) for force in forces)
+        status = self._on_spanning_tree(state, [*ends, *results[3:]])
+        kept = mimic_map.independent_q, mimic_map.independent_v, mimic_map.independent_v
+        for result, end, independent in zip(results, ends, kept, strict=False):
+            result[:] = end[independent]
+        return status
+
+    def _on_spanning_tree(self, given: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> int:
+        """Run the kernel's source in the interpreter, with arrays of the spanning tree."""
+        tree = tree_tables(*constants_of(self.robot.spanning, self.gravity))
+        q, v, control, *external = given
+        q_new, v_new, force, work, *rows = results
+        s, m, applied = settings_of(tree, self.settings.table), step_memory(tree, q), force
+
+        def forward(moved: Any, at: Any, velocity: Any, tau: Any, f_ext: Any, qdd: Any, memory: Any) -> int:
+            self._refuse_infinite(moved.armature)
+            qdd[:] = self._accelerations(at, velocity, tau, moved.armature)
+            return FINE
+
+        actuate(tree, s, q, v, control, force)
+        if external:
+            own = external_memory(tree, q, 0)
+            put_external(tree, self.settings.table, force, external[0], own)
+            s, applied = settings_of(tree, own.table), own.force
+        moved = q, v, applied, q_new, v_new, work
+        if rows:
+            held = self._held(tree, q)
+            rule = RULES_WITH_ROWS[self.rule]
+            status = rule(tree, s, held, *moved, *rows, m, row_memory(tree, held, q), forward, None)
+        else:
+            status = RULES[self.rule](tree, s, *moved, m, forward, None)
+        finite = np.isfinite(q_new).all() and np.isfinite(v_new).all()
+        return int(status) if finite else NOT_FINITE
+
+    def _held(self, tree: Any, q: np.ndarray) -> Any:
+        """Return the tables of the world's constrained rows, with memory for mimic joints."""
+        if self.robot.mimic_map is None:
+            return plain_world_tables(*self.world.constants)
+        mimic_joints, ratios = self.robot.spanning_tables()[2:]
+        return mimic_world_tables(tree, mimic_joints, ratios, *self.world.constants, q)
+
+    def _accelerations(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray, armature: np.ndarray) -> np.ndarray:
+        """Return the backend's accelerations in coordinates of the spanning tree."""
+        robot, mimic_map = self.robot, self.robot.mimic_map
+        if mimic_map is None:
+            return self.solver.forward_dynamics(robot, q, v, tau, None, self.gravity, armature)
+        state = q[mimic_map.independent_q], v[mimic_map.independent_v], tau[mimic_map.independent_v]
+        solver = held_backend(self.solver, robot)
+        qdd = solver.forward_dynamics(
+            robot, *state, None, self.gravity, np.maximum(mimic_map.gathered(armature, 2), 0.0)
+        )
+        return robot.expand_velocity(qdd)
+
+    def _refuse_infinite(self, diagonal: np.ndarray) -> None:
+        if not np.isfinite(diagonal).all():
+            joint = self.robot.spanning.dof_name(int(np.flatnonzero(~np.isfinite(diagonal))[0]))
+            raise NonFiniteError(f"dt times the damping or gain of joint {joint!r} is no finite number")
+
+
+def touches(world: World, rule: str) -> bool:
+    """Return whether steps of an integrator solve contact, joint limits or joint friction.
+
+    Integrators without a contact solve leave out limits and friction. Raises UnsupportedError for them if the
+    world has a ground.
+    """
+    if rule in SHARE:
+        return world.touching.active
+    if world.ground:
+        raise UnsupportedError(f"integrator {rule!r} does not simulate contact: take {' or '.join(map(repr, SHARE))}")
+    return False
+
+
+def check_diagonal(solver: DynamicsBackend | CompiledBackend, robot: Tree, settings: StepSettings) -> None:
+    """Raise UnsupportedError if a step adds gains or damping to H's diagonal and the backend has no armature."""
+    if not solver.capabilities.armature and robot.armature.any():
+        raise UnsupportedError(f"backend {solver.name!r} supports neither armature nor kinematic bodies; 'aba' does")
+    if not solver.capabilities.armature and settings.table[1 : 1 + 3 * robot.spanning.nv].any():
+        raise UnsupportedError(
+            f"backend {solver.name!r} does not support armature, as which steps take damping and gains of "
+            f"{robot.name!r}; backend 'aba' supports it"
+        )
+
+
+def compiled_rule(integrator: str) -> str:
+    """Return the compiled rule of an integrator; raises UnknownNameError, or UnsupportedError if it has none."""
+    method = plugins.get("integrators", integrator)
+    if isinstance(method, CompiledRule):
+        return method.rule
+    names = ", ".join(repr(name) for name in sorted(RULES))
+    raise UnsupportedError(f"integrator {integrator!r} is not compiled: take one of {names}, or treesim.Simulation")
+
+
+def check_rows(world: World, integrator: str) -> None:
+    """Raise UnsupportedError if an integrator does not support a world's constrained rows.
+
+    Raises UnknownNameError for an unknown integrator.
+    """
+    method = plugins.get("integrators", integrator)
+    if world.kinematic and getattr(method, "rule", None) not in SHARE:
+        names = ", ".join(map(repr, SHARE))
+        raise UnsupportedError(f"integrator {integrator!r} does not move kinematic bodies of {world!r}: take {names}")
+    if world.m and getattr(method, "rule", None) not in RULES_WITH_ROWS:
+        names = ", ".join(repr(name) for name in RULES_WITH_ROWS)
+        raise UnsupportedError(f"integrator {integrator!r} does not support the constraints of {world!r}: take {names}")
+
+
+def forward_solver(robot: Tree, backend: str | DynamicsBackend) -> Any:
+    """Return the backend of a name, or the given one; for "auto", the one that it selects for the robot.
+
+    Raises UnsupportedError for a joint type that the backend does not support.
+    """
+    solver = chosen_backend(backend)
+    solver = solver.taken(robot) if isinstance(solver, Auto) else solver
+    check_supported(solver, robot)
+    return solver
+
+
+def _has_kernel(solver: DynamicsBackend | CompiledBackend) -> TypeGuard[CompiledBackend]:
+    """Return whether a backend is one kernel, which a compiled step can call."""
+    return isinstance(solver, CompiledBackend) and getattr(type(solver).entry, "one", None) is not None
+
+
+def forward_kernel(robot: Tree, backend: str | DynamicsBackend) -> CompiledBackend:
+    """Return a backend that is one kernel; raises UnsupportedError, naming it, for others."""
+    solver = forward_solver(robot, backend)
+    if _has_kernel(solver) and (robot.mimic_map is None or solver.serves_mimic_joints):
+        return solver
+    raise UnsupportedError(f"backend {solver.name!r} is no kernel of treesim's: rollouts need one, such as 'aba'")

@@ -1,0 +1,313 @@
+"""Settings of a compiled step: gains, damping, friction, limits, and the implicitness theta."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..dynamics.base import singular_inertia
+from ..dynamics.tables import constants_of, on_mimicked
+from ..errors import ArgumentError, LightJointWarning, UnsupportedError
+from ..kernels.algebra.limits import UNLIMITED
+from ..kernels.dynamics.crba import mass_matrix_full_states
+from ..kernels.stepping.step import COLUMNS
+from ..model.frozen import frozen
+from ..model.tree import Tree
+from ..states.arguments import whole_number
+from ..states.states import for_mimic_joints
+from .control import checked_gain
+
+LONGEST = {"implicit_midpoint": 5e-4}  # s: longest substep, by integrator; see docs/integrators.md
+MOST_SUBSTEPS = 1000
+MOST_SHORTENED = 16  # largest factor by which automatic substeps are shorter than the integrator's
+TURN = 0.8  # rad: largest rotation in a substep of a joint with all the energy that gravity can supply
+IMPLICIT = ("implicit_midpoint", "semi_implicit_euler")  # integrators that add damping and gains to the mass matrix
+REACH = 3.0  # rad or m: range of configurations in which inertia is searched; rounding hides it in larger ones
+MANY = 300  # degrees of freedom: least inertias of more are not computed, at a cost of their number cubed
+
+
+class StepSettings(NamedTuple):
+    """Table of the kernel's constants (see `kernels.step.Settings`); read-only except in copies.
+
+    Values of mimic joints are 0: theirs act on the mimicked joints.
+    """
+
+    table: np.ndarray
+
+    @classmethod
+    def of(
+        cls,
+        robot: Tree,
+        rule: str,
+        h: float,
+        kp: ArrayLike = 0.0,
+        kd: ArrayLike = 0.0,
+        driven: bool = True,
+    ) -> StepSettings:
+        """Return the settings for steps of h [s].
+
+        driven: whether controls are position targets where there are gains; otherwise the gains are those of a
+        controller that returns forces. Tables of scalar gains are cached, so that a rollout of one step costs no
+        more than its dynamics.
+        """
+        if driven and isinstance(kp, int | float) and isinstance(kd, int | float):
+            return cls(_remembered(robot, rule, h, float(kp), float(kd)))
+        return cls(cls._table(robot, rule, h, kp, kd, driven))
+
+    def copy(self) -> StepSettings:
+        """Return settings whose gains `put_gains` may change."""
+        return StepSettings(self.table.copy())
+
+    def put_gains(self, robot: Tree, kp: np.ndarray, kd: np.ndarray) -> None:
+        """Overwrite the gains (nv,) without changing theta, for controllers that leave out saturated joints."""
+        columns = self.table[1:].reshape(COLUMNS, robot.spanning.nv)
+        columns[0], columns[1] = on_mimicked(robot, kp), on_mimicked(robot, kd)
+
+    @staticmethod
+    def _table(robot: Tree, rule: str, h: float, kp: ArrayLike, kd: ArrayLike, driven: bool = True) -> np.ndarray:
+        gains = (
+            gains_of(robot, kp, kd)
+            if driven
+            else [np.broadcast_to(np.asarray(x, float), (robot.nv,)) for x in (kp, kd)]
+        )
+        followed = ((gains[0] != 0) | (gains[1] != 0)) & driven
+        effort = np.minimum(robot.effort_limit, UNLIMITED)
+        theta = _theta(robot, rule, h, gains)
+        columns = [*gains, robot.damping, effort, followed.astype(float), theta]
+        table = np.concatenate([[h], *(on_mimicked(robot, column) for column in columns)])
+        assert table.size == 1 + COLUMNS * robot.spanning.nv
+        table.setflags(write=False)
+        return table
+
+
+@lru_cache(maxsize=64)
+def _remembered(robot: Tree, rule: str, h: float, kp: float, kd: float) -> np.ndarray:
+    return StepSettings._table(robot, rule, h, kp, kd)
+
+
+def substeps_of(robot: Tree, rule: str, dt: float, substeps: int | None) -> int:
+    """Return the number of equal substeps of a step of dt [s]: `substeps`, or as many as integrator and robot need.
+
+    By default the fastest joint turns by at most 0.8 rad in a substep; a substep is at least 1/16 of the
+    integrator's longest one. Raises ArgumentError for an invalid number, or a dt that needs too many. Warns
+    with LightJointWarning, once for a robot and dt, if shorter substeps would be needed.
+    """
+    if substeps is not None:
+        return whole_number("substeps", substeps, 1, MOST_SUBSTEPS)
+    longest = longest_substep(robot, rule)
+    needed = dt / longest - 1e-9
+    if not needed <= MOST_SUBSTEPS:
+        raise ArgumentError(
+            f"dt {dt:g} s would be {needed:.6g} substeps of {longest:g} s: robots take steps of about 1e-4 to 1e-2 s"
+        )
+    count = max(1, math.ceil(needed))
+    if rule in LONGEST and dt / count * fastest_rate(robot) > 1.01 * TURN:
+        _warn_of_light_joint(robot, dt, count)
+    return count
+
+
+def longest_substep(robot: Tree, rule: str) -> float:
+    """Return the longest substep [s] of an integrator for a robot; infinity for integrators without a limit.
+
+    It is at least 1/16 of the integrator's own limit.
+    """
+    if rule not in LONGEST:
+        return math.inf
+    own = TURN / max(fastest_rate(robot), TURN)
+    return min(LONGEST[rule], max(own, LONGEST[rule] / MOST_SHORTENED))
+
+
+class Light(NamedTuple):
+    """Degree of freedom with the least effective inertia.
+
+    dof: its index. inertia: effective inertia [kg m^2, kg]. rate: bound on its speed [rad/s, m/s].
+    """
+
+    dof: int
+    inertia: float
+    rate: float
+
+
+def fastest_rate(robot: Tree) -> float:
+    """Return a bound on the speed [rad/s, m/s] of joints that start from rest: sqrt(2 E / (I + h d)).
+
+    E: all energy that gravity can supply to the robot. I: least effective inertia of a joint. d: its damping,
+    which removes the energy of faster motion within the integrator's substep h. Joints of a floating base are
+    left out.
+
+    0 if the mass matrix is singular or has more than 300 rows. Cost: five mass matrices in the interpreter and
+    their inverses, once for each robot.
+    """
+    found = _lightest_joint(robot)
+    return 0.0 if found is None else found.rate
+
+
+@lru_cache(maxsize=64)
+def _lightest_joint(robot: Tree) -> Light | None:
+    """Return the joint with the highest bound on its speed, see `fastest_rate`; None if there is no bound."""
+    joints = [body.joint for body in robot.bodies if body.joint.mimic is None]
+    driven = np.array([joint.type != "floating" for joint in joints for _ in range(joint.nv)], bool)
+    if robot.nv > MANY or not driven.any():
+        return None
+    least = lightest(robot)
+    if not least[driven].min() > 0:
+        return None
+    moved = np.where(driven, least + LONGEST["implicit_midpoint"] * np.maximum(robot.damping, 0), np.inf)
+    k = int(np.argmin(moved))
+    return Light(k, float(least[k]), math.sqrt(2 * _energy_of_gravity(robot) / moved[k]))
+
+
+@lru_cache(maxsize=64)
+def _warn_of_light_joint(robot: Tree, dt: float, count: int) -> None:
+    """Warn once of the joint that needs more substeps than the `count` in a step of dt [s]."""
+    found = _lightest_joint(robot)
+    assert found is not None
+    types = [body.joint.type for body in robot.bodies if body.joint.mimic is None for _ in range(body.joint.nv)]
+    unit = "kg" if types[found.dof] == "prismatic" else "kg m^2"
+    warnings.warn(
+        f"joint {robot.dof_name(found.dof)!r} of {robot.name!r} moves an inertia of {found.inertia:.3g} {unit} only: "
+        f"to follow it at its fastest, dt {dt:g} s would need {dt * found.rate / TURN:.3g} substeps, and has {count}. "
+        f"Give the joint armature (or load the robot with repair='armature'), make it a fixed joint, or set substeps=",
+        LightJointWarning,
+        stacklevel=5,
+    )
+
+
+def check_inertia(robot: Tree, rule: str | None, h: float, kp: np.ndarray, kd: np.ndarray) -> None:
+    """Raise SingularInertiaError, naming the joint, if a joint moves no inertia in any configuration.
+
+    Armature counts as inertia. So do damping and gains (nv,) that an integrator treats implicitly in steps of h
+    [s]. rule: the integrator's name, None for one in Python. Singularities of single configurations, as of
+    aligned axes, are found when a step meets them.
+    """
+    stiffness = step_stiffness(h, robot.damping, kp, kd) if rule in IMPLICIT else 0.0
+    diagonal = robot.armature + stiffness
+    if (diagonal > 0).all() or _are_solid(robot):
+        return
+    for q in tried_configurations(robot)[1:]:  # singular in one general configuration means in all
+        error = singular_inertia(robot, np.fmod(q, REACH), diagonal)
+        if error is not None:
+            raise error
+
+
+@lru_cache(maxsize=64)
+def _are_solid(robot: Tree) -> bool:
+    """Return whether each body has mass, and inertia about every axis."""
+    return all(body.inertia.mass > 0 and np.linalg.eigvalsh(body.inertia.rotational)[0] > 0 for body in robot.bodies)
+
+
+def speed_hint(robot: Tree) -> str:
+    """Return advice on joints of unbounded speed, to be appended to other advice; empty if there are none.
+
+    These joints move links without inertia that have such links as children, as in ball joints made of three
+    axes. The outer two axes can align.
+    """
+    bare = [not (body.inertia.mass or body.inertia.rotational.any()) for body in robot.bodies]
+    carriers = {body.parent for body, own in zip(robot.bodies, bare, strict=True) if own}
+    found = [
+        body.joint.name
+        for i, body in enumerate(robot.bodies, start=1)
+        if bare[i - 1] and i in carriers and not np.any(body.joint.armature)
+    ]
+    if not found:
+        return ""
+    more = f" and {len(found) - 1} more" if len(found) > 1 else ""
+    return (
+        f"; nothing bounds the speed of joint {found[0]!r}{more}, between links without inertia, where axes align: "
+        f"give these links inertia, or their joints armature"
+    )
+
+
+def _energy_of_gravity(robot: Tree) -> float:
+    """Return a bound on half the range of the potential energy [J]: all bodies at full reach below their roots."""
+    reach, total = [0.0], 0.0
+    for body in robot.bodies:
+        step = np.linalg.norm(body.joint.placement.translation) if body.joint.type != "floating" else 0.0
+        reach.append(reach[body.parent] + float(step))
+        total += body.inertia.mass * (reach[-1] + float(np.linalg.norm(body.inertia.com)))
+    return total * float(np.linalg.norm(robot.gravity))
+
+
+def _theta(robot: Tree, rule: str, h: float, gains: list[np.ndarray]) -> np.ndarray:
+    """Return theta (nv,), the point within the step at which damping and gains act: 0.5 is the middle, 1 the end.
+
+    `implicit_midpoint` uses 0.5, exact to second order, unless they are stiff. Semi-implicit Euler uses 1.
+    Explicit rules ignore theta.
+    """
+    end, middle = np.ones(robot.nv), np.full(robot.nv, 0.5)
+    if rule != "implicit_midpoint":
+        return end
+    stiffness = step_stiffness(h, robot.damping, *gains)
+    return implicitness(stiffness, lightest(robot)) if stiffness.any() else middle
+
+
+def step_stiffness(h: float, damping: np.ndarray, kp: np.ndarray, kd: np.ndarray) -> np.ndarray:
+    """Return the inertia (..., nv) that damping and gains add in a step of h [s]: h (d + kd) + h^2 kp."""
+    stiffness: np.ndarray = h * (np.maximum(damping, 0) + kd) + h * h * kp
+    return stiffness
+
+
+def implicitness(stiffness: np.ndarray, least: np.ndarray) -> np.ndarray:
+    """Return theta (..., nv) of `implicit_midpoint` for joints with the least effective inertia `least` (..., nv).
+
+    See `kernels.stepping.step`.
+    """
+    with np.errstate(all="ignore"):
+        theta: np.ndarray = np.clip(1 - least / stiffness, 0.5, 1.0)
+    theta[~np.isfinite(theta)] = 0.5
+    return theta
+
+
+@lru_cache(maxsize=64)
+def lightest(robot: Tree) -> np.ndarray:
+    """Return the least effective inertia (nv,) of each degree of freedom over a few configurations: 1 / (M^-1)_kk.
+
+    0 if M is singular.
+    """
+    entry = mass_matrix_full_states
+    tables: tuple[np.ndarray, ...] = constants_of(robot)
+    if robot.mimic_map is not None:
+        entry, tables = for_mimic_joints(entry, robot, tables)
+    least, M = np.full(robot.nv, np.inf), np.zeros((robot.nv, robot.nv))
+    for q in tried_configurations(robot):
+        entry(*tables, q, M.reshape(-1))  # in the interpreter, without waiting for compilation
+        try:
+            least = np.minimum(least, 1 / np.diag(np.linalg.inv(M)))
+        except np.linalg.LinAlgError:
+            return np.zeros(robot.nv)
+    return np.maximum(least, 0)
+
+
+@lru_cache(maxsize=64)
+def simple_joints(robot: Tree) -> np.ndarray:
+    """Return 1 for the degrees of freedom (nv,) of joints with one degree of freedom, else 0; read-only."""
+    sizes = np.array([body.joint.nv for body in robot.bodies if body.joint.mimic is None], int)
+    return frozen(np.repeat(sizes == 1, sizes).astype(float))
+
+
+def tried_configurations(robot: Tree) -> list[np.ndarray]:
+    """Return the configurations (nq,) in which a robot's least effective inertias are searched."""
+    rng = np.random.default_rng(0)
+    return [robot.neutral(), *(robot.random(rng) for _ in range(4))]
+
+
+def gains_of(robot: Tree, kp: ArrayLike, kd: ArrayLike) -> list[np.ndarray]:
+    """Return kp and kd (nv,); a scalar applies to joints with one degree of freedom only.
+
+    Raises ArgumentError, and UnsupportedError for an array with gains for joints of several.
+    """
+    return [_gain(robot, label, value) for label, value in (("kp", kp), ("kd", kd))]
+
+
+def _gain(robot: Tree, label: str, value: ArrayLike) -> np.ndarray:
+    gain = checked_gain(label, value, robot.nv)
+    simple = simple_joints(robot)
+    if np.ndim(value) and (gain * (1 - simple)).any():
+        name = robot.dof_name(int(np.flatnonzero(gain * (1 - simple))[0]))
+        raise UnsupportedError(f"{label}: joint {name!r} has several degrees of freedom: it takes forces, not targets")
+    return gain * simple

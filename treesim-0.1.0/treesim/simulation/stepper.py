@@ -1,0 +1,387 @@
+"""Single-step interface to a robot, used by simulations, rollouts, players and environments."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Sequence
+from contextlib import nullcontext
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..contact import deep_overlaps
+from ..contact.base import ContactSolver, chosen_solver
+from ..contact.report import ContactReport
+from ..contact.unsolved import all_solved, warn_of_step
+from ..dynamics.base import DynamicsBackend
+from ..engine.threads import checked_threads, use_threads
+from ..errors import ArgumentError, NonFiniteError
+from ..kernels.entries.status import FINE
+from ..model.quaternions import unit_quaternions
+from ..model.tree import Tree
+from ..states.arguments import positive_number
+from ..system.display import ReprMixin, vector
+from ..types import Engine
+from ..validation.arrays import Argument, coerce
+from .external_forces import Wrenches, wrench_table
+from .report import Report, summed
+from .robot_warnings import unwarned, warn_of_friction
+from .sensors import reads_welds
+from .start_limits import warn_of_start
+from .state import State, new_state, state_in
+from .step import StepCode, check_rows, compiled_rule, forward_solver
+from .step_result import substeps
+from .step_sequence import StepSequence
+from .step_settings import StepSettings, check_inertia, gains_of, substeps_of
+from .world import World, as_world
+
+
+class Stepper(ReprMixin):
+    """Time stepper of one robot; its method `step(state, control)` returns the state after dt and a report.
+
+    Damping and friction of the joints are taken from the robot. Several threads may use the same stepper. Pickling
+    stores the arguments of the stepper.
+
+    Parameters
+    ----------
+    robot : Tree or World
+        The robot, or a world with constraints, closed loops and ground. Only the integrator "implicit_midpoint"
+        supports constraints and closed loops.
+    dt : float
+        Step [s].
+    integrator : str
+        Name of a compiled integrator, see `available("integrators")`.
+    backend : str or DynamicsBackend
+        Name of a backend, see `available("dynamics")`, or a backend.
+    engine : str
+        Engine of the dynamics, as in `treesim.Dynamics`.
+    kp : float or array_like, shape (nv,)
+        Position gains [N m/rad, N/m]. With gains, controls are target positions, and the applied forces are kp (control
+        - q) - kd v. Without gains, controls are the applied forces [N, N m]. The applied forces are clipped to the
+        effort limits.
+    kd : float or array_like, shape (nv,)
+        Velocity gains [N m s/rad, N s/m].
+    gravity : array_like, shape (3,), optional
+        Gravity [m/s^2]. Default: the robot's gravity.
+    substeps : int, optional
+        Number of equal parts of a step. By default as many as the integrator needs for its accuracy. For
+        "implicit_midpoint", a part is at most 0.5 ms, or shorter if joints have little effective inertia.
+    threads : int, optional
+        Number of threads for batches.
+    contact_solver : str or ContactSolver
+        Name of a contact solver, see `available("contact_solvers")`, or a contact solver.
+
+    Raises
+    ------
+    ArgumentError
+        If an argument is invalid.
+    UnknownNameError
+        If the name of an integrator, backend or contact solver is unknown.
+    UnsupportedError
+        If the integrator is not compiled, the backend does not support a joint, or a joint of several degrees of
+        freedom has gains.
+
+    Warns
+    -----
+    FrictionWarning
+        If the robot has Coulomb friction that the integrator does not simulate.
+    LightJointWarning
+        If a joint has so little effective inertia that it needs more substeps than the automatic choice.
+
+    Examples
+    --------
+    >>> robot = treesim.load("ur5")
+    >>> stepper = treesim.Stepper(robot, dt=1e-3)
+    >>> state = stepper.reset()
+    >>> state, report = stepper.step(state, np.zeros(6))
+    >>> state, report.ok
+    (<State: t = 0.001 s, one state>, True)
+    """
+
+    def __init__(
+        self,
+        robot: Tree | World,
+        dt: float = 1e-3,
+        *,
+        integrator: str = "implicit_midpoint",
+        backend: str | DynamicsBackend = "aba",
+        engine: Engine = "auto",
+        kp: ArrayLike = 0.0,
+        kd: ArrayLike = 0.0,
+        gravity: ArrayLike | None = None,
+        substeps: int | None = None,
+        threads: int | None = None,
+        contact_solver: str | ContactSolver = "pgs",
+    ) -> None:
+        self.world = as_world(robot)
+        self.robot = robot = self.world.robot
+        self.dt = positive_number("dt", dt)
+        self.integrator, self.backend, self.engine = integrator, backend, engine
+        self.threads = checked_threads(threads)
+        check_rows(self.world, integrator)
+        self.rule = compiled_rule(integrator)
+        self.substeps = substeps_of(robot, self.rule, self.dt, substeps)
+        h = self.dt / self.substeps
+        self.settings = StepSettings.of(robot, self.rule, h, kp, kd)
+        self._constrained = self.world.m > 0
+        if not self._constrained:
+            check_inertia(robot, self.rule, h, *gains_of(robot, kp, kd))
+        self.contact_solver = contact_solver
+        chosen_solver(contact_solver)
+        self.gravity = None if gravity is None else np.array(gravity, float)
+        self._given = (*copy.deepcopy((kp, kd)), substeps)  # the caller may change its arrays
+        self._solver = forward_solver(robot, backend)
+        self._still = np.zeros(robot.nv)  # the control of a step without
+        self._has_warned = False  # of a step that was not solved
+        self._reads_welds = reads_welds(self.robot, self.world.sensors)
+        self._has_warned_of_depth = self.world.touching.slots == 0
+        self._has_warned_of_start = False
+        warn_of_friction(robot, integrator, stacklevel=3)
+        how = self.gravity, self.settings, self.engine, contact_solver
+        self.code = StepCode(self.world, self.rule, self._solver, *how)
+        self._pushed_code: StepCode | None = None  # of steps with external forces
+        self._sequences: list[StepSequence | None] = [
+            None,
+            None,
+        ]  # parts of a step of one state as one call, by `pushed`
+
+    def __repr__(self) -> str:
+        parts = f" in {self.substeps} parts" if self.substeps > 1 else ""
+        rows = f", {self.world.m} rows" if self.world.m else ""
+        name = self.backend if isinstance(self.backend, str) else self.backend.name
+        return f"<Stepper of {self.robot.name!r}{rows}: {self.integrator}, {name}, dt {self.dt:g} s{parts}>"
+
+    def _repr_fields(self) -> list[tuple[str, Any]]:
+        gravity = self.robot.gravity if self.gravity is None else self.gravity
+        return [("robot", self.robot), ("gravity [m/s^2]", vector(gravity)), ("engine", self.engine)]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        kp, kd, substeps = self._given
+        made = partial(
+            type(self), self.world, self.dt, integrator=self.integrator, backend=self.backend, engine=self.engine,
+            kp=kp, kd=kd, gravity=self.gravity, substeps=substeps, threads=self.threads,
+            contact_solver=self.contact_solver,
+        )  # fmt: skip
+        return (
+            unwarned,
+            (made,),
+            {
+                "_has_warned": self._has_warned,
+                "_has_warned_of_depth": self._has_warned_of_depth,
+                "_has_warned_of_start": self._has_warned_of_start,
+            },
+        )
+
+    def reset(self, q0: ArrayLike | None = None, v0: ArrayLike | None = None, t: float = 0.0) -> State:
+        """Return an initial state, or a batch of initial states, for `step`.
+
+        Gaps of constraints below 1e-6 (m or rad) are closed. The first step removes velocities that violate
+        constraints.
+
+        Parameters
+        ----------
+        q0 : array_like, shape (nq,) or (B, nq), optional
+            Configurations, which are broadcast with v0. By default the neutral one; in a world with loops or
+            constraints, one near it that closes them.
+        v0 : array_like, shape (nv,) or (B, nv), optional
+            Velocities. 0 by default.
+        t : float
+            Time [s].
+
+        Returns
+        -------
+        State
+            The state, with impulses 0.
+
+        Raises
+        ------
+        ArgumentError
+            If a shape does not fit, a gap exceeds 1e-6, or a link is inside the ground.
+        NonFiniteError
+            If a number is not finite.
+
+        Warns
+        -----
+        LimitWarning
+            If joints are beyond their position limits; at most once for a stepper.
+        """
+        robot = self.robot
+        q = coerce(Argument("q0", self.world.close(robot.neutral()) if q0 is None else q0, (robot.nq,)))
+        v = coerce(Argument("v0", np.zeros(robot.nv) if v0 is None else v0, (robot.nv,)))
+        for label, x in (("q0", q), ("v0", v)):
+            if x.ndim > 2:
+                raise ArgumentError(f"{label} must be one state or a batch (B, n), got shape {x.shape}")
+            if not np.isfinite(x).all():
+                raise NonFiniteError(f"{label} holds a number that is not finite")
+        try:
+            batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
+        except ValueError:
+            raise ArgumentError(f"q0 and v0 are of different numbers of states: {len(q)} and {len(v)}") from None
+        q = np.array(np.broadcast_to(unit_quaternions(robot, "q0", q), (*batch, robot.nq)), float, order="C")
+        v = np.array(np.broadcast_to(v, (*batch, robot.nv)), float, order="C")
+        q, v = self.world.kinematic_bodies.begin(t, self.dt, q, v)
+        impulses, contact = np.zeros((*batch, self.world.m)), np.zeros((*batch, self._kept))
+        q = self.world.start(q)
+        if self.code.stage is not None and not self._has_warned_of_start:
+            self._has_warned_of_start = warn_of_start(self.world, q, 2, self.gravity)
+        return State(float(t), q, v, impulses, contact)
+
+    @property
+    def _kept(self) -> int:
+        """Number of contact impulses in a state."""
+        return self.world.touching.rows if self.code.stage is not None else 0
+
+    def step(
+        self, state: State, control: ArrayLike | None = None, f_ext: Wrenches | None = None
+    ) -> tuple[State, Report]:
+        """Advance a state or batch by dt; return the new state and a report of the step.
+
+        A failed step raises nothing: the state becomes NaN or infinite, and `report.status` marks the state. The cost
+        is O(N) with most backends, plus 1.5 us.
+
+        Parameters
+        ----------
+        state : State
+            State or batch at the start of the step.
+        control : array_like, shape (nv,) or (B, nv), optional
+            Control, constant over the step: forces [N, N m], or target positions if the stepper has gains. None means
+            0.
+        f_ext : mapping, array_like, ExternalForce or sequence of ExternalForce, optional
+            External forces, constant over the step, in one of three forms. (1) A mapping {link: wrench} of wrenches
+            (6,) or (B, 6): force [N], then moment [N m], along the link's axes about the link's origin. With a key
+            (link, "world"), the wrench is along the world's axes. (2) An array of wrenches on all bodies, (N, 6) or (B,
+            N, 6), as in `forward_dynamics`. (3) `ExternalForce` objects. Effort limits do not apply to external forces.
+            `Report.control_work` includes the work of external forces.
+
+        Returns
+        -------
+        state : State
+            State at the end of the step.
+        report : Report
+            Forces, work, status and contact.
+
+        Raises
+        ------
+        ArgumentError
+            If a shape does not fit.
+        NonFiniteError
+            If a control or external force is not finite.
+        UnknownNameError
+            If the robot has no link of this name.
+
+        Warns
+        -----
+        ContactWarning
+            If contact was not solved; in worlds without soft surfaces also if a body ends deep in another one. Each
+            warning is issued at most once for a stepper.
+        """
+        if f_ext is None:
+            return self._step(state, self._still if control is None else control, False)
+        after, report = self._step(state, self._with_wrenches(state, control, f_ext), True)
+        if self._reads_welds:
+            report._on_welds = wrench_table(self.robot, f_ext, state.t, state.q.shape[:-1], welds=True)
+        return after, report
+
+    def _step(self, state: State, u: Any, pushed: bool) -> tuple[State, Report]:
+        """Take a step; pushed: whether the controls u end with a table of external forces."""
+        if self.world.kinematic:
+            return self._step_by_parts(state, u, pushed)
+        sequence = self._sequences[pushed]
+        if sequence is None:
+            if state.q.ndim > 1:  # a batch needs no code of one state
+                return self._step_by_parts(state, u, pushed)
+            sequence = self._sequences[pushed] = self._code(pushed).sequence(self.substeps)
+        out, values = sequence.new(sequence.size), state.__dict__
+        own: Any = values.get("_sequence")
+        if own is sequence:
+            status = sequence.go_on(values["_block"], u, out)
+        else:
+            status = sequence.call(state.q, state.v, u, state.contact, out)
+        results, impulses = None, state.impulses
+        if status != FINE or self._constrained:
+            results = sequence.results_of(status, out, state.q, state.v, u, state.contact)
+            if results is None:
+                self._sequences[pushed] = None  # memory may grow
+                return self._step_by_parts(state, u, pushed)
+            if not results.solved:
+                self._warn(results, stacklevel=5)
+            if self._constrained:
+                impulses = summed([each.constraint_impulses for each in results])
+            sequence, out = results.sequence, results.out
+        after = state_in(out, sequence, state.t + self.dt, impulses, state)
+        return after, Report(self, state, u, after, results, FINE)
+
+    def _step_by_parts(self, state: State, given: Any, pushed: bool) -> tuple[State, Report]:
+        """Take the parts of a step one by one, of a batch or where `StepSequence.run` cannot step."""
+        u, moved = given if pushed else self._control(state, given), self.world.kinematic_bodies
+        q, v = moved.begin(state.t, self.dt, state.q, state.v)
+        with nullcontext() if self.threads is None else use_threads(self.threads):
+            start = q, v, state.contact, self.substeps, u
+            worst, results = substeps(self._code(pushed), *start, at_once=u is not given)
+        end, impulses, contact = results[-1], state.impulses, state.contact
+        if self._constrained:
+            impulses = summed([each.constraint_impulses for each in results])
+        if self.code.stage is not None:
+            contact = end.warm_start
+            self._warn(results, stacklevel=6)
+        t = state.t + self.dt
+        after = new_state(t, moved.end(t, end.q), end.v, impulses, contact)
+        return after, Report(self, state, u, after, results, worst)
+
+    def _code(self, pushed: bool) -> StepCode:
+        """Return the code of steps without or with external forces; the latter is made when it is needed."""
+        if not pushed:
+            return self.code
+        if self._pushed_code is None:
+            how = self.gravity, self.settings, self.engine, self.contact_solver
+            self._pushed_code = StepCode(self.world, self.rule, self._solver, *how, pushed=True)
+        return self._pushed_code
+
+    def _with_wrenches(self, state: State, control: ArrayLike | None, f_ext: Wrenches) -> np.ndarray:
+        """Return controls (..., nv + 21 N) that end with the table of external forces."""
+        u, batch = self._control(state, control), state.q.shape[:-1]
+        table = wrench_table(self.robot, f_ext, state.t, batch)
+        self.world.kinematic_bodies.refuse_forces("f_ext", table)
+        return np.concatenate([u, table.reshape(*batch, -1)], axis=-1)
+
+    def _contact_points(self, q: np.ndarray, v: np.ndarray, control: Any, warm_start: np.ndarray) -> np.ndarray:
+        """Return the contact points of a substep; control: as `_explain`."""
+        u = control if np.size(control) > self.robot.nv else self._control(new_state(0.0, q, v, q, q), control)
+        return self._code(np.size(u) > self.robot.nv).contact_points(q, v, u, warm_start)
+
+    def _explain(self, q: np.ndarray, v: np.ndarray, control: np.ndarray) -> Exception:
+        """Return the error of a state whose step failed; control: with the table of external forces, if there are."""
+        return self._code(control.size > self.robot.nv).explain(q, v, control)
+
+    def _warn(self, results: Sequence[Any], stacklevel: int) -> None:
+        """Warn once of a step whose contact problem was not solved, and once of one with a deep overlap."""
+        if not self._has_warned and not all_solved(results):
+            self._has_warned = True
+            report = ContactReport(self.world.touching, results)
+            warn_of_step(report.solver_info, report.wrench, self.robot.body_names, stacklevel)
+        if not self._has_warned_of_depth:
+            report, names = ContactReport(self.world.touching, results), self.robot.body_names
+            self._has_warned_of_depth = deep_overlaps.warn_of_step(report, names, self.dt, stacklevel)
+
+    def _control(self, state: State, control: ArrayLike | None) -> np.ndarray:
+        shape = state.v.shape
+        if type(control) is np.ndarray and control.shape == shape and control.dtype == np.float64:
+            u = control if control.flags.carray else np.array(control, order="C")
+        elif control is None:
+            return np.zeros(shape)
+        else:
+            given = coerce(Argument("control", control, (self.robot.nv,)))
+            try:
+                u = np.array(np.broadcast_to(given, shape), float, order="C")
+            except ValueError:
+                raise ArgumentError(
+                    f"control has shape {given.shape}, but states of shape {shape} are stepped"
+                ) from None
+        flat = u.reshape(-1)  # its product with itself is faster than isfinite
+        if not math.isfinite(flat.dot(flat)) and not np.isfinite(u).all():
+            k = int(np.argwhere(~np.isfinite(u))[0][-1])
+            raise NonFiniteError(f"control: that of joint {self.robot.dof_name(k)!r} is not finite")
+        return u

@@ -1,0 +1,200 @@
+"""Evaluation of entries on a robot's states, with arguments and results as the entries declare them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..engine.argument_checks import CONFIGURATIONS
+from ..engine.call.batched import BatchedTables
+from ..engine.call.evaluate import Argument, evaluate, precision, specialized_or_generic
+from ..engine.call.fast_entry import FastEntry
+from ..engine.graph.trace import is_traced, on_traced
+from ..errors import ArgumentError
+from ..kernels.entries.entry import SYMBOLS, Signature, is_mimic_entry, made_function
+from ..kernels.entries.status import FINE
+from ..kernels.mimic.mimic_entry import mimic_entry, serves_mimic_joints
+from ..model.mimic import no_mimic_joints
+from ..model.quaternions import configuration
+
+if TYPE_CHECKING:
+    from ..model.tree import Tree
+    from .physics import Numbers
+
+NOTHING = np.empty(0)
+OBJECT = np.dtype(object)
+Shape = tuple[int, ...]
+Explain = Callable[[dict[str, np.ndarray]], Exception]
+
+
+def on_states(
+    entry: Callable[..., int],
+    robot: Tree,
+    constants: Sequence[Any],
+    values: Mapping[str, ArrayLike | None],
+    explain: Explain | None = None,
+    physics: Numbers | None = None,
+    **options: Any,
+) -> list[np.ndarray]:
+    """Return an entry's results on all states; leading axes of the values are broadcast together. See `evaluate`.
+
+    constants: arguments before the arrays of states: the robot's two tables, and those that the entry declares. values:
+    {declared name: array}. physics: batched elements of the robot's real table, whose leading axes are broadcast with
+    those of the values. options: as in `evaluate`.
+    """
+    if OBJECT in [getattr(value, "dtype", None) for value in values.values()] and any(map(is_traced, values.values())):
+        return _on_traced_numbers(entry, robot, constants, values)
+    if robot.mimic_map is not None:
+        entry, constants = for_mimic_joints(entry, robot, constants)
+        found = _one_state(entry, robot, constants, values, **options) if physics is None else None
+        if found is not None:
+            return found
+    arguments, results = declared(entry, robot, constants, values)
+    if physics is None:
+        return evaluate(entry, constants, arguments, results, explain, **options)
+    own = physics.values.astype(precision(*(a.value for a in arguments if a.value is not None)), copy=False)
+    batched = BatchedTables((1,), (physics.places,), own)
+    entry, constants = batched.taken_by(entry, constants, len(arguments) + len(results), len(arguments))
+    arguments.append(Argument("model_parameters", own, physics.places.shape))
+    return specialized_or_generic(evaluate, entry, constants, arguments, results, explain, **options)
+
+
+def _on_traced_numbers(
+    entry: Any, robot: Tree, constants: Sequence[Any], values: Mapping[str, Any]
+) -> list[np.ndarray]:
+    """Return the results of one state of symbolic numbers, as functions that are traced for compilation have them.
+
+    The entry's Python source runs on them. Raises ArgumentError for other objects, and for wrong shapes.
+    """
+    entry, constants = serving(entry, robot, constants)
+    arguments, results = declared(entry, robot, constants, values)
+    arrays = [NOTHING if a.value is None else np.asarray(a.value) for a in arguments]
+    for argument, array in zip(arguments, arrays, strict=True):
+        if array is not NOTHING and array.shape != argument.shape:
+            raise ArgumentError(
+                f"{argument.label} has shape {array.shape}, but {argument.shape} is needed: one state, where numbers "
+                f"are not known yet"
+            )
+    return on_traced(entry, constants, arrays, results)
+
+
+def _one_state(
+    entry: Any,
+    robot: Tree,
+    constants: Sequence[Any],
+    values: Mapping[str, Any],
+    engine: str = "auto",
+    out: np.ndarray | None = None,
+    **others: Any,
+) -> list[np.ndarray] | None:
+    """Return the results of one state in float arrays, by the entry's fast call; None if that does not apply."""
+    if engine != "auto" or out is not None:
+        return None
+    arrays, results = [], []
+    for array, shape in zip(entry.signature.arrays, _shapes_of(entry)(robot, *constants[2:]), strict=True):
+        if array.result:
+            results.append(np.empty(shape))
+        arrays.append(results[-1] if array.result else NOTHING if values[array.name] is None else values[array.name])
+    return results if _fast_entry(entry).call(*constants, *arrays) == FINE else None
+
+
+_fast_entry = lru_cache(maxsize=256)(FastEntry)
+
+
+def for_mimic_joints(entry: Any, robot: Tree, constants: Sequence[Any]) -> tuple[Any, tuple[Any, ...]]:
+    """Return the variant of an entry for robots with mimic joints, and its constants.
+
+    The constants are the spanning tree's tables instead of the robot's, followed by those of the mimic joints. Raises
+    UnsupportedError if the entry has no such variant.
+    """
+    if is_mimic_entry(entry):
+        return entry, tuple(constants)
+    if not serves_mimic_joints(entry):
+        raise no_mimic_joints(robot.name, robot.mimic_joints, f"entry {entry.__name__.removesuffix('_states')}")
+    return mimic_entry(entry), mimic_constants(robot, constants)
+
+
+def serving(entry: Any, robot: Tree, constants: Sequence[Any]) -> tuple[Any, tuple[Any, ...]]:
+    """Return the entry and constants that fit a robot: those of `for_mimic_joints` if it has mimic joints."""
+    return (entry, tuple(constants)) if robot.mimic_map is None else for_mimic_joints(entry, robot, constants)
+
+
+def mimic_constants(robot: Tree, constants: Sequence[Any]) -> tuple[Any, ...]:
+    """Return an entry's constants as its variant for mimic joints takes them; unchanged for robots without any."""
+    if robot.mimic_map is None:
+        return tuple(constants)
+    ints, reals, *tables = constants
+    own = robot.spanning_tables()
+    ints, reals = own[0] if ints is robot.ints else ints, own[1] if reals is robot.reals else reals
+    return ints, reals, *own[2:], *tables
+
+
+def declared(
+    entry: Any, robot: Tree, constants: Sequence[Any], values: Mapping[str, ArrayLike | None]
+) -> tuple[list[Argument], list[Shape]]:
+    """Return an entry's arguments, with the given values, and the shapes of its results for one robot."""
+    signature = entry.signature
+    arguments, results = [], []
+    for array, shape in zip(signature.arrays, _shapes_of(entry)(robot, *constants[2:]), strict=True):
+        if array.result:
+            results.append(shape)
+        elif array.name in CONFIGURATIONS:
+            arguments.append(configuration(robot, values[array.name], array.name))
+        else:
+            arguments.append(Argument(array.name, values[array.name], shape, array.optional))
+    return arguments, results
+
+
+def state_function(entry: Any) -> Callable[..., np.ndarray]:
+    """Return a function of an entry's only result: (robot, *constants, *values, engine="auto"), as in `on_states`.
+
+    One state in float arrays is passed directly to machine code, in a single Python call. Anything else is coerced,
+    broadcast, or reported by `on_states`. The function's source is generated with the declared shape.
+    """
+    signature = entry.signature
+    (result,) = (array for array in signature.arrays if array.result)
+    names = [array.name for array in signature.arrays if not array.result]
+    constants, values, shape = (", ".join(x) for x in (("ints", "reals", *signature.tables), names, result.shape))
+    lines = [
+        f"def on_state(tree, {constants}, {values}, engine='auto'):",
+        *_symbols(signature, shape),
+        f"result = empty(({shape},))",
+        f"if engine == 'auto' and fast.call({constants}, {values}, result) == {FINE}:",
+        "    return result",
+        f"values = {{{', '.join(f'{name!r}: {name}' for name in names)}}}",
+        f"return on_states(tree, ({constants}), values, engine=engine)[0]",
+    ]
+    namespace = {"empty": np.empty, "fast": FastEntry(entry), "on_states": partial(on_states, entry)}
+    place = f"state function of {entry.__module__}.{entry.__name__}"
+    return made_function(f"<{place}>", "\n    ".join(lines) + "\n", "on_state", namespace)
+
+
+def _mentions(text: str, word: str) -> bool:
+    """Return whether `word` occurs in the expressions `text`."""
+    return re.search(rf"\b{word}\b", text) is not None
+
+
+def _symbols(signature: Signature, shapes: str) -> list[str]:
+    """Return source lines that assign the symbols in `shapes`, from a robot `tree` and tables."""
+    sizes = {symbol: f"int({text})" for symbol, text in signature.sizes.items() if _mentions(shapes, symbol)}
+    used = " ".join([shapes, *sizes.values()])
+    known = {symbol: text for symbol, text in SYMBOLS.items() if _mentions(used, symbol)}
+    return [f"{symbol} = {text}" for symbol, text in (known | sizes).items()]
+
+
+@lru_cache(maxsize=256)
+def _shapes_of(entry: Any) -> Callable[..., tuple[Shape, ...]]:
+    """Return a function (robot, *tables) that returns the shapes of an entry's arrays, in order."""
+    shapes = "".join(f"({', '.join(array.shape)},), " for array in entry.signature.arrays)
+    lines = [
+        f"def shapes({', '.join(['tree', *entry.signature.tables])}):",
+        *_symbols(entry.signature, shapes),
+        f"return {shapes}",
+    ]
+    place = f"shapes of {entry.__module__}.{entry.__name__}"
+    return made_function(f"<{place}>", "\n    ".join(lines) + "\n", "shapes", {})

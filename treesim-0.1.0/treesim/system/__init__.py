@@ -1,0 +1,1 @@
+"""Operating system services: files, memory, processors, child processes, Ctrl-C, and representations of objects."""

@@ -1,0 +1,82 @@
+"""Collision shapes of links, from `<collision>`; an unusable shape is a warning, not an error."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from ..errors import listed, quoted
+from ..model.inertia import Placement
+from ..model.shapes import MISSING_MESH, UNUSABLE, CollisionShape
+from .findings import Findings, Place, place_of, title
+from .geometry import BadGeometryError, Geometry, read_geometry, report_other_shapes
+from .numbers import BadNumberError
+from .schema import report_misplaced
+from .visuals import MeshFinder, draw_collisions
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+
+
+class Collisions:
+    """Collision shapes of a document's links, and of its bodies as links are welded.
+
+    root: the document; its collisions are removed, with a warning for each unusable one. In a robot without
+    visuals they remain, to be drawn (draw_collisions). find_mesh: name -> (file, whether it exists).
+    """
+
+    def __init__(self, root: _Element, find_mesh: MeshFinder, findings: Findings) -> None:
+        self.find_mesh = find_mesh
+        self.shapes: list[CollisionShape] = []
+        self._missing: dict[str, tuple[str, Place]] = {}  # link -> its first mesh that was not found, and where
+        self._declared: dict[str, list[tuple[Geometry, Place]]] = {}  # and the place of each
+        for link in root.iterfind("link"):
+            self._declared[link.get("name", "")] = list(_usable(link, findings))
+        draw_collisions(root, findings)
+        for element in root.findall("link/collision"):
+            element.getparent().remove(element)
+
+    def of_link(self, link: str) -> list[Geometry]:
+        """Return the geometries of a link's collisions."""
+        return [geometry for geometry, _ in self._declared.get(link, ())]
+
+    def weld(self, link: str, body: int, placement: Placement) -> None:
+        """Add a link's shapes to its body, in which the link has this placement; missing meshes are left out."""
+        for geometry, declared in self._declared[link]:
+            place, size = geometry.in_body(placement), geometry.size
+            if geometry.mesh is None:
+                kind: Any = geometry.kind
+                self.shapes.append(CollisionShape(body, place, kind, size=size, link=link))
+                continue
+            file, exists = self.find_mesh(geometry.mesh)
+            if exists:
+                self.shapes.append(CollisionShape(body, place, "hull", link=link, file=file, scale=size))
+            else:
+                self._missing.setdefault(link, (file, declared))
+
+    def report_missing(self, findings: Findings) -> None:
+        """Add one warning that lists the links whose collision meshes were not found."""
+        if not self._missing:
+            return
+        (file, first), links = next(iter(self._missing.values())), listed([*self._missing])
+        what = f"collision mesh {quoted(file)} not found; links that lack collision meshes: {links}"
+        findings.add(
+            MISSING_MESH,
+            what,
+            first,
+            "missing meshes have no contact; set ROS_PACKAGE_PATH to the folders of packages",
+        )
+
+
+def _usable(link: _Element, findings: Findings) -> Iterator[tuple[Geometry, Place]]:
+    """Yield geometry and place of each usable collision of a link; remove the others with a warning."""
+    for element in link.findall("collision"):
+        try:
+            found = read_geometry(element)
+        except (BadGeometryError, BadNumberError) as problem:
+            findings.add(UNUSABLE, f"{title(link)}: {problem}; left out", element)
+            link.remove(element)
+        else:
+            report_other_shapes(element, title(link), findings)
+            report_misplaced(element, findings)
+            yield found, place_of(element)

@@ -1,0 +1,304 @@
+"""Export of a Tree as canonical URDF: one link per body, exact numbers, unit axes."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+from xml.sax.saxutils import quoteattr
+
+import numpy as np
+
+from ..engine.trigonometry import arctangent, sincos
+from ..errors import UnsupportedError
+from ..kernels.algebra.limits import UNLIMITED
+from ..model.inertia import Inertia, Placement
+from ..model.joints import Joint
+from ..model.matrices import principal_axes
+from ..states.arguments import checked_robot
+from .base import ROOT_JOINT
+from .numbers import number_text
+from .schema import ATTRIBUTES
+
+if TYPE_CHECKING:
+    from ..model.loops import Loop
+    from ..model.shapes import CollisionShape
+    from ..model.tree import Frame, Tree, Visual
+
+NEEDS_LIMITS = ("revolute", "prismatic")
+NO_XML = re.compile("[^\\t\\n\\r\\x20-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]")  # XML 1.0, section 2.2
+
+
+def to_urdf(tree: Tree, *, principal: bool = False, shapes: bool = True, visuals: bool = False) -> str:
+    """Return a tree as URDF text from which `load` reads the same bodies, joints, frames and physical parameters.
+
+    Each body becomes a link with its inertia about its centre of mass. Each frame becomes a massless link on a fixed
+    joint. Each loop becomes a `<loop_joint>` between two such links. Numbers have all digits, so they are read back
+    exactly. Revolute joints without position limits become continuous. Other infinite limits are written as 1e30, which
+    `load` reads as infinite: other programs refuse joints without limits, or read missing limits as zero. Gravity is
+    not written. If the only joint on the world is a floating joint "root_joint", its child body becomes the root link.
+    Load the text of such a robot with base="floating".
+
+    Parameters
+    ----------
+    tree : Tree
+        Robot.
+    principal : bool
+        Rotate inertial frames to the principal axes, so that products of inertia are zero.
+    shapes : bool
+        Write the collision shapes, each in the link that declares it. A convex hull is written as the name of its mesh
+        file.
+    visuals : bool
+        Write the visuals, each in the link of its body.
+
+    Returns
+    -------
+    str
+        URDF text.
+
+    Raises
+    ------
+    UnsupportedError
+        If a hull has no file. If limits, damping, friction or rotor inertia differ between the degrees of freedom of
+        one joint. If a name has characters that XML does not allow.
+    ArgumentError
+        If `tree` is not a robot.
+
+    Examples
+    --------
+    >>> robot = treesim.load("ur5")
+    >>> text = treesim.to_urdf(robot)
+    >>> np.array_equal(treesim.load(text).reals, robot.reals)
+    True
+    """
+    floating = _has_floating_base(checked_robot(tree))
+    base = tree.body_names[0] if floating else _base_name(tree)
+    names = (base, *tree.body_names)
+    touching = _collisions_by_link(tree, names) if shapes else {}
+    for each in tree.visuals if visuals else ():
+        touching.setdefault(names[each.body], []).extend(_visual(each))
+    lines = [f"<robot name={quoteattr(tree.name)}>"]
+    if not floating:
+        lines += _link(base, Inertia(), touching)
+    for body in tree.bodies:
+        lines += _link(body.name, body.inertia, touching, principal)
+    for body in tree.bodies[1:] if floating else tree.bodies:
+        lines += _joint(body.joint, names[body.parent], body.name)
+    joint_names = set(tree.joint_names)
+    for frame in tree.frames.values():
+        if frame.name not in names:
+            lines += _frame(frame, names[frame.body], _unused(f"{frame.name}_fixed", joint_names), touching)
+    for loop in tree.loops:
+        lines += _loop(loop)
+    text = "\n".join([*lines, "</robot>", ""])
+    wrong = NO_XML.search(text)
+    if wrong is not None:
+        where = text[max(0, wrong.start() - 30) : wrong.end()].rpartition("\n")[2].strip()
+        raise UnsupportedError(f"URDF cannot hold the character {wrong.group()!r}, which ends {where!r}: rename that")
+    return text
+
+
+def _collisions_by_link(tree: Tree, names: Sequence[str]) -> dict[str, list[str]]:
+    """Return the lines of `<collision>` by link.
+
+    A shape is written with the link that declares it if this link is a frame of the shape's body, else with the
+    body's link in `names`.
+    """
+    lines: dict[str, list[str]] = {}
+    for shape in tree.shapes:
+        frame = tree.frames.get(shape.link)
+        link, place = names[shape.body], shape.placement
+        if frame is not None and frame.body == shape.body and shape.link not in names:
+            link, place = shape.link, frame.placement.inverse() @ place
+        lines.setdefault(link, []).extend(_collision(shape, place))
+    return lines
+
+
+def _collision(shape: CollisionShape, placement: Placement) -> list[str]:
+    return [
+        "    <collision>",
+        f"      {_origin(placement)}",
+        f"      <geometry>{_geometry(shape)}</geometry>",
+        "    </collision>",
+    ]
+
+
+def _visual(visual: Visual) -> list[str]:
+    if visual.kind == "mesh":
+        geometry = f'<mesh filename={quoteattr(_url(visual.file))} scale="{_numbers(visual.size)}"/>'
+    elif visual.kind == "box":
+        geometry = f'<box size="{_numbers(visual.size)}"/>'
+    else:
+        geometry = _element(visual.kind, dict(zip(("radius", "length"), visual.size, strict=False)))
+    color = "" if visual.color is None else f'<color rgba="{_numbers(visual.color)}"/>'
+    texture = "" if visual.texture is None else f"<texture filename={quoteattr(_url(visual.texture))}/>"
+    material = [f'      <material name="">{color}{texture}</material>'] if color or texture else []
+    lines = [f"      {_origin(visual.placement)}", f"      <geometry>{geometry}</geometry>", *material]
+    return ["    <visual>", *lines, "    </visual>"]
+
+
+def _url(file: str | None) -> str:
+    path = Path(str(file))
+    return path.as_uri() if path.is_absolute() else str(file)
+
+
+def _geometry(shape: CollisionShape) -> str:
+    if shape.kind == "box":
+        return f'<box size="{_numbers(shape.size)}"/>'
+    if shape.kind != "hull":
+        return _element(shape.kind, dict(zip(("radius", "length"), shape.size, strict=False)))
+    if shape.file is None:
+        hint = "give it a mesh file, or write the tree without its shapes: to_urdf(tree, shapes=False)"
+        raise UnsupportedError(f"URDF has no hulls of vertices, as link {shape.link!r} has: {hint}")
+    return f'<mesh filename={quoteattr(shape.file)} scale="{_numbers(shape.scale)}"/>'
+
+
+def _has_floating_base(tree: Tree) -> bool:
+    on_world = [body.joint for body in tree.bodies if body.parent == 0]
+    return (
+        len(on_world) == 1
+        and (on_world[0].name, on_world[0].type) == (ROOT_JOINT, "floating")
+        and _is_identity(on_world[0].placement)
+        and not any(frame.body == 0 for frame in tree.frames.values())
+    )
+
+
+def _base_name(tree: Tree) -> str:
+    """Return the name of a frame at the world's origin, or an unused name."""
+    for frame in tree.frames.values():
+        if frame.body == 0 and _is_identity(frame.placement):
+            return frame.name
+    return _unused("world", set(tree.frame_names))
+
+
+def _unused(name: str, taken: set[str]) -> str:
+    while name in taken:
+        name += "_"
+    taken.add(name)
+    return name
+
+
+def _is_identity(placement: Placement) -> bool:
+    return bool(np.array_equal(placement.matrix(), np.eye(4)))
+
+
+def _link(name: str, inertia: Inertia, touching: Mapping[str, Sequence[str]], principal: bool = False) -> list[str]:
+    """Return the lines of a link with its inertial, even if it is zero: some readers replace a missing one by 1 kg."""
+    rotational, rotation = _principal(inertia) if principal else (inertia.rotational, np.eye(3))
+    entries = {f"i{'xyz'[i]}{'xyz'[j]}": rotational[i, j] for i in range(3) for j in range(i, 3)}
+    return [
+        f"  <link name={quoteattr(name)}>",
+        "    <inertial>",
+        f"      {_origin(Placement(rotation, inertia.com))}",
+        f'      <mass value="{number_text(inertia.mass)}"/>',
+        f"      {_element('inertia', entries)}",
+        "    </inertial>",
+        *touching.get(name, ()),
+        "  </link>",
+    ]
+
+
+def _principal(inertia: Inertia) -> tuple[np.ndarray, np.ndarray]:
+    """Return the diagonal matrix of principal moments and the rotation to their axes.
+
+    A diagonal inertia is returned unchanged.
+    """
+    rotational = inertia.rotational
+    if np.array_equal(rotational, np.diag(np.diag(rotational))):
+        return rotational, np.eye(3)
+    moments, axes = principal_axes(rotational)
+    return np.diag(moments), axes
+
+
+def _joint(joint: Joint, parent: str, child: str) -> list[str]:
+    limits = _values(joint, (*(("lower", "upper") if joint.nq == 1 else ()), "effort_limit", "velocity_limit"))
+    kind = joint.type
+    if kind == "revolute" and -limits["lower"] == limits["upper"] == np.inf:
+        kind = "continuous"
+    if kind == "continuous":
+        limits = {name: limits[name] for name in ("effort", "velocity")}
+    if kind in NEEDS_LIMITS or np.isfinite([*limits.values()]).any():
+        # other readers want every attribute, or take a missing bound for zero
+        limits = {name: min(max(value, -UNLIMITED), UNLIMITED) for name, value in limits.items()}
+    else:
+        limits = {}
+    resistance = _values(joint, ("damping", "joint_friction", "armature"))
+    resistance = {name: value for name, value in resistance.items() if value}
+    lines = [
+        f'  <joint name={quoteattr(joint.name)} type="{kind}">',
+        f"    <parent link={quoteattr(parent)}/>",
+        f"    <child link={quoteattr(child)}/>",
+        f"    {_origin(joint.placement)}",
+    ]
+    if joint.kind.has_axis:
+        lines.append(f'    <axis xyz="{_numbers(np.asarray(joint.axis))}"/>')
+    lines += [f"    {_element(tag, values)}" for tag, values in (("limit", limits), ("dynamics", resistance)) if values]
+    if joint.mimic is not None:
+        numbers = {"multiplier": joint.mimic.multiplier, "offset": joint.mimic.offset}
+        lines.append(f"    {_element('mimic', numbers, joint=joint.mimic.joint)}")
+    return [*lines, "  </joint>"]
+
+
+def _loop(loop: Loop) -> list[str]:
+    axis = [f'    <axis xyz="{_numbers(loop.axis)}"/>'] if loop.type == "revolute" else []
+    return [
+        f'  <loop_joint name={quoteattr(loop.name)} type="{loop.type}">',
+        f"    <link1 link={quoteattr(loop.first)}/>",
+        f"    <link2 link={quoteattr(loop.second)}/>",
+        *axis,
+        "  </loop_joint>",
+    ]
+
+
+def _values(joint: Joint, names: Sequence[str]) -> dict[str, float]:
+    """Return some of a joint's arguments by the names of URDF's attributes."""
+    return {ATTRIBUTES.get(name, name): _uniform(joint, name) for name in names}
+
+
+def _uniform(joint: Joint, name: str) -> float:
+    values = np.asarray(getattr(joint, name))
+    if (values != values[0]).any():
+        raise UnsupportedError(
+            f"URDF has one {ATTRIBUTES.get(name, name)} per joint, but joint {joint.name!r} has {values.tolist()}"
+        )
+    return float(values[0])
+
+
+def _frame(frame: Frame, parent: str, joint_name: str, touching: Mapping[str, Sequence[str]]) -> list[str]:
+    return [
+        *_link(frame.name, Inertia(), touching),
+        f'  <joint name={quoteattr(joint_name)} type="fixed">',
+        f"    <parent link={quoteattr(parent)}/>",
+        f"    <child link={quoteattr(frame.name)}/>",
+        f"    {_origin(frame.placement)}",
+        "  </joint>",
+    ]
+
+
+def _origin(placement: Placement) -> str:
+    return f'<origin xyz="{_numbers(placement.translation)}" rpy="{_numbers(rpy_from_rotation(placement.rotation))}"/>'
+
+
+def rpy_from_rotation(rotation: np.ndarray) -> tuple[float, float, float]:
+    """Return roll, pitch, yaw [rad] of a rotation matrix, Rz(yaw) Ry(pitch) Rx(roll); yaw is 0 at pitch ±90°.
+
+    Roll is computed after undoing yaw, so that the three together are exact for any pitch near ±90°.
+    """
+    (xx, xy, xz), (yx, yy, yz), (zx, _, _) = rotation.tolist()
+    yaw = arctangent(yx, xx)  # type: ignore[no-untyped-call]  # unlike NumPy's, the same on every processor
+    pitch = arctangent(-zx, math.sqrt(yx * yx + xx * xx))  # type: ignore[no-untyped-call]
+    s, c = sincos(yaw)  # type: ignore[no-untyped-call]
+    roll = arctangent(s * xz - c * yz, c * yy - s * xy)  # type: ignore[no-untyped-call]
+    return float(roll), float(pitch), float(yaw)
+
+
+def _element(tag: str, values: dict[str, float], **names: str) -> str:
+    words = [f"{label}={quoteattr(name)}" for label, name in names.items()]
+    words += [f'{name}="{number_text(value)}"' for name, value in values.items()]
+    return f"<{tag} {' '.join(words)}/>"
+
+
+def _numbers(values: Iterable[float]) -> str:
+    return " ".join(map(number_text, values))

@@ -1,0 +1,126 @@
+"""Geometry of visuals and collisions: reading and checks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..errors import shortened
+from ..model.inertia import Placement
+from .findings import Findings
+from .numbers import BadNumberError, attribute_text, parse_numbers
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+
+Numbers = tuple[float, ...]
+
+# attributes of each shape, and their number of values
+SIZES = {
+    "box": {"size": 3},
+    "sphere": {"radius": 1},
+    "cylinder": {"radius": 1, "length": 1},
+    "capsule": {"radius": 1, "length": 1},
+}
+NO_SOLID = 0.01  # [m] assumed size of links without solids
+
+
+class BadGeometryError(ValueError):
+    """Raised if a visual or collision contains no usable geometry; the message gives the reason."""
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """Geometry of a visual or collision.
+
+    kind: name of the URDF element. size: x, y, z of a box; radius of a sphere; radius and length of a cylinder
+    or capsule [m]; three scale factors of a mesh. mesh: name of the mesh file, if it is a mesh. xyz [m], rpy
+    [rad]: pose in the link.
+    """
+
+    kind: str
+    size: Numbers
+    mesh: str | None
+    xyz: Numbers
+    rpy: Numbers
+
+    def in_body(self, link: Placement) -> Placement:
+        """Return the placement in a body; link: placement of the link in the body."""
+        return link @ Placement.from_xyz_rpy(self.xyz, self.rpy) if any(self.xyz + self.rpy) else link
+
+
+def reach_of(link: _Element, shapes: Iterable[Geometry]) -> float:
+    """Return the largest radius [m] of a link's visual and other shapes about their own centres.
+
+    NO_SOLID if it has only meshes, whose size is unknown before they are read.
+    """
+    return max((_reach(shape) for shape in (*_visuals(link), *shapes)), default=0.0) or NO_SOLID
+
+
+def _visuals(link: _Element) -> Iterator[Geometry]:
+    for visual in link.iterfind("visual"):
+        with suppress(BadGeometryError, BadNumberError):
+            yield read_geometry(visual)
+
+
+def _reach(shape: Geometry) -> float:
+    """Return the radius of the bounding sphere of a solid [m]; 0 for a mesh."""
+    if shape.kind == "mesh":
+        return 0.0
+    if shape.kind == "box":
+        return math.hypot(*shape.size) / 2
+    radius, length = (*shape.size, 0.0)[:2]
+    return radius + length / 2 if shape.kind == "capsule" else math.hypot(radius, length / 2)
+
+
+def read_geometry(owner: _Element) -> Geometry:
+    """Return the geometry of a visual or collision; raises BadGeometryError or BadNumberError if it is unusable."""
+    geometry = owner.find("geometry")
+    if geometry is None or not len(geometry):
+        raise BadGeometryError(f"<{owner.tag}> has no geometry")
+    origin = owner.find("origin")
+    xyz, rpy = (
+        (0.0, 0.0, 0.0) if origin is None or name not in origin.attrib else parse_numbers(origin, name, 3)
+        for name in ("xyz", "rpy")
+    )
+    shape = geometry[0]
+    if shape.tag == "mesh" and not shape.get("filename"):
+        raise BadGeometryError("<mesh> has no file name")
+    return Geometry(shape.tag, _scale(shape) if shape.tag == "mesh" else _size(shape), shape.get("filename"), xyz, rpy)
+
+
+def report_other_shapes(owner: _Element, link: str, findings: Findings) -> None:
+    """Warn of further shapes in the geometry of a visual or collision, and remove them; link: its title in messages."""
+    geometry = owner.find("geometry")
+    first, *others = geometry
+    if others:
+        what = f"{link}: <{owner.tag}> has {len(others) + 1} shapes: <{shortened(first.tag)}>, the first, is taken"
+        findings.add("U508", what, others[0], f"give each shape a <{owner.tag}> of its own")
+        for other in others:
+            geometry.remove(other)
+
+
+def _size(shape: _Element) -> Numbers:
+    if shape.tag not in SIZES:
+        raise BadGeometryError(f"unknown shape <{shortened(shape.tag)}>")
+    size: Numbers = ()
+    for attribute, count in SIZES[shape.tag].items():
+        if attribute not in shape.attrib:
+            raise BadGeometryError(f"<{shape.tag}> has no {attribute}")
+        size += parse_numbers(shape, attribute, count)
+        if min(size) < 0:
+            raise BadGeometryError(f"{attribute_text(shape, attribute)} is negative")
+    return size
+
+
+def _scale(mesh: _Element) -> Numbers:
+    """Return a mesh's scale factors along x, y, z; a single factor applies to all three."""
+    if "scale" not in mesh.attrib:
+        return (1.0, 1.0, 1.0)
+    try:
+        return parse_numbers(mesh, "scale", 1) * 3
+    except BadNumberError:
+        return parse_numbers(mesh, "scale", 3)

@@ -1,0 +1,33 @@
+"""Friction coefficients of single links in other simulators' formats, which treesim ignores."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..errors import listed
+from .findings import Findings
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+
+LINK_FRICTION = "U511"
+BULLET = ("lateral_friction", "rolling_friction", "spinning_friction", "friction_anchor")
+GAZEBO = ("mu", "mu1", "mu2")
+
+
+def report_link_friction(root: _Element, findings: Findings) -> None:
+    """Add one note on links with their own friction: Bullet's `<contact>`, Gazebo's `<mu1>`, Drake's `mu_dynamic`."""
+    found: dict[str, _Element] = {}
+    for link in root.iterfind("link"):
+        own = [element for tag in BULLET for element in link.iterfind(f"contact/{tag}")]
+        own += [element for tag in ("mu_dynamic", "mu_static") for element in link.iterfind(f".//{{*}}{tag}")]
+        if own:
+            found.setdefault(link.get("name") or "", own[0])
+    for gazebo in root.iterfind("gazebo[@reference]"):
+        own = [element for tag in GAZEBO for element in gazebo.iterfind(tag)]
+        if own:
+            found.setdefault(gazebo.get("reference") or "", own[0])
+    if found:
+        what = f"friction of links is ignored: {listed(list(found))}"
+        hint = "define it in the world: treesim.World(robot, surfaces={link: treesim.Surface(friction=...)})"
+        findings.add(LINK_FRICTION, what, next(iter(found.values())), hint)

@@ -1,0 +1,97 @@
+"""Strict reading of numbers in a robot description: anything but finite decimal numbers is an error."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING
+
+from ..errors import quoted, shortened
+from .findings import Findings, title
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+
+LARGEST = 1e40  # [SI units] beyond all robots, and small enough that no product in the dynamics overflows
+
+_SPACES = re.compile(r"[ \t\r\n]+")  # XML's white space; others, such as a no-break space, are invalid in numbers
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_NOT_FINITE = re.compile(r"[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
+
+
+def attribute_text(element: _Element, attribute: str) -> str:
+    """Return `<tag attribute="value">` as in the file, for messages; long values are shortened."""
+    return f'<{element.tag} {attribute}="{shortened(element.get(attribute, ""))}">'
+
+
+def number_text(value: float) -> str:
+    """Return a number as text from which it is read back exactly."""
+    return repr(float(value) + 0.0)  # + 0.0 turns -0.0 into 0.0
+
+
+class BadNumberError(ValueError):
+    """Raised if an attribute does not contain the required numbers; `code` is the code of the finding."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+def parse_numbers(element: _Element, attribute: str, count: int, largest: float = LARGEST) -> tuple[float, ...]:
+    """Return the `count` finite numbers of an attribute, with absolute values up to `largest`.
+
+    Raises BadNumberError if it contains anything else.
+    """
+    return parse_text(element.attrib[attribute], count, attribute_text(element, attribute), largest)
+
+
+def parse_text(text: str, count: int, where: str, largest: float = LARGEST) -> tuple[float, ...]:
+    """Parse a text as `parse_numbers` does; where: its name in messages."""
+    words = [word for word in _SPACES.split(text) if word]
+    if len(words) != count and not (count == 1 and not words):
+        raise BadNumberError("U302", f"{where} needs {count} number{'s' * (count > 1)}, found {len(words)}")
+    return tuple(_parse(word, where, largest) for word in words or [""])
+
+
+def _parse(word: str, where: str, largest: float) -> float:
+    if not _NUMBER.fullmatch(word) and not _NOT_FINITE.fullmatch(word):
+        raise BadNumberError("U301", f"{where} holds {quoted(word)}, which is not a number")
+    value = float(word)
+    if not math.isfinite(value):
+        raise BadNumberError("U303", f"{where} is NaN or infinite")
+    if abs(value) > largest:
+        raise BadNumberError("U312", f"{where} holds {value:g}; numbers beyond ±{largest:g} are not accepted")
+    return value
+
+
+def read_numbers(
+    element: _Element, attribute: str, count: int, findings: Findings, largest: float = LARGEST
+) -> tuple[float, ...] | None:
+    """Return the `count` finite numbers of an attribute; None, with a finding, if it contains anything else."""
+    try:
+        return parse_numbers(element, attribute, count, largest)
+    except BadNumberError as problem:
+        hint = "check unit and exponent" if problem.code == "U312" else "write decimal numbers such as 1.5 or 2e-3"
+        findings.add(problem.code, f"{_owner(element)}{problem}", element, hint)
+        return None
+
+
+def read_number(element: _Element, attribute: str, findings: Findings, largest: float = LARGEST) -> float | None:
+    """Return the single finite number of an attribute; None, with a finding, if it contains anything else."""
+    values = read_numbers(element, attribute, 1, findings, largest)
+    return None if values is None else values[0]
+
+
+def required_number(element: _Element, attribute: str, findings: Findings) -> float | None:
+    """Return the number of a required attribute; None, with a finding, if it is missing or invalid."""
+    if attribute in element.attrib:
+        return read_number(element, attribute, findings)
+    findings.add("U203", f"{_owner(element)}<{element.tag}> has no attribute {attribute!r}", element)
+    return None
+
+
+def _owner(element: _Element) -> str:
+    """Return the title of the link or joint that contains an element, as a prefix for messages."""
+    for ancestor in element.iterancestors("link", "joint"):
+        return f"{title(ancestor)}: "
+    return ""

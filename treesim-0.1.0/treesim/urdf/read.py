@@ -1,0 +1,291 @@
+"""Read a source into a strictly parsed document, and a checked document into yourdfpy's typed model."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import shutil
+import stat
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from ..errors import ArgumentError, UrdfError, shortened
+from .document import Document
+from .findings import Findings
+from .malformed import without_ignored
+
+if TYPE_CHECKING:
+    import yourdfpy
+    from lxml.etree import _Element
+
+Source = str | os.PathLike[str] | bytes | IO[str] | IO[bytes]
+
+_UNDECLARED_PREFIX = 201  # libxml2's XML_NS_ERR_UNDEFINED_NAMESPACE
+_XACRO_EXPRESSIONS = '(link|joint|material)/descendant-or-self::*/@*[contains(., "${") or contains(., "$(")]'
+_XACRO_HINT = "expand it first: xacro robot.urdf.xacro > robot.urdf"
+_XACRO_SUFFIX = ".xacro"
+_XACRO_CHOICE = (
+    f"xacro evaluates expressions and reads other files, so it runs only on names that end in {_XACRO_SUFFIX}, or with "
+    "xacro=True, --xacro on the command line"
+)
+_xacro_allowed: ContextVar[bool] = ContextVar("xacro_allowed", default=False)
+_OTHER_SOURCES = "name a URDF file, or give treesim.load an open file"
+_ENCODING = re.compile(r"""^(\ufeff?\s*<\?xml\b[^>]*?)\sencoding\s*=\s*(["'])[^"']*\2""")
+_DECLARATIONS = re.compile(r"<!DOCTYPE\s[^>\[]*\[")
+ODD_DECLARATION = r"""\s+<\?xml\b[^>]*\?>|<\?xml\s+version=["']0\.0["'][^>]*\?>"""
+_LONGEST_LABEL = 500  # characters of a file's name in messages
+
+
+@contextmanager
+def xacro_allowed(allowed: bool) -> Iterator[None]:
+    """Context in which the installed xacro may expand files of any name."""
+    token = _xacro_allowed.set(allowed or _xacro_allowed.get())
+    try:
+        yield
+    finally:
+        _xacro_allowed.reset(token)
+
+
+@dataclass(frozen=True)
+class SourceBytes:
+    """Bytes of a robot description, its name in messages, and its path if it was read from a file."""
+
+    data: bytes
+    label: str
+    path: Path | None = None
+    text: str | None = None  # the source, if it was a str
+
+
+def label_of(path: Path | str) -> str:
+    """Return a file's name for messages: unprintable characters are escaped, long names shortened."""
+    name = str(path)
+    return shortened(name if name.isprintable() else repr(name)[1:-1], _LONGEST_LABEL)
+
+
+def bytes_of_text(
+    text: str | bytes, findings: Findings, label: str = "<text>", path: Path | None = None
+) -> SourceBytes:
+    """Return the bytes of XML text; the encoding that a str declares is ignored.
+
+    Raises UrdfError for a str with lone surrogates.
+    """
+    findings.file = label
+    if isinstance(text, bytes):
+        return SourceBytes(text, label, path)
+    try:
+        return SourceBytes(_ENCODING.sub(r"\1", text).encode(), label, path, text)
+    except UnicodeEncodeError as error:
+        line = text.count("\n", 0, error.start) + 1
+        message = f"malformed XML: {text[error.start]!r} is half a surrogate pair, no character"
+        raise findings.fail("U101", message, line) from None
+
+
+def bytes_of_file(path: Path, findings: Findings) -> SourceBytes:
+    """Return the bytes of a file; raises UrdfError if it cannot be read, or is a folder, pipe or device."""
+    try:
+        mode = os.stat(path).st_mode
+        data = path.read_bytes() if stat.S_ISREG(mode) else None
+    except (OSError, ValueError) as error:
+        hint = "no user of that name has a home here" if str(path).startswith("~") else ""
+        raise findings.fail("U100", f"cannot read the robot: {_reason(error)}", hint=hint) from None
+    if data is None:  # reading a pipe or a device might never end
+        kind = "a folder" if stat.S_ISDIR(mode) else "a pipe, socket or device"
+        raise findings.fail("U100", f"cannot read the robot: this is {kind}, not a file", hint=_OTHER_SOURCES)
+    return SourceBytes(data, label_of(path), path)
+
+
+def _reason(error: Exception) -> str:
+    """Return the message of an operating-system error, without the file's name."""
+    return shortened(getattr(error, "strerror", None) or str(error), 200)
+
+
+def bytes_of_stream(stream: IO[str] | IO[bytes], findings: Findings) -> SourceBytes:
+    """Return the bytes of an open text or binary file; if the file has a name, mesh names are relative to it.
+
+    Raises UrdfError if it cannot be read, ArgumentError if it returns neither text nor bytes.
+    """
+    name = getattr(stream, "name", None)
+    path = Path(name) if isinstance(name, str) and os.path.isfile(name) else None
+    findings.file = label_of(path) if path else "<stream>"
+    try:
+        text = stream.read()
+    except (OSError, ValueError) as error:
+        hint = 'open it as bytes, mode "rb"' if isinstance(error, UnicodeDecodeError) else ""
+        raise findings.fail("U100", f"cannot read the robot: {_reason(error)}", hint=hint) from None
+    if not isinstance(text, (str, bytes)):
+        raise ArgumentError(f"source.read() must give text or bytes, got {type(text).__name__}")
+    return bytes_of_text(text, findings, findings.file, path)
+
+
+def parse(source: SourceBytes, findings: Findings) -> Document:
+    """Return a well-formed URDF document, without comments, with line numbers.
+
+    Nothing is recovered, downloaded or expanded. Only a file whose name ends in `.xacro`, or any file within
+    `xacro_allowed`, is expanded by the installed xacro. Raises UrdfError for malformed XML, a root other than
+    `<robot>`, declarations in a DTD, and unexpanded xacro.
+    """
+    return parsed(source, findings)[0]
+
+
+def parsed(source: SourceBytes, findings: Findings) -> tuple[Document, bytes]:
+    """Return the document as `parse` does, and the bytes from which it was read."""
+    root, data = _root(source, findings)
+    return Document(root, source.label, source.path, tuple(found.code for found in findings)), data
+
+
+def _root(source: SourceBytes, findings: Findings) -> tuple[_Element, bytes]:
+    data = _without_odd_declaration(_without_trailing_nuls(source.data), findings)
+    root, data = _parsed_leniently(data, findings)
+    xacro = _find_xacro(root)
+    if xacro is None:
+        return root, data
+    data = _expand_xacro(source, xacro, findings)
+    root = _parse_xml(data, findings)
+    xacro = _find_xacro(root)
+    if xacro is not None:
+        raise findings.fail("U103", "xacro left macros or expressions unexpanded", xacro)
+    return root, data
+
+
+def _without_trailing_nuls(data: bytes) -> bytes:
+    is_wide = data[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in data[:4]  # of two or four bytes a character
+    return data if is_wide else data.rstrip(b"\0 \t\r\n")
+
+
+def _without_odd_declaration(data: bytes, findings: Findings) -> bytes:
+    """Drop an XML declaration that follows blank lines or has version 0.0, as in PyBullet's data; lines remain."""
+    odd = re.match(ODD_DECLARATION.encode(), data)
+    if odd is None or (b"encoding" in odd[0] and b"utf-8" not in odd[0].lower()):
+        return data
+    findings.add("U106", "invalid XML declaration, read as XML 1.0", odd[0].count(b"\n") + 1)
+    return b"\n" * odd[0].count(b"\n") + data[odd.end() :]
+
+
+def _parsed_leniently(data: bytes, findings: Findings) -> tuple[_Element, bytes]:
+    """Return the root and the bytes it was read from; ignored parts are removed if the document is malformed."""
+    trial = Findings(findings.file)
+    with suppress(UrdfError):
+        return _parse_xml(data, trial), data
+    (fault,) = trial.of("error")
+    if fault.code == "U101":
+        for changed, what in without_ignored(data):
+            with suppress(UrdfError):
+                root = _parse_xml(changed, Findings(findings.file))
+                text = f"{fault.message}; read without {what}, which are no part of the robot"
+                findings.add("U107", text, fault.line)
+                return root, changed
+    return _parse_xml(data, findings), data
+
+
+def _parse_xml(data: bytes, findings: Findings) -> _Element:
+    from lxml import etree
+
+    if not data.strip():
+        raise findings.fail("U102", "not a URDF (the source is empty)")
+    parser = etree.XMLParser(
+        recover=False, resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False,
+        remove_comments=True, remove_pis=True,
+    )  # fmt: skip
+    try:
+        root = etree.fromstring(data, parser)
+    except etree.XMLSyntaxError as error:
+        raise _syntax_error(error, data, findings) from None
+    if _has_declarations(root):
+        line = data.replace(b"\0", b"").partition(b"<!DOCTYPE")[0].count(b"\n") + 1
+        text = "the document's <!DOCTYPE> declares entities or attributes, or names an external DTD"
+        raise findings.fail("U104", text, line, "write only <!DOCTYPE robot>, or remove it")
+    _drop_default_namespace(root)
+    if root.tag != "robot":
+        found = f"not a URDF (found <{shortened(root.tag)}>)"
+        raise findings.fail("U102", found, root, "the root element must be <robot>")
+    if root.find("link") is None and root.find("group") is not None:
+        raise findings.fail("U102", "not a URDF (found an SRDF: groups, no links)", root)
+    return root
+
+
+def _has_declarations(root: _Element) -> bool:
+    """Return whether the document's DTD contains or refers to declarations, which could add attribute values."""
+    from lxml import etree
+
+    document = root.getroottree()
+    subset = document.docinfo.internalDTD
+    if subset is None:
+        return False
+    is_external = subset.system_url is not None
+    return is_external or _DECLARATIONS.match(etree.tostring(document, encoding="unicode")) is not None
+
+
+def _syntax_error(error: SyntaxError, data: bytes, findings: Findings) -> Exception:
+    line, column = error.position  # type: ignore[attr-defined]
+    if b"<" not in data:
+        return findings.fail("U102", "not a URDF (no XML in it)", line)
+    if error.code == _UNDECLARED_PREFIX and "xacro" in str(error):  # type: ignore[attr-defined]
+        return findings.fail("U103", "unexpanded xacro", line, _XACRO_HINT)
+    text = re.sub(r", line \d+, column \d+.*$", "", str(error.msg), flags=re.DOTALL)
+    return findings.fail("U101", f"malformed XML at line {line}, column {column}: {shortened(text, 200)}", line)
+
+
+def _drop_default_namespace(root: _Element) -> None:
+    """Remove a default namespace from all elements; URDF has none."""
+    from lxml import etree
+
+    default = root.nsmap.get(None)
+    if default is None:
+        return
+    prefix = f"{{{default}}}"
+    for element in root.iter(f"{prefix}*"):
+        element.tag = element.tag.removeprefix(prefix)
+    etree.cleanup_namespaces(root)
+
+
+def _find_xacro(root: _Element) -> _Element | None:
+    """Return the first element of xacro, or with an unexpanded expression; None if there is none."""
+    for element in root.iter("{*}*"):
+        if element.tag.startswith("{") and "xacro" in element.tag.partition("}")[0]:
+            return element
+    found = root.xpath(f"({_XACRO_EXPRESSIONS})[1]")
+    return found[0].getparent() if found else None
+
+
+def _expand_xacro(source: SourceBytes, element: _Element, findings: Findings) -> bytes:
+    program = shutil.which("xacro")
+    if program is None or source.path is None:
+        raise findings.fail("U103", f"unexpanded xacro in <{_plain(element)}>", element, _XACRO_HINT)
+    if source.path.suffix != _XACRO_SUFFIX and not _xacro_allowed.get():
+        hint = f"{_XACRO_HINT}; {_XACRO_CHOICE}"
+        raise findings.fail("U103", f"unexpanded xacro in <{_plain(element)}>", element, hint)
+    command = [program, os.path.abspath(source.path)]  # a relative name may begin with "-"
+    try:
+        result = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=120, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise findings.fail("U103", f"xacro failed on this file: {error}", 1) from None
+    if result.returncode:
+        complaint = result.stderr.decode(errors="replace").strip().splitlines() or ["no message"]
+        raise findings.fail("U103", f"xacro failed on this file: {shortened(complaint[-1], 200)}", 1)
+    findings.add("U105", f"expanded by {program}: lines are those of its output")
+    return result.stdout
+
+
+def _plain(element: _Element) -> str:
+    """Return an element's name as written in the file."""
+    name = shortened(str(element.tag).rpartition("}")[2])
+    return f"{element.prefix}:{name}" if element.prefix else name
+
+
+def typed_model(root: _Element) -> yourdfpy.Robot:
+    """Return yourdfpy's model of a checked and cleaned document: links, joints and materials in file order.
+
+    The checked document is passed to yourdfpy as a file in memory, since it would recover a partial robot from
+    an invalid file. It builds no scene and opens no mesh.
+    """
+    import yourdfpy
+    from lxml import etree
+
+    checked = io.BytesIO(etree.tostring(root, encoding="utf-8"))
+    return yourdfpy.URDF.load(checked, build_scene_graph=False, load_meshes=False).robot

@@ -1,0 +1,191 @@
+"""Elements of URDF: those that are read, those that are ignored with a note, and unknown ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from ..errors import quoted, shortened
+from .findings import Findings, title
+from .geometry import SIZES
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+
+
+@dataclass(frozen=True)
+class Element:
+    """Allowed content of an element.
+
+    attributes: read. once, many: children that may occur once, or any number of times. idle: known attributes
+    that have no effect.
+    """
+
+    attributes: tuple[str, ...] = ()
+    once: tuple[str, ...] = ()
+    many: tuple[str, ...] = ()
+    idle: tuple[str, ...] = ()
+
+    @property
+    def known(self) -> tuple[str, ...]:
+        """All known attributes."""
+        return self.attributes + self.idle
+
+
+HONOURED: dict[str, Element] = {
+    "robot": Element(("name",), many=("link", "joint", "loop_joint", "material"), idle=("version",)),
+    "link": Element(("name",), once=("inertial",), many=("visual",), idle=("type",)),
+    "inertial": Element(once=("origin", "mass", "inertia")),
+    "mass": Element(("value",)),
+    "inertia": Element(("ixx", "ixy", "ixz", "iyy", "iyz", "izz")),
+    "origin": Element(("xyz", "rpy")),
+    "joint": Element(("name", "type"), once=("origin", "parent", "child", "axis", "limit", "dynamics", "mimic")),
+    "parent": Element(("link",)),
+    "child": Element(("link",)),
+    "axis": Element(("xyz",)),
+    "limit": Element(("lower", "upper", "effort", "velocity")),
+    "dynamics": Element(("damping", "friction", "armature")),
+    "mimic": Element(("joint", "multiplier", "offset")),
+    "loop_joint": Element(("name", "type"), once=("link1", "link2", "axis")),
+    "link1": Element(("link", "xyz", "rpy")),
+    "link2": Element(("link", "xyz", "rpy")),
+}
+
+# Arguments of a `Joint` whose attributes have other names.
+ATTRIBUTES = {"effort_limit": "effort", "velocity_limit": "velocity", "joint_friction": "friction"}
+
+# Unknown content is an error here: it cannot be another reader's extension, and would change the loop.
+STRICT = ("loop_joint", "link1", "link2")
+
+# Read by the reader of shapes, which never raises.
+SHAPES = ("visual", "material")
+
+# Elements read there, and in links' `<collision>`.
+SHAPE_ELEMENTS: dict[str, Element] = {
+    "visual": Element(once=("origin", "geometry", "material"), idle=("name",)),
+    "collision": Element(once=("origin", "geometry"), idle=("name",)),
+    "geometry": Element(once=(*SIZES, "mesh")),
+    **{kind: Element(tuple(sizes)) for kind, sizes in SIZES.items()},
+    "mesh": Element(("filename", "scale")),
+    "material": Element(("name",), once=("color",)),
+    "color": Element(("rgba",)),
+}
+
+LINK = Element(("name",), once=("inertial",), many=("visual", "collision"), idle=("type",))
+
+KNOWN = {**HONOURED, **SHAPE_ELEMENTS, "link": LINK}
+
+# Used in URDF files, without meaning for the dynamics of rigid bodies.
+IGNORED = frozenset({
+    "audio_source", "calibration", "capability", "collision", "collision_capsule", "collision_checking", "contact",
+    "contact_coefficients", "disable_collisions", "gazebo", "hardwareInterface", "joint_properties", "mujoco", "plugin",
+    "ros2_control", "safety_controller", "self_collision", "self_collision_checking", "self_filter", "sensor",
+    "transmission", "verbose",
+})  # fmt: skip
+
+
+def clean(root: _Element, findings: Findings) -> None:
+    """Remove ignored elements from the document, with a finding for each kind.
+
+    Known elements without meaning for treesim give one note per kind. Unknown elements and attributes give a
+    warning each, with a similar known name. A second element where one is allowed is an error.
+    """
+    ignored: dict[str, list[_Element]] = {}
+    _clean(root, findings, ignored)
+    for tag, elements in ignored.items():
+        count = f"{len(elements)} " if len(elements) > 1 else ""
+        findings.add("U209", f"ignored: {count}<{shortened(tag)}>", elements[0])
+
+
+def _clean(element: _Element, findings: Findings, ignored: dict[str, list[_Element]]) -> None:
+    allowed = HONOURED[element.tag]
+    _check_attributes(element, allowed, findings)
+    seen: set[str] = set()
+    for child in list(element):
+        tag = str(child.tag)
+        if tag in allowed.once and tag in seen:
+            hint = "call the second end <link2>" if tag == "link1" else "keep one"
+            findings.add("U208", f"{title(element)} has a second <{tag}>", child, hint)
+        elif tag in allowed.once or tag in allowed.many:
+            seen.add(tag)
+            if tag not in SHAPES:
+                _clean(child, findings, ignored)
+            continue
+        elif tag in IGNORED or tag.startswith("{"):
+            ignored.setdefault(tag.rpartition("}")[2], []).append(child)
+        else:
+            near = _nearest(tag, allowed.once + allowed.many)
+            hint = f"did you mean <{near}>?" if near else ""
+            if element.tag in STRICT:
+                findings.add("U214", f"{title(element)}: unknown <{shortened(tag)}>", child, hint)
+            else:
+                findings.add("U210", f"{title(element)}: unknown <{shortened(tag)}> ignored", child, hint)
+        element.remove(child)
+
+
+def _check_attributes(element: _Element, allowed: Element, findings: Findings) -> None:
+    if len(element.attrib) <= len(allowed.known) and all(name in allowed.known for name in element.attrib):
+        return
+    owner = title(element)
+    for name in element.attrib:
+        if name in allowed.known or name.startswith("{"):
+            continue
+        if element.tag == "origin" and name.startswith("quat"):
+            findings.add("U302", f"<origin {shortened(name)}> is not supported", element, "give the attitude as rpy")
+            continue
+        place = _belongs_to(element, name)
+        if place:
+            _report_misplaced(element, name, place, findings)
+            continue
+        near = _nearest(name, allowed.known, 0.8)
+        hint = f"did you mean {near!r}?" if near else ""
+        if element.tag in STRICT:
+            known = hint or f"allowed are {', '.join(allowed.attributes)}"
+            findings.add("U214", f"{owner}: unknown attribute {quoted(name)}", element, known)
+            continue
+        findings.add("U211" if near else "U212", f"{owner}: attribute {quoted(name)} ignored", element, hint)
+
+
+def report_misplaced(shape: _Element, findings: Findings) -> None:
+    """Warn of attributes of a visual or collision that belong to another of its elements."""
+    for element in shape.iter(*SHAPE_ELEMENTS, "origin"):
+        known = KNOWN[str(element.tag)].known
+        for name in element.attrib:
+            place = "" if name in known else _belongs_to(element, name)
+            if place:
+                _report_misplaced(element, name, place, findings)
+
+
+def _report_misplaced(element: _Element, name: str, place: str, findings: Findings) -> None:
+    what = f"{title(element)}: attribute {name}={quoted(element.get(name))} ignored"
+    findings.add("U215", what, element, f"it belongs to {place}")
+
+
+def _belongs_to(element: _Element, name: str) -> str:
+    """Return the elements to which a misplaced attribute belongs, as text for messages; "" if there are none.
+
+    These are children, or else siblings, that have such an attribute, or its name. Names that many elements
+    have are left out, and so are zeros, which would have no effect there either.
+    """
+    tag, parent, value = str(element.tag), element.getparent(), element.get(name) or ""
+    if name in ("name", "type", "value", "link") or not value.strip("0. \t\r\n"):
+        return ""
+    for owner in (tag, "" if parent is None else str(parent.tag)):
+        inside = KNOWN.get(owner, Element())
+        found = []
+        for child in inside.once + inside.many:
+            attributes = KNOWN[child].attributes
+            if child != tag and (name in attributes or (name == child and attributes)):
+                found.append(f'<{child} {name if name in attributes else attributes[0]}="..."/>')
+        if found:
+            return " or ".join(found)
+    return ""
+
+
+@lru_cache(1000)
+def _nearest(name: str, known: tuple[str, ...], likeness: float = 0.6) -> str | None:
+    """Return the most similar known name; None if the similarity is below `likeness`."""
+    near = get_close_matches(name.lower(), known, n=1, cutoff=likeness)
+    return near[0] if near else None

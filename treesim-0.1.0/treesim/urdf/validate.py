@@ -1,0 +1,234 @@
+"""Checks before a robot is built: names, connectivity, numbers, inertias, limits; all errors are listed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ..errors import listed, quoted
+from ..model.joints import JOINT_TYPES, NO_DIRECTION
+from .cycles import cycles
+from .document import Document, child_of, end_of, name_of, parent_of
+from .findings import Findings, title
+from .inertias import INERTIA_ENTRIES, Inertias, inertia_matrix
+from .loops import check_loops
+from .mimics import around, check_mimics
+from .numbers import attribute_text, read_number, read_numbers, required_number
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+
+ALLOWED_TYPES = ("fixed", *JOINT_TYPES)
+MOST_JOINTS = 8  # of a cycle that a message lists
+_AXIS_TOLERANCE = 1e-6  # larger deviations from a unit axis are a warning, smaller ones rounding
+
+
+def validate(document: Document, findings: Findings, mimic: str | None, inertias: Inertias) -> None:
+    """Add a finding for everything wrong or doubtful in a cleaned document; raises nothing.
+
+    inertias: checks the inertias of the links.
+    """
+    root, links, joints = document.root, document.links, document.joints
+    if not root.get("name"):
+        findings.add("U201", "<robot> has no name", root)
+    for link in links:
+        _check_inertial(link, findings, inertias)
+    for joint in joints:
+        _check_joint(joint, findings)
+    _note_missing_inertials(root, findings)
+    named_links = _named(links, findings)
+    named_joints = _named(joints, findings)
+    check_mimics(named_joints, findings, mimic)
+    _check_connectivity(named_links, joints, root, findings)
+    loops = root.findall("loop_joint")
+    check_loops(loops, named_links, named_joints, findings)
+    for loop in loops:
+        if loop.get("type") in ("revolute", "continuous"):
+            _check_axis(loop, title(loop), findings)
+
+
+def _named(elements: Sequence[_Element], findings: Findings) -> dict[str, _Element]:
+    table: dict[str, _Element] = {}
+    for element in elements:
+        name = element.get("name")
+        if not name:
+            findings.add("U201", f"<{element.tag}> has no name", element)
+        elif name in table:
+            first = table[name].sourceline
+            findings.add("U202", f"{title(element)} is defined twice, first in line {first}", element)
+        else:
+            table[name] = element
+    return table
+
+
+def _check_origin(parent: _Element, findings: Findings) -> None:
+    origin = parent.find("origin")
+    if origin is not None:
+        for attribute in ("xyz", "rpy"):
+            if attribute in origin.attrib:
+                read_numbers(origin, attribute, 3, findings)
+
+
+def _check_inertial(link: _Element, findings: Findings, inertias: Inertias) -> None:
+    inertial = link.find("inertial")
+    if inertial is None:
+        return
+    _check_origin(inertial, findings)
+    owner = title(link)
+    mass, inertia = inertial.find("mass"), inertial.find("inertia")
+    for tag, element in (("mass", mass), ("inertia", inertia)):
+        if element is None:
+            findings.add("U203", f"{owner}: <inertial> has no <{tag}>", inertial)
+    value = None if mass is None else required_number(mass, "value", findings)
+    if value is not None and value < 0:
+        findings.add("U304", f"{owner}: {attribute_text(mass, 'value')} is negative", mass)
+    if inertia is None:
+        return
+    entries = [required_number(inertia, name, findings) for name in INERTIA_ENTRIES]
+    numbers = [entry for entry in entries if entry is not None]
+    if len(numbers) == len(entries):
+        inertias.check(link, inertia_matrix(numbers), value, inertia)
+
+
+def moving_without_inertial(root: _Element) -> list[_Element]:
+    """Return the moving links of a document that have no inertial."""
+    moved = {child_of(joint) for joint in root.iterfind("joint") if joint.get("type") != "fixed"}
+    return [link for link in root.iterfind("link") if link.get("name") in moved and link.find("inertial") is None]
+
+
+def _note_missing_inertials(root: _Element, findings: Findings) -> None:
+    """Add one note on moving links without inertial, which other readers give 1 kg."""
+    without = moving_without_inertial(root)
+    if without:
+        names = listed([link.get("name", "") for link in without])
+        findings.add("U309", f"moving links without <inertial> have no mass: {names}", without[0])
+
+
+def _check_joint(joint: _Element, findings: Findings) -> None:
+    kind, owner = joint.get("type"), title(joint)
+    if kind not in ALLOWED_TYPES:
+        text = "has no type" if kind is None else f"has the unknown type {quoted(kind)}"
+        findings.add("U401", f"{owner} {text}", joint, f"allowed are {', '.join(ALLOWED_TYPES)}")
+    _check_origin(joint, findings)
+    _check_axis(joint, owner, findings)
+    _check_limits(joint, owner, findings)
+    _check_dynamics(joint, owner, findings)
+
+
+def _check_axis(joint: _Element, owner: str, findings: Findings) -> None:
+    axis, kind = joint.find("axis"), JOINT_TYPES.get(joint.get("type", ""))
+    has_axis = kind is not None and kind.has_axis
+    if axis is None:
+        return  # the standard's (1, 0, 0)
+    if "xyz" not in axis.attrib:
+        if has_axis:
+            hint = 'write <axis xyz="1 0 0"/> if this axis is intended'
+            findings.add("U412", f"{owner}: <axis> has no xyz; 1 0 0 is used", axis, hint)
+        return
+    values = read_numbers(axis, "xyz", 3, findings, largest=math.inf)
+    if values is None or not has_axis:
+        return
+    length, text = math.hypot(*values), f"{owner}: {attribute_text(axis, 'xyz')}"
+    if length < NO_DIRECTION:
+        size = f"{length:.3g} long, which is as good as zero" if length else "zero"
+        findings.add("U402", f"{text} is {size}", axis, "give a direction such as 0 0 1")
+    elif abs(length - 1) > _AXIS_TOLERANCE:
+        findings.add("U403", f"{text} has length {length:.9g}; normalised", axis)
+
+
+def _check_limits(joint: _Element, owner: str, findings: Findings) -> None:
+    limit, kind = joint.find("limit"), joint.get("type")
+    given = {
+        name: read_number(limit, name, findings, largest=math.inf)
+        for name in ("lower", "upper", "effort", "velocity")
+        if limit is not None and name in limit.attrib
+    }
+    lower, upper = given.get("lower"), given.get("upper")
+    if lower is not None and upper is not None and lower > upper:
+        hint = 'exchange the limits, or load with repair="limits", which drops both'
+        findings.add("U404", f"{owner}: lower limit {lower:g} is above the upper limit {upper:g}", limit, hint)
+    for name in ("effort", "velocity"):
+        value = given.get(name)
+        if value is not None and value < 0:
+            findings.add("U406", f"{owner}: {name} limit {value:g} is negative", limit)
+    missing = [name for name in ("lower", "upper") if name not in given]
+    if kind in ("revolute", "prismatic") and missing:
+        at = joint if limit is None else limit
+        findings.add("U405", f"{owner} ({kind}) has no {' and no '.join(missing)} limit: unlimited", at)
+    elif kind not in ("revolute", "prismatic", "fixed") and len(missing) < 2:
+        findings.add("U411", f"{owner}: position limits of a {quoted(kind)} joint are ignored", limit)
+
+
+def _check_dynamics(joint: _Element, owner: str, findings: Findings) -> None:
+    dynamics = joint.find("dynamics")
+    if dynamics is None:
+        return
+    for name in ("damping", "friction", "armature"):
+        value = read_number(dynamics, name, findings) if name in dynamics.attrib else None
+        if value is None or value >= 0:
+            continue
+        if name == "armature":
+            findings.add("U304", f"{owner}: armature {value:g} is negative", dynamics)
+        else:
+            findings.add("U406", f"{owner}: {name} {value:g} is negative", dynamics, "it adds energy to the robot")
+
+
+def _check_connectivity(
+    links: dict[str, _Element], joints: Sequence[_Element], root: _Element, findings: Findings
+) -> None:
+    parents: dict[str, str] = {}
+    joint_to: dict[str, _Element] = {}  # parent joint of each link
+    complete = True
+    for joint in joints:
+        ends = [_end(joint, role, links, findings) for role in ("parent", "child")]
+        parent, child = ends
+        if parent is None or child is None:
+            complete = False
+        elif child in parents:
+            text = f"link {quoted(child)} has two parents: {quoted(parents[child])} and {quoted(parent)}"
+            findings.add("U205", text, joint, "a tree needs one parent per link")
+        else:
+            parents[child], joint_to[child] = parent, joint
+    found = [upward[::-1] for upward in cycles(parents)]  # each link the parent of the next
+    for cycle in found:
+        _report_cycle(cycle, [joint_to[link] for link in cycle[1:] + cycle[:1]], links, findings)
+    if complete and not found:
+        _check_root([name for name in links if name not in parents], root, findings)
+
+
+def _report_cycle(cycle: list[str], joints: Sequence[_Element], links: dict[str, _Element], findings: Findings) -> None:
+    """Add a finding on a cycle of links, at a `<parent>` that names a link further down in the file, if there is one.
+
+    joints: below each link of the cycle.
+    """
+    lines = {name: element.sourceline or 0 for name, element in links.items()}
+    upward = [joint for joint in joints if lines[parent_of(joint)] >= lines[child_of(joint)]]
+    parents = [joint.find("parent") for joint in joints]
+    named = [f"{quoted(name_of(joint))} in line {at.sourceline}" for joint, at in zip(joints, parents, strict=True)]
+    more = f", ... ({len(named)} in all)" if len(named) > MOST_JOINTS else ""
+    which = "by joint" if len(named) == 1 else "by joints"
+    text = f"links form a cycle: {around(cycle)}, from parent to child, {which} {', '.join(named[:MOST_JOINTS])}{more}"
+    hint = "correct one of these <parent> elements, so that the chain ends at the root link"
+    findings.add("U206", text, (upward or list(joints))[0].find("parent"), hint)
+
+
+def _end(joint: _Element, role: str, links: dict[str, _Element], findings: Findings) -> str | None:
+    """Return the link at one end of a joint; None, with a finding, if there is none."""
+    element, name = joint.find(role), end_of(joint, role)
+    if not name:
+        findings.add("U203", f"{title(joint)} has no <{role} link=...>", joint if element is None else element)
+        return None
+    if name not in links:
+        findings.add("U204", f"{title(joint)}: {role} link {quoted(name)} does not exist", element)
+        return None
+    return name
+
+
+def _check_root(roots: list[str], root: _Element, findings: Findings) -> None:
+    if not roots:
+        findings.add("U207", "the robot has no link", root)
+    elif len(roots) > 1:
+        findings.add(
+            "U207", f"{len(roots)} links have no parent: {listed(roots)}", root, "a robot has exactly one root link"
+        )

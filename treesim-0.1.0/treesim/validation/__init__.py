@@ -1,0 +1,1 @@
+"""Validation of user and file input: arrays, single values, and JSON values."""

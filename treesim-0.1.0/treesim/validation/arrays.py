@@ -1,0 +1,134 @@
+"""Validation of array arguments, and their conversion to rows of numbers, without copying if possible."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import ArgumentError, NonFiniteError
+
+Shape = tuple[int, ...]
+
+
+class Argument(NamedTuple):
+    """An array argument of a public function.
+
+    label: its name. value: as given. shape: of one state. optional: whether it may be None. refuse: function that
+    raises an error for invalid finite numbers (quaternions, see model.quaternions).
+    """
+
+    label: str
+    value: Any
+    shape: Shape
+    optional: bool = False
+    refuse: Callable[[np.ndarray], None] | None = None
+
+
+def precision(*values: Any) -> type[np.floating]:
+    """Return float32 if all values are float32 arrays, else float64."""
+    for value in values:
+        if not (isinstance(value, np.ndarray) and value.dtype == np.float32):
+            return np.float64
+    return np.float32
+
+
+def coerce(argument: Argument, number: type[np.floating] = np.float64) -> np.ndarray:
+    """Return the argument as an array of `number` whose last axes have the required shape; raises ArgumentError."""
+    label, value, shape = argument[:3]
+    array = real_numbers(label, value, number)
+    if array.shape[array.ndim - len(shape) :] != shape or array.ndim < len(shape):
+        wanted = ", ".join(map(str, shape))
+        raise ArgumentError(f"{label} has shape {array.shape}, but ({wanted}) or (..., {wanted}) is needed")
+    return array
+
+
+def real_numbers(label: str, value: Any, number: type[np.floating] = np.float64) -> np.ndarray:
+    """Return real numbers as an array of `number`, without copying if possible; raises ArgumentError for other values.
+
+    Numbers too large for `number` become infinite without a warning; callers reject them by name.
+    """
+    if type(value) is np.ndarray and value.dtype == number:
+        return value
+    try:
+        array = np.asarray(value)
+        if array.dtype.kind not in "fiu":
+            raise TypeError(f"its numbers are of type {array.dtype}")
+        if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+            raise TypeError("some of them are masked: there is no number to compute with")
+        with np.errstate(over="ignore"):
+            return array.astype(number, copy=False)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ArgumentError(f"{label} must be an array of real numbers: {error}") from None
+
+
+def batch_shape(arguments: Sequence[Argument], arrays: Sequence[np.ndarray | None]) -> Shape:
+    """Return the leading axes of all arguments, broadcast together; raises ArgumentError if they do not fit."""
+    pairs = [(a, x) for a, x in zip(arguments, arrays, strict=True) if x is not None]
+    shapes = [x.shape[: x.ndim - len(a.shape)] for a, x in pairs]
+    if all(shape == shapes[0] for shape in shapes):
+        return shapes[0] if shapes else ()
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        details = ", ".join(f"{a.label} {shape}" for (a, _), shape in zip(pairs, shapes, strict=True))
+        raise ArgumentError(f"the batch axes do not fit together: {details}") from None
+
+
+def rows(array: np.ndarray | None, batch: Shape, shape: Shape) -> np.ndarray:
+    """Return an argument's numbers as an array (states, numbers), a view where two strides suffice.
+
+    An argument that all states share is not copied: its stride from state to state is 0.
+    """
+    count = math.prod(batch)
+    if array is None:
+        return np.empty((count, 0))
+    if array.shape != batch + shape:
+        array = np.broadcast_to(array, batch + shape)
+    if not array.flags.aligned:
+        array = array.copy()
+    return array.reshape(count, math.prod(shape))  # copies only what has no such strides
+
+
+def result_rows(out: np.ndarray, batch: Shape, shape: Shape, arrays: Sequence[np.ndarray | None]) -> np.ndarray:
+    """Return rows in which to compute a result: a view of `out`, or a new array that is copied to it afterwards.
+
+    The array is new if `out` has no such view or shares memory with an argument.
+    """
+    shared = any(x is not None and np.may_share_memory(out, x) for x in arrays)
+    if shared or not out.flags.aligned:
+        return np.empty((math.prod(batch), math.prod(shape)), out.dtype)
+    return rows(out, batch, shape)
+
+
+def check_out(out: Any, shape: Shape, number: Any) -> np.ndarray:
+    """Return `out`, or raise ArgumentError if a result of that shape and dtype cannot be written to it."""
+    fault = None
+    if not isinstance(out, np.ndarray) or isinstance(out, np.ma.MaskedArray):
+        fault = f", got {type(out).__name__}"
+    elif out.dtype != number or out.shape != shape:
+        fault = f", got {out.dtype} and shape {out.shape}"
+    elif not out.flags.writeable or any(n > 1 and s == 0 for n, s in zip(out.shape, out.strides, strict=True)):
+        fault = "; it is read-only, or some of its numbers share their place"
+    if fault is not None:
+        raise ArgumentError(f"out must be a writable array of {np.dtype(number)} and shape {shape}{fault}")
+    return out
+
+
+def refuse_invalid(arguments: Sequence[Argument], arrays: Sequence[np.ndarray | None]) -> None:
+    """Raise the errors of `refuse_non_finite`, then those of the arguments' own checks for finite numbers."""
+    refuse_non_finite(arguments, arrays)
+    for argument, array in zip(arguments, arrays, strict=True):
+        if array is not None and argument.refuse is not None:
+            argument.refuse(array)
+
+
+def refuse_non_finite(arguments: Sequence[Argument], arrays: Sequence[np.ndarray | None]) -> None:
+    """Raise NonFiniteError for NaN or infinity, naming the first such argument and the index in it."""
+    for argument, array in zip(arguments, arrays, strict=True):
+        if array is not None and not np.isfinite(array).all():
+            where = tuple(int(k) for k in np.argwhere(~np.isfinite(array))[0])
+            place = ", ".join(map(str, where))
+            raise NonFiniteError(f"{argument.label}[{place}] is {array[where]}, not a finite number")

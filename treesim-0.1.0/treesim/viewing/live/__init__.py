@@ -1,0 +1,10 @@
+"""Live simulations: their state and settings can be changed from a viewer's page while they run."""
+
+from .engine_motion import engine_motion
+from .physics import Scene
+from .reference import ReferenceSettings
+from .replay import Replay
+from .session import LiveSession
+from .settings import Settings
+
+__all__ = ["LiveSession", "ReferenceSettings", "Replay", "Scene", "Settings", "engine_motion"]

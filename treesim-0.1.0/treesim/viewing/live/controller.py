@@ -1,0 +1,79 @@
+"""Controller of a live simulation: joint control with variable targets, mouse spring, and external forces."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from copy import copy
+from dataclasses import replace
+
+import numpy as np
+
+from ...model.tree import Tree
+from ...simulation.control import PD, Controller, StatelessController, make_controller
+from ...types import ControllerName
+from .forces import Force
+from .mouse_spring import MouseSpring
+
+
+def without_effort_limits(robot: Tree) -> Tree:
+    """Return the same tree without effort limits: the mouse spring is not limited by motors."""
+    bodies = [replace(body, joint=replace(body.joint, effort_limit=np.inf)) for body in robot.bodies]
+    frames = tuple(robot.frames.values())[robot.n_bodies :]
+    return Tree(
+        robot.name,
+        bodies,
+        frames=frames,
+        visuals=robot.visuals,
+        gravity=robot.gravity,
+        notes=robot.notes,
+        shapes=robot.shapes,
+        loops=robot.loops,
+        welds=robot.welds,
+    )
+
+
+class Drive(StatelessController):
+    """Controller within the robot's effort limits, plus a mouse spring and forces that are not limited.
+
+    robot: with its effort limits; the simulated robot has none (`without_effort_limits`). name: of
+    `treesim.control.make_controller`, with `target` (nq,), kp and kd. around: wraps the controller, for example
+    in a push. `pull` and `forces`, by name, may be set at any time.
+    """
+
+    def __init__(
+        self,
+        robot: Tree,
+        name: ControllerName,
+        target: np.ndarray,
+        kp: float,
+        kd: float,
+        around: Callable[[Controller], Controller] | None = None,
+    ) -> None:
+        self.inner = make_controller(name, robot, target, kp, kd)
+        self._driven: Controller = self.inner if around is None else around(self.inner)
+        zero = np.zeros(robot.nv)
+        self._gains = getattr(self.inner, "stiffness", zero), getattr(self.inner, "damping", zero)
+        self.stiffness, self.damping = self._gains
+        self.pull: MouseSpring | None = None
+        self.forces: Mapping[str, Force] = {}
+        self._limit = robot.effort_limit
+
+    def aim(self, target: np.ndarray) -> None:
+        """Set the controller's target (nq,), if it has one."""
+        if isinstance(self.inner, PD):
+            self.inner.posture = target.copy()
+
+    def share(self, other: Drive) -> None:
+        """Copy target, mouse spring and forces from another drive of the same robot."""
+        if isinstance(other.inner, PD):
+            self.aim(other.inner.posture)
+        self.pull, self.forces = copy(other.pull), other.forces
+
+    def torque(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return the torque (nv,) [N m, N] of controller, mouse spring and external forces."""
+        tau = np.asarray(self._driven.torque(t, q, v))
+        unsaturated = np.abs(tau) < self._limit
+        self.stiffness, self.damping = (gain * unsaturated for gain in self._gains)
+        for hand in (*((self.pull,) if self.pull else ()), *self.forces.values()):
+            tau = tau + hand.generalised(q, v)
+        return tau

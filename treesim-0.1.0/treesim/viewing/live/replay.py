@@ -1,0 +1,301 @@
+"""Playback of a recorded motion, controlled from a viewer's page: play, pause, seek, speed."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ...dynamics.operational.motion import center_of_mass
+from ...errors import ArgumentError, TreesimError
+from ...model.tree import Tree
+from ...simulation.trajectory import Trajectory
+from ...states.arguments import checked_robot, short_repr
+from ...system.events import EventQueue
+from ..protocols import GroundViewer, InteractiveViewer, Message, ReferenceViewer, Reply, Viewer
+from .mouse_spring import G
+from .panel import (
+    MOST_WAITING,
+    NO_FRAME,
+    STATE_SECONDS,
+    TOO_MANY,
+    checked_frame,
+    columns_of,
+    effective_mass_at,
+    finite,
+    momenta,
+    movable,
+    points_of,
+    readings,
+    seen,
+    touched,
+)  # fmt: skip
+from .recorded import check_fits, state_at
+from .reference import NONE, RecordedReference, ReferenceSettings, apart
+from .settings import check_speed
+
+FPS = 60.0
+
+
+class Replay:
+    """Real-time playback of a recorded motion, which users control from a viewer's web pages.
+
+    The shown state is the last one that was recorded at or before the time of the playback.
+
+    Parameters
+    ----------
+    robot : Tree
+        The robot.
+    trajectory : Trajectory
+        Motion of the robot, with at least one state.
+    viewer : Viewer
+        The viewer, which the playback does not close. A viewer that is not an InteractiveViewer plays the motion once.
+    speed : float
+        Speed of the motion as a multiple of real time.
+    clock : callable
+        Function that returns the wall-clock time [s]; tests replace it.
+    references : mapping of str to Trajectory, optional
+        Other motions of the robot, which the reference run can show. The first motion is shown at the start.
+
+    Raises
+    ------
+    ArgumentError
+        If the trajectory belongs to another robot, or has no states.
+
+    Examples
+    --------
+    >>> robot = treesim.load("ur5")
+    >>> with treesim.viewer(robot) as view:
+    ...     treesim.viewing.live.Replay(robot, treesim.Simulation(robot).run(0.1), view.viewer).run(0.05)
+    0.05
+    """
+
+    def __init__(
+        self,
+        robot: Tree,
+        trajectory: Trajectory,
+        viewer: Viewer,
+        speed: float = 1.0,
+        clock: Callable[[], float] = time.perf_counter,
+        references: Mapping[str, Trajectory] | None = None,
+    ) -> None:
+        check_fits(checked_robot(robot), trajectory)
+        self.robot, self.trajectory, self._viewer, self._clock = robot, trajectory, viewer, clock
+        self.t, self.running, self.speed = float(trajectory.t[0]), True, check_speed("speed", speed)
+        self._joints, self._forces = movable(robot), _contact_forces(robot, trajectory)
+        self._events = EventQueue(clock)
+        self._sent = -math.inf  # time of the last message to pages, on the clock
+        self.frame = NO_FRAME  # whose effective mass is sent to pages
+        self._references = {
+            name: RecordedReference(robot, motion, self.t) for name, motion in (references or {}).items()
+        }
+        self.reference_settings = ReferenceSettings(next(iter(self._references), NONE))
+        self._show()
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """First and last time of the recorded motion [s]."""
+        return float(self.trajectory.t[0]), float(self.trajectory.t[-1])
+
+    def run(self, duration: float | None = None) -> float:
+        """Play the recorded motion; playback pauses after the last recorded state.
+
+        If a duration is given or the viewer is not interactive, the call ends at this pause. Otherwise users may play
+        the motion again, and the call does not return.
+
+        Parameters
+        ----------
+        duration : float, optional
+            Time of the motion to play [s].
+
+        Returns
+        -------
+        float
+            Time of the last shown state [s].
+        """
+        end = math.inf if duration is None else self.t + duration
+        steered = duration is None and isinstance(self._viewer, InteractiveViewer)
+        before = self._clock()
+        while self.t < end and (self.running or steered):
+            self._events.wait(before + 1 / FPS - self._clock())
+            now = self._clock()
+            if self.running:
+                self._go_on(min(self.t + self.speed * (now - before), end))
+            before = now
+        return self.t
+
+    def receive(self, message: Message, reply: Reply) -> None:
+        """Queue a request from a page for the playback; any thread may call this method.
+
+        Parameters
+        ----------
+        message : mapping
+            Request of the page.
+        reply : callable
+            Function that is called as reply(text), with an error for the page.
+        """
+        if not self._events.post(partial(self._handle, message, reply), MOST_WAITING):
+            reply(TOO_MANY)
+
+    # ---- in the playing thread ----
+
+    def _show(self) -> None:
+        viewer = self._viewer
+        viewer.show(self.robot, self._q)
+        if self.trajectory.ground and isinstance(viewer, GroundViewer):
+            viewer.show_ground(self.trajectory.ground)
+        if isinstance(viewer, InteractiveViewer):
+            viewer.show_panel(self._panel())
+            viewer.listen(self.receive)
+        self._update()
+        self._send_state()
+
+    def _update(self) -> None:
+        """Show the robot and its reference run."""
+        reference = self.reference
+        if reference is not None:
+            reference.show(self.t)
+        if isinstance(self._viewer, ReferenceViewer):
+            self._viewer.set_reference(None if reference is None else reference.q)
+        self._viewer.update(self._q)
+
+    def _handle(self, message: Message, reply: Reply) -> None:
+        """Process a page's request; errors are sent to the page."""
+        try:
+            self._do(message)
+        except TreesimError as error:
+            reply(str(error))
+        self._update()
+        self._send_state()
+
+    def _do(self, message: Message) -> None:
+        start, end = self.span
+        if "set" in message:
+            self._set(message["set"])
+        elif message.get("do") == "reset":
+            self.t = start
+        elif message.get("do") == "seek":
+            self.t, self.running = min(max(_seconds(message.get("t")), start), end), False
+        elif message.get("do") == "step":
+            self.t, self.running = float(self.trajectory.t[min(self._k + 1, len(self.trajectory) - 1)]), False
+        else:
+            raise ArgumentError(
+                f"a recorded motion can be played, but this cannot be done: {short_repr(message.get('do'))}"
+            )
+
+    def _set(self, values: Any) -> None:
+        """Validate all values, then set them."""
+        if not isinstance(values, Mapping) or not values.keys() <= {"running", "speed", "frame", "reference"}:
+            raise ArgumentError(
+                f"running, speed, frame and reference of a recorded motion can be set, no others: {short_repr(values)}"
+            )
+        running, speed = values.get("running", self.running), check_speed("speed", values.get("speed", self.speed))
+        frame, reference_settings = checked_frame(self.robot, values.get("frame", self.frame)), self.reference_settings
+        reference_settings = reference_settings.changed(values, [NONE, *self._references])
+        if not isinstance(running, bool):
+            raise ArgumentError(f"running must be true or false, got {short_repr(running)}")
+        if running and not self.running and self.t >= self.span[1]:
+            self.t = self.span[0]
+        self.running, self.speed, self.frame, self.reference_settings = running, speed, frame, reference_settings
+
+    def _go_on(self, t: float) -> None:
+        end = self.span[1]
+        self.t, self.running = min(t, end), t < end
+        self._update()
+        if self._clock() - self._sent >= STATE_SECONDS or not self.running:
+            self._send_state()
+
+    @property
+    def reference(self) -> RecordedReference | None:
+        """Recorded motion that is shown as the reference run; None without a recorded reference."""
+        return self._references.get(self.reference_settings.of)
+
+    @property
+    def _k(self) -> int:
+        """Index of the current state."""
+        return state_at(self.trajectory, self.t)
+
+    @property
+    def _q(self) -> np.ndarray:
+        return self.trajectory.q[self._k]
+
+    def _panel(self) -> dict[str, Any]:
+        return {
+            **seen(self.robot),
+            "references": [NONE, *self._references] if self._references else [],
+            "can": ["seek", "com", "momentum", *self._contact],
+            "sensors": columns_of(self.trajectory.sensors.columns),
+            "replay": True,
+            "note": "a recorded motion: joints are shown, and cannot be set",
+        }
+
+    @property
+    def _contact(self) -> list[str]:
+        """What there is of contact: forces on bodies, and at points."""
+        contact = self.trajectory.contact
+        return [] if contact is None else ["contact", *([] if contact.points is None else ["points"])]
+
+    def _send_state(self) -> None:
+        """Send the state to all pages."""
+        if isinstance(self._viewer, InteractiveViewer):
+            self._sent = self._clock()
+            self._viewer.show_state(self.state())
+
+    def state(self) -> dict[str, Any]:
+        """Return the current state of the playback as JSON values.
+
+        Returns
+        -------
+        dict
+            Values by name.
+        """
+        k, robot, trajectory = self._k, self.robot, self.trajectory
+        q, reference = trajectory.q[k], self.reference
+        forces = self._forces[k] if len(self._forces) else np.zeros((robot.n_bodies, 3))
+        ended = trajectory.stopped if k == len(trajectory) - 1 else None
+        return {
+            "t": self.t,
+            "running": self.running,
+            "speed": self.speed,
+            "robot": robot.name,
+            "q": q.tolist(),
+            "v": trajectory.v[k].tolist(),
+            "tau": trajectory.tau[k].tolist(),
+            "joints": {name: float(q[i]) for name, i in self._joints.items()},
+            "energy": finite(float(trajectory.energy[k])),
+            "realTimeFactor": self.speed if self.running else None,
+            "history": list(self.span),
+            "contactForce": float(np.linalg.norm(forces.sum(axis=0))),
+            "contacts": touched(robot, q, forces),
+            "points": points_of(trajectory.contacts(k)) if "points" in self._contact else [],
+            "sensors": readings(trajectory.sensors, k),
+            "com": center_of_mass(robot, q).tolist() if robot.mass > 0 else None,
+            "momentum": momenta(robot, q, trajectory.v[k]),
+            "weight": robot.mass * G,
+            "pull": None,
+            "frame": self.frame,
+            "effective_mass": effective_mass_at(robot, q, self.frame),
+            "reference": self.reference_settings.of,
+            "apart": None if reference is None else apart(robot, q, reference.q),
+            "message": f"the simulation ended here: {ended}" if ended else None,
+        }
+
+
+def _contact_forces(robot: Tree, trajectory: Trajectory) -> np.ndarray:
+    """Return the contact force (K, n_bodies, 3) [N] on every body in each state; (0, ...) if unknown."""
+    if trajectory.contact is None:
+        return np.zeros((0, robot.n_bodies, 3))
+    forces = np.zeros((len(trajectory), robot.n_bodies, 3))
+    for name in set(trajectory.contact.bodies) & set(robot.body_names):
+        forces[:, robot.body_names.index(name)] = trajectory.contact.of_body(name)[:, :3]
+    return forces
+
+
+def _seconds(value: Any) -> float:
+    if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
+        raise ArgumentError(f"t must be a number of seconds, got {short_repr(value)}")
+    return float(value)

@@ -1,0 +1,71 @@
+"""Triangle meshes of visuals and surfaces, for viewers that draw nothing else."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..contact.ground import Ground, HeightField, StaticBox, Surface
+from ..contact.static_mesh import StaticMesh
+from ..model.tree import Visual
+from .meshes import TriangleMesh, read_meshes
+from .surfaces import height_mesh, plane_pose, square, static_mesh
+
+if TYPE_CHECKING:
+    import trimesh
+
+SPHERE = 3  # times that the faces of an icosahedron are divided
+
+
+def triangles_of(visual: Visual) -> tuple[TriangleMesh, ...]:
+    """Return the triangle meshes of a visual in its own axes.
+
+    A solid is one mesh about its centre. A mesh file's meshes are not scaled; it must be readable (see
+    treesim.viewing.protocols.drawables).
+
+    Examples
+    --------
+    >>> from treesim.viewing.solids import triangles_of
+    >>> (box,) = triangles_of(treesim.Visual(1, treesim.Placement(), "box", (1.0, 2.0, 3.0)))
+    >>> len(box.faces), box.vertices.max(axis=0).tolist()
+    (12, [0.5, 1.0, 1.5])
+    """
+    if visual.kind == "mesh":
+        meshes = read_meshes(visual.file or "", visual.texture).meshes
+        assert meshes is not None  # `drawables` removed unreadable ones
+        return meshes
+    return (_plain(_solid(visual.kind, visual.size)),)
+
+
+def _solid(kind: str, size: tuple[float, ...]) -> trimesh.Trimesh:
+    from trimesh import creation
+
+    solids: dict[str, Any] = {
+        "box": lambda *size: creation.box(size),
+        "sphere": lambda radius: creation.icosphere(SPHERE, radius),
+        "cylinder": lambda radius, length: creation.cylinder(radius, length),
+        "capsule": lambda radius, length: creation.capsule(length, radius),
+    }
+    solid: trimesh.Trimesh = solids[kind](*size)
+    return solid
+
+
+def _plain(mesh: trimesh.Trimesh) -> TriangleMesh:
+    """Return the triangles of a solid, about the centre of its bounding box."""
+    return TriangleMesh(np.asarray(mesh.vertices - mesh.bounds.mean(axis=0)), np.asarray(mesh.faces), None)
+
+
+def surface_triangles(surface: Surface, center: np.ndarray, reach: float) -> tuple[TriangleMesh, np.ndarray]:
+    """Return the triangle mesh of a surface, and its pose (4, 4) in the world.
+
+    An infinite plane becomes a square about its point nearest to `center` (3,), with half-width `reach` [m].
+    """
+    if isinstance(surface, Ground):
+        return square(reach), plane_pose(surface, center)
+    if isinstance(surface, HeightField):
+        return height_mesh(surface), np.eye(4)
+    if isinstance(surface, StaticMesh):
+        return static_mesh(surface), surface.placement.matrix()
+    assert isinstance(surface, StaticBox)
+    return _plain(_solid("box", tuple(np.asarray(surface.size)))), surface.placement.matrix()
