@@ -22,6 +22,8 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # LLVM compiles in a third of the time if it does not optimise; .ci/run repeats tests of compiled code with "1"
 os.environ.setdefault("TREESIM_OPT", "0")
+# each core has a process of its own (-n auto): further threads of BLAS only wait for each other
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # processes that tests start would compile all of treesim's files anew: 0.6 s for each of hundreds
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)

@@ -64,7 +64,14 @@ def sources(tmp_path, monkeypatch):
 
 
 # commands that take 10 s and more
-DEAR = ("compare a1 ", "cost talos_full_v2", "18_whole_body_control", "compare solo12", "--papers", "10_standing_robots")
+DEAR = (
+    "compare a1 ",
+    "cost talos_full_v2",
+    "18_whole_body_control",
+    "compare solo12",
+    "--papers",
+    "10_standing_robots",
+)
 
 
 @pytest.mark.slow

