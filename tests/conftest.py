@@ -20,7 +20,7 @@ from tests.optional import is_allowed_skip, is_installed
 # shells let what they start in the background ignore Ctrl-C; tests press it, and the processes that they start heed it
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# LLVM compiles in a third of the time if it does not optimise; .ci/run repeats tests of compiled code with "1"
+# LLVM generates code in a third of the time, with the same bits; .ci/run repeats tests of compiled code with "1"
 os.environ.setdefault("TREESIM_OPT", "0")
 # each core has a process of its own (-n auto): further threads of BLAS only wait for each other
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -168,15 +168,27 @@ def pytest_runtest_call(item: pytest.Item) -> Any:
 pytest_runtest_setup = pytest_runtest_teardown = pytest_runtest_call
 
 
+SLOW = {line for line in (Path(__file__).parent / "slow_tests.txt").read_text().splitlines() if line[:1] != "#"}
+
+
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Mark the tests that use a browser, directly or through a fixture."""
+    """Mark the tests that use a browser, directly or through a fixture, and those of `slow_tests.txt`."""
     if "browser" in getattr(item, "fixturenames", ()):
         item.add_marker("browser")
+    if item.nodeid in SLOW:
+        item.add_marker("slow")
+        vars(item.config).setdefault("slow_tests", set()).add(item.nodeid)
 
 
-def pytest_collection_finish() -> None:
-    """Keep the objects that collecting makes from the garbage collector: with them, each of its rounds takes 2 s."""
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Keep the objects that collecting makes from the garbage collector: with them, each of its rounds takes 2 s.
+
+    Where all must run, a name of `slow_tests.txt` that belongs to no test is an error.
+    """
     gc.freeze()
+    whole = session.config.args == session.config.getini("testpaths")
+    if os.environ.get("TREESIM_TESTS_STRICT") == "1" and whole and (gone := SLOW - vars(session.config)["slow_tests"]):
+        raise pytest.UsageError(f"no tests: remove from tests/slow_tests.txt {sorted(gone)}")
 
 
 settings.register_profile(

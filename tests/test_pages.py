@@ -161,12 +161,12 @@ def need_plugins(text):
         need_command(name)
 
 
-TIME = re.compile(r"\b[\d.,]+ (us|ms|steps per second)\b")
+TIME = re.compile(r" *\b[\d.,]+ (us|ms|steps per second)\b")
 
 
 def compared(printed):
     """The lines of an output, without times, and without spaces at their ends."""
-    return [TIME.sub(r"... \1", line.rstrip()) for line in printed.rstrip().splitlines()]
+    return [TIME.sub(r" ... \1", line.rstrip()) for line in printed.rstrip().splitlines()]
 
 
 @pytest.fixture

@@ -23,7 +23,6 @@ LIBRARIES = {  # those of the C library, NumPy and BLAS on a processor without f
     "OPENBLAS_CORETYPE": "Nehalem",
     "NPY_DISABLE_CPU_FEATURES": "X86_V3 X86_V4 AVX512_ICL AVX512_SPR",
 }
-FUSED = ["contact"]  # products and sums that LLVM fuses if it optimises ($TREESIM_OPT), as for users
 on_x86 = pytest.mark.skipif(not machine_code.processor().triple.startswith("x86_64"), reason="levels are x86-64's")
 
 
@@ -35,7 +34,7 @@ def test_the_file_has_all_digests():
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", same_bits.DIGESTS)
 def test_digests_are_those_of_every_processor(name):
-    (line,) = digests(name) if name in FUSED else [f"{name}: {same_bits.DIGESTS[name]()}"]
+    line = f"{name}: {same_bits.DIGESTS[name]()}"
     assert line in GOLDEN.read_text().splitlines(), f"{line} is not in {GOLDEN.name}; {RENEW}"
 
 

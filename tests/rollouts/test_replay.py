@@ -220,7 +220,8 @@ for name in ("stat", "lstat", "access"):
         seen.append(str(path))
         return true(path, *more, **others)
     setattr(os, name, spied)
-sys.addaudithook(lambda event, arguments: seen.append(str(arguments)))
+code = ("compile", "exec", "marshal.loads")  # modules, which are loaded when they are first used
+sys.addaudithook(lambda event, arguments: event in code or seen.append(str(arguments)))
 for path in replayed:
     try:
         print(treesim.replay(path).same)

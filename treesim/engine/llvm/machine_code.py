@@ -55,8 +55,7 @@ class Processor(NamedTuple):
 def optimization_level() -> int:
     """Return the level in $TREESIM_OPT, 1 if it is not set.
 
-    At level 0, LLVM compiles in a third of the time, and code runs several times slower. Results have the same bits,
-    except those of contact: LLVM fuses its products at level 1 alone.
+    At level 0, LLVM generates code in a third of the time, which runs several times slower. Results have the same bits.
     """
     text = os.environ.get(OPTIMIZATION) or "1"
     if text not in ("0", "1"):

@@ -19,7 +19,8 @@ class CompileRequest(NamedTuple):
     """Request of a compilation.
 
     text: LLVM IR. triple, processor, features: LLVM's target. optimize: whether LLVM inlines and optimises.
-    unrolled: whether it unrolls loops. level: of code generation; at 0, LLVM does not optimise at all.
+    unrolled: whether it unrolls loops. level: of code generation; at 0, instructions
+    are selected quickly.
     """
 
     text: str
@@ -52,7 +53,7 @@ def object_code(order: CompileRequest) -> bytes:
     machine = target_machine(order.triple, order.processor, order.features, order.level)
     module = binding.parse_assembly(order.text)
     module.triple, module.data_layout = machine.triple, str(machine.target_data)
-    if order.optimize and order.level:
+    if order.optimize:
         optimize(module, machine, order.unrolled)
     return bytes(machine.emit_object(module))
 
