@@ -16,6 +16,8 @@ from treesim.simulation.trajectory import Trajectory
 figures = pytest.importorskip("matplotlib.figure")
 T = np.linspace(0.0, 1.0, 11)
 GROWING = np.outer(T, [1.0, 0.5, 0.1])
+# connections that earlier tests of the process left open may be collected here
+own_warnings_fail = pytest.mark.filterwarnings("error", "default::ResourceWarning")
 
 
 def with_last(q: np.ndarray, *values: float) -> np.ndarray:
@@ -59,7 +61,7 @@ RUNS = {
 }
 
 
-@pytest.mark.filterwarnings("error")
+@own_warnings_fail
 @pytest.mark.parametrize("run", RUNS)
 def test_odd_runs_are_drawn(run, monkeypatch):
     _, axes, svg = drawn(*RUNS[run], monkeypatch)
@@ -170,13 +172,13 @@ def test_steps_that_missed_their_law_are_marked(monkeypatch):
     assert marks.get_label() == "residual above 1e-05 m/s\nin 3 of 10 steps"
 
 
-@pytest.mark.filterwarnings("error")
+@own_warnings_fail
 @pytest.mark.parametrize("force", [0.0, np.nan, np.inf, 1e300])
 def test_contact_without_a_force_to_draw_has_no_panel(force, monkeypatch):
     assert len(touching({"foot": np.full_like(T, force)}, 0 * T, monkeypatch)[1]) == 3
 
 
-@pytest.mark.filterwarnings("error")
+@own_warnings_fail
 @pytest.mark.parametrize("force", [np.nan, np.inf, 1e250])
 def test_odd_forces_are_drawn(force, monkeypatch):
     _, axes = touching({"foot": np.where(T == 0.5, force, 9.0)}, 0 * T, monkeypatch)
