@@ -71,6 +71,16 @@ APART = (
 )
 
 
+# files whose single tests take longest: at the end, one process would work alone
+FIRST = (
+    "tests/cli/test_streams.py",
+    "tests/test_examples.py",
+    "tests/test_pages.py",
+    "tests/test_reproducibility.py",
+    "tests/test_shown_output.py",
+)
+
+
 def group(nodeid: str) -> str:
     """Return the group of a test: those of one group run in one process."""
     file = nodeid.partition("::")[0]
@@ -93,6 +103,12 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     class Groups(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
             return group(nodeid)
+
+        def _assign_work_unit(self, node: Any) -> None:
+            if not any(self.assigned_work.values()):  # the first
+                for scope in [scope for scope in self.workqueue if scope.startswith(FIRST)]:
+                    self.workqueue.move_to_end(scope, last=False)
+            super()._assign_work_unit(node)
 
     return Groups(config, log)
 

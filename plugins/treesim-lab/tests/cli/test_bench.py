@@ -138,7 +138,7 @@ def test_agrees_with_the_other_engines(
 @pytest.mark.slow
 def test_chain_by_name(answer: Callable[..., Any], engines: None) -> None:
     result = answer("bench", "chain5", *QUICK)
-    assert result["nv"] == 5 and result["engines"].keys() == OTHERS.keys()
+    assert result["nv"] == 5 and result["engines"].keys() - {"Drake"} == OTHERS.keys()
 
 
 def test_spherical_joints_are_compared_where_they_are_known(
