@@ -14,6 +14,7 @@ from treesim_pinocchio.reading import from_tree, from_urdf
 import treesim
 from tests import layouts
 from tests.compare.test_scenes import FINGERS
+from tests.optional import need
 from treesim.compare import NUMBERED, EngineAdapter, EngineError, States, compare
 from treesim.compare.cases import inverse_inertia, operational_space
 from treesim.compare.scene_kinds import SCENES
@@ -53,6 +54,7 @@ def test_agrees(name, base):
 
 
 def test_spherical_joints_are_compared_at_the_canonical_level():
+    need("pybullet")  # which brings the robot
     report = compare("humanoid", PinocchioAdapter(), states=5)
     assert report.passed, report.summary
     assert {row.level for row in report.rows} == {"canonical"} and "spherical" in report.skipped["raw level"]
