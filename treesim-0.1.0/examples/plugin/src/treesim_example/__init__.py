@@ -1,1 +1,0 @@
-"""An example of each kind of plugin for treesim."""

@@ -1,1 +1,0 @@
-"""Comparison with Drake (`treesim compare ROBOT --against drake`)."""

@@ -1,8 +1,0 @@
-"""Accuracy report of a robot without another engine: high-precision reference (40 digits) and identities."""
-
-from __future__ import annotations
-
-from .audit import audit
-from .report import Audit, Row
-
-__all__ = ["Audit", "Row", "audit"]

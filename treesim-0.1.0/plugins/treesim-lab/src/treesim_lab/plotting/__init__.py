@@ -1,1 +1,0 @@
-"""Plots of benchmarks, costs and schedules."""

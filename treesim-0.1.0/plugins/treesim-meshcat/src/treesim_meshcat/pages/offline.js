@@ -1,9 +1,0 @@
-// A page that carries its robot's physics.
-
-const stage = openStage();
-const session = new Session(stage, new WorkerLink(parseScene(element("scene").textContent)));
-const reference = new Reference(session);
-const grab = new Grab(session);
-const panel = new Panel(session, grab);
-const inspector = new Inspector(session, grab);
-openApi(session);

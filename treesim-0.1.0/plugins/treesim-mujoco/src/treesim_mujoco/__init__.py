@@ -1,1 +1,0 @@
-"""Comparison with MuJoCo (`treesim compare ROBOT --against mujoco`, `treesim bench ROBOT`)."""

@@ -1,1 +1,0 @@
-"""Comparison with Pinocchio (`treesim compare ROBOT --against pinocchio`, `treesim bench ROBOT`)."""

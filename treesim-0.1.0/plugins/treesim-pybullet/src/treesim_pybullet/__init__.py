@@ -1,1 +1,0 @@
-"""Comparison with PyBullet (`treesim compare ROBOT --against pybullet`)."""

@@ -1,1 +1,0 @@
-"""Command line: one module per command."""

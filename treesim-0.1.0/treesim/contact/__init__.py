@@ -1,1 +1,0 @@
-"""Contact: ground and collision shapes, the tables that kernels read, and contact solvers."""

@@ -1,1 +1,0 @@
-"""Inverse and forward dynamics: backends, and the public functions."""

@@ -1,1 +1,0 @@
-"""Dynamics and functions compiled for one robot, and schedules of parallel methods."""

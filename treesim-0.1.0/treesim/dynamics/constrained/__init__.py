@@ -1,1 +1,0 @@
-"""Constrained forward dynamics: accelerations and constraint forces for given constraints on frames."""

@@ -1,1 +1,0 @@
-"""Operational space: frames, Jacobians, and the inverse operational-space inertia."""

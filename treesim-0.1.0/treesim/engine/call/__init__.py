@@ -1,1 +1,0 @@
-"""Calls of kernels with users' arrays: argument validation, batches, threads, fast calls, memory of large results."""

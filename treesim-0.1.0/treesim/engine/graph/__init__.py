@@ -1,1 +1,0 @@
-"""Graph of a kernel's operations for one robot: traces, derivatives, basic blocks."""

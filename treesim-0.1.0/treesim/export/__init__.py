@@ -1,1 +1,0 @@
-"""Export of a robot's time step as code that runs without Python."""

@@ -1,1 +1,0 @@
-"""Constrained forward dynamics: frames fixed in the world or to each other."""

@@ -1,1 +1,0 @@
-"""One time step with contact, joint limits and joint friction: collision, constraint rows, solvers, work."""

@@ -1,1 +1,0 @@
-"""Forward and inverse dynamics, the mass matrix and its sparse factors."""

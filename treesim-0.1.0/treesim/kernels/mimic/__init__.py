@@ -1,1 +1,0 @@
-"""Mimic joints: conversion between independent coordinates and those of the spanning tree."""

@@ -1,1 +1,0 @@
-"""Inverse operational-space inertia of frames, and derived quantities."""

@@ -1,1 +1,0 @@
-"""Published algorithms, for comparison with treesim's own."""

@@ -1,1 +1,0 @@
-"""Published algorithms for parallel machines: constraint forces, assemblies, cyclic reduction."""

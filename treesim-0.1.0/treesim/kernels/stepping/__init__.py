@@ -1,1 +1,0 @@
-"""One time step by each compiled integrator."""

@@ -1,6 +1,0 @@
-"""Mesh files to arrays: supported formats, checks before reading, and limits of time and memory."""
-
-from .images import Image
-from .reader import FORMATS, MeshContents, MeshPart, read_colored, read_parts
-
-__all__ = ["FORMATS", "Image", "MeshContents", "MeshPart", "read_colored", "read_parts"]

@@ -1,1 +1,0 @@
-"""The kinematic tree: topology, joints, inertias, limits, and generators of trees."""

@@ -1,1 +1,0 @@
-"""Worlds, controllers, integrators, steppers, simulations and trajectories."""

@@ -1,1 +1,0 @@
-"""Functions of configurations and velocities: argument validation, evaluation of entries, and placement on ground."""

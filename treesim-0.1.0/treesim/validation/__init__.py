@@ -1,1 +1,0 @@
-"""Validation of user and file input: arrays, single values, and JSON values."""

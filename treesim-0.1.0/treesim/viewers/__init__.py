@@ -1,1 +1,0 @@
-"""Public functions for programs that draw robots by themselves; the code is in `treesim.viewing`."""

@@ -1,1 +1,0 @@
-"""Viewers: protocols, files of motions, and live sessions; each viewer is a plugin package."""
