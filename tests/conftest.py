@@ -43,8 +43,6 @@ SHARED = {
         "in_docstrings",
     ),
     "forward dynamics": (
-        "tests/cli/test_accuracy",
-        "tests/cli/test_cost_advice",
         "tests/identities/test_dynamics",
         "tests/pinocchio/test_random_trees",
         "tests/dynamics/test_batches",
