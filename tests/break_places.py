@@ -26,7 +26,7 @@ MOST = 4  # changes of one place that are tried
 COPIED = ("treesim", "plugins", "tests", "docs", "assets", "examples", "pyproject.toml", "README.md", "CHANGELOG.md")
 SWAPPED = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Add, ast.Div: ast.Mult, ast.MatMult: ast.Add}
 FLIPPED = {ast.Lt: ast.GtE, ast.GtE: ast.Lt, ast.Gt: ast.LtE, ast.LtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq}
-LIMITS = "--limits"
+LIMITS, CODE = "--limits", "--code"
 NONE_SELECTED = 5  # exit status of pytest
 SECONDS = 900  # for the tests of one item
 
@@ -134,27 +134,38 @@ class Copy:
 
     def failures(self, path: str, source: str, tests: list[str]) -> list[str]:
         """Return the first test that fails with another source of a file, or the files that cannot be imported."""
+        run = self.run(path, source, tests, SECONDS)
+        if run is None:
+            return tests  # a loop that does not end
+        if run.returncode in (0, NONE_SELECTED):
+            return []
+        return failed(run.stdout) or tests
+
+    def run(self, path: str, source: str, tests: list[str], seconds: float) -> subprocess.CompletedProcess[str] | None:
+        """Run tests with another source of a file until one fails; None if the time ends first."""
         file = self.folder / path
         before = file.read_text(encoding="utf-8")
         file.write_text(source, encoding="utf-8")
         command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
         try:
-            run = subprocess.run(
+            return subprocess.run(
                 command,
                 cwd=self.folder,
                 env=self.environment,
                 capture_output=True,
-                timeout=SECONDS,
+                timeout=seconds,
                 check=False,
                 text=True,
             )
         except subprocess.TimeoutExpired:
-            return tests  # a loop that does not end
+            return None
         finally:
             file.write_text(before, encoding="utf-8")
-        if run.returncode in (0, NONE_SELECTED):
-            return []
-        return re.findall(r"^(?:FAILED|ERROR) (\S+::.*?|\S+)(?: - .*)?$", run.stdout, re.MULTILINE) or tests
+
+
+def failed(output: str) -> list[str]:
+    """Return the tests that failed, and the files that could not be imported, by the output of pytest."""
+    return re.findall(r"^(?:FAILED|ERROR) (\S+::.*?|\S+)(?: - .*)?$", output, re.MULTILINE)
 
 
 def unnoticed(item: Item, tests: list[str], copy: Copy) -> list[str]:
@@ -183,6 +194,10 @@ def main() -> int:
         from tests import limits  # which needs this file
 
         return limits.main([word for word in sys.argv[1:] if word != LIMITS])
+    if CODE in sys.argv:
+        from tests import mutations  # which needs this file, too
+
+        return mutations.main([word for word in sys.argv[1:] if word != CODE])
     with tempfile.TemporaryDirectory() as folder:
         copy, count = Copy(Path(folder)), 0
         found = tested_items(sys.argv[1:])

@@ -131,20 +131,25 @@ def tests_of(limit: Limit, named: dict[str, list[str]]) -> list[list[str]]:
     """Return groups of tests that concern a limit, those first that are most likely to notice it."""
     if given := named.get(f"{limit.path}: {limit.name}") or named.get(limit.path):
         return [given]
-    module = dotted(limit.path)
+    near = naming(limit.path, rf"\b{Path(limit.path).stem}\.{re.escape(limit.name)}(?!\w)")
+    home = room(limit.path)
+    return [group for group in (near, [home] if home else []) if group]
+
+
+def naming(path: str, or_else: str = "(?!)") -> list[str]:
+    """Return the files of tests that import a file's module, bear its name or path, or match a pattern."""
+    module = dotted(path)
     package, _, stem = module.rpartition(".")
     imported = rf"\b{re.escape(module)}\b|from {re.escape(package)} import [^\n]*\b{stem}\b"
-    named_so = rf"\btest_{stem}\.py|{re.escape(limit.path)}|\b{stem}\.{re.escape(limit.name)}(?!\w)"
-    mention = re.compile(f"{imported}|{named_so}")
-    near = [path for path, text in _test_files().items() if mention.search(f"{path}\n{text}")]
-    room = _room(limit.path)
-    return [group for group in (near, [room] if room else []) if group]
+    mention = re.compile(rf"{imported}|\btest_{stem}\.py|{re.escape(path)}|{or_else}")
+    return [file for file, text in test_files().items() if mention.search(f"{file}\n{text}")]
 
 
 @cache
-def _test_files() -> dict[str, str]:
+def test_files() -> dict[str, str]:
+    """Return the texts of the files of tests, by their paths."""
     files = [*(ROOT / "tests").rglob("test_*.py"), *(ROOT / "plugins").glob("*/tests/**/test_*.py")]
-    own = {"test_limits.py", "test_break_places.py"}
+    own = {"test_limits.py", "test_break_places.py", "test_mutations.py"}
     return {
         file.relative_to(ROOT).as_posix(): file.read_text(encoding="utf-8")
         for file in sorted(files)
@@ -152,7 +157,7 @@ def _test_files() -> dict[str, str]:
     }
 
 
-def _room(path: str) -> str | None:
+def room(path: str) -> str | None:
     """Return the folder of a package's own tests."""
     if path.startswith("plugins"):
         return "/".join([*path.split("/")[:2], "tests"])
