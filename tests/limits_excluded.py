@@ -10,6 +10,7 @@ EXCLUDED: dict[str, set[str]] = {
         "plugins/treesim-lab/",
         "plugins/treesim-pybullet/src/treesim_pybullet/contact.py",
         "plugins/treesim-pybullet/src/treesim_pybullet/scenes.py",
+        "plugins/treesim-mujoco/src/treesim_mujoco/contact.py: NOSLIP",
         "plugins/treesim-mujoco/src/treesim_mujoco/conversion.py",
         "treesim/compare/scene_kinds.py",
         "treesim/model/generators.py",

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from treesim import CollisionShape, Tree
 
 NOSLIP = 10  # iterations
-FLAT = 1e-3  # m: least height of a height field, which MuJoCo requires to be positive
+FLAT = 1e-3  # m: least height of a height field or mesh, which MuJoCo requires to be positive
 PD = "kp by position actuators, explicit; kd as joint damping, implicit"
 
 
