@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import trimesh
 from scipy.spatial.transform import Rotation
-from treesim_meshcat.forces import LONGEST, G, application, arrow_mesh, centre_of_pressure, contact_arrows, frame_means
+from treesim_meshcat.forces import G, _reach, application, arrow_mesh, centre_of_pressure, contact_arrows, frame_means
 from treesim_meshcat.recording import recording_html
 
 import treesim
@@ -94,9 +94,23 @@ def test_a_frame_shows_the_mean_of_its_steps(crate, touched):
     np.testing.assert_allclose(means[:3, 2] @ [2, 3, 1], forces[:6, 2].sum())  # no impulse is lost
 
 
-def test_the_arrow_of_an_impact_is_cut(crate, touched):
-    _, rows = arrows(crate, touched(np.tile([0, 0, 100 * MASS * G], (3, 1))), [0, 2])
-    np.testing.assert_allclose(rows[:, 0, 7], LONGEST * 0.5)
+@pytest.mark.parametrize(("weights", "drawn"), [(3.97, 3.97), (4.03, 4.0), (100, 4.0)])
+def test_the_arrow_of_an_impact_is_cut_at_four_weights(weights, drawn, crate, touched):
+    _, rows = arrows(crate, touched(np.tile([0, 0, weights * MASS * G], (3, 1))), [0, 2])
+    np.testing.assert_allclose(rows[:, 0, 7], drawn * 0.5, rtol=1e-6)
+
+
+@pytest.mark.parametrize(("out", "inside"), [(0.96e-6, True), (1.04e-6, False)])
+def test_forces_are_in_the_friction_cone_up_to_a_millionth(out, inside):
+    """Their cosine with the normal, relative to that of the cone."""
+    cosine = (1 - out) / np.hypot(1.0, 0.5)
+    force = np.array([np.sqrt(1 - cosine**2), 0, cosine])
+    found = application(force, np.zeros(3), np.array([0, 0, 0.1]), [Ground(friction=0.5)], 1.0)
+    assert bool(found.any()) == inside
+
+
+def test_a_force_acts_within_1_05_times_the_reach_of_the_shapes(crate):
+    assert _reach(crate, 1) == pytest.approx(1.05 * np.sqrt(3) * SIDE / 2)
 
 
 @pytest.mark.parametrize("forces", [np.zeros((3, 3)), np.full((3, 3), np.nan), np.ones((1, 3))])

@@ -243,6 +243,17 @@ def test_bodies_and_methods_that_nobody_needs_are_turned_down(bystander, case):
     assert found.startswith(answer) and found.count(b"HTTP/1.1") == (50 if case == "pipeline" else 1)
 
 
+@pytest.mark.parametrize(("size", "answer"), [(63_000, b"HTTP/1.1 403"), (68_000, b"")])
+def test_64_kib_of_headers_are_read(serve, size, answer):
+    assert Wire(serve(), request("/", "X: " + size * "y")).rest()[:12] == answer
+
+
+@pytest.mark.parametrize(("size", "answer"), [(1, b"HTTP/1.1 200"), (2, b"HTTP/1.1 400")])
+def test_a_byte_of_a_body_is_read(serve, size, answer):
+    server = serve()
+    assert Wire(server, request(path(server), LENGTH(size), LAST, body=size * b"a")).rest()[:12] == answer
+
+
 ORIGINS = [f"Origin: {origin}" for origin in ("http://evil.example", "null", "http://127.0.0.1:1", "\xff")]
 
 
@@ -306,6 +317,15 @@ def test_broken_frames_end_their_page_alone(bystander, case):
     page = Page(bystander())
     page.send(BROKEN[case])
     page.rest()
+
+
+@pytest.mark.parametrize(("size", "answer"), [(63_000, PONG), (68_000, CLOSE)])
+def test_messages_of_64_kib_are_read(serve, size, answer):
+    page = Page(serve())
+    page.receive(), page.receive()
+    page.say(bytes(size))
+    page.say(b"", PING)
+    assert page.receive()[0] == answer
 
 
 @pytest.mark.parametrize("length", [0, 5, 30, 80, 10_000])
