@@ -62,15 +62,20 @@ def optimize(module: Any, machine: Any, unrolled: bool, level: int = 1) -> None:
     """Let LLVM inline functions, vectorize loops and, if `unrolled`, unroll them.
 
     Without unrolling, level 2 generates code as fast as level 3 with interleaved loops, in nine tenths of the
-    time. Level 0 does without vectorized loops.
+    time. Level 0 only inlines functions and keeps local variables in registers, in a sixth of the time of level 1.
     """
     from llvmlite import binding
 
-    options = binding.create_pipeline_tuning_options(speed_level=(3 if unrolled else 2) if level else 1)
-    options.loop_vectorization, options.loop_unrolling = level > 0, unrolled and level > 0
-    options.loop_interleaving = unrolled and level > 0
-    passes = binding.create_pass_builder(machine, options)
-    passes.getModulePassManager().run(module, passes)
+    options = binding.create_pipeline_tuning_options(speed_level=3 if unrolled else 2)
+    options.loop_vectorization, options.loop_unrolling, options.loop_interleaving = True, unrolled, unrolled
+    builder = binding.create_pass_builder(machine, options)
+    if level:
+        passes = builder.getModulePassManager()
+    else:
+        passes = binding.create_new_module_pass_manager()
+        passes.add_always_inliner_pass()
+        passes.add_sroa_pass()
+    passes.run(module, builder)
 
 
 def framed(code: bytes) -> bytes:
