@@ -15,7 +15,7 @@ HOME = np.array([0.0, -1.2, 1.6, -0.4, 0.0, 0.0])  # rad: the tool before the ro
 ARM = 1.0  # rad: largest distance of targets from home
 GOALS = 0.7  # rad: goals are tool positions in configurations up to this far from home
 KP, KD = np.array([800.0, 800.0, 400.0, 50.0, 50.0, 50.0]), np.array([80.0, 80.0, 40.0, 5.0, 5.0, 5.0])
-FASTEST, FARTHEST = 10.0, 2.0  # rad/s, m: clipping of observations
+FASTEST, FARTHEST = 10.0, 2.0  # rad/s, m: clipping of observed velocities; more than the tool is from any goal
 NEAR = 0.05  # m: length scale of the reward
 
 
