@@ -7,7 +7,10 @@ import warnings
 import numpy as np
 import pytest
 
+from tests.kept_workers import _ended_at_last, kept_workers  # noqa: F401 (fixtures)
 from treesim.cli.sweep import _spread
+
+pytestmark = pytest.mark.usefixtures("kept_workers")
 
 OPTIONS = (
     "--steps", 10, "--samples", "3e1", "--seed", 3, "--workers", 1, "--chunk", 16,

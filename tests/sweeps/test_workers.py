@@ -98,6 +98,7 @@ def test_a_clock_that_jumps_changes_no_record(job, monkeypatch, jump):
     assert after["checksum"] == before["checksum"] and 0 <= after["seconds"] < 600
 
 
+@pytest.mark.own_workers
 def test_processes_that_cannot_start_are_told_and_no_sample_is_left_out(tmp_path, monkeypatch):
     def refuse(*_):
         raise OSError("too many open files")
