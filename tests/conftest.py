@@ -182,27 +182,36 @@ def pytest_runtest_call(item: pytest.Item) -> Any:
 pytest_runtest_setup = pytest_runtest_teardown = pytest_runtest_call
 
 
-SLOW = {line for line in (Path(__file__).parent / "slow_tests.txt").read_text().splitlines() if line[:1] != "#"}
+def _listed(file: str) -> set[str]:
+    """Return the tests that a file lists."""
+    lines = (Path(__file__).parent / file).read_text(encoding="utf-8").splitlines()
+    return {line for line in lines if line and not line.startswith("#")}
+
+
+LISTED = {"slow": _listed("slow_tests.txt"), "nightly": _listed("nightly_tests.txt")}
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Mark the tests that use a browser, directly or through a fixture, and those of `slow_tests.txt`."""
+    """Mark the tests that use a browser, directly or through a fixture, and those of the lists."""
     if "browser" in getattr(item, "fixturenames", ()):
         item.add_marker("browser")
-    if item.nodeid in SLOW:
-        item.add_marker("slow")
-        vars(item.config).setdefault("slow_tests", set()).add(item.nodeid)
+    for mark, tests in LISTED.items():
+        if item.nodeid in tests:
+            item.add_marker(mark)
+            vars(item.config).setdefault("listed_tests", set()).add(item.nodeid)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Keep the objects that collecting makes from the garbage collector: with them, each of its rounds takes 2 s.
 
-    Where all must run, a name of `slow_tests.txt` that belongs to no test is an error.
+    Where all must run, a name in the lists that belongs to no test is an error.
     """
     gc.freeze()
     whole = session.config.args == session.config.getini("testpaths")
-    if os.environ.get("TREESIM_TESTS_STRICT") == "1" and whole and (gone := SLOW - vars(session.config)["slow_tests"]):
-        raise pytest.UsageError(f"no tests: remove from tests/slow_tests.txt {sorted(gone)}")
+    if os.environ.get("TREESIM_TESTS_STRICT") == "1" and whole:
+        found = vars(session.config).get("listed_tests", set())
+        if gone := set.union(*LISTED.values()) - found:
+            raise pytest.UsageError(f"no tests: remove from tests/slow_tests.txt, nightly_tests.txt {sorted(gone)}")
 
 
 settings.register_profile(
