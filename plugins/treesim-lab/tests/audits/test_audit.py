@@ -129,6 +129,15 @@ def test_the_worst_state_is_kept_beside_its_bound():
     assert (kept.where, kept.error, kept.residual, kept.apart) == ("b", 1e-11, 2.0, 5.0) and kept.passed
     assert not replace(one, error=float("nan")).passed and replace(one, error=float("nan")).digits == 0.0
     assert worst([one, replace(one, error=None)])[0].error is None
+    for nan in (replace(one, error=np.nan, residual=np.nan), replace(one, error=np.nan, apart=np.nan)):
+        for rows in ([one, nan], [nan, one]):
+            (kept,) = worst(rows)
+            assert not kept.passed and np.isnan([kept.residual, kept.apart]).sum() == 1
+
+
+def test_identities_that_are_no_numbers_do_not_hold():
+    assert not identities._row("M is symmetric", np.array([1e-20, np.nan]), np.ones(2)).passed
+    assert not identities._row("M is symmetric", np.array([1e-20]), np.array([1.0, np.nan])).passed
 
 
 def test_mistakes_are_named():

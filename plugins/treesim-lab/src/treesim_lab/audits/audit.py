@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -98,7 +99,7 @@ def worst(rows: Sequence[Row]) -> tuple[Row, ...]:
     """Return one row for every method and identity, in the order of their first occurrence.
 
     It is the row of the state with the largest error relative to its bound, with the largest residual and
-    distance of all states. A refusal counts as the largest error.
+    distance of all states. A refusal counts as the largest error, and NaN as the next.
     """
     found: dict[tuple[str, str], Row] = {}
     for row in rows:
@@ -110,9 +111,14 @@ def worst(rows: Sequence[Row]) -> tuple[Row, ...]:
 def _worse(one: Row, other: Row) -> Row:
     if one.error is None or other.error is None:
         return one if one.error is None else other
-    kept = one if not other.error / other.bound > one.error / one.bound else other
+    kept = one if _or_infinite(one.error / one.bound) >= _or_infinite(other.error / other.bound) else other
     return replace(kept, residual=_larger(one.residual, other.residual), apart=_larger(one.apart, other.apart))
 
 
+def _or_infinite(error: float) -> float:
+    """Return an error, infinite if it is NaN: it is then the largest."""
+    return math.inf if math.isnan(error) else error
+
+
 def _larger(one: float | None, other: float | None) -> float | None:
-    return None if one is None or other is None else max(one, other)
+    return None if one is None or other is None else float(np.maximum(one, other))  # NaN is larger than all

@@ -48,8 +48,8 @@ def rounded(x: np.ndarray) -> np.ndarray:
 
 
 def largest(x: np.ndarray) -> float:
-    """Return the largest absolute value, 0 for an empty array."""
-    return max((abs(float(one)) for one in np.ravel(x)), default=0.0)
+    """Return the largest absolute value, 0 for an empty array, NaN if there is one."""
+    return float(np.abs(rounded(x)).max(initial=0.0))
 
 
 class ExactState:
