@@ -109,6 +109,13 @@ def test_pairs_that_do_not_meet_are_named(pairs, more):
     assert text.count("hull of 'hull' and cylinder of 'cylinder'") == 3 and f"'cylinder'{more}. Hulls" in text
 
 
+@pytest.mark.parametrize(("points", "kept"), [(4, 4), (5, 2)])
+def test_four_contacts_of_hulls_are_kept(points, kept):
+    """Of more, those that span their area: of points in a line, its ends."""
+    line = np.outer(np.arange(points), [1.0, 0, 0])
+    assert len(convex_pairs.spanning(line, np.zeros(points), np.array([0, 0, 1.0]))) == kept
+
+
 @pytest.mark.parametrize(("pairs", "room"), [(1023, 4092), (1025, 4096)])
 def test_contacts_of_hulls_have_room(pairs, room, monkeypatch):
     monkeypatch.setattr(convex_pairs, "require_coal", lambda: None)

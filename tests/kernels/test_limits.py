@@ -5,9 +5,15 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+import treesim
+from tests.contact.scenes import at, free_body, shape
 from treesim import Tree
 from treesim.kernels.algebra import blocks, cholesky
 from treesim.kernels.algebra.tables import tree_tables
+from treesim.kernels.contact.candidates import contacts_memory
+from treesim.kernels.contact.collision import find_contacts
+from treesim.kernels.contact.delassus import move_bodies, place, rows_memory
+from treesim.kernels.contact.tables import touch_tables
 from treesim.kernels.entries.status import FINE, NOT_FINITE, status_of_quaternions
 from treesim.kernels.published import conjugate_gradient
 from treesim.kernels.published.parallel import assemblies, assembly_tables, constraint_force
@@ -98,3 +104,18 @@ def test_corrections_add_a_hundredth_of_the_energy_or_that_of_a_millimetre_per_s
     moving = SimpleNamespace(V=np.zeros((2, 6)))
     moving.V[1, 5] = 3.0  # m/s: 9 J
     assert within_energy(tree, moving, 0.0, 1.0) == pytest.approx(0.3, rel=0.02)
+
+
+@pytest.mark.parametrize(("corners", "kept"), [(3, 3), (4, 4), (5, 4)])
+def test_a_pair_has_four_contacts(corners, kept):
+    """A foot with so many corners on the ground, whose stiffness is shared by as many contacts."""
+    angle = np.linspace(0, 2 * np.pi, corners, endpoint=False)
+    foot = np.column_stack([np.cos(angle), np.sin(angle), np.zeros(corners)])
+    robot, q = free_body(1.0, 1.0, shape("hull", (), vertices=foot)), at((0, 0, 0))
+    touching = treesim.World(robot, ground=treesim.Ground(stiffness=1200.0)).touching
+    tree, touch = tree_tables(robot.ints, robot.reals), touch_tables(touching.layout, touching.geometry)
+    bodies, memory = rows_memory(tree, 1, q), contacts_memory(touch, q)
+    place(tree, q, bodies)
+    move_bodies(tree, bodies, np.zeros(6))
+    assert find_contacts(touch, bodies, 1e-3, 1e-3, np.empty((0, 9)), memory) == kept == touch.capacity
+    assert touch.law[0, 2] == 1200.0 / kept

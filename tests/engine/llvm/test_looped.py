@@ -1,5 +1,7 @@
 """Looped code: a function for each template of a trace's blocks, the generic engine's results, trees of any size."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -17,7 +19,7 @@ from treesim.engine.graph.blocks import (
 )
 from treesim.engine.graph.fusion import fuse
 from treesim.engine.graph.trace import Traced, trace
-from treesim.engine.llvm import object_cache, strategies
+from treesim.engine.llvm import looped, object_cache, strategies
 from treesim.engine.llvm.chunks import CHUNK
 from treesim.engine.llvm.lanes import Lanes
 from treesim.engine.llvm.looped import Memory
@@ -308,3 +310,23 @@ def test_why_there_is_no_code_is_told_again(tmp_path, monkeypatch):
         with pytest.raises(UnsupportedError, match="values of its inputs"):
             specialized.single_code(forward_dynamics_plain_states, (robot.ints, robot.reals), *templates, np.float64)
     assert len(list((tmp_path / "objects").iterdir())) == 1
+
+
+def test_values_and_program_take_less_than_2_gib(monkeypatch):
+    """Offsets in records have 32 bits."""
+    looped._check_size(2_147_483_647, "values take")
+    with pytest.raises(UnsupportedError, match="the kernel's values take more than 2 GB"):
+        looped._check_size(2_147_483_648, "values take")
+    template = SimpleNamespace(blocks=np.arange(2))
+    blocks = SimpleNamespace(templates=[template], starts=np.arange(3))
+    trace = SimpleNamespace(inputs=2**28, results=[])
+    module = SimpleNamespace(lanes=SimpleNamespace(bytes=8, unit=8))
+    monkeypatch.setattr(looped, "distinct", lambda traced, carried: (traced, None))
+    monkeypatch.setattr(looped, "results_prefetched", lambda sizes, results: None)
+    monkeypatch.setattr(looped, "Prefetches", lambda places, lanes: SimpleNamespace(vectors=1))
+    monkeypatch.setattr(looped, "Memory", lambda traced, blocks, table: SimpleNamespace(slots=table))
+    with pytest.raises(UnsupportedError, match="values take more than 2 GB"):
+        looped.looped(module, trace, blocks, (), ())
+    monkeypatch.setattr(looped, "_record", lambda template, unit: looped._Record(0, 2**30))
+    with pytest.raises(UnsupportedError, match="program takes more than 2 GB"):
+        looped._program(module, blocks, None, None, [])

@@ -63,8 +63,7 @@ def looped(
     traced, order = distinct(traced, carried)
     asked = Prefetches(results_prefetched(sizes, results), lanes)
     memory = Memory(traced, blocks, asked.vectors)
-    if (memory.slots + traced.inputs + len(traced.results)) * lanes.bytes >= MOST_BYTES:
-        raise UnsupportedError("the kernel's values take more than 2 GB")
+    _check_size((memory.slots + traced.inputs + len(traced.results)) * lanes.bytes, "values take")
     steps = [_Step(module, k, template, blocks.nodes.values) for k, template in enumerate(blocks.templates)]
     parts = [_program(module, blocks, memory, asked, [step.write() for step in steps])]
     parts += _lists(module, traced, blocks.nodes, memory)
@@ -77,6 +76,11 @@ def looped(
 
     placed = results_placed(module, results, order)
     return code_of(BatchLoop(module, work, memory.slots, sizes, placed, carried, invariant), quaternions)
+
+
+def _check_size(size: int, what: str) -> None:
+    if size >= MOST_BYTES:
+        raise UnsupportedError(f"the kernel's {what} more than 2 GB")
 
 
 # ---- memory
@@ -153,8 +157,7 @@ def _program(module: Module, blocks: Blocks, memory: Memory, asked: Prefetches, 
     for template, layout in zip(blocks.templates, layouts, strict=True):
         sizes[template.blocks] = layout.size
     starts = np.concatenate([[0], np.cumsum(sizes)])
-    if starts[-1] >= MOST_BYTES:
-        raise UnsupportedError("the kernel's program takes more than 2 GB")
+    _check_size(starts[-1], "program takes")
     records = np.zeros(starts[-1], dtype=np.uint8)
     for k, (template, layout) in enumerate(zip(blocks.templates, layouts, strict=True)):
         content = _contents(blocks, memory, module.lanes, k, layout)
