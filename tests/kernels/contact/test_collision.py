@@ -7,8 +7,9 @@ import pytest
 
 import treesim
 from tests.contact.scenes import at, free_body, shape, turned
+from treesim.kernels.algebra.linear import Vector
 from treesim.kernels.algebra.tables import tree_tables
-from treesim.kernels.contact.candidates import contacts_memory
+from treesim.kernels.contact.candidates import components, contacts_memory
 from treesim.kernels.contact.collision import MESHES, SOLIDS, find_contacts
 from treesim.kernels.contact.delassus import move_bodies, place, rows_memory
 from treesim.kernels.contact.tables import touch_tables
@@ -247,6 +248,12 @@ def test_spinning_points_are_seen_too():
     robot = free_body(1.0, 1.0, shape("box", (1.0, 0.02, 0.02)))
     found = contacts(robot, treesim.Ground(), at((0, 0, 0.05)), [0, 0, 0, 0, 100.0, 0])
     assert found.count == 2 and np.allclose(found.point[:, 0], 0.5)  # the end that comes down
+
+
+def test_the_bound_of_a_length_is_exact_along_an_axis_and_never_too_small():
+    assert components(Vector(0.0, -0.3, 0.0)) == 0.3
+    for a in np.random.default_rng(1).normal(size=(20, 3)).tolist():
+        assert components(Vector(*a)) >= np.linalg.norm(a)
 
 
 def test_shapes_of_every_body_and_several_surfaces():
