@@ -186,6 +186,9 @@ INCLUDED = {
     "plugins/treesim-gymnasium/src/treesim_gymnasium/reach.py: FASTEST",
     "plugins/treesim-gymnasium/src/treesim_gymnasium/reach.py: FARTHEST",
     "plugins/treesim-lab/src/treesim_lab/audits/identities.py: BOUND",
+    "plugins/treesim-lab/src/treesim_lab/audits/report.py: MOST_DIGITS",
+    "plugins/treesim-lab/src/treesim_lab/bench/contact_runs.py: LEAST_LENGTH",
+    "plugins/treesim-lab/src/treesim_lab/bench/contact_runs.py: REACHED",
     "plugins/treesim-lab/src/treesim_lab/bench/contact_survey.py: TIME_LIMIT",
     "plugins/treesim-lab/src/treesim_lab/bench/load_survey.py: LONGEST",
     "plugins/treesim-lab/src/treesim_lab/cli/bench.py: BUSY",
@@ -194,5 +197,8 @@ INCLUDED = {
     "plugins/treesim-lab/src/treesim_lab/cli/stability.py: WRONG",
     "plugins/treesim-lab/src/treesim_lab/cli/survey.py: LONGEST_REASON",
     "plugins/treesim-lab/src/treesim_lab/cost/engine_errors.py: AGREEMENT",
+    "plugins/treesim-lab/src/treesim_lab/cost/scaling.py: UPPER",
     "plugins/treesim-lab/src/treesim_lab/plotting/schedule.py: MOST_NAMES",
+    "plugins/treesim-meshcat/src/treesim_meshcat/overlays.py: FLATTEST",
+    "plugins/treesim-meshcat/src/treesim_meshcat/overlays.py: SOLID",
 }

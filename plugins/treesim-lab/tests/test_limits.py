@@ -8,11 +8,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from treesim_lab.audits import identities
-from treesim_lab.bench import contact_survey, load_survey
+from treesim_lab.audits.report import Row
+from treesim_lab.bench import contact_runs, contact_survey, load_survey
 from treesim_lab.bench.load_survey import LoadResult
 from treesim_lab.bench.stability import Stability
 from treesim_lab.cli import bench, cost_tree, schedule, stability, survey
 from treesim_lab.cost.engine_errors import Problem
+from treesim_lab.cost.scaling import fitted_exponent
 from treesim_lab.plotting.schedule import _name_bodies
 
 from treesim.errors import ArgumentError
@@ -23,6 +25,38 @@ from treesim.model.generators import chain
 def test_identities_hold_to_1e_18(missed, holds):
     """Relative to their largest number."""
     assert identities._row("M is symmetric", np.array([0.0, -2 * missed]), np.array([1.0, -2.0])).passed == holds
+
+
+@pytest.mark.parametrize(("exponent", "digits"), [(15.9, 15.9), (16.1, 16.0)])
+def test_results_have_sixteen_digits(exponent, digits):
+    assert Row("group", "method", 10**-exponent, 1.0).digits == pytest.approx(digits)
+
+
+@pytest.mark.parametrize(("descent", "reached"), [(1.96e-3, False), (2.04e-3, True)])
+def test_a_plane_is_reached_by_a_shape_that_descends_two_millimetres(descent, reached, monkeypatch):
+    monkeypatch.setattr(contact_runs, "gaps", lambda robot, q, up, margin: np.array([[0.5, 0.7], [0.5 - descent, 0.7]]))
+    still = SimpleNamespace(run=lambda duration, q: SimpleNamespace(q=q))
+    monkeypatch.setattr(contact_runs, "Simulation", lambda *scene, **options: still)
+    settings = contact_runs.ContactSettings()
+    if reached:
+        assert contact_runs._start(chain(2), "fixed", settings)[1].height == pytest.approx(0.5 - descent / 2)
+    else:
+        with pytest.raises(ArgumentError, match="no plane is reached"):
+            contact_runs._start(chain(2), "fixed", settings)
+
+
+@pytest.mark.parametrize(("height", "length"), [(0.96e-3, 1e-3), (1.04e-3, 1.04e-3)])
+def test_gains_are_those_of_a_robot_of_a_millimetre_at_least(height, length, monkeypatch):
+    monkeypatch.setattr(contact_runs, "center_of_mass", lambda robot, q: np.array([0.0, 0.0, height]))
+    robot = chain(2)
+    gains = contact_runs.holding_gains(robot, robot.neutral())
+    assert gains == pytest.approx([10 * 9.81 * robot.mass * length] * 2)
+
+
+@pytest.mark.parametrize(("smallest", "counts"), [(96, False), (104, True)])
+def test_exponents_are_those_of_sizes_up_to_ten_times_smaller(smallest, counts):
+    """The cost doubles from 500 to 1000 bodies, and is nearly nothing for the smallest."""
+    assert (fitted_exponent([smallest, 500, 1000], [1e-3, 0.5, 1.0]) != pytest.approx(1.0)) == counts
 
 
 def test_a_robot_on_one_base_has_ten_minutes(monkeypatch):

@@ -10,8 +10,11 @@ import numpy as np
 import pytest
 from treesim_meshcat import server
 from treesim_meshcat.encoding import pose_frame
+from treesim_meshcat.overlays import ellipsoid, overlays_of
 from treesim_meshcat.scene import framing
 from treesim_meshcat.server import LivePage, LiveServer
+
+from treesim import Body, CollisionShape, Inertia, Joint, Placement, Tree
 
 
 @pytest.mark.parametrize(("reach", "far"), [(2.97, False), (3.03, True)])
@@ -20,6 +23,21 @@ def test_a_motion_of_three_robot_sizes_is_shown_completely(reach, far):
     poses = np.tile(np.eye(4), (2, 2, 1, 1))
     poses[:, 0, 0, 3], poses[:, 1, 0, 3] = -1.0, [1.0, 2 * reach - 1]
     assert framing([], poses)["radius"] == pytest.approx(1.0 if far else reach)
+
+
+@pytest.mark.parametrize(("half", "drawn"), [(0.96e-3, 1e-3), (1.04e-3, 1.04e-3)])
+def test_ellipsoids_have_a_thousandth_of_their_longest_half_axis(half, drawn):
+    """Of 5 kg with half axes of 1 m, 1 m and `half`."""
+    found = ellipsoid(Inertia(5.0, np.zeros(3), np.diag([1 + half**2, 1 + half**2, 2.0])))
+    assert np.linalg.norm(found[:3, :3], axis=0) == pytest.approx([1.0, 1.0, drawn])
+
+
+@pytest.mark.parametrize(("points", "drawn"), [(3, []), (4, ["collision"])])
+def test_hulls_of_four_points_are_drawn(points, drawn):
+    corners = np.array([[0, 0, 0], [1.0, 0, 0], [0, 1.0, 0], [0, 0, 1.0]])[:points]
+    body = Body("body", 0, Joint("joint", "floating"))
+    robot = Tree("robot", [body], shapes=[CollisionShape(1, Placement(), "hull", vertices=corners)])
+    assert [overlay.kind for overlay in overlays_of(robot, 1.0) if overlay.kind == "collision"] == drawn
 
 
 @pytest.fixture
