@@ -10,7 +10,7 @@ import treesim
 from treesim.errors import DivergedWarning, EnergyWarning, FrictionWarning
 from treesim.model import generators
 from treesim.rollouts.energy import balance
-from treesim.simulation.energy_balance import checked_energy, energies
+from treesim.simulation.energy_balance import checked_energy, energies, energy_range
 
 
 def arm(**joint):
@@ -95,6 +95,11 @@ def test_the_smallest_energy_range(gravity, number, least):
     records = q[None, None].astype(number), v[None, None].astype(number)
     found = balance(ball, tuple(x[0] for x in records), *records, np.zeros((1, 1, 2)), 1)
     assert found.energy_range == pytest.approx(least, rel=1e-6)
+
+
+def test_a_robot_on_a_fixed_base_adds_the_range_of_its_potential_energy():
+    states = np.zeros((3, 1)), np.zeros((3, 1))
+    assert energy_range(arm(), *states, np.array([1.0, 4.0, 0.0]), np.array([-2.0, 1.0, 5.0])) == 4.0 + 7.0
 
 
 def test_the_work_of_an_array_of_forces_is_force_times_way():
