@@ -1,5 +1,6 @@
 """The work of a step with contact: against closed forms, and against the change of energy."""
 
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 import treesim
 from tests.contact.scenes import RULES, G, at, ball, cube, pendulum, shape, turned, world_velocity
 from tests.contact.scenes import free_body as body_of
+from treesim.kernels.contact.work import work_of_corrections
 
 SLOPE = np.arctan(0.5)
 DT = 1e-3
@@ -226,3 +228,12 @@ def test_lanes_count_the_work_of_single_steps():
         total = np.stack([np.cumsum(found.control), np.cumsum(found.passive)], axis=1)
         np.testing.assert_allclose(runs.work[k], total, rtol=1e-6, atol=1e-7)
         assert total[-1, 1] < -0.1
+
+
+@pytest.mark.parametrize(("correction", "lifted"), [(0.97e-9, 0.0), (1.03e-9, 1e-3 * 1.03e-9 * 98.1)])
+def test_corrections_within_the_tolerance_lift_nothing(correction, lifted):
+    """Whatever the impulses: 98.1 N that are raised at such a speed for 1 ms."""
+    still = SimpleNamespace(mean=[0.0])
+    m = SimpleNamespace(impulse=[0.3], mean_change=[correction], end_change=[0.0], mean=[0.0], lift=[98.1], step=still)
+    found = work_of_corrections(SimpleNamespace(nv=1), None, None, 1e-3, (0.5, 1e-9), m, placed=True)
+    assert found == pytest.approx(lifted, rel=1e-12, abs=0)
