@@ -147,6 +147,18 @@ def test_vertices_beside_a_face_do_not_stand_on_it_but_edges_that_pass_its_borde
     assert np.allclose(found.gap, -1e-3, atol=1e-12) and np.allclose(found.normal, (0, 0, 1), atol=1e-12)
 
 
+@pytest.mark.parametrize("sides", [8, 24], ids=["few faces", "many faces"])
+def test_an_edge_below_a_prism_is_near_it_where_it_enters_and_leaves_its_polygon(sides):
+    """To the gap of 1 mm."""
+    turn = np.pi * (2 * np.arange(sides) + 1) / sides  # the edge, along y, passes the middle of two sides
+    rim = 0.1 * np.column_stack([np.cos(turn), np.sin(turn)])
+    prism = shape("hull", (), vertices=[(*p, z) for p in rim for z in (-0.05, 0.05)])
+    found = contacts(free_body(1.0, 1.0, prism), treesim.StaticBox((1, 1, 1)), at((0.5, 0, 0.55 + 1e-3)))
+    ends, radius = np.sort(found.point[np.isclose(found.point[:, 0], 0.5), 1]), 0.1 * np.cos(np.pi / sides)
+    assert len(ends) == 2 and np.allclose(ends, (-radius, radius), rtol=0, atol=1.01e-3)
+    assert np.allclose(found.gap, 1e-3, atol=1e-12) and np.allclose(found.normal, (0, 0, 1), atol=1e-12)
+
+
 def triangles_of(field):
     """The triangles (k, 3, 3) of a height field; a cell's diagonal runs from its corner of least x and y."""
     heights, spacing, center = np.asarray(field.heights), np.asarray(field.spacing), np.asarray(field.center)
