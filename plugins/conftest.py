@@ -32,6 +32,7 @@ FLAGS = [
     "--use-gl=angle",
     "--use-angle=swiftshader",
     "--enable-unsafe-swiftshader",
+    "--disable-dev-shm-usage",  # containers give it 64 MB, with which pages crash
 ]
 
 MISSING = {

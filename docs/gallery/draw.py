@@ -11,7 +11,6 @@ from __future__ import annotations
 import base64
 import io
 import runpy
-import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Mapping
@@ -23,7 +22,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from PIL import Image
 from playwright.sync_api import sync_playwright
-from treesim_meshcat.film import DRAWN, FLAGS
+from treesim_meshcat.film import DRAWN, FLAGS, installed_browser
 from treesim_meshcat.recording import write_recording
 
 import treesim
@@ -215,7 +214,7 @@ def main(chosen: list[str]) -> None:
     """Write the thumbnails whose names begin with one of `chosen`, or all."""
     names = [*(path.stem for path in EXAMPLES), *(f"live_{name}" for name in LIVE)]
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=[*FLAGS, "--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=installed_browser(), args=[*FLAGS, "--no-sandbox"])
         for name in names:
             if not chosen or name.startswith(tuple(chosen)):
                 image = image_of(name, browser).convert("RGB").resize(SIZE, Image.Resampling.LANCZOS)

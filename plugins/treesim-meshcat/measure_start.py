@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 import time
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import Browser, sync_playwright
+from treesim_meshcat.film import installed_browser
 
 STARTS = 3
 FLAGS = ["--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
@@ -28,7 +28,7 @@ PLAYS = "window.treesim && treesim.state() !== null && treesim.state().t > 0"
 def main() -> None:
     """Measure with the options of the command line."""
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
+        browser = playwright.chromium.launch(executable_path=installed_browser(), args=FLAGS)
         for _ in range(STARTS):
             measure(browser, sys.argv[1:])
         browser.close()

@@ -7,13 +7,13 @@ Chromium.
 from __future__ import annotations
 
 import json
-import shutil
 import signal
 import subprocess
 import sys
 from typing import Any
 
 from playwright.sync_api import sync_playwright
+from treesim_meshcat.film import installed_browser
 
 ROBOT, LINK = "g1_29dof_rev_1_0", "right_wrist_yaw_link"
 AWAY = [0.10, -0.20, 0.16]  # m, from the link to where it is pulled
@@ -45,7 +45,7 @@ def main(path: str) -> None:
 
 def _take(url: str, path: str) -> None:
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
+        browser = playwright.chromium.launch(executable_path=installed_browser(), args=FLAGS)
         page = browser.new_page(viewport=SIZE, color_scheme="light")  # type: ignore[arg-type]
         page.goto(url)
         _wait(page, THERE)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from treesim_meshcat.film import installed_browser
 
 FOLDER = Path(__file__).parent.parent
 SHORT = "import {0} as m; m.WARM_UP = m.WATCHED = 0.5; m.EVENTS, m.STARTS = 3, 1; m.main()"
@@ -25,7 +25,7 @@ SHORT = "import {0} as m; m.WARM_UP = m.WATCHED = 0.5; m.EVENTS, m.STARTS = 3, 1
 def test_it_measures(name, printed):
     if name == "measure_start":
         pytest.importorskip("playwright")
-        if shutil.which("chromium") is None:
+        if installed_browser() is None:
             pytest.skip("needs chromium")
     # a process of its own: asyncio has one loop, which the browser of other tests may use
     command = [sys.executable, "-c", SHORT.format(name), "ur5"]

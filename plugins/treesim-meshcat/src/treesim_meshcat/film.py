@@ -29,6 +29,7 @@ FLAGS = (
     "--use-gl=angle",
     "--use-angle=swiftshader",
     "--enable-unsafe-swiftshader",
+    "--disable-dev-shm-usage",  # containers give it 64 MB, with which pages crash
 )  # drawn without a graphics card, too
 JPEG, PNG = "image/jpeg", "image/png"
 RANGE = "scale=in_range=pc:out_range=tv,format=yuv420p"  # of colours, from that of JPEG to that of films
@@ -98,7 +99,7 @@ def check_picture() -> None:
         raise PluginError(
             f"pictures are drawn in a browser by playwright, which is not installed: {installed_by(PLUGIN)}"
         ) from None
-    if _browser() is None and not os.path.isfile(_alone(_own_browser)):
+    if installed_browser() is None and not os.path.isfile(_alone(_own_browser)):
         raise PluginError("pictures are drawn in Chromium, which is missing: run `playwright install chromium`")
 
 
@@ -111,7 +112,7 @@ def _own_browser() -> str:
         return path
 
 
-def _browser() -> str | None:
+def installed_browser() -> str | None:
     """Return the path of this computer's Chromium; None for playwright's own, which may be missing."""
     return next(filter(None, map(shutil.which, BROWSERS)), None)
 
@@ -127,7 +128,7 @@ def _drawn(recording: Path, work: Callable[[Any], T]) -> T:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=_browser(), args=FLAGS)
+        browser = playwright.chromium.launch(executable_path=installed_browser(), args=FLAGS)
         page = browser.new_page(viewport=SIZE, color_scheme="light")  # type: ignore[arg-type] # of its own kind of dict
         page.goto(recording.as_uri())
         result = work(page)
