@@ -66,6 +66,11 @@ def test_inverse_inertia_is_the_reduced_one(method, reference):
         np.testing.assert_allclose(found[k], expected, rtol=0, atol=1e-11 * np.abs(expected).max())
 
 
+def test_no_frames_have_empty_matrices_at_every_state():
+    q = np.array([ROBOT.neutral()] * 3)
+    assert inverse_inertia_by(Foreign(), ROBOT, q, (), "world").shape == (3, 0, 0)
+
+
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("factors", [treesim.ltdl, treesim.ltl])
 def test_sparse_rows_lie_on_paths_of_the_reduced_matrix(seed, factors):
