@@ -2,6 +2,7 @@
 
 import io
 import struct
+import sys
 import zlib
 from types import SimpleNamespace
 
@@ -10,9 +11,11 @@ import pytest
 from PIL import Image
 
 from treesim.errors import ModelError
-from treesim.meshes import files, images, reader
+from treesim.meshes import contents, files, images, reader
 from treesim.meshes.collada import check_collada
 from treesim.meshes.contents import Refused
+from treesim.meshes.program import Request
+from treesim.system.subprocesses import Ending
 
 from .textured import picture
 
@@ -60,6 +63,18 @@ def test_a_scene_places_100_000_geometries(tmp_path):
         check_collada(str(path))
 
 
+@pytest.mark.parametrize(("count", "refused"), [(100_000, False), (100_001, True)])
+def test_a_file_of_another_format_places_100_000_geometries(count, refused, monkeypatch):
+    scene = SimpleNamespace(graph=SimpleNamespace(nodes_geometry=range(count)))
+    monkeypatch.setitem(sys.modules, "trimesh", SimpleNamespace(load_scene=lambda *_, **options: scene))
+    monkeypatch.setattr(contents, "_placed", lambda *_: ["the parts"])
+    if refused:
+        with pytest.raises(Refused, match="it places 100001 geometries, and 100000 are read at most"):
+            contents.read_contents("a.glb", colored=False)
+    else:
+        assert contents.read_contents("a.glb", colored=False).parts == ["the parts"]
+
+
 def test_a_package_is_the_folder_of_a_mesh_or_one_of_4_above(tmp_path):
     for depth, found in ((4, True), (5, False)):
         package = tmp_path / str(depth)
@@ -77,6 +92,12 @@ def test_files_that_a_mesh_names_have_256_mib(tmp_path, monkeypatch):
     monkeypatch.setattr(files.os.path, "getsize", lambda path: 276_000_000)
     with pytest.raises(ValueError, match="it has more than 268,435,456 bytes"):
         named._read("material.mtl")
+
+
+def test_a_name_with_nul_is_that_of_no_file(tmp_path):
+    (tmp_path / "board.png").touch()
+    with pytest.raises(FileNotFoundError, match="it is not found; put it next to the mesh file"):
+        files.Files(str(tmp_path / "mesh.obj"))._read("board.png\0")
 
 
 def test_images_have_67_million_pixels():
@@ -112,6 +133,75 @@ def test_256_mib_of_an_image_are_read(size, drawn, tmp_path, monkeypatch):
     found = images.Images(files.Files(str(tmp_path / "mesh.obj")), decode=True)
     assert (found.in_file(str(tmp_path / "board.png")) is not None) == drawn
     assert bool(found.faults) != drawn
+
+
+def test_an_image_for_which_there_is_no_memory_ends_the_reading(tmp_path, monkeypatch):
+    """The whole file is refused then: a drawing without its image would not tell why."""
+
+    def full(image):
+        raise MemoryError
+
+    (tmp_path / "board.png").write_bytes(picture())
+    monkeypatch.setattr(images, "coded", full)
+    with pytest.raises(MemoryError):
+        images.Images(files.Files(str(tmp_path / "mesh.obj")), decode=True).in_file(str(tmp_path / "board.png"))
+
+
+def test_an_image_of_the_description_is_not_decoded_in_this_process(tmp_path):
+    (tmp_path / "board.png").write_bytes(picture())
+    found = images.Images(files.Files(str(tmp_path / "mesh.obj")), decode=False)
+    assert found.in_file(str(tmp_path / "board.png")) is None
+    (fault,) = found.faults
+    assert fault.startswith("image 'board.png' is not drawn: images are decoded by a child process")
+
+
+@pytest.mark.parametrize(("last", "wrong"), [(2, None), (3, 3), (-1, -1)])
+def test_triangles_name_vertices_of_their_part(last, wrong):
+    part = (np.eye(3), np.array([[0, 1, last]]), None, None, None)
+    if wrong is None:
+        assert reader._checked([part])[0].faces[0, 2] == last
+        return
+    with pytest.raises(Refused, match=f"a triangle names vertex {wrong}, and there are vertices 0 to 2"):
+        reader._checked([part])
+
+
+class Silent:
+    """A child process that is ready and does not answer, or that ends when it is asked."""
+
+    def __init__(self, ends):
+        self.ends, self.waited, self.closed, self.connection = ends, [], 0, self
+
+    def send(self, request):
+        if self.ends:
+            raise BrokenPipeError
+
+    def poll(self, seconds):
+        self.waited.append(seconds)
+        return seconds > 60.5  # the start, not the answer
+
+    def recv(self):
+        return "ready"
+
+    def ending(self):
+        return Ending("", 0, "no message")
+
+    def close(self):
+        self.closed += 1
+
+
+@pytest.mark.parametrize(
+    ("ends", "told", "starts"),
+    [(False, "it takes more than 30 s", 1), (True, r"reading it ended with status 0 (no message)", 2)],
+)
+def test_a_child_that_never_answers_is_given_up(ends, told, starts, monkeypatch):
+    """After twice the time limit, which the child itself obeys where the system has SIGALRM; and at its second end."""
+    children = [Silent(ends) for _ in range(starts)]
+    left = iter(children)
+    child = reader._Child()
+    monkeypatch.setattr(child, "_started", lambda: next(left))
+    assert child.ask(Request("a.obj", False, None, 30.0)) == told
+    assert [one.closed for one in children] == [1] * starts and child._process is None
+    assert ends or children[0].waited[-1] == 60
 
 
 def test_meshes_have_a_gibibyte(tmp_path):

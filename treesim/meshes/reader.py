@@ -150,8 +150,9 @@ def _checked(parts: Sequence[tuple[Any, ...]]) -> tuple[MeshPart, ...]:
             wrong = np.flatnonzero(~np.isfinite(part.vertices.astype(np.float32)).all(axis=1))  # viewers use float32
         if len(wrong):
             raise Refused(f"vertex {wrong[0]} is {part.vertices[wrong[0]].tolist()}, and must be finite")
-        if part.faces.min() < 0 or part.faces.max() >= len(part.vertices):
-            raise Refused(f"a triangle names vertex {part.faces.max()} of {len(part.vertices)}")
+        outside = part.faces[(part.faces < 0) | (part.faces >= len(part.vertices))]
+        if len(outside):
+            raise Refused(f"a triangle names vertex {outside[0]}, and there are vertices 0 to {len(part.vertices) - 1}")
     return found
 
 
