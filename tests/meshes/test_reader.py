@@ -97,7 +97,7 @@ HOSTILE = {
     "instances.dae": (files.multiplied(8), "it places 1e+08 geometries, and 100000 are read at most"),
     "far_too_many.dae": (files.multiplied(300), "geometries, and 100000 are read at most"),
     "cycle.dae": (files.collada('<node id="n"><instance_node url="#n"/></node>'), "node 'n' contains itself"),
-    "chain.dae": (files.chained(3000), "nested too deep"),
+    "chain.dae": (files.chained(3000), "the depth of its nodes is too great"),
     "deep.dae": (files.collada("<node>" * 3000 + files.PLACED + "</node>" * 3000), "depth"),
     "unit.dae": (files.collada(unit="nan"), "must be finite"),
     "entities.dae": ('<!DOCTYPE a [<!ENTITY a "1"><!ENTITY b "&a;&a;">]><COLLADA>&b;</COLLADA>', ""),

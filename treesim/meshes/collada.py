@@ -75,7 +75,7 @@ def _instances(root: Any) -> int:
     try:
         return sum(count(node) for scene in root.iter("{*}visual_scene") for node in scene.iterchildren("{*}node"))
     except RecursionError:
-        raise Refused("its nodes are nested too deep") from None
+        raise Refused("the depth of its nodes is too great: nest fewer of them") from None
 
 
 def too_many(count: int) -> str:
