@@ -75,3 +75,9 @@ def test_a_file_is_parsed_once_to_load_and_once_to_check_it(monkeypatch):
     assert len(parsed) == 1
     treesim.check(text)
     assert len(parsed) == 2
+
+
+def test_the_place_of_what_is_missing_is_that_of_its_owner(document):
+    assert document.place("joint", "weld", "origin") == "<text>:4"
+    assert document.place("link", "tool", "visual", "geometry") == "<text>:2"
+    assert document.place("link", "nothing") == ""

@@ -12,7 +12,10 @@ from hypothesis import strategies as st
 import treesim
 from tests.urdf.conftest import ARM
 from treesim.errors import ArgumentError, UnknownNameError, UrdfError
-from treesim.urdf import REPAIRS, installed_robots
+from treesim.urdf import REPAIRS, installed_robots, repaired
+from treesim.urdf.document import Document
+from treesim.urdf.findings import Findings
+from treesim.urdf.markup import Markup
 from treesim.urdf.repairs import UNAMBIGUOUS
 
 INERTIA = '<inertia ixx="0.2" ixy="0" ixz="0" iyy="0.2" iyz="0" izz="0.01"/>'
@@ -319,3 +322,48 @@ def test_real_robots_load_after_a_repair(name, repairs, nv, n_changes):
         pytest.skip(f"{name} is not installed")
     tree = quietly(treesim.load, name, repair=repairs)
     assert tree.nv == nv and sum(note.code == "U314" for note in tree.notes) == n_changes
+
+
+def test_markup_needs_every_element_of_the_text(monkeypatch):
+    """Edits would go to other elements."""
+    root = Document.of_text(ARM).root
+    elements = list(root.iter("*"))
+    assert root in Markup(ARM, elements)
+    with pytest.raises(ValueError, match=f"{len(elements) - 1} elements, but {len(elements)} in the text"):
+        Markup(ARM, elements[1:])
+    monkeypatch.setattr(repaired, "Markup", lambda text, elements: Markup(text, elements[1:]))
+    with pytest.raises(UrdfError, match=r"U100: cannot repair this text: .* in the text .*edit the file by hand"):
+        treesim.repair(ARM)
+
+
+@pytest.mark.parametrize(("data", "encoding"), [(b"\xff", "utf-8"), (b"<robot/>", "klingon")])
+def test_a_file_whose_encoding_is_not_decoded_is_refused(data, encoding):
+    assert repaired._decoded(b"<robot/>", "utf-8", Findings("a.urdf")) == "<robot/>"
+    told = f"a.urdf: U100: cannot repair a file in the encoding '{encoding}' .*convert the file to UTF-8"
+    with pytest.raises(UrdfError, match=told):
+        repaired._decoded(data, encoding, Findings("a.urdf"))
+
+
+@pytest.mark.parametrize(("armature", "changes"), [("9e-7", 1), ("1e-6", 0)])
+def test_armature_is_raised_to_a_millionth(armature, changes):
+    text = CASES["armature"][3].replace("1e-06", armature)
+    document = Document.of_text(text)
+    markup = Markup(text, list(document.root.iter("*")))
+    assert len(list(REPAIRS["armature"].make_fixes(markup, document.joint["hinge"]))) == changes
+
+
+@pytest.mark.parametrize("repair", ["fixed", "armature"])
+def test_a_link_is_neither_fixed_nor_gets_armature(repair):
+    """Both answer findings on joints, and findings of the same code may name a link."""
+    document = Document.of_text(ARM)
+    markup = Markup(ARM, list(document.root.iter("*")))
+    fixes = REPAIRS[repair].make_fixes
+    assert list(fixes(markup, document.link["rod"])) == []
+    assert len(list(fixes(markup, document.joint["hinge"]))) == 1
+
+
+def test_a_mimic_whose_joint_exists_keeps_its_name():
+    text = mimics("left_a")
+    document = Document.of_text(text)
+    markup = Markup(text, list(document.root.iter("*")))
+    assert list(REPAIRS["mimicked"].make_fixes(markup, document.joint["left_b"].find("mimic"))) == []

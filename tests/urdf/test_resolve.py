@@ -146,3 +146,14 @@ def test_what_a_url_lacks_is_told(url, text, monkeypatch, tmp_path):
     monkeypatch.setenv("ROS_PACKAGE_PATH", str(tmp_path / "SOURCES"))
     with pytest.raises(UrdfError, match=text):
         load(url)
+
+
+def test_packages_are_found_where_ros_2_has_them(package, tmp_path, monkeypatch):
+    installed = tmp_path / "install" / "share"
+    installed.mkdir(parents=True)
+    package.rename(installed / "pkg")
+    finder = MeshResolver(tmp_path / "elsewhere" / "r.urdf")
+    assert not finder.find("package://pkg/meshes/m.stl")[1]
+    monkeypatch.setenv("AMENT_PREFIX_PATH", f"{os.pathsep}{installed.parent}")
+    finder = MeshResolver(tmp_path / "elsewhere" / "r.urdf")
+    assert finder.find("package://pkg/meshes/m.stl") == (str(installed / "pkg" / "meshes" / "m.stl"), True)

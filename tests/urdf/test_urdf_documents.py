@@ -3,6 +3,7 @@
 import io
 import os
 import stat
+import subprocess
 import time
 import warnings
 from pathlib import Path
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 import treesim
 from treesim.errors import ArgumentError, UnknownNameError, UrdfError, UrdfWarning
-from treesim.urdf import load
+from treesim.urdf import load, read
 
 
 def test_a_source_may_be_text_bytes_path_or_open_file(arm, tmp_path):
@@ -144,6 +145,24 @@ def test_xacro_is_run_when_it_is_installed(arm, refusal, tmp_path, monkeypatch):
     assert "unknown macro arm" in str(refusal(source))
     fake_xacro(tmp_path, monkeypatch, f'cat "{source}"')
     assert "unexpanded" in str(refusal(source))
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [(subprocess.TimeoutExpired("xacro", 120), "timed out after 120 seconds"), (OSError("no such program"), "no such")],
+)
+def test_xacro_has_two_minutes(error, told, refusal, tmp_path, monkeypatch):
+    given = []
+
+    def run(command, timeout, **options):
+        given.append(timeout)
+        raise error
+
+    (tmp_path / "a.urdf.xacro").write_text(XACRO)
+    monkeypatch.setattr(read.shutil, "which", lambda name: "/bin/xacro")
+    monkeypatch.setattr(read.subprocess, "run", run)
+    found = refusal(tmp_path / "a.urdf.xacro")
+    assert "U103: xacro failed on this file: " in str(found) and told in str(found) and given == [120]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="the stand-in for xacro is a shell script")

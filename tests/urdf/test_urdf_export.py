@@ -262,3 +262,9 @@ def test_files_with_any_names_are_found_again(name, tmp_path):
     text = to_urdf(Tree("drawn", [body], visuals=[mesh]), visuals=True)
     url = (tmp_path / name).as_uri()
     assert url in text and quietly(text).visuals[0].file == mesh.file
+
+
+def test_a_name_with_a_character_that_xml_has_not_is_refused():
+    assert 'name="a&lt;"' in to_urdf(Tree("a<", []))
+    with pytest.raises(UnsupportedError, match=r"cannot hold the character '\\x01', which ends '<robot name=.*rename"):
+        to_urdf(Tree("a\x01", []))

@@ -208,7 +208,7 @@ def _with_repairs(
         try:
             markup = Markup(text, list(document.root.iter("*")))
         except ValueError as error:
-            raise findings.fail("U100", f"cannot repair this text: {error}") from None
+            raise findings.fail("U100", f"cannot repair this text: {error}", hint="edit the file by hand") from None
         with suppress(UrdfError):
             tree_of(document, find_mesh, base, mimic, found)
         edits = list(_edits(markup, found, wanted, findings))
