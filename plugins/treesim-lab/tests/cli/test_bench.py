@@ -305,7 +305,10 @@ FIXED = '<robot name="stone"><link name="stone"/></robot>'
         ((FIXED,), "no degrees of freedom"),
     ],
 )
-def test_mistakes_are_explained(treesim: Callable[..., Any], arguments: tuple[Any, ...], details: str) -> None:
+def test_mistakes_are_explained(
+    treesim: Callable[..., Any], arguments: tuple[Any, ...], details: str, tmp_path: Path, monkeypatch: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)  # the checkout may be read-only
     result = treesim("bench", *arguments)
     assert result.exit_code == 2 and details in result.stderr
 
