@@ -1,6 +1,7 @@
 """Cores that a process may use: control groups of both versions, at any depth, as containers and taskset limit them."""
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -75,3 +76,8 @@ def test_macos_counts_performance_cores(failed, count, monkeypatch):
     monkeypatch.setattr(cores.sys, "platform", "darwin")
     monkeypatch.setattr(cores.ctypes, "CDLL", Library)
     assert cores.usable_cores() == count
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="of other systems")
+def test_other_systems_do_not_tell_kinds_of_cores():
+    assert cores._performance_cores() is None

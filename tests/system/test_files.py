@@ -2,6 +2,7 @@
 
 import errno
 import os
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -140,3 +141,33 @@ def test_room_is_reserved_by_zeros_where_the_system_cannot(code, tmp_path, monke
         else:
             files.reserve(stream.fileno(), 2500)
             assert (tmp_path / "run").read_bytes() == bytes(2500)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="of POSIX")
+@pytest.mark.parametrize("limit", [4096, None])
+def test_the_largest_file_is_the_soft_limit_of_the_process(limit, monkeypatch):
+    import resource
+
+    soft = resource.RLIM_INFINITY if limit is None else limit
+    monkeypatch.setattr(resource, "getrlimit", lambda kind: (soft, 8192) if kind == resource.RLIMIT_FSIZE else None)
+    assert files._largest_file() == limit
+
+
+def test_a_system_without_limits_has_no_largest_file(monkeypatch):
+    monkeypatch.setitem(sys.modules, "resource", None)
+    assert files._largest_file() is None
+
+
+def test_a_system_without_an_exclusive_call_renames_after_a_check(tmp_path, monkeypatch):
+    monkeypatch.setattr(files.sys, "platform", "aix")
+    assert not files._renamed_exclusively(b"part", b"name")
+    files.rename_new(folder(tmp_path / "part"), tmp_path / "name")
+    with pytest.raises(FileExistsError, match="name"):
+        files.rename_new(folder(tmp_path / "part"), tmp_path / "name")
+    assert (tmp_path / "part" / "content").exists()
+
+
+def test_room_that_the_system_reserves_is_there(tmp_path):
+    with (tmp_path / "run").open("wb") as stream:
+        files.reserve(stream.fileno(), 2500)
+        assert (tmp_path / "run").read_bytes() == bytes(2500)

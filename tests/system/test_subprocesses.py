@@ -15,6 +15,8 @@ from tests.cli.conftest import need_command
 from tests.optional import script
 from treesim.system import subprocesses
 from treesim.system.subprocesses import (
+    Ending,
+    ProcessFailure,
     PythonProcess,
     ending,
     file_command,
@@ -224,3 +226,42 @@ def test_a_child_that_cannot_be_started_leaves_nothing_open():
     with pytest.raises(OSError, match="no/such/python"):
         PythonProcess(["/no/such/python"])
     assert len(os.listdir("/proc/self/fd")) == before
+
+
+class End:
+    """A socket to a process that answers, is slow or has ended."""
+
+    def __init__(self, seconds):
+        self.seconds, self.sent = seconds, []
+
+    def send(self, job):
+        self.sent.append(job)
+
+    def poll(self, timeout):
+        if self.seconds is None:
+            raise EOFError
+        return self.seconds <= timeout
+
+    def recv(self):
+        return f"{self.sent[-1]} done"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "ended", "told"),
+    [
+        (4.9, None, None),
+        (5.1, None, "did not finish step 3 in 5 s"),
+        (None, Ending("SIGSEGV", -11, ""), r"crashed \(SIGSEGV\) on step 3"),
+        (None, Ending("", 3, "no memory"), r"ended its process with status 3 \(no memory\) on step 3"),
+    ],
+    ids=["in time", "late", "crashed", "ended"],
+)
+def test_what_a_child_dies_of_is_told_with_its_job(seconds, ended, told, monkeypatch):
+    process = object.__new__(PythonProcess)
+    process.connection = End(seconds)
+    monkeypatch.setattr(process, "ending", lambda: ended)
+    if told is None:
+        assert process.ask("a job", 5.0, "step 3") == "a job done"
+        return
+    with pytest.raises(ProcessFailure, match=told):
+        process.ask("a job", 5.0, "step 3")

@@ -96,3 +96,17 @@ def test_a_link_that_somebody_else_made_is_no_folder_of_the_user(environment, tm
     monkeypatch.setattr(user_cache, "_user", lambda: user)
     with pytest.raises(PermissionError, match="another user owns it"):
         make_cache_folder()
+
+
+def test_a_path_that_cannot_be_has_no_owner():
+    assert user_cache._owner("a\0b") is None
+
+
+def test_a_user_whose_home_the_library_does_not_find_has_no_cache(environment, monkeypatch):
+    import platformdirs
+
+    def unknown(*names, **options):
+        raise RuntimeError("no home directory")
+
+    monkeypatch.setattr(platformdirs, "user_cache_path", unknown)
+    assert cache_folder() is None and readable_folders() == [] and make_cache_folder() is None
