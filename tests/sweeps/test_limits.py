@@ -1,17 +1,20 @@
 """Limits of a sweep's workers and of what is stored: just below, and just above."""
 
+import pickle
+import sys
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from treesim import ArgumentError, SweepError
 from treesim.model.generators import chain
 from treesim.sweeps import around, cluster, programs
 from treesim.sweeps.chunk import Task
 from treesim.sweeps.cluster import DaskPool
 from treesim.sweeps.plan import plan_of
 from treesim.sweeps.programs import program_digest, read_program
-from treesim.sweeps.workers import Failed, WorkerProcess
+from treesim.sweeps.workers import Failed, TaskResult, WorkerProcess
 
 
 class Clock:
@@ -61,6 +64,148 @@ def test_a_cluster_without_workers_is_given_up_after_five_minutes(monkeypatch):
     ((when, futures),) = cancelled
     assert lonely.happened and futures == ["a future"]
     assert seen[-1] > 100 and 300 < when - seen[-1] <= 330  # it looks every 30 s
+
+
+class KilledWorker(Exception):
+    """As a scheduler's."""
+
+
+class CancelledError(BaseException):
+    """As that of a future whose scheduler is lost."""
+
+
+class Future:
+    """A task that is done at once, but the last."""
+
+    def __init__(self, order):
+        self.order = pickle.loads(order)
+
+    def result(self):
+        return TaskResult({"order": self.order})
+
+    def done(self):
+        return self.order[1] != "last"
+
+
+class Client:
+    """A cluster without processes."""
+
+    status = "running"
+
+    def __init__(self, threads):
+        self.threads, self.cancelled = threads, []
+
+    def nthreads(self):
+        return self.threads
+
+    def submit(self, function, order, pure):
+        assert not pure
+        return Future(order)
+
+    def cancel(self, futures):
+        self.cancelled += futures
+
+
+def test_a_watch_of_a_cluster_whose_scheduler_is_lost_ends(monkeypatch):
+    """The futures tell of it."""
+
+    class Lost(Client):
+        def nthreads(self):
+            raise ConnectionError
+
+    event = SimpleNamespace(wait=lambda seconds: False, set=lambda: None)
+    monkeypatch.setattr(cluster, "Event", lambda: event)
+    monkeypatch.setattr(cluster, "Thread", lambda target, daemon: SimpleNamespace(start=target))
+    pool = object.__new__(DaskPool)
+    pool.client = Lost({})
+    with pool._watched(["a future"]):
+        assert pool.client.cancelled == []
+
+
+@pytest.fixture
+def distributed(monkeypatch):
+    """A library of clusters without processes."""
+    library = SimpleNamespace(Client=Client, KilledWorker=KilledWorker, as_completed=iter)
+    monkeypatch.setitem(sys.modules, "distributed", library)
+    monkeypatch.setattr(cluster, "find_spec", lambda name: library)
+
+
+def test_a_cluster_needs_its_library(monkeypatch):
+    monkeypatch.setattr(cluster, "find_spec", lambda name: None)
+    for call in (lambda: DaskPool(None), cluster.local_cluster):
+        with pytest.raises(ArgumentError, match=r"a cluster needs dask\.distributed: .*cluster"):
+            call()
+
+
+@pytest.mark.parametrize(
+    ("client", "told"),
+    [
+        ("tcp://host", r"client must be a dask\.distributed\.Client, or None, got 'tcp://host'"),
+        (Client({}), r"has no workers yet: client\.wait_for_workers\(1\) waits for them"),
+        (Client({"a": 2, "b": 3}), None),
+    ],
+    ids=["address", "empty", "two"],
+)
+def test_a_cluster_has_a_client_and_workers(client, told, distributed):
+    if told is None:
+        assert DaskPool(client).workers == 5
+        return
+    with pytest.raises(ArgumentError, match=told):
+        DaskPool(client)
+
+
+def test_tasks_of_a_cluster_that_are_not_done_are_cancelled(distributed):
+    pool = DaskPool(Client({"a": 1}), threads=4)
+    tasks = [Task(0, 4), Task(4, 8)]
+    outcomes = pool.map("a job", [*tasks, "last"])
+    assert next(outcomes) == (tasks[0], TaskResult({"order": ("a job", tasks[0], 4)}))
+    outcomes.close()
+    assert len(pool.client.cancelled) == 1
+    pool.client.status = "closed"
+    list(pool.map("a job", ["last"]))
+    assert len(pool.client.cancelled) == 1, "a client that is closed is asked nothing"
+    pool.close()
+
+
+def raised(error):
+    def result():
+        raise error
+
+    return SimpleNamespace(result=result)
+
+
+@pytest.mark.parametrize(
+    ("error", "lonely", "told"),
+    [
+        (
+            ValueError("closed"),
+            True,
+            "the cluster has had no workers for 300 s: the same call goes on once it has some",
+        ),
+        (CancelledError(), False, r"the cluster's scheduler is lost \(CancelledError\): call again to go on"),
+        (
+            ImportError("no treesim"),
+            False,
+            "a worker of the cluster cannot do tasks: ImportError: no treesim: has",
+        ),
+        (KeyboardInterrupt(), False, None),
+    ],
+    ids=["lonely", "lost", "worker", "Ctrl-C"],
+)
+def test_how_a_cluster_fails_is_told(error, lonely, told, distributed):
+    event = SimpleNamespace(is_set=lambda: lonely)
+    with pytest.raises(KeyboardInterrupt if told is None else SweepError, match=told):
+        cluster._outcome(raised(error), event)
+
+
+def test_outcomes_of_a_cluster_are_those_of_its_workers(distributed, monkeypatch):
+    quiet = SimpleNamespace(is_set=lambda: False)
+    killed = cluster._outcome(raised(KilledWorker("task 3 ran on 2 workers\nsee the docs")), quiet)
+    assert killed == Failed("killed its workers: task 3 ran on 2 workers", kills=True)
+    with pytest.raises(SweepError, match="a full disk"):
+        cluster._outcome(SimpleNamespace(result=lambda: SweepError("a full disk")), quiet)
+    monkeypatch.setattr("treesim.sweeps.workers.outcome_of", lambda *order: order)
+    assert cluster._do(pickle.dumps(("a job", Task(0, 4), 2))) == ("a job", Task(0, 4), 2)
 
 
 @pytest.mark.parametrize(("appears", "seen"), [(4.8, True), (5.2, False)])

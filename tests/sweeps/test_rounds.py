@@ -55,6 +55,14 @@ def test_a_task_that_fails_though_its_samples_do_not_is_told():
         finish(Blames(99, always=(8,)), None, TASKS, Lines(), lambda samples: None)
 
 
+def test_a_task_that_fails_without_the_samples_to_blame_is_told():
+    manifest = Lines()
+    told = "samples 8 to 11 cannot be computed, even without 1 of them: killed its workers: the same call tries"
+    with pytest.raises(SweepError, match=told):
+        finish(Blames(9, always=(8,)), None, TASKS, manifest, lambda samples: None)
+    assert set(manifest.left_out) == {9} and manifest.finished == [0, 4, 12]
+
+
 @pytest.mark.parametrize("samples", [1000, 1001])
 def test_a_sweep_of_which_too_much_fails_is_given_up(samples):
     class Fails:

@@ -21,8 +21,17 @@ from treesim.rollouts import measures
 from treesim.sweeps import open_study
 from treesim.sweeps.manifest import MANIFEST, Manifest, held
 from treesim.sweeps.plan import Plan
-from treesim.sweeps.programs import PLAN, packed, program_digest
-from treesim.sweeps.store import DESCRIPTION, GROUP, Store, _key, check_column, in_the_making, report_full_disk
+from treesim.sweeps.programs import PLAN, keep_program, packed, program_digest, written_for_workers
+from treesim.sweeps.store import (
+    DESCRIPTION,
+    GROUP,
+    Store,
+    _digest_without,
+    _key,
+    check_column,
+    in_the_making,
+    report_full_disk,
+)
 
 
 @pytest.fixture(scope="module")
@@ -201,6 +210,10 @@ def test_files_of_another_sweep_are_not_believed(store, other, file):
     if file == MANIFEST:
         with pytest.warns(UserWarning, match="4 lines of .* damaged .* 0 of 40 samples count as finished"):
             assert open_study(store).done == 0
+        told = []
+        with pytest.warns(UserWarning, match="0 of 40 samples count as finished: the same call .* computes the others"):
+            assert run(store, announce=told.append).done == SAMPLES
+        assert [estimate.samples for estimate in told] == [SAMPLES]
         return
     with pytest.raises(ArgumentError, match="another sweep"):
         open_study(store)
@@ -213,6 +226,17 @@ def test_stores_of_older_versions_are_told(store):
     del metadata["attributes"]["treesim"]["digest"]
     (store / GROUP).write_text(json.dumps(metadata))
     with pytest.raises(ArgumentError, match=r"of an older version .* xarray\.open_zarr reads"):
+        open_study(store)
+
+
+@pytest.mark.parametrize("change", [{"samples": "many"}, {"columns": {"fastest": "nowhere"}}])
+def test_metadata_that_do_not_describe_a_sweep_are_refused(store, change):
+    """Their digest fits, as of a store that another program has written."""
+    metadata = json.loads((store / GROUP).read_text())
+    metadata["attributes"]["treesim"] |= change
+    metadata["attributes"]["treesim"]["digest"] = _digest_without(metadata)
+    (store / GROUP).write_text(json.dumps(metadata))
+    with pytest.raises(ArgumentError, match=r"run\.zarr holds no sweep of treesim's: .*(many|nowhere)"):
         open_study(store)
 
 
@@ -367,6 +391,58 @@ def test_records_that_are_none_of_the_sweep_are_refused(store, line):
     with pytest.raises(SweepError, match="a worker sent a record that is none of this sweep"):
         manifest.add(line)
     assert manifest.path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("content", "damaged"), [(b'{"sample": 39, "reason": ""}', 0), (b'{"sample": 40, "reason": ""}', 1), (b"{[}", 1)]
+)
+def test_lines_whose_digest_fits_and_whose_values_do_not_are_damaged(store, content, damaged):
+    manifest = Manifest(Store(store))
+    before = manifest.path.read_bytes()
+    ending = f', "digest": "{manifest._digest(content)}"}}\n'.encode()
+    manifest.path.write_bytes(before + content[:-1] + ending)
+    again = Manifest(Store(store))
+    assert again.damaged == damaged and len(again.left_out) == 1 - damaged and again.done == SAMPLES
+
+
+def test_a_last_line_without_its_end_is_kept(store):
+    manifest = Manifest(Store(store))
+    manifest.path.write_bytes(manifest.path.read_bytes().rstrip(b"\n"))
+    manifest.add({"sample": 3, "reason": "an error"})
+    again = Manifest(Store(store))
+    assert again.damaged == 0 and again.done == SAMPLES and again.left_out == {3: "an error"}
+
+
+@pytest.mark.parametrize("made_again", [False, True])
+def test_a_store_that_goes_before_it_is_locked_is_told(store, made_again, monkeypatch):
+    def lock(stream):
+        (store / MANIFEST).rename(store / "moved")
+        if made_again:
+            (store / MANIFEST).touch()
+        return True
+
+    monkeypatch.setattr("treesim.sweeps.manifest.lock_file", lock)
+    with pytest.raises(ArgumentError, match=r"run\.zarr was removed, or made again, .*: call again"), held(store):
+        pass
+
+
+def test_a_program_that_cannot_be_replaced_is_told(store):
+    manifest = Manifest(Store(store))
+    manifest.programs.clear()
+    (store / PLAN).unlink()
+    (store / PLAN).mkdir()
+    with pytest.raises(ArgumentError, match=r"cannot write .*plan\.pickle: "):
+        keep_program(store, manifest, b"program")
+
+
+def test_programs_of_killed_calls_are_removed(tmp_path):
+    left = tmp_path / "treesim" / "call.0badcafe.pickle"
+    kept = tmp_path / "treesim" / "call.folder.pickle"
+    kept.mkdir(parents=True)
+    left.touch()
+    with written_for_workers(tmp_path, b"program") as name:
+        assert (tmp_path / name).read_bytes() == b"program" and not left.exists()
+    assert list((tmp_path / "treesim").iterdir()) == [kept]
 
 
 def test_a_manifest_that_cannot_be_read_written_or_locked_is_told(store, tmp_path):

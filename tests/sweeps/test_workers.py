@@ -88,6 +88,50 @@ def test_a_full_disk_is_no_fault_of_samples(job, monkeypatch):
         run_task(job, Task(0, 16))
 
 
+def test_a_task_that_only_tests_writes_nothing(job):
+    before = sorted(Store(job.folder).folder.rglob("*"))
+    record = run_task(job, Task(0, 4, writes=False))
+    assert record["start"] == record["failed"] == 0 and "checksum" not in record
+    assert sorted(Store(job.folder).folder.rglob("*")) == before
+
+
+def test_what_ends_a_task_is_told_apart(monkeypatch):
+    """An error of the worker ends the sweep, an error of samples only their task."""
+    raised = SweepError("another treesim")
+
+    def fail(job, task, threads):
+        raise raised
+
+    monkeypatch.setattr(workers, "run_task", fail)
+    assert workers.outcome_of(None, Task(0, 4), 1) is raised
+    raised = ValueError("mass must be positive")
+    assert workers.outcome_of(None, Task(0, 4), 1) == workers.Failed("ValueError: mass must be positive", kills=False)
+    monkeypatch.setattr(workers, "run_task", lambda job, task, threads: {"start": task.start})
+    assert workers.outcome_of(None, Task(4, 8), 1) == workers.TaskResult({"start": 4})
+
+
+def test_an_error_in_the_thread_of_a_worker_is_raised_by_the_pool(monkeypatch):
+    ends = []
+
+    class Breaks:
+        def __init__(self, cores, threads):
+            self.threads = threads
+
+        def do(self, order):
+            raise RuntimeError("an order cannot be pickled")
+
+        def end(self):
+            ends.append("ended")
+
+        def forget(self):
+            ends.append("forgotten")
+
+    monkeypatch.setattr(workers, "WorkerProcess", Breaks)
+    with pytest.raises(RuntimeError, match="cannot be pickled"), workers.LocalPool(1) as pool:
+        list(pool.map(None, [Task(0, 4)]))
+    assert ends == ["ended", "forgotten"]
+
+
 @pytest.mark.parametrize("jump", [-1e9, 1e9])
 def test_a_clock_that_jumps_changes_no_record(job, monkeypatch, jump):
     before = run_task(job, Task(0, 16))

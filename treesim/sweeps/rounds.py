@@ -31,7 +31,11 @@ def finish(pool: Pool, job: Job, chunks: Sequence[Task], manifest: Manifest, rep
                 f"samples {task.start} to {task.stop - 1} cannot be computed together: {outcome.reason}; each half of "
                 f"them can be: take smaller chunks (chunk=) in a new store, or see whether memory or disk are full"
             )
-        raise SweepError(f"samples {task.start} to {task.stop - 1} cannot be computed: {outcome.reason}")
+        known = f", even without {len(task.left_out)} of them" if task.left_out else ""
+        raise SweepError(
+            f"samples {task.start} to {task.stop - 1} cannot be computed{known}: {outcome.reason}: the same call tries "
+            f"them again"
+        )
 
 
 def _written(
