@@ -132,6 +132,27 @@ def test_an_error_in_the_thread_of_a_worker_is_raised_by_the_pool(monkeypatch):
     assert ends == ["ended", "forgotten"]
 
 
+@pytest.mark.parametrize("when", ["before", "during"])
+def test_a_worker_that_its_pool_has_ended_is_not_started_again(when, monkeypatch):
+    worker = workers.WorkerProcess([0], 1)
+
+    class Closed:
+        """A connection during whose answer the pool ends the worker."""
+
+        def send(self, order):
+            worker.end()
+
+        def recv(self):
+            raise EOFError
+
+    if when == "before":
+        worker.end()
+    else:
+        monkeypatch.setattr(worker, "_connected", Closed)
+    assert worker.do((None, Task(0, 4), 1)) == workers.Failed("the worker was ended", kills=True)
+    assert worker._process is None
+
+
 @pytest.mark.parametrize("jump", [-1e9, 1e9])
 def test_a_clock_that_jumps_changes_no_record(job, monkeypatch, jump):
     before = run_task(job, Task(0, 16))

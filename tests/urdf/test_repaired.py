@@ -367,3 +367,13 @@ def test_a_mimic_whose_joint_exists_keeps_its_name():
     document = Document.of_text(text)
     markup = Markup(text, list(document.root.iter("*")))
     assert list(REPAIRS["mimicked"].make_fixes(markup, document.joint["left_b"].find("mimic"))) == []
+
+
+def test_of_two_repairs_of_one_place_the_second_waits_for_the_next_pass():
+    """Edits of one pass must not overlap."""
+    markup = Markup(ARM, list(Document.of_text(ARM).root.iter("*")))
+    found, changes = Findings("a.urdf"), Findings("a.urdf")
+    axis = next(element for element in markup.parents if element.tag == "axis")
+    for _ in range(2):
+        found.add("U403", "the axis has length 2", axis)
+    assert len(list(repaired._edits(markup, found, frozenset({"axes"}), changes))) == len(tuple(changes)) == 1
