@@ -106,3 +106,14 @@ def test_of_several_shapes_in_one_geometry_the_first_is_taken(kind):
         )
     (shape,) = tree.visuals if kind == "visual" else tree.shapes
     assert shape.kind == "box" and shape.size == (1, 2, 3)
+
+
+@pytest.mark.parametrize("color", ["<color/>", '<color RGBA="1 0 0 1"/>'])
+def test_a_colour_without_rgba_is_told_and_not_drawn(color):
+    material = f'<material name="m">{color}</material>'
+    for text in (robot(material), robot('<material name="m"/>', materials=material)):
+        with pytest.warns(UrdfWarning, match=r"line 1: U503: <color> has no rgba .*four numbers"):
+            tree = treesim.load(text)
+        assert tree.visuals[0].color is None
+    gazebo = robot(materials="<gazebo><sensor><color>red</color></sensor></gazebo>")
+    assert not [found for found in treesim.check(gazebo).findings if found.code == "U503"]

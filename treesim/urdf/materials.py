@@ -13,11 +13,16 @@ if TYPE_CHECKING:
 
 
 def clean_materials(root: _Element, findings: Findings) -> None:
-    """Remove colours that are not numbers, clamp those out of range, and report materials without a colour."""
+    """Remove colours without numbers, clamp those out of range, and report materials without a colour."""
     _report_materials(root, findings)
     for color in list(root.iter("color")):
         if "rgba" in color.attrib:
             _clean_color(color, findings)
+    for path in ("material/color", "link/visual/material/color"):  # other elements, as of simulators, have their own
+        for color in root.findall(path):
+            if "rgba" not in color.attrib:
+                findings.add("U503", "<color> has no rgba", color, 'give it four numbers: rgba="0.5 0.5 0.5 1"')
+                color.getparent().remove(color)
 
 
 def _clean_color(color: _Element, findings: Findings) -> None:
