@@ -7,9 +7,11 @@ import pytest
 
 import treesim
 from tests import trees
+from treesim.simulation.sensors import Steps, read
 
 DT = 1e-3
 G1 = "g1_29dof_rev_1_0"
+INERTIAL = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
 
 
 def run_of(robot, sensors, duration=0.1, q=None, v=None, dt=DT, **options):
@@ -153,3 +155,18 @@ def test_readings_of_states_that_are_too_large_are_nan_and_no_run_is_lost():
     stepper = treesim.Stepper(world)
     _, report = stepper.step(stepper.reset(v0=[np.full(6, 1e155), np.zeros(6)]))
     assert np.isnan(report.sensors["imu_tool0"][0]).all() and np.isfinite(report.sensors["imu_tool0"][1]).all()
+
+
+@pytest.mark.parametrize(("far", "measured"), [(9.6e74, True), (-1.04e75, False)])
+@pytest.mark.parametrize("of", ["v", "contact"])
+def test_states_and_wrenches_beyond_1e75_are_not_measured(of, far, measured):
+    """Squares of larger numbers may overflow."""
+    robot = treesim.load(f'<robot name="one"><link name="one">{INERTIAL}</link></robot>', base="floating")
+    made = {
+        **dict.fromkeys(("q", "q_next"), robot.neutral()[None]),
+        **dict.fromkeys(("v", "v_next", "tau"), np.zeros((1, 6))),
+        "contact": np.zeros((1, 2, 6)),
+    }
+    made[of] = np.full_like(made[of], far)
+    (found,) = read([treesim.JointTorque()], Steps(robot, np.zeros(3), np.full(1, DT), **made))
+    assert np.isfinite(found).all() == measured

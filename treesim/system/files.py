@@ -16,7 +16,7 @@ import tokenize
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -214,6 +214,8 @@ def _unwritable(path: Path) -> str | None:
     """Return the reason why no file can be written at `path`, None if one can."""
     if "\0" in str(path):
         return "names of files hold no NUL"
+    with suppress(FileNotFoundError, NotADirectoryError):
+        path.stat()  # since Python 3.14, is_dir() and exists() hide a name that is too long
     if path.is_dir():
         return "it is a folder"
     if not path.parent.is_dir():
