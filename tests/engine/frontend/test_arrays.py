@@ -84,6 +84,24 @@ def test_new_arrays():
     agree(fresh, NUMBERS, np.zeros(7))
 
 
+def unwritten(out: Reals) -> int:
+    small, large, number = np.empty(3), np.empty((10, 20)), np.empty(2, np.int64)
+    for k in range(2):
+        out[k], out[2 + k], out[4 + k] = small[k], large[9 * k, 19 * k], number[k]
+    return FINE
+
+
+@pytest.mark.parametrize("byte", ["0", "127", "255"])
+def test_new_arrays_are_filled_with_the_byte_that_is_wanted(monkeypatch, byte):
+    """A number whose bytes are all 0 is 0, one whose bytes are all 255 is NaN or -1."""
+    monkeypatch.setenv("TREESIM_FILL", byte)
+    out = np.full(6, 3.0)
+    assert generic.compiled(unwritten)(out) == FINE
+    expected = np.full(2, int(byte), np.uint8).repeat(8)
+    np.testing.assert_array_equal(out[:4], np.resize(expected.view(float), 4))
+    np.testing.assert_array_equal(out[4:], expected.view(np.int64).astype(float))
+
+
 def pair(x):
     """Two new arrays, which outlive the call."""
     a, b = np.zeros(3), np.empty((2, x.size))

@@ -6,11 +6,16 @@ mapped and cleared them again, page by page: for a step with contact this took l
 
 from __future__ import annotations
 
+import os
+
+from ...errors import ArgumentError, quoted
+
 # variable with the address of the blocks that calls have left for later ones (`kept_memory`); by default null: none is
 # kept
 KEPT = "treesim_kept_blocks"
 SLOTS = 8  # blocks at most: as many calls may run at once without asking for new memory
 LARGEST = 1 << 26  # bytes of a block that is kept
+FILL = "TREESIM_FILL"
 
 BEGIN = "  %arena = alloca [5 x ptr]\n  store [5 x ptr] zeroinitializer, ptr %arena"  # of a call
 END = "  call void @leave(ptr %arena)"
@@ -238,3 +243,17 @@ end:
     .replace("SLOTS", str(SLOTS))
     .replace("LARGEST", str(LARGEST))
 )
+
+
+def fill_byte() -> int | None:
+    """Return the byte in $TREESIM_FILL with which new arrays of kernels are filled, None if it is not set.
+
+    With 255, numbers are NaN and integers -1: a kernel that reads what it has not written yields NaN in every run,
+    not only where memory was used before. Raises ArgumentError for anything but a whole number from 0 to 255.
+    """
+    text = os.environ.get(FILL)
+    if not text:
+        return None
+    if not (text.isascii() and text.isdecimal() and len(text) <= 3 and int(text) <= 255):
+        raise ArgumentError(f"{FILL} is {quoted(text)}, but must be a whole number from 0 to 255")
+    return int(text)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from ...errors import UnsupportedError
+from .arena import fill_byte
 from .arithmetic import arithmetic, converted, extreme
 from .body import Body, Loop
 from .masks import merged
@@ -260,12 +261,14 @@ def allocated(body: Body, shape: Sequence[Value], kind: Scalar) -> Value:
     Others are allocated in the arena, the memory of the entry's call.
     """
     count = product(body, shape)
+    bytes_ = arithmetic(body, ast.Mult, count, integer(BYTES * (WIDTH if kind == LANES else 1))).parts[0]
     if count.known is not None and count.known <= SMALL and not (body.returns_arrays or body.loops):
         address = body.reserve(f"[{max(count.known, 1)} x {kind.llvm}]", 64)
     else:
-        bytes_ = arithmetic(body, ast.Mult, count, integer(BYTES * (WIDTH if kind == LANES else 1)))
-        address = body.get(f"call ptr @allocate(ptr %arena, i64 {bytes_.parts[0]})")
+        address = body.get(f"call ptr @allocate(ptr %arena, i64 {bytes_})")
         # stored in the arena, since LLVM would otherwise assume that only this function accesses the memory
         body.do(f"store ptr {address}, ptr {body.get('getelementptr ptr, ptr %arena, i64 1')}")
         body.allocates = True
+    if (byte := fill_byte()) is not None:
+        body.do(f"call void @llvm.memset.p0.i64(ptr {address}, i8 {byte}, i64 {bytes_}, i1 false)")
     return Value(Array(kind, len(shape), CONTIGUOUS, False), (address, *(x.parts[0] for x in shape)))

@@ -53,6 +53,7 @@ DECLARATIONS = """
 declare double @llvm.fabs.f64(double)
 declare i64 @llvm.smin.i64(i64, i64)
 declare ptr @llvm.ptrmask.p0.i64(ptr, i64)
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 """
 FUNCTIONS = "\n".join(
     f"declare double @{primitive.scalar}({', '.join(['double'] * primitive.arity)}) nounwind memory(none)"

@@ -288,7 +288,7 @@ def lost_by_springs(tree, q_new, nc, dt, external_contacts, stored, m, parts):
     if any_soft(m.touch):
         lost += lost_outside(m, nc, dt)
         found, _, _ = find_rows(tree, q_new, dt, external_contacts, m, parts)
-        lost -= stored_in_springs(m, found)
+        lost -= stored_in_springs(m, found, dt)
     return lost
 
 
@@ -319,7 +319,7 @@ def make_contact_step(solver, with_rotors, hold, parts):
             retrace(tree, q, q_free, v_free, s.dt, room.mean, room.end)
             place_rows(tree, q, room)
         nc, n, left_out = put_rows(tree, q, s.dt, external_contacts, room, parts)
-        stored = stored_in_springs(room, nc)
+        stored = stored_in_springs(room, nc, s.dt)
         clear(after, wrench, pairs, solver_info, work, work_free)
         solver_info[LEFT_OUT] = left_out
         if n == 0:

@@ -138,7 +138,7 @@ def contact_lanes(tree, s, scheme, q, v, q_free, v_free, force, work_free, befor
     several = lanes.several
     if nc > MOST and several:
         return False
-    m, stored = room._replace(rows=compact(tree, room.rows, n)), stored_in_springs(room, nc)
+    m, stored = room._replace(rows=compact(tree, room.rows, n)), stored_in_springs(room, nc, s.dt)
     for k in range(STEP_INFO):
         solver_info[k] = 0.0
     solver_info[UNSOLVED] = select(count[0] > MOST, FOR_ONE, 0)
@@ -173,7 +173,7 @@ def contact_lanes(tree, s, scheme, q, v, q_free, v_free, force, work_free, befor
     if scheme[4] > 0 and any_soft(room.touch):
         work[1] -= select(free, taken_by_dampers(m, nc, s.dt), 0)
         found, _ = find_rows(tree, q_new, s.dt, room, lanes)
-        work[1] += stored - stored_in_springs(room, found)
+        work[1] += stored - stored_in_springs(room, found, s.dt)
         solver_info[UNSOLVED] = select(count[0] > MOST, FOR_ONE, solver_info[UNSOLVED])
     return True
 
@@ -278,7 +278,9 @@ def solve(problem, m, nc, n, q, dt, scheme, before, R, solver_info, memory, lane
     for c in range(nc):
         left = left or (m.rebound[c] > 0 and active[3 * c] > 0 and work_of(m, m.impulse, n) > 0)
     solver_info[0] = worst
-    work = work_of_impulses(nc, n, dt, m) if scheme[4] > 0 else dt * m.impulse[0] * 0
+    work = dt * 0
+    if scheme[4] > 0:
+        work = work_of_impulses(nc, n, dt, m)
     if has_overlaps(m, nc, n, q, dt):
         recovery_problem(m, nc, n, q, dt)
         problem = problem._replace(accepted=accepted_by(0, lanes.count[0]))
@@ -294,7 +296,7 @@ def solve(problem, m, nc, n, q, dt, scheme, before, R, solver_info, memory, lane
 
 def put_overlap(m, nc, dt, solver_info):
     """Write the largest overlap at the end of the step, as `contact_step.deepest`, and its body."""
-    solver_info[OVERLAP], solver_info[DEEPEST] = m.g[0] * 0, m.g[0] * 0
+    solver_info[OVERLAP], solver_info[DEEPEST] = 0.0, 0.0
     for c in range(nc):
         overlap = -(m.contacts.gap[c] + dt * m.moved[3 * c + 2])
         larger, body = overlap > solver_info[OVERLAP], m.touch.pair[m.contacts.pair[c], 0]
