@@ -172,6 +172,18 @@ class Shelf:
         return Scene(treesim.World(tree), tree.neutral(), np.zeros(tree.nv), base), STILL
 
 
+def test_a_page_is_told_warnings_of_its_request_and_none_of_what_is_garbage():
+    driven, replies = Driven(), []
+
+    def act():
+        warnings.warn("the robot is heavy", treesim.LimitWarning, stacklevel=1)
+        warnings.warn("unclosed file", ResourceWarning, stacklevel=1)
+
+    with pytest.warns(ResourceWarning, match="unclosed file"):
+        driven.session._handle(act, replies.append)
+    assert replies == ["the robot is heavy"]
+
+
 def test_another_robot_takes_the_place_of_the_first():
     driven = Driven(library=Shelf())
     driven.set(reference="simulation")

@@ -290,7 +290,10 @@ class LiveSession(ReprMixin):
         self.physics.player.wait(seconds)
 
     def _handle(self, action: Callable[[], object], reply: Reply) -> None:
-        """Process a page's request; errors are sent to the page."""
+        """Process a page's request; errors and warnings are sent to the page.
+
+        Other warnings, such as those of files that are garbage, may come at any time, and are not the page's.
+        """
         with warnings.catch_warnings(record=True) as noted:
             warnings.simplefilter("always")
             try:
@@ -302,7 +305,10 @@ class LiveSession(ReprMixin):
             except Exception as error:  # an invalid request must not end the simulation
                 reply(f"this cannot be done: {type(error).__name__}: {error}")
         for warning in noted:
-            reply(str(warning.message))
+            if issubclass(warning.category, UserWarning):
+                reply(str(warning.message))
+            else:
+                warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
         self._show_now()
 
     def _do(self, message: Message, reply: Reply) -> None:
