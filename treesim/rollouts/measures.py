@@ -4,8 +4,8 @@ A measure is made from a function of (t, q, v), (t, q, v, p), (t, q, v, p, c) or
 configuration (nq,), velocity (nv,), the rollout's row of `parameters`, the mean contact wrenches (N + 1, 6) in the
 step, as in `ContactReport.wrench`, and the readings (n,) of the world's sensors in the step by name. It returns a
 number or a condition. A condition is the result of <, <=, > and >=, combined by &, | and ~; a number other than 0
-counts as true. The function is traced, as a policy is (`treesim.rollout`): it is called once with symbolic numbers,
-and cannot branch on them.
+counts as true. The function is traced, as a policy is (`treesim.rollout`): it is called once or twice with symbolic
+numbers, and cannot branch on them or draw random numbers.
 
 A measure is updated with the state after each step, not with the initial state. It ends with the state at
 which a `stop` ends its rollout, or with the last state that is finite.

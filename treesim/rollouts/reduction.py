@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from ..engine.call.steps import Arrays, Carried, Measured, RolloutSegment
-from ..engine.graph.expressions import HELP, Expression, is_number
-from ..errors import ArgumentError, TreesimError, UnsupportedError, unknown_name
+from ..engine.graph.expressions import Expression, is_number
+from ..engine.graph.user_functions import call_traced
+from ..errors import ArgumentError, UnsupportedError, unknown_name
 from ..kernels.algebra.numbers import absolute, less, select
 from ..kernels.stepping.measured_step import ENDED, HEADER, SEEN, STEP
 from ..simulation.world import World
@@ -53,7 +54,8 @@ class Reduction(Expression):
         self.dt = dt
         read = [sum(self.sensors.values())] if self.reads else []
         groups = nq, nv, k, WRENCH * bodies if self.contact else 0, *read, len(self.begin)
-        super().__init__(groups, self._after)
+        named = {f"measure {name!r}": measure.function for name, measure in measures.items()}
+        super().__init__(groups, self._after, named)
 
     def _refuse_missing(self, k: int, bodies: int) -> None:
         for name, takes in self.takes.items():
@@ -83,23 +85,16 @@ class Reduction(Expression):
                 header[ENDED] = select(alive, select(x, 1.0, header[ENDED]), header[ENDED])
         return [*header, *own]
 
+    def _result_name(self, k: int, called: str) -> str:
+        sizes = ((name, len(measure.begin(self.largest))) for name, measure in self.measures.items())
+        names = [*[called] * HEADER, *(f"measure {name!r}" for name, size in sizes for _ in range(size))]
+        return names[k]
+
     def _value(self, name: str, function: Callable[..., Any], given: tuple[Any, ...]) -> Any:
         """Return the traced value of a measure's function."""
         t = given[0]
-        try:
-            x = function(*(copy(one) for one in given[: self.takes[name]]))  # copies, which it may modify
-        except UnsupportedError as error:
-            raise UnsupportedError(f"measure {name!r} cannot be compiled: {error}; {HELP}") from error
-        except IndexError as error:
-            sizes = f"q has {len(given[1])} numbers, v {len(given[2])}, p {len(given[3])}"
-            raise ArgumentError(f"measure {name!r}: {error}; {sizes}") from error
-        except TreesimError:
-            raise
-        except Exception as error:
-            raise ArgumentError(
-                f"measure {name!r} raises {type(error).__name__}: {error}: it must compute one number, or condition, "
-                f"of t, q[...], v[...] by + - * / **, comparisons, and functions as np.sin; {HELP}"
-            ) from error
+        copies = [copy(one) for one in given[: self.takes[name]]]  # which it may modify
+        x = call_traced(f"measure {name!r}", function, *copies)
         if not is_number(x, t.graph):
             what = f"an array of shape {x.shape}" if isinstance(x, np.ndarray) else short_repr(x)
             raise ArgumentError(f"measure {name!r} must return one number or condition, got {what}")

@@ -189,10 +189,10 @@ def rollout(
     -----
     A policy is a function policy(t, q, v, p, u) that writes the control into u (nv,). The array u is 0 before the call.
     The other arguments are the time t [s], the state q and v, and p, the rollout's row of `policy_parameters`. The
-    function is traced: it is called once with symbolic numbers, and compiled together with the loop over steps. A
-    policy may use + - * /, integer powers, and NumPy's sin, cos, sqrt, exp, tanh and products of arrays. It may also
-    use maximum, minimum, absolute, less, select and atan2 of `treesim.numbers`. A policy cannot branch on its
-    arguments.
+    function is traced: it is called once or twice with symbolic numbers, and compiled together with the loop over
+    steps. A policy may use + - * /, integer powers, and NumPy's sin, cos, tan and their inverses, sqrt, exp, tanh and
+    products of arrays. It may also use maximum, minimum, absolute, less, select and atan2 of `treesim.numbers`. A
+    policy cannot branch on its arguments, and cannot draw random numbers: give noise as `policy_parameters`.
 
     A policy may also have the form policy(t, q, v, p, u, c). The array c (N + 1, 6) then contains the mean contact
     wrenches on the bodies in the step before, as in `ContactReport.wrench`; row 0 is the ground. The array u contains

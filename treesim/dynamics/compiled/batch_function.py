@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...engine.call.evaluate import check_engine, lanes_for
-from ...engine.graph.expressions import HELP, Expression, is_number, name_of
+from ...engine.graph.expressions import Expression, is_number, name_of
 from ...engine.graph.graph import Graph
-from ...errors import ArgumentError, UnsupportedError, quoted
+from ...engine.graph.user_functions import call_traced
+from ...errors import ArgumentError, quoted
 from ...kernels.entries.applied import applied_states
 from ...states.arguments import whole_number
 from ...system.display import ReprMixin
@@ -30,11 +31,11 @@ class BatchFunction(ReprMixin):
     Parameters
     ----------
     function : callable
-        Function of arrays (n,) that returns m numbers. The function is called once, with symbolic numbers. It may use +
-        - * /, integer powers, and comparisons by < and >. It may use NumPy's sin, cos, sqrt, exp, tanh, products and
-        concatenations of arrays. It may also use maximum, minimum, absolute, less, select and atan2 of
-        `treesim.numbers`, and treesim's functions of states (`frame_pose`, `mass_matrix`, `energy`, ...). The function
-        cannot branch on its arguments.
+        Function of arrays (n,) that returns m numbers. The function is called once or twice, with symbolic numbers. It
+        may use + - * /, integer powers, and comparisons by < and >. It may use NumPy's sin, cos, tan, their inverses,
+        sqrt, exp, tanh, products and concatenations of arrays. It may also use maximum, minimum, absolute, less, select
+        and atan2 of `treesim.numbers`, and treesim's functions of states (`frame_pose`, `mass_matrix`, `energy`, ...).
+        The function cannot branch on its arguments, and cannot draw random numbers.
     sizes : sequence of int
         Size n of each array.
     what : str
@@ -81,7 +82,8 @@ class BatchFunction(ReprMixin):
         self.function, self._what, self._engine = function, what, engine
         self.sizes = tuple(whole_number("a size", size) for size in sizes)
         self._names = tuple(named) if named is not None else tuple(f"x{k}" for k in range(len(self.sizes)))
-        self._traced = Expression(self.sizes, lambda *inputs: self._results(what, inputs))
+        called = {f"{what} {name_of(function)}": function}
+        self._traced = Expression(self.sizes, lambda *inputs: self._results(what, inputs), called)
         self.count = len(self._traced.results)
         self._code = None
         if engine != "generic":
@@ -96,11 +98,9 @@ class BatchFunction(ReprMixin):
         except TypeError as error:
             raise ArgumentError(f"{called} must take ({', '.join(self._names)}): {error}") from None
         graph = next((x.graph for array in inputs for x in array), Graph())
-        try:
-            returned = self.function(*(array.copy() for array in inputs))  # which it may write to
-        except UnsupportedError as error:
-            details = f"{called} cannot be compiled: {error}; {HELP}, or compute it with NumPy, on arrays of all rows"
-            raise UnsupportedError(details) from error
+        copies = [array.copy() for array in inputs]  # which it may write to
+        otherwise = ", or compute it with NumPy, on arrays of all rows"
+        returned = call_traced(called, self.function, *copies, otherwise=otherwise)
         try:
             results = np.array([x[()] if isinstance(x, np.ndarray) else x for x in returned], dtype=object)
         except (TypeError, ValueError):  # no sequence, or of arrays

@@ -1,25 +1,29 @@
 """Expressions: traced Python functions of numbers, evaluated in compiled code or by NumPy.
 
-A function runs once on symbolic numbers that record its operations (see `trace`). The operations are then
-compiled into a loop over steps by SIMD code, or run on NumPy columns if there is no such code.
+A function runs on symbolic numbers that record its operations (see `trace`), twice if they are new to this process.
+The operations are then compiled into a loop over steps by SIMD code, or run on NumPy columns if there is no such code.
 """
 
 from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
 
+from ...errors import UnsupportedError
 from ..primitives import ARITY, INPUT, PRIMITIVES
 from .graph import Graph
 from .trace import Traced
+from .user_functions import CALLS, random_states
 
 ON_NUMBERS = [primitive.python for primitive in PRIMITIVES]
 ON_COLUMNS = [primitive.numpy for primitive in PRIMITIVES]
-HELP = "write conditions without branches, with maximum, minimum, absolute, less and select of treesim.numbers"
+STEADY: set[str] = set()  # digests of the expressions of this process that two calls agree on
+MOST_STEADY = 4096
 
 
 class Expression:
@@ -28,18 +32,76 @@ class Expression:
     Expressions with the same operations are equal, and have the same repr in every process.
     """
 
-    def __init__(self, sizes: Sequence[int], function: Callable[..., Iterable[Any]]) -> None:
+    def __init__(
+        self, sizes: Sequence[int], function: Callable[..., Iterable[Any]], named: Mapping[str, Any] | None = None
+    ) -> None:
         """Trace function(*groups), for groups of the given sizes; it returns traced or known numbers.
 
-        Raises UnsupportedError if it branches on the numbers.
+        named: the user's functions that it calls, by their names in messages. Raises UnsupportedError if it branches on
+        the numbers, or if another call does other operations.
         """
-        self.graph, self.sizes = Graph(), tuple(sizes)
-        inputs = np.empty(sum(sizes), dtype=object)
+        self.sizes, self._function = tuple(sizes), function
+        with random_states(*(named or {}).values()) as states:
+            before = states()
+            self._trace()
+            if self._digest not in STEADY:
+                self._check_other_calls(named or {}, states() != before)
+        del self._function
+
+    def _trace(self) -> None:
+        self.graph = Graph()
+        inputs = np.empty(sum(self.sizes), dtype=object)
         inputs[:] = [Traced(self.graph, self.graph.node(INPUT, k)) for k in range(inputs.size)]
-        found = function(*np.split(inputs, np.cumsum(sizes)[:-1]))
+        found = self._function(*np.split(inputs, np.cumsum(self.sizes)[:-1]))
         self.results = [x.node if isinstance(x, Traced) else self.graph.constant(float(x)) for x in found]
         self.order = self.graph.needed(self.results)
         self._digest = self._identity()
+
+    def _check_other_calls(self, named: Mapping[str, Any], draws: bool) -> None:
+        """Trace again, several times if random numbers are drawn; raises UnsupportedError if a trace differs."""
+        first = copy(self)
+        for _ in range(CALLS - 1 if draws else 1):
+            self._trace()
+            if self._digest != first._digest:
+                raise UnsupportedError(
+                    f"{first._difference(self, ' or '.join(named))}: a compiled function "
+                    "is not called in each step, so random numbers, counters and clocks would be the same in all "
+                    "steps; give noise as parameters, and take the time from the function's arguments"
+                )
+        if len(STEADY) >= MOST_STEADY:
+            STEADY.clear()
+        STEADY.add(self._digest)
+
+    def _difference(self, other: Expression, called: str) -> str:
+        """Return what differs between two calls: a result, and a constant in it."""
+        pairs = zip(self._by_result(), other._by_result(), strict=False)
+        differ = next((k for k, (one, two) in enumerate(pairs) if one != two), None)
+        if differ is None:
+            return f"{called} has {len(self.results)} results in one call, and {len(other.results)} in the next"
+        one, two = (set(e.graph.values) for e in (self, other))
+        numbers = [f"{min(x):.12g}" for x in (one - two, two - one) if x]
+        example = f", as {' and '.join(numbers)}" if len(numbers) == 2 else ""
+        return f"{self._result_name(differ, called)} contains other numbers in each call{example}"
+
+    def _by_result(self) -> list[str]:
+        """Return a digest of the operations of each result."""
+        digests: dict[int, str] = {}
+
+        def digest(node: int) -> str:
+            if node not in digests:
+                operation, first = self.graph.operation[node], self.graph.first[node]
+                leaf = f"{operation} {first if operation == INPUT else self.graph.values[first].hex()}"
+                digests[node] = hashlib.sha256(leaf.encode()).hexdigest()
+            return digests[node]
+
+        for node in self.order:
+            text = f"{self.graph.operation[node]} {' '.join(map(digest, self.graph.operands(node)))}"
+            digests[node] = hashlib.sha256(text.encode()).hexdigest()
+        return [digest(node) for node in self.results]
+
+    def _result_name(self, k: int, called: str) -> str:
+        """Return the name of a result for messages."""
+        return f"result {k} of {called}"
 
     def _identity(self) -> str:
         graph = self.graph

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import ArgumentError, UnsupportedError
-from .expressions import HELP, Expression, is_number, name_of
+from ...errors import ArgumentError
+from .expressions import Expression, is_number, name_of
+from .user_functions import call_traced
 
 WRENCH = 6
 ARGUMENTS, WITH_CONTACT = "(t, q, v, p, u)", "(t, q, v, p, u, c)"
@@ -34,12 +35,16 @@ class Policy(Expression):
                 f"the policy {name_of(function)} takes wrenches of contact c, but nothing in this world can touch: "
                 f"give World a ground, or take {ARGUMENTS}"
             )
+        named = {f"the policy {name_of(function)}": function}
         before = (nv, WRENCH * bodies) if self.takes_contact else ()
-        super().__init__((1, nq, nv, parameters, *before), lambda *groups: _forces(function, nv, *groups))
+        super().__init__((1, nq, nv, parameters, *before), lambda *groups: _forces(function, nv, *groups), named)
 
     def __call__(self, t: Any, *groups: Any) -> list[Any]:  # type: ignore[override]
         """Return u of one state, on numbers of any type."""
         return super().__call__([t], *groups)
+
+    def _result_name(self, k: int, called: str) -> str:
+        return f"u[{k}] of {called}"
 
 
 def _takes_contact(function: Callable[..., Any]) -> bool:
@@ -64,13 +69,10 @@ def _forces(
 ) -> np.ndarray:  # fmt: skip
     """Return the numbers that a policy writes to u; before: control and contact wrenches of the step before."""
     u = before[0].copy() if before else np.full(nv, t[0].constant(0.0), dtype=object)
-    try:
-        returned = function(t[0], q, v, p, u, *(c.reshape(-1, WRENCH) for c in before[1:]))
-    except UnsupportedError as error:
-        details = (
-            f"the policy {name_of(function)} cannot be compiled: {error}; {HELP}, or give the controls as an array"
-        )
-        raise UnsupportedError(details) from error
+    given = t[0], q, v, p, u, *(c.reshape(-1, WRENCH) for c in before[1:])
+    returned = call_traced(
+        f"the policy {name_of(function)}", function, *given, otherwise=", or give the controls as an array"
+    )
     if returned is not None:
         raise ArgumentError(f"the policy {name_of(function)} must write to u and return nothing, got {returned!r}")
     for k, x in enumerate(u):

@@ -63,10 +63,10 @@ class Traced:
         return Traced(self.graph, self.graph.constant(value), value)
 
     def _other(self, other: Any) -> Traced:
-        """Return the other operand as a number of the trace; NotImplemented for arrays, which NumPy iterates over."""
+        """Return the other operand as a number of the trace; NotImplemented for text, and arrays."""
         if isinstance(other, Traced):
             return other
-        return NotImplemented if isinstance(other, np.ndarray) else self.constant(float(other))
+        return NotImplemented if isinstance(other, np.ndarray | str) else self.constant(float(other))
 
     def __add__(self, other: Any) -> Traced:
         b = self._other(other)
@@ -176,7 +176,13 @@ class Traced:
     def __bool__(self) -> bool:
         raise data_dependent()
 
-    __int__ = __float__ = __index__ = __bool__
+    def __float__(self) -> float:
+        raise UnsupportedError(
+            "the kernel's course depends on the values of its inputs, as in functions of math (use those of numpy): "
+            "it cannot be traced"
+        )
+
+    __int__ = __index__ = __bool__
 
     def __abs__(self) -> Traced:
         return Functions.maximum(self, -self)
@@ -216,6 +222,48 @@ class Traced:
     def tanh(self) -> Traced:
         """Hyperbolic tangent."""
         return Functions.tanh(self)
+
+    def tan(self) -> Traced:
+        """Tangent."""
+        return self.sin() / self.cos()
+
+    def arctan2(self, x: Any) -> Traced:
+        """Angle of the point (x, this number)."""
+        return Functions.atan2(self, x)
+
+    def arctan(self) -> Traced:
+        """Inverse tangent."""
+        return Functions.atan2(self, 1.0)
+
+    def arcsin(self) -> Traced:
+        """Inverse sine."""
+        return Functions.atan2(self, self._cathetus())
+
+    def arccos(self) -> Traced:
+        """Inverse cosine."""
+        return Functions.atan2(self._cathetus(), self)
+
+    def _cathetus(self) -> Traced:
+        """Return sqrt(1 - x^2)."""
+        return ((1.0 - self) * (1.0 + self)).sqrt()
+
+    def hypot(self, other: Any) -> Traced:
+        """Length of the vector (x, y)."""
+        return (self * self + other * other).sqrt()
+
+    def radians(self) -> Traced:
+        """Angle in degrees, in radians."""
+        return self * (math.pi / 180)
+
+    def degrees(self) -> Traced:
+        """Angle in radians, in degrees."""
+        return self * (180 / math.pi)
+
+    deg2rad, rad2deg = radians, degrees
+
+    def conjugate(self) -> Traced:
+        """Return the number itself, which is real."""
+        return self
 
     __hash__ = None  # type: ignore[assignment]
 
