@@ -35,12 +35,13 @@ def without_points(trajectory: Trajectory, stacklevel: int) -> Trajectory:
     contact = trajectory.contact
     if contact is None or contact.points is None:
         return trajectory
-    warnings.warn(
-        f"tables and CSV and Parquet files hold no contact points: {len(contact.points)} points are left out; "
-        "take .npz, .nc or .mcap to keep them",
-        ConversionWarning,
-        stacklevel=stacklevel + 1,
-    )
+    if len(contact.points):
+        warnings.warn(
+            f"tables and CSV and Parquet files hold no contact points: {len(contact.points)} points are left out; "
+            "take .npz, .nc or .mcap to keep them",
+            ConversionWarning,
+            stacklevel=stacklevel + 1,
+        )
     return replace(trajectory, contact=replace(contact, points=None, first_point=None))
 
 
@@ -101,10 +102,10 @@ def arrays_of(description: Description, names: Sequence[str], table: np.ndarray)
         led = len(description.mimic_joints) if label in ("q", "v") else 0
         return table[:, own[: len(own) - led]]
 
-    def readings(sensor: str, columns: Sequence[str]) -> np.ndarray:
-        return table[:, [names.index(name) for name in sensor_columns(sensor, columns)]]
-
-    sensors = {sensor: readings(sensor, columns) for sensor, columns in description.sensors.items()}
+    # equal names of columns of several sensors are numbered
+    read = iter(distinct([name for one in description.sensors.items() for name in sensor_columns(*one)]))
+    places = {sensor: [names.index(next(read)) for _ in columns] for sensor, columns in description.sensors.items()}
+    sensors = {sensor: table[:, place] for sensor, place in places.items()}
     return {
         "t": table[:, names.index("t")],
         **{label: block(label) for label in ("q", "v", "tau")},

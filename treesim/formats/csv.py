@@ -57,8 +57,9 @@ def _numbers(row: list[str], count: int) -> list[float]:
 
 
 def _whole_lines(lines: Iterable[str]) -> Iterator[str]:
-    """Yield the lines; raises ValueError for a line without end, whose last number may be truncated."""
-    for line in lines:
-        if not line.endswith("\n"):
-            raise ValueError("its last line is cut short")
+    """Yield the lines; raises ValueError for a last line without end, whose last number may be truncated."""
+    line = "\n"
+    for line in lines:  # quoted names may contain \r, which ends a line here
         yield line
+    if not line.endswith("\n"):
+        raise ValueError("its last line is cut short")

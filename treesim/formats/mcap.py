@@ -4,7 +4,8 @@
 /tf_static: every link. JointState cannot represent joints of several coordinates, such as a floating base;
 they are in /tf only. /odom: pose and velocity of a floating base, the velocity in the base's axes.
 /contact/LINK: mean contact force and moment on a link in the step that starts there, at the link's origin,
-in its axes. /sensor/NAME: readings of a sensor in that step. Times are whole nanoseconds. The attachment
+in its axes. /sensor/NAME: readings of a sensor in that step. Names that are equal in the letters, digits and _ that
+topics may have are numbered. Times are whole nanoseconds. The attachment
 "trajectory.npz" contains the trajectory with every bit, from which it is read back.
 
 Source: MCAP format specification 1.x; messages and their encoding are those of ROS 2 Jazzy, by rosbags. An
@@ -16,7 +17,7 @@ from __future__ import annotations
 import io
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import IO, Any
@@ -26,6 +27,7 @@ import numpy as np
 from ..dynamics.joint_wrenches import link_of
 from ..dynamics.operational.frames import body_poses
 from ..errors import ArgumentError, UnsupportedError
+from ..model.coordinates import distinct
 from ..model.tree import Tree
 from ..simulation.provenance import recorded_world
 from ..simulation.sensors import (
@@ -268,21 +270,23 @@ class _Motion:
 
     def _set_contacts(self, trajectory: Trajectory, robot: Tree) -> None:
         """Compute contact wrenches of links, rotated from world axes to the links' axes."""
-        self.contacts: list[tuple[str, np.ndarray]] = []
-        for body in () if trajectory.contact is None else trajectory.contact.bodies:
+        self.contacts: list[tuple[str, str, np.ndarray]] = []
+        bodies = () if trajectory.contact is None else trajectory.contact.bodies
+        for body, topic in zip(bodies, topics("/contact/", bodies), strict=True):
             R = self.poses[:, robot.body_names.index(body) + 1, :3, :3]
             wrench = trajectory.contact_wrench(body).reshape(-1, 2, 3)
             if wrench.any():
-                self.contacts.append((body, np.einsum("kji,knj->kni", R, wrench)))
+                self.contacts.append((topic, body, np.einsum("kji,knj->kni", R, wrench)))
 
     def _set_sensors(self, trajectory: Trajectory, robot: Tree, sensors: Sequence[Sensor]) -> None:
         """Find the frame of each sensor's readings; "" if the trajectory's world is unknown."""
         frames = {each.label: each.frame for each in sensors if isinstance(each, Imu)}
         frames |= {each.label: link_of(robot, each.joint) for each in sensors if isinstance(each, ForceTorque)}
         frames |= {each.label: self.world for each in sensors if isinstance(each, (ContactForce, FramePose))}
+        names = topics("/sensor/", trajectory.sensors)
         self.sensors = [
-            (name, columns, frames.get(name, ""), trajectory.sensors[name][:-1])  # the last state starts no step
-            for name, columns in trajectory.sensors.columns.items()
+            (topic, columns, frames.get(name, ""), trajectory.sensors[name][:-1])  # the last state starts no step
+            for topic, (name, columns) in zip(names, trajectory.sensors.columns.items(), strict=True)
         ]
 
     def latched(self, ros: _Ros, stamp: Any) -> Iterator[RosMessage]:
@@ -299,14 +303,14 @@ class _Motion:
         yield "/tf", "tf2_msgs/msg/TFMessage", ros.new("tf2_msgs/TFMessage", moving)
         if self.odometry is not None:
             yield "/odom", "nav_msgs/msg/Odometry", self._odometry(ros, stamp, k)
-        for body, wrench in self.contacts:
+        for topic, body, wrench in self.contacts:
             details = ros.new("geometry_msgs/Wrench", *map(ros.vector, wrench[k]))
             message = ros.new("geometry_msgs/WrenchStamped", ros.header(stamp, body), details)
-            yield f"/contact/{_topic_name(body)}", "geometry_msgs/msg/WrenchStamped", message
-        for name, columns, frame, readings in self.sensors:
+            yield topic, "geometry_msgs/msg/WrenchStamped", message
+        for topic, columns, frame, readings in self.sensors:
             if k < len(readings):
                 message = _reading(ros, ros.header(stamp, frame), columns, readings[k])
-                yield f"/sensor/{_topic_name(name)}", message.__msgtype__, message
+                yield topic, message.__msgtype__, message
 
     def _odometry(self, ros: _Ros, stamp: Any, k: int) -> Any:
         q, v = self.odometry.q[k], self.odometry.v[k]  # type: ignore[union-attr]
@@ -319,8 +323,13 @@ class _Motion:
         return ros.new("nav_msgs/Odometry", ros.header(stamp, self.world), self.base, pose, twist)
 
 
-def _topic_name(name: str) -> str:
-    return re.sub(r"[^A-Za-z0-9_]", "_", name)
+def topics(prefix: str, names: Iterable[str]) -> list[str]:
+    """Return a topic for each name, of the characters that ROS 2 allows; equal ones are numbered in their order.
+
+    Source: https://design.ros2.org/articles/topic_and_service_names.html
+    """
+    given = [prefix + re.sub(r"^(?=\d)", "_", re.sub(r"[^A-Za-z0-9_]", "_", name)) for name in names]
+    return distinct(given, "{}_{}")
 
 
 def _reading(ros: _Ros, header: Any, columns: Sequence[str], numbers: np.ndarray) -> Any:

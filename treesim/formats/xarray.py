@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ..rollouts.rollout import Rollouts
 
 LARGEST = 1 << 31  # bytes of one variable in a file of netCDF 3 with 64-bit offsets
+LONGEST_NAME = 50  # of a sensor in a variable's name: file names have 255 bytes at most
 POINTS = "contact_points"  # their number in every step
 OLD_SOLVER_INFO = "contact_told"  # its name in files of older versions
 NUMBERS = {  # of a trajectory: axes and attributes
@@ -57,12 +58,22 @@ def dataset_of(trajectory: Trajectory) -> Any:
     if trajectory.contact is not None:
         contact_variables, contact_names = _contact(trajectory.contact)
         variables, names = variables | contact_variables, names | contact_names
-    for sensor, columns in trajectory.sensors.columns.items():
-        axis = f"{sensor}.column"
-        variables[f"sensor.{sensor}"] = ("time", axis), trajectory.sensors[sensor]
+    for k, (sensor, columns) in enumerate(trajectory.sensors.columns.items()):
+        label, axis = _sensor_variable(sensor, k)
+        variables[label] = ("time", axis), trajectory.sensors[sensor], {"long_name": f"readings of {sensor}"}
         names[axis] = axis, _texts(columns)
     attributes = {"robot_name": trajectory.robot_name, "treesim": described(trajectory)}
     return required("xarray", "datasets").Dataset(variables, names, attributes)
+
+
+def _sensor_variable(sensor: str, k: int, plain: bool = True) -> tuple[str, str]:
+    """Return the names of the variable and of the axis of sensor k.
+
+    Both contain the sensor's name, unless `plain` is False, or a file of Zarr cannot have that name.
+    """
+    if plain and "/" not in sensor and "\\" not in sensor and sensor.isprintable() and len(sensor) <= LONGEST_NAME:
+        return f"sensor.{sensor}", f"{sensor}.column"
+    return f"sensor_{k}", f"sensor_{k}:column"
 
 
 def _joint_axes(joints: tuple[str, ...], types: tuple[str, ...]) -> dict[str, Any]:
@@ -129,11 +140,17 @@ def trajectory_of(dataset: Any) -> Trajectory:
             dataset = dataset.rename({OLD_SOLVER_INFO: "contact_solver_info"})
         if "contact_solver_info" in dataset:
             arrays["contact"] = _contact_of(dataset, description)
-        found = {sensor: np.asarray(dataset[f"sensor.{sensor}"].values) for sensor in description.sensors}
+        found = {sensor: _readings_in(dataset, sensor, k) for k, sensor in enumerate(description.sensors)}
         arrays["sensors"] = recorded(description.sensors, found)
         return restored(description, arrays)
     except (LookupError, ValueError, TypeError, AttributeError) as error:
         raise ArgumentError(f"the dataset is not one of Trajectory.to_xarray: {error}") from error
+
+
+def _readings_in(dataset: Any, sensor: str, k: int) -> np.ndarray:
+    """Return the readings of sensor k, whatever its variable is called."""
+    own = f"sensor.{sensor}"
+    return np.asarray(dataset[own if own in dataset else f"sensor_{k}"].values)
 
 
 def _contact_of(dataset: Any, description: Description) -> ContactHistory:
@@ -160,7 +177,7 @@ def _text_of(names: np.ndarray) -> np.ndarray:
     """Return names, which netCDF holds as arrays of bytes, as text."""
     if names.ndim == 2:
         names = np.char.decode(np.ascontiguousarray(names).view(f"S{names.shape[1]}")[:, 0], "utf-8")
-    return np.asarray(names, dtype="U")
+    return np.array(names.tolist(), dtype="U")  # of objects, or of the strings of NumPy 2, which Zarr returns
 
 
 def dataset_of_rollouts(rollouts: Rollouts) -> Any:
@@ -173,9 +190,9 @@ def dataset_of_rollouts(rollouts: Rollouts) -> Any:
         if array is not None
     }
     names: dict[str, Any] = {"time": ("time", rollouts.t, {"units": "s"}), "rollout": np.arange(len(rollouts.q))}
-    for sensor, columns in rollouts.sensors.columns.items():
-        axis = f"{sensor}.column"
-        variables[f"sensor.{sensor}"] = ("rollout", "time", axis), rollouts.sensors[sensor]
+    for k, (sensor, columns) in enumerate(rollouts.sensors.columns.items()):
+        variable, axis = _sensor_variable(sensor, k)
+        variables[variable] = ("rollout", "time", axis), rollouts.sensors[sensor]
         names[axis] = (axis, _texts(columns))
     for name, x in rollouts.measures.items():  # (rollout) or (rollout, bins)
         label = name if name not in variables else f"measure {name}"
@@ -196,6 +213,10 @@ def write(trajectory: Trajectory, stream: IO[bytes]) -> None:
     Raises ArgumentError for variables that netCDF cannot represent.
     """
     dataset = dataset_of(trajectory)
+    for k, sensor in enumerate(trajectory.sensors):
+        if not sensor.isascii():  # SciPy writes names of variables in Latin-1
+            names = zip(_sensor_variable(sensor, k), _sensor_variable(sensor, k, plain=False), strict=True)
+            dataset = dataset.rename({one: other for one, other in names if one != other})
     if 0 in dataset.sizes.values():
         raise ArgumentError("netCDF holds no trajectory without states, or of a robot without joints: take .npz")
     for label, variable in dataset.variables.items():

@@ -40,14 +40,14 @@ def _part_names(joints: Sequence[str], types: Sequence[str], parts: Mapping[str,
     return tuple(names)
 
 
-def distinct(names: Sequence[str]) -> list[str]:
-    """Return column names in order, with duplicates numbered: "p.x", "p.x (2)"."""
+def distinct(names: Sequence[str], numbered: str = "{} ({})") -> list[str]:
+    """Return names, as of columns, in order, with duplicates numbered: "p.x", "p.x (2)"."""
     given, taken, result = set(names), set[str](), list[str]()
     for name in names:
         new, count = name, 1
         while new in taken or (count > 1 and new in given):
             count += 1
-            new = f"{name} ({count})"
+            new = numbered.format(name, count)
         taken.add(new)
         result.append(new)
     return result
