@@ -1,4 +1,4 @@
-"""Names of sensors and joints in any script, with control characters or alike: every format returns what was written."""
+"""Names of sensors and joints in any script, with control characters, or alike: formats return what was written."""
 
 from __future__ import annotations
 
@@ -89,6 +89,14 @@ def test_topics_differ_and_have_the_form_of_ros(labels: list[str]) -> None:
     for topic in found:
         name = topic.removeprefix("/sensor/")
         assert name.replace("_", "a").isalnum() and name.isascii() and not name[0].isdigit()
+
+
+def test_names_with_nul_are_refused_where_they_would_be_cut(tmp_path: Path) -> None:
+    pytest.importorskip("xarray")
+    check(named(["a\0"]), tmp_path / "run.npz")
+    with pytest.raises(treesim.ArgumentError, match=r"names with NUL, as 'a\\x00'"):
+        named(["a\0"]).save(tmp_path / "run.nc")
+    assert not (tmp_path / "run.nc").exists()
 
 
 def test_plain_names_are_topics_and_equal_ones_are_numbered() -> None:

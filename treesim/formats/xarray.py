@@ -14,7 +14,7 @@ import numpy as np
 
 from ..contact.history import PARTS, SOLVER_INFO_NAMES, ContactHistory
 from ..contact.points import LINKS, point_type
-from ..errors import ArgumentError
+from ..errors import ArgumentError, quoted
 from ..model.coordinates import Q_PARTS, V_PARTS, configuration_names, velocity_names
 from ..simulation.readings import recorded
 from ..simulation.trajectory import Trajectory
@@ -91,6 +91,9 @@ def _joint_axes(joints: tuple[str, ...], types: tuple[str, ...]) -> dict[str, An
 
 def _texts(names: Sequence[str]) -> np.ndarray:
     """Return strings as an object array, which Zarr supports, unlike numpy's padded strings."""
+    wrong = next((name for name in names if "\0" in name), None)
+    if wrong is not None:
+        raise ArgumentError(f"netCDF and Zarr hold no names with NUL, as {quoted(wrong)}: rename that, or take .npz")
     return np.array(names, dtype=object)
 
 
