@@ -7,12 +7,18 @@ import importlib.util
 import os
 import subprocess
 import sys
+import types
 from pathlib import Path
 
 import pytest
 
 from tests.cli.conftest import need_command
 from tests.optional import script
+from treesim.compare.isolation import EngineProcess
+from treesim.engine.llvm import background_compilation
+from treesim.engine.llvm.object_code import CompileRequest
+from treesim.meshes import reader
+from treesim.sweeps.workers import WorkerProcess
 from treesim.system import subprocesses
 from treesim.system.subprocesses import (
     Ending,
@@ -23,9 +29,12 @@ from treesim.system.subprocesses import (
     import_path,
     module_command,
     package_command,
+    program_path,
     python_command,
     run,
+    safe_environment,
 )
+from treesim.urdf import read
 
 ROOT = Path(__file__).parents[2]
 SOURCES = [*(ROOT / "treesim").rglob("*.py"), *(ROOT / "plugins").glob("*/src/**/*.py")]
@@ -72,6 +81,103 @@ def test_no_other_place_starts_python():
                 if owner in ("sys.executable", "executable") or "multiprocessing" in owner or name.endswith("Executor"):
                     found.append(f"{path.relative_to(ROOT)}:{node.lineno}: {owner}")
     assert not found
+
+
+def test_no_other_place_looks_up_programs():
+    """`shutil.which` finds programs of the working directory by relative entries of PATH, and on Windows always."""
+    found = [path for path in SOURCES if "which(" in path.read_text(encoding="utf-8").replace("on_which(", "")]
+    calls = [
+        f"{path}:{node.lineno}"
+        for path in found
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Attribute) and ast.unparse(node) == "shutil.which"
+    ]
+    assert [call.rpartition(":")[0] for call in calls] == [subprocesses.__file__]
+
+
+def test_programs_of_the_working_directory_are_not_found(tmp_path, monkeypatch):
+    for folder in (tmp_path / "here", tmp_path / "installed"):
+        folder.mkdir()
+        (folder / "tool").write_text("")
+        (folder / "tool").chmod(0o700)
+    monkeypatch.chdir(tmp_path / "here")
+    for entries in ([""], ["."], [], ["../here"]):
+        monkeypatch.setenv("PATH", os.pathsep.join(entries))
+        assert program_path("tool") is None
+        monkeypatch.setenv("PATH", os.pathsep.join([*entries, str(tmp_path / "installed")]))
+        assert program_path("tool") == str(tmp_path / "installed" / "tool")
+
+
+def started_by(how, order):
+    """Start a child of a part of treesim in its way."""
+    if how == "meshes":
+        reader._Child()._started()
+    elif how == "compilation":
+        background_compilation._started(order)
+    elif how == "sweeps":
+        WorkerProcess([0], 1)._start()
+    elif how == "engines":
+        EngineProcess()
+    elif how == "xacro":
+        subprocess.Popen(read._xacro_command("a.xacro"))
+    else:
+        subprocess.Popen(COMMANDS[how]())
+
+
+COMMANDS = {
+    "code": lambda: python_command(""),
+    "module": lambda: module_command("treesim"),
+    "file": lambda: file_command("a.py"),
+    "package": lambda: package_command("a.py"),
+}
+WAYS = (*COMMANDS, "meshes", "compilation", "sweeps", "engines", "xacro")
+
+
+@pytest.mark.parametrize("entries", [[""], ["."], ["", "../hostile"]], ids=["prompt", "dot", "relative"])
+@pytest.mark.parametrize("how", WAYS)
+def test_no_child_of_a_prompt_that_went_into_a_folder_gets_this_folder(how, entries, tmp_path, monkeypatch):
+    """A prompt and a notebook have '' in sys.path, which is the working directory of the moment."""
+    (tmp_path / "hostile").mkdir()
+    (tmp_path / "xacro.py").write_text("")
+    monkeypatch.chdir(tmp_path / "hostile")
+    monkeypatch.setenv("PATH", "")
+    started = []
+    monkeypatch.setattr(subprocess, "Popen", lambda command, **options: started.append((command, options)))
+    monkeypatch.setattr(sys, "path", [*entries, *sys.path, str(tmp_path)])
+    started_by(how, CompileRequest("", "", "", "", False, False))
+    monkeypatch.undo()
+    ((command, options),) = started
+    assert command[:3] == [sys.executable, "-I", "-c"]
+    path = ast.literal_eval(command[3].partition("\n")[0].partition("= ")[2])
+    assert path and all(map(os.path.isabs, path)) and str(tmp_path / "hostile") not in path
+    assert str(tmp_path) in path
+    assert how in (*COMMANDS, "xacro") or options["env"]["PYTHONSAFEPATH"] == "1"
+
+
+def test_a_child_of_a_prompt_finds_the_modules_that_the_prompt_has_imported(tmp_path, monkeypatch):
+    """A worker imports the module of a notebook's policy, after all that is installed."""
+    modules = {
+        "alone": "alone.py",
+        "pack": "pack/__init__.py",
+        "pack.part": "pack/part.py",
+        "space.part": "space/part.py",
+    }
+    for name, file in modules.items():
+        folder = tmp_path / name
+        module = types.ModuleType(name)
+        module.__file__ = str(folder / file)
+        monkeypatch.setitem(sys.modules, name, module)
+    assert not any(entry.startswith(str(tmp_path)) for entry in import_path())
+    installed = import_path()
+    monkeypatch.setattr(sys, "path", ["", *sys.path])
+    found = import_path()
+    assert found[: len(installed)] == installed
+    assert {str(tmp_path / name) for name in modules} <= set(found[len(installed) :])
+
+
+def test_relative_entries_of_pythonpath_reach_no_child(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([".", "", str(tmp_path), "lib"]))
+    assert safe_environment() == {"PYTHONSAFEPATH": "1", "PYTHONPATH": str(tmp_path)}
 
 
 @pytest.mark.parametrize("command", ["code", "module", "file", "package"])
@@ -153,8 +259,8 @@ except SystemExit as end:
 def test_the_standard_library_comes_first_and_the_order_of_the_rest_is_kept(monkeypatch, tmp_path):
     standard = [entry for entry in import_path() if subprocesses._is_standard(entry)]
     assert os.path.dirname(os.__file__) in standard
-    monkeypatch.setattr(sys, "path", ["", "/first", *reversed(standard), "/second", "/first", str(tmp_path)])
-    assert import_path() == [*reversed(standard), os.getcwd(), "/first", "/second", str(tmp_path)]
+    monkeypatch.setattr(sys, "path", ["/first", *reversed(standard), "/second", "/first", str(tmp_path)])
+    assert import_path() == [*reversed(standard), "/first", "/second", str(tmp_path)]
 
 
 def test_variables_of_python_are_not_read(monkeypatch):

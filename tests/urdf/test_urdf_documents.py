@@ -4,6 +4,7 @@ import io
 import os
 import stat
 import subprocess
+import sys
 import time
 import warnings
 from pathlib import Path
@@ -141,10 +142,40 @@ def test_xacro_is_run_when_it_is_installed(arm, refusal, tmp_path, monkeypatch):
     fake_xacro(tmp_path, monkeypatch, f'test "$1" = "{source}" && cat "{tmp_path}/expanded"')
     tree = load(source)
     assert tree.nv == 1 and [note.code for note in tree.notes] == ["U105"]
-    fake_xacro(tmp_path, monkeypatch, "echo 'unknown macro arm' >&2; exit 2")
-    assert "unknown macro arm" in str(refusal(source))
+    fake_xacro(tmp_path, monkeypatch, "echo 'unknown macro arm' >&2; echo 'when processing file: a' >&2; exit 2")
+    assert "U103: xacro failed on this file: unknown macro arm; when processing file: a" in str(refusal(source))
+    fake_xacro(tmp_path, monkeypatch, "exit 3")
+    assert "xacro failed on this file: status 3 (no message)" in str(refusal(source))
     fake_xacro(tmp_path, monkeypatch, f'cat "{source}"')
     assert "unexpanded" in str(refusal(source))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the stand-in for xacro is a shell script")
+def test_an_open_file_that_is_named_xacro_is_not_read_again_from_the_disk(refusal, tmp_path, monkeypatch):
+    """Its text may be another than that of the file of its name."""
+    fake_xacro(tmp_path, monkeypatch, f'touch "{tmp_path}/ran"')
+    (tmp_path / "a.xacro").write_text(XACRO)
+    stream = io.StringIO(XACRO)
+    stream.name = str(tmp_path / "a.xacro")
+    for source in (stream, (tmp_path / "a.xacro").open("rb")):
+        assert "give treesim.load the file's name" in refusal(source).findings[0].hint
+        source.close()
+    assert not (tmp_path / "ran").exists()
+
+
+def test_the_package_xacro_of_this_python_is_found_without_the_program(arm, refusal, tmp_path, monkeypatch):
+    """As in an environment that is not activated."""
+    installed = tmp_path / "site-packages"
+    installed.mkdir()
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert read._xacro_command("a.xacro") is None
+    (installed / "xacro.py").write_text("")
+    monkeypatch.setattr(sys, "path", [*sys.path, str(installed)])
+    command = read._xacro_command("a.xacro")
+    assert command[0] == sys.executable and command[-2].endswith("import xacro; xacro.main()")
+    assert repr(str(installed)) in command[-2] and command[-1] == "a.xacro"
+    monkeypatch.setattr(sys, "frozen", True, raising=False)
+    assert read._xacro_command("a.xacro") is None
 
 
 @pytest.mark.parametrize(
@@ -154,13 +185,13 @@ def test_xacro_is_run_when_it_is_installed(arm, refusal, tmp_path, monkeypatch):
 def test_xacro_has_two_minutes(error, told, refusal, tmp_path, monkeypatch):
     given = []
 
-    def run(command, timeout, **options):
+    def run(command, timeout, encoding):
         given.append(timeout)
         raise error
 
     (tmp_path / "a.urdf.xacro").write_text(XACRO)
-    monkeypatch.setattr(read.shutil, "which", lambda name: "/bin/xacro")
-    monkeypatch.setattr(read.subprocess, "run", run)
+    monkeypatch.setattr(read, "program_path", lambda name: "/bin/xacro")
+    monkeypatch.setattr(read, "run", run)
     found = refusal(tmp_path / "a.urdf.xacro")
     assert "U103: xacro failed on this file: " in str(found) and told in str(found) and given == [120]
 
@@ -177,7 +208,8 @@ def test_xacro_runs_on_other_names_only_when_it_is_asked_for(arm, refusal, tmp_p
         with pytest.raises(UrdfError, match="U103"):
             treesim.repair(source)
         with source.open() as stream:
-            assert "U103" in str(refusal(stream))
+            found = refusal(stream, xacro=True)
+            assert "U103" in str(found) and "give treesim.load the file's name" in found.findings[0].hint
     assert not (tmp_path / "ran").exists()
     for source in named:
         assert load(source, xacro=True).nv == 1

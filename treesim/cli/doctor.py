@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from importlib.util import find_spec
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 import typer
 
 from .. import plugins
+from ..system.subprocesses import program_path
 from .common import JsonOption, examples, guarded, output, print_json
 
 PACKAGES = ("coal", "matplotlib", "xarray", "pyarrow", "mcap", "zarr", "playwright")  # of optional features
@@ -90,6 +90,6 @@ def facts() -> dict[str, Any]:
         "plugins": {
             f"{one.kind} {one.name}": one.problem or one.origin for one in plugins.listing() if one.origin != "treesim"
         },
-        "programs": {name: shutil.which(name) or "not on the PATH" for name in ("ffmpeg", "chromium")},
+        "programs": {name: program_path(name) or "not on the PATH" for name in ("ffmpeg", "chromium")},
         "packages": {name: "installed" if find_spec(name) else "not installed" for name in PACKAGES},
     }

@@ -2,20 +2,24 @@
 
 Every Python process that treesim starts is started here. It runs with `-I`: it imports nothing from the working
 directory and reads no `PYTHON*` variable. Its `sys.path` is the parent's with the standard library first. So it finds
-the modules that the parent finds, but a file `random.py` next to a user's script cannot replace Python's own. Some
-libraries start Python processes themselves, such as glfw during import; PYTHONSAFEPATH isolates these, too.
+the modules that the parent finds, but a file `random.py` next to a user's script cannot replace Python's own. An empty
+or relative entry, as a prompt and a notebook have one, stands for the working directory of the moment, which may be a
+folder of downloaded files. A child gets instead the folders from which the parent has imported modules, after all
+others. Some libraries start Python processes themselves, such as glfw during import; PYTHONSAFEPATH isolates these,
+too. Other programs are looked up by `program_path`, never in the working directory.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
 import sysconfig
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from multiprocessing import Pipe, connection
 from typing import IO, Any, NamedTuple
@@ -32,9 +36,28 @@ STANDARD_ZIP = re.compile(r"python\d+\.zip")
 
 
 def import_path() -> list[str]:
-    """Return the parent's `sys.path` for a child: the standard library first, then the other entries in their order."""
-    entries = [os.path.abspath(entry) for entry in sys.path if isinstance(entry, str)]
-    return sorted(dict.fromkeys(entries), key=lambda entry: not _is_standard(entry))  # a stable sort
+    """Return `sys.path` of a child: the standard library, the parent's other absolute entries, folders of its modules.
+
+    The last are those of modules that the parent has imported, if its `sys.path` has a relative entry.
+    """
+    entries = [entry for entry in sys.path if isinstance(entry, str)]
+    absolute = [os.path.abspath(entry) for entry in entries if os.path.isabs(entry)]
+    absolute.sort(key=lambda entry: not _is_standard(entry))  # a stable sort
+    imported = [] if len(absolute) == len(entries) else _folders_of_modules()
+    return list(dict.fromkeys([*absolute, *imported]))
+
+
+def _folders_of_modules() -> Iterator[str]:
+    """Yield the folders where the search for each imported module ended, some of them repeatedly."""
+    for name, module in [*sys.modules.items()]:
+        file = getattr(module, "__file__", None)
+        if name == "__main__" or not isinstance(file, str) or not os.path.isabs(file):
+            continue
+        folder, own = os.path.split(file)
+        above = name.split(".")[1:] + ["__init__"] * own.startswith("__init__.")
+        for _ in above:
+            folder = os.path.dirname(folder)
+        yield folder
 
 
 def _is_standard(entry: str) -> bool:
@@ -47,10 +70,19 @@ def _is_standard(entry: str) -> bool:
 def safe_environment() -> dict[str, str]:
     """Return environment variables for processes in which libraries may start Python without `-I`.
 
-    Such Pythons then do not import from the working directory, not even by an empty entry in PYTHONPATH ("folder:").
+    Such Pythons then do not import from the working directory, not even by an empty or relative entry in PYTHONPATH.
     """
     entries = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    return {"PYTHONSAFEPATH": "1", "PYTHONPATH": os.pathsep.join(filter(None, entries))}
+    return {"PYTHONSAFEPATH": "1", "PYTHONPATH": os.pathsep.join(filter(os.path.isabs, entries))}
+
+
+def program_path(name: str) -> str | None:
+    """Return the path of an installed program, None if there is none; relative entries of PATH are passed over."""
+    for folder in filter(os.path.isabs, os.environ.get("PATH", os.defpath).split(os.pathsep)):
+        found = shutil.which(name, path=folder)
+        if found is not None and os.path.isabs(found):  # Windows looks in the working directory, too
+            return found
+    return None
 
 
 def can_start_python() -> bool:
@@ -88,12 +120,13 @@ class Ending(NamedTuple):
     """How a process ended.
 
     signal: name of the signal, or of Windows' exception, that killed it, or "". status: exit status. last_line: last
-    line of its standard error.
+    line of its standard error. errors: all of it.
     """
 
     signal: str
     status: int
     last_line: str
+    errors: str = ""
 
     def __str__(self) -> str:
         return self.signal or f"status {self.status} ({self.last_line})"
@@ -110,7 +143,7 @@ def ending(status: int, errors: str) -> Ending:
             name = f"signal {-status}"
     elif status >= EXCEPTIONS:
         name = WINDOWS_EXCEPTIONS.get(status, f"exception 0x{status:08X}")
-    return Ending(name, status, lines[-1])
+    return Ending(name, status, lines[-1], errors)
 
 
 class ProcessFailure(Exception):
@@ -202,15 +235,19 @@ class Finished(NamedTuple):
 
 
 def run(
-    command: list[str], input: str = "", timeout: float | None = None, environment: dict[str, str] | None = None
+    command: list[str],
+    input: str = "",
+    timeout: float | None = None,
+    environment: dict[str, str] | None = None,
+    encoding: str | None = None,
 ) -> Finished:
-    """Run a command of this module to its end.
+    """Run a command of this module, or a program, to its end.
 
     timeout [s]: after it the process is killed, and subprocess.TimeoutExpired is raised. environment: variables that
-    differ from the parent's.
+    differ from the parent's. encoding: of input and output, by default the system's.
     """
     done = subprocess.run(
-        command, input=input, capture_output=True, text=True, errors="replace", timeout=timeout, check=False,
-        env={**os.environ, **safe_environment(), **(environment or {})},
+        command, input=input, capture_output=True, text=True, encoding=encoding, errors="replace", timeout=timeout,
+        check=False, env={**os.environ, **safe_environment(), **(environment or {})},
     )  # fmt: skip
     return Finished(done.stdout, ending(done.returncode, done.stderr) if done.returncode else None)

@@ -5,17 +5,18 @@ from __future__ import annotations
 import io
 import os
 import re
-import shutil
 import stat
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
+from importlib.machinery import PathFinder
 from pathlib import Path
+from subprocess import TimeoutExpired
 from typing import IO, TYPE_CHECKING
 
 from ..errors import ArgumentError, UrdfError, shortened
+from ..system.subprocesses import can_start_python, import_path, program_path, python_command, run
 from .document import Document
 from .findings import Findings
 from .malformed import without_ignored
@@ -30,6 +31,7 @@ _UNDECLARED_PREFIX = 201  # libxml2's XML_NS_ERR_UNDEFINED_NAMESPACE
 _XACRO_EXPRESSIONS = '(link|joint|material)/descendant-or-self::*/@*[contains(., "${") or contains(., "$(")]'
 _XACRO_HINT = "expand it first: xacro robot.urdf.xacro > robot.urdf"
 _XACRO_SUFFIX = ".xacro"
+_XACRO_SECONDS = 120.0  # after which it is ended
 _XACRO_CHOICE = (
     f"xacro evaluates expressions and reads other files, so it runs only on names that end in {_XACRO_SUFFIX}, or with "
     "xacro=True, --xacro on the command line"
@@ -54,12 +56,16 @@ def xacro_allowed(allowed: bool) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class SourceBytes:
-    """Bytes of a robot description, its name in messages, and its path if it was read from a file."""
+    """Bytes of a robot description, its name in messages, and its path if it was read from a file.
+
+    text: the source, if it was a str. typed: whether the caller named the path, and not an open file that has one.
+    """
 
     data: bytes
     label: str
     path: Path | None = None
-    text: str | None = None  # the source, if it was a str
+    text: str | None = None
+    typed: bool = False
 
 
 def label_of(path: Path | str) -> str:
@@ -97,7 +103,7 @@ def bytes_of_file(path: Path, findings: Findings) -> SourceBytes:
     if data is None:  # reading a pipe or a device might never end
         kind = "a folder" if stat.S_ISDIR(mode) else "a pipe, socket or device"
         raise findings.fail("U100", f"cannot read the robot: this is {kind}, not a file", hint=_OTHER_SOURCES)
-    return SourceBytes(data, label_of(path), path)
+    return SourceBytes(data, label_of(path), path, typed=True)
 
 
 def _reason(error: Exception) -> str:
@@ -254,22 +260,37 @@ def _find_xacro(root: _Element) -> _Element | None:
 
 
 def _expand_xacro(source: SourceBytes, element: _Element, findings: Findings) -> bytes:
-    program = shutil.which("xacro")
-    if program is None or source.path is None:
+    if source.path is None or not source.typed:
+        hint = f"{_XACRO_HINT}; give treesim.load the file's name" if source.path else _XACRO_HINT
+        raise findings.fail("U103", f"unexpanded xacro in <{_plain(element)}>", element, hint)
+    if (command := _xacro_command(os.path.abspath(source.path))) is None:  # a relative name may begin with "-"
         raise findings.fail("U103", f"unexpanded xacro in <{_plain(element)}>", element, _XACRO_HINT)
     if source.path.suffix != _XACRO_SUFFIX and not _xacro_allowed.get():
         hint = f"{_XACRO_HINT}; {_XACRO_CHOICE}"
         raise findings.fail("U103", f"unexpanded xacro in <{_plain(element)}>", element, hint)
-    command = [program, os.path.abspath(source.path)]  # a relative name may begin with "-"
     try:
-        result = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=120, check=False)
-    except (OSError, subprocess.TimeoutExpired) as error:
+        output, failed = run(command, timeout=_XACRO_SECONDS, encoding="utf-8")
+    except (OSError, TimeoutExpired) as error:
         raise findings.fail("U103", f"xacro failed on this file: {error}", 1) from None
-    if result.returncode:
-        complaint = result.stderr.decode(errors="replace").strip().splitlines() or ["no message"]
-        raise findings.fail("U103", f"xacro failed on this file: {shortened(complaint[-1], 200)}", 1)
+    if failed is not None:
+        raise findings.fail("U103", f"xacro failed on this file: {_complaint(failed.errors) or failed}", 1)
+    program = command[0] if len(command) == 2 else "the package xacro"
     findings.add("U105", f"expanded by {program}: lines are those of its output")
-    return result.stdout
+    return output.encode()
+
+
+def _xacro_command(file: str) -> list[str] | None:
+    """Return the command that expands a file: by the program on the PATH, or by this Python's package; else None."""
+    if program := program_path("xacro"):
+        return [program, file]
+    if can_start_python() and PathFinder.find_spec("xacro", import_path()) is not None:
+        return python_command("import xacro; xacro.main()", file)
+    return None
+
+
+def _complaint(errors: str) -> str:
+    """Return xacro's standard error in one line: the reason, then the files that xacro was reading."""
+    return shortened("; ".join(filter(None, map(str.strip, errors.splitlines()))), _LONGEST_LABEL)
 
 
 def _plain(element: _Element) -> str:

@@ -52,7 +52,7 @@ def test_frames_go_to_ffmpeg_which_may_say_why_not(tmp_path):
 
 def test_what_is_missing_is_told_before_anything_is_simulated(tmp_path, monkeypatch):
     monkeypatch.setattr(film, "check_picture", lambda: None)
-    monkeypatch.setattr(film.shutil, "which", lambda name: None)
+    monkeypatch.setattr(film, "program_path", lambda name: None)
     monkeypatch.setitem(sys.modules, "imageio_ffmpeg", None)
     viewer = MeshcatViewer()
     assert isinstance(viewer, FormatRecorder)

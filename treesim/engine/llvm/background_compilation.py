@@ -7,13 +7,14 @@ two cores takes two processes. The second one needs 0.06 s to start: it imports 
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import tempfile
 import threading
 from collections.abc import Sequence
 
 from ...system.cores import usable_cores
-from ...system.subprocesses import can_start_python, file_command
+from ...system.subprocesses import can_start_python, file_command, safe_environment
 from ..threads import lock_across_forks
 from . import object_code
 from .object_code import CompileRequest
@@ -100,7 +101,10 @@ def _started(order: CompileRequest) -> subprocess.Popen[bytes] | None:
         with tempfile.TemporaryFile() as given:
             given.write(f"{facts}\n{text}".encode())
             given.seek(0)
-            return subprocess.Popen(command, stdin=given, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+            return subprocess.Popen(
+                command, stdin=given, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                env={**os.environ, **safe_environment()},
+            )  # fmt: skip
     except OSError:
         return None
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -17,6 +16,8 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+
+from treesim.system.subprocesses import program_path
 
 Answer = dict[str, Any]
 
@@ -33,7 +34,7 @@ def is_installed(reader: str) -> bool:
 
 
 def _gazebo() -> str | None:
-    return shutil.which("gz") or shutil.which("ign")
+    return program_path("gz") or program_path("ign")
 
 
 def _pybullet(path: str) -> Answer:

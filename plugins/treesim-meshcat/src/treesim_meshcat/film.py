@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import math
 import os
-import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
@@ -19,6 +18,7 @@ from treesim.errors import PluginError
 from treesim.simulation.trajectory import Trajectory
 from treesim.system.files import write_whole
 from treesim.system.installation import installed_by
+from treesim.system.subprocesses import program_path
 
 from .recording import write_recording
 
@@ -79,7 +79,7 @@ def write_picture(robot: Tree, trajectory: Trajectory, path: Path) -> Path:
 def check_film() -> str:
     """Return the path of ffmpeg; raises PluginError for anything that is missing to make films."""
     check_picture()
-    found = shutil.which("ffmpeg")
+    found = program_path("ffmpeg")
     if found is not None:
         return found
     try:
@@ -114,7 +114,7 @@ def _own_browser() -> str:
 
 def installed_browser() -> str | None:
     """Return the path of this computer's Chromium; None for playwright's own, which may be missing."""
-    return next(filter(None, map(shutil.which, BROWSERS)), None)
+    return next(filter(None, map(program_path, BROWSERS)), None)
 
 
 def _alone(work: Callable[[], T]) -> T:
