@@ -94,7 +94,7 @@ def test_topics_differ_and_have_the_form_of_ros(labels: list[str]) -> None:
 def test_names_with_nul_are_refused_where_they_would_be_cut(tmp_path: Path) -> None:
     pytest.importorskip("xarray")
     check(named(["a\0"]), tmp_path / "run.npz")
-    with pytest.raises(treesim.ArgumentError, match=r"names with NUL, as 'a\\x00'"):
+    with pytest.raises(treesim.ArgumentError, match="hold no names with NUL, as 'a"):
         named(["a\0"]).save(tmp_path / "run.nc")
     assert not (tmp_path / "run.nc").exists()
 

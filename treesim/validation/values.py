@@ -85,9 +85,9 @@ def checked_text(label: str, value: Any) -> str:
     """Return `value` if it is a str; raises ArgumentError naming `label` otherwise."""
     if not isinstance(value, str):
         raise ArgumentError(f"{label} must be a text, got {short_repr(value)}")
-    if "\0" in value or (not value.isascii() and any("\ud800" <= letter <= "\udfff" for letter in value)):
+    if not value.isascii() and any("\ud800" <= letter <= "\udfff" for letter in value):
         raise ArgumentError(
-            f"{label} must be a text without surrogates and NUL, to be written to files, got {short_repr(value)}"
+            f"{label} must be a text without surrogates, to be written to files, got {short_repr(value)}"
         )
     return value
 
