@@ -67,6 +67,7 @@ class MeshEdges:
     """
 
     def __init__(self, vertices: np.ndarray, triangles: np.ndarray, numbers: np.ndarray) -> None:
+        self._touching: set[int] = set()  # sides of solids that touch another with a face
         self.vertices, index = np.unique(vertices + 0.0, axis=0, return_inverse=True)
         self.triangles = index.reshape(-1)[triangles]
         self.points = self.vertices[self.triangles]
@@ -78,8 +79,10 @@ class MeshEdges:
         first = np.r_[True, (np.diff(low[order]) != 0) | (np.diff(high[order]) != 0)]
         count = np.diff(np.r_[np.flatnonzero(first), order.size])
         self.sides = order[first]  # of each edge, in the first triangle
+        if count.max() > 2:
+            order, first, count = self._separated(order, first, count, numbers)
+            self.sides = order[first]
         self.others = np.full(len(self.sides), -1)  # in the second one, or -1 at the border
-        self._check_count(order, first, count, numbers)
         self.others[count == 2] = order[np.flatnonzero(first)[count == 2] + 1]
         self.ends = np.stack([start[self.sides], end[self.sides]], axis=1)
         pairs = self.others >= 0
@@ -93,16 +96,51 @@ class MeshEdges:
                 f"order of the corners of one of them"
             )
 
-    def _check_count(self, order: np.ndarray, first: np.ndarray, count: np.ndarray, numbers: np.ndarray) -> None:
-        if count.max() > 2:
-            at = int(np.flatnonzero(first)[int(count.argmax())])
-            sides = order[at : at + int(count.max())]
-            shown = ", ".join(str(numbers[side // 3]) for side in sides[:6])
-            raise ArgumentError(
-                f"triangles {shown} share the edge from {self._place(self.triangles.ravel()[sides[0]])} to "
-                f"{self._place(np.roll(self.triangles, -1, axis=1).ravel()[sides[0]])}: an edge has two triangles at "
-                "most. Remove double triangles and inner walls, or make one StaticMesh of each solid"
-            )
+    def _separated(
+        self, order: np.ndarray, first: np.ndarray, count: np.ndarray, numbers: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the sides in order, where edges that solids share are several edges, of two triangles each.
+
+        These triangles are neighbours in the space between the solids. Raises ArgumentError for other edges of more
+        than two triangles.
+        """
+        order, first = order.copy(), first.copy()
+        for at, size in zip(np.flatnonzero(first)[count > 2], count[count > 2], strict=True):
+            sides = order[at : at + size]
+            paired = self._around_edge(sides)
+            if paired is None:
+                self._refuse_shared(sides, numbers)
+            order[at : at + size] = paired
+            first[at : at + size : 2] = True
+        return order, first, np.diff(np.r_[np.flatnonzero(first), order.size])
+
+    def _around_edge(self, sides: np.ndarray) -> np.ndarray | None:
+        """Return the sides at an edge of several solids in pairs, with empty space between; None if they overlap."""
+        t, s = np.divmod(sides, 3)
+        start, end = self.triangles[t, s], self.triangles[t, (s + 1) % 3]
+        e = self.vertices[max(start[0], end[0])] - self.vertices[min(start[0], end[0])]
+        forward = start < end  # sides along e: the space before them is at larger angles around e
+        into = np.cross(self.normals[t], e) * np.where(forward, 1.0, -1.0)[:, None]
+        x, y = into @ into[0], np.cross(into[0], into) @ (e / _length(e))
+        angles = np.mod(np.arctan2(y, x) + FLAT / 2, 2 * np.pi)
+        by_angle = np.argsort(angles)
+        same = np.empty(len(sides), int)
+        same[by_angle] = np.cumsum(np.r_[0, np.diff(angles[by_angle]) > FLAT])
+        found = np.lexsort((~forward, same))
+        found = found if forward[found[0]] else np.roll(found, -1)
+        if not forward[found[::2]].all() or forward[found[1::2]].any() or len(sides) % 2:
+            return None
+        touching = same[found[::2]] == same[found[1::2]]
+        self._touching |= set(sides[found[::2]][touching].tolist())
+        return sides[found]
+
+    def _refuse_shared(self, sides: np.ndarray, numbers: np.ndarray) -> None:
+        shown = ", ".join(str(numbers[side // 3]) for side in sides[:6])
+        raise ArgumentError(
+            f"triangles {shown} share the edge from {self._place(self.triangles.ravel()[sides[0]])} to "
+            f"{self._place(np.roll(self.triangles, -1, axis=1).ravel()[sides[0]])}: an edge has two triangles at "
+            "most, or two of each of the solids that touch there. Remove double triangles and inner walls"
+        )
 
     def _place(self, vertex: int) -> str:
         return "(" + ", ".join(f"{x:g}" for x in self.vertices[vertex]) + ")"
@@ -144,7 +182,11 @@ class MeshEdges:
 
         m, pairs = len(self.triangles), self.others >= 0
         joined = coo_matrix((np.ones(pairs.sum()), (self.sides[pairs] // 3, self.others[pairs] // 3)), (m, m))
-        return connected_components(joined, directed=False)[0] > 1 or len(self.loose_vertices()) > 0
+        return (
+            bool(self._touching)
+            or connected_components(joined, directed=False)[0] > 1
+            or len(self.loose_vertices()) > 0
+        )
 
     @cached_property
     def bends(self) -> np.ndarray:
@@ -157,6 +199,7 @@ class MeshEdges:
         bend = -np.sign(height) * (np.abs(height) > FLAT * width)
         bend[(bend == 0) & ((self.normals[t] * self.normals[u]).sum(axis=1) < 0)] = 1
         bend[self.others < 0] = 1
+        bend[np.isin(self.sides, list(self._touching))] = -1
         return np.asarray(bend)
 
     def _opposite(self, sides: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import ArgumentError, ShapeWarning
+from ..errors import ArgumentError, ShapeWarning, quoted
 from ..meshes import read_parts
 from ..model.inertia import Placement
 from ..model.matrices import product
@@ -19,6 +19,7 @@ from ..system.display import vector
 from ..validation.arrays import real_numbers
 from ..validation.values import checked_part, positive_number, short_repr
 from .ground import FARTHEST, SolidSurface
+from .mesh_orientation import outwards
 from .mesh_tables import MeshEdges, MeshTable, has_area, mesh_table
 
 
@@ -58,10 +59,13 @@ class StaticMesh(SolidSurface):
     Warns
     -----
     ShapeWarning
-        If the mesh has triangles without area.
+        If the mesh has triangles without area, closed parts that face inwards, or open ones that look down everywhere.
 
     Notes
     -----
+    Closed parts whose triangles face inwards are turned, except the walls of cavities. Several solids of one mesh may
+    share edges and faces.
+
     A mesh must not intersect itself. Faces that another part of the mesh or another surface covers have no contacts,
     for example the faces between two boxes side by side.
 
@@ -95,12 +99,14 @@ class StaticMesh(SolidSurface):
                 ShapeWarning,
                 stacklevel=3,
             )
-        triangles = triangles[sound]
+        numbers = np.flatnonzero(sound)
+        what = f"mesh {quoted(self.name)}" if self.name else "static mesh"
+        triangles = outwards(vertices, triangles[sound], numbers, self.placement.rotation, what)
         for array in (vertices, triangles):
             array.setflags(write=False)
         object.__setattr__(self, "vertices", vertices)
         object.__setattr__(self, "triangles", triangles)
-        object.__setattr__(self, "_edges", MeshEdges(vertices, triangles, np.flatnonzero(sound)))
+        object.__setattr__(self, "_edges", MeshEdges(vertices, triangles, numbers))
 
     @classmethod
     def from_file(
@@ -138,7 +144,12 @@ class StaticMesh(SolidSurface):
         starts = np.cumsum([0] + [len(part.vertices) for part in parts])
         vertices = np.concatenate([np.asarray(part.vertices, float) for part in parts]) * factor
         triangles = np.concatenate([part.faces + start for part, start in zip(parts, starts[:-1], strict=True)])
-        return cls(vertices, triangles, placement or Placement(), **parameters)
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            mesh = cls(vertices, triangles, placement or Placement(), **parameters)
+        for one in found:
+            warnings.warn(f"{quoted(os.fspath(file))}: {one.message}", one.category, stacklevel=2)
+        return mesh
 
     @property
     def edges(self) -> MeshEdges:
