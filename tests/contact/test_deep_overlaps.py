@@ -38,7 +38,7 @@ def test_cubes_that_turn_do_not_sink_in(integrator):
 
 
 def test_a_run_warns_of_what_ends_deep():
-    simulation, *start = thrown(0.02, 17, "semi_implicit_euler")
+    simulation, *start = thrown(0.02, 44, "semi_implicit_euler")
     with pytest.warns(
         ContactWarning, match=r"'cube', of radius 0.0173 m, is up to 0.00\d+ m deep .* smaller dt"
     ) as found:
@@ -67,7 +67,7 @@ def test_what_is_deep_is_a_twentieth_of_a_radius(part, told):
 
 @pytest.mark.parametrize("states", [1, 3])
 def test_a_stepper_warns_once_of_what_ends_deep(states):
-    simulation, q, v = thrown(0.02, 17, "semi_implicit_euler")
+    simulation, q, v = thrown(0.02, 44, "semi_implicit_euler")
     stepper = treesim.Stepper(simulation.world, 1e-3, integrator="semi_implicit_euler")
     state = stepper.reset(*(np.tile(x, (states, 1)) if states > 1 else x for x in (q, v)))
     with pytest.warns(ContactWarning, match="'cube', of radius") as found:
@@ -79,7 +79,7 @@ def test_a_stepper_warns_once_of_what_ends_deep(states):
 @pytest.mark.parametrize("engine", ["auto", "generic"])
 def test_rollouts_warn_once_of_what_ends_deep(engine):
     """The second rollout is the cube of the tests above; the others fly. The generic engine does not use lanes."""
-    simulation, q, v = thrown(0.02, 17, "semi_implicit_euler")
+    simulation, q, v = thrown(0.02, 44, "semi_implicit_euler")
     q, v = np.tile(q, (3, 1)), np.tile(v, (3, 1))
     q[[0, 2], 2] += 50
     with pytest.warns(
@@ -90,7 +90,7 @@ def test_rollouts_warn_once_of_what_ends_deep(engine):
 
 
 def test_a_batch_stepper_warns_once_of_what_ends_deep():
-    simulation, q, v = thrown(0.02, 17, "semi_implicit_euler")
+    simulation, q, v = thrown(0.02, 44, "semi_implicit_euler")
     stepper = treesim.BatchStepper(simulation.world, 2, integrator="semi_implicit_euler")
     stepper.put(slice(0, 2), q, v)
     with pytest.warns(ContactWarning, match=r"'cube', of radius .* such states") as found:
@@ -106,7 +106,7 @@ def test_a_batch_stepper_warns_once_of_what_ends_deep():
 
 
 def test_soft_surfaces_and_starts_that_overlap_are_not_warned_of():
-    simulation, *start = thrown(0.02, 17, "semi_implicit_euler", stiffness=1e5)
+    simulation, *start = thrown(0.02, 44, "semi_implicit_euler", stiffness=1e5)
     simulation.run(0.03, *start)
     simulation, q, _ = thrown(0.05, 1)
     q[2:] = 0.02, 0, 0, 0, 1

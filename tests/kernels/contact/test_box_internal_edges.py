@@ -5,6 +5,8 @@ import pytest
 
 import treesim
 from tests.contact.scenes import at, ball, cube, simulate, turned
+from tests.kernels.contact.test_collision import contacts
+from treesim.kernels.contact.box_internal_edges import FLUSH
 
 
 def slabs(step=0.0, thickness=0.2, **surface):
@@ -68,3 +70,16 @@ def test_four_boxes_that_meet_in_a_corner_are_one_floor():
     ]
     np.testing.assert_allclose(runs[0].q, runs[1].q, rtol=0, atol=1e-9)
     assert (runs[0].q[-1, :2] > 0.1).all()
+
+
+@pytest.mark.parametrize("lean", [1e-4, -1e-4])
+@pytest.mark.parametrize(("step", "carries"), [(0.9 * FLUSH, False), (1.1 * FLUSH, True), (1e-5, True)])
+def test_the_edge_of_a_step_carries_a_cube_that_leans_over_it(step, carries, lean):
+    """The side of the higher box is covered only up to the height of the lower one."""
+    floor = [
+        treesim.StaticBox((1, 1, 0.2), treesim.Placement(translation=(0.5 * side, 0, -0.1 - step * (side > 0))))
+        for side in (-1, 1)
+    ]
+    found = contacts(cube(), floor, at((0, 0, 0.05), turned((0, 1, 0), lean)))
+    on_edge = (np.abs(found.point[:, 0]) < 1e-3) & (found.pair == 0)
+    assert on_edge.sum() == 2 * (carries or lean < 0)  # leaning away from the seam, the edge is no internal one

@@ -10,7 +10,7 @@ from tests.contact.scenes import at, free_body, shape, turned
 from treesim.kernels.algebra.linear import Vector
 from treesim.kernels.algebra.tables import tree_tables
 from treesim.kernels.contact.candidates import components, contacts_memory
-from treesim.kernels.contact.collision import MESHES, SOLIDS, find_contacts
+from treesim.kernels.contact.collision import MESHES, SOLIDS, find_contacts, meet
 from treesim.kernels.contact.delassus import move_bodies, place, rows_memory
 from treesim.kernels.contact.tables import touch_tables
 
@@ -38,8 +38,8 @@ class Found(NamedTuple):
     count: int
 
 
-def contacts(robot, grounds, q, v=None, dt=1e-3, margin=MARGIN):
-    """What is found in one state."""
+def contacts(robot, grounds, q, v=None, dt=1e-3, margin=MARGIN, candidates=False):
+    """What is found in one state: contacts, or all candidates of the first pair."""
     world = treesim.World(robot, ground=grounds)
     tree = tree_tables(robot.ints, robot.reals)
     touch = touch_tables(world.touching.layout, world.touching.geometry)
@@ -47,6 +47,9 @@ def contacts(robot, grounds, q, v=None, dt=1e-3, margin=MARGIN):
     place(tree, q, r)
     move_bodies(tree, r, np.zeros(robot.nv) if v is None else np.asarray(v, float))
     solids = MESHES if world.touching.on_meshes else SOLIDS
+    if candidates:
+        n = meet(touch, 0, r, dt, margin, m, solids)
+        return Found(np.zeros(n), m.place[:n], m.distance[:n], m.where[:n], m.outward[:n], n)
     count = find_contacts(touch, r, dt, margin, np.empty((0, 9)), m, solids)
     n = min(count, touch.capacity)
     return Found(m.pair[:n].copy(), m.slot[:n].copy(), m.gap[:n].copy(), m.point[:n].copy(), m.normal[:n].copy(), count)
@@ -153,7 +156,9 @@ def test_an_edge_below_a_prism_is_near_it_where_it_enters_and_leaves_its_polygon
     turn = np.pi * (2 * np.arange(sides) + 1) / sides  # the edge, along y, passes the middle of two sides
     rim = 0.1 * np.column_stack([np.cos(turn), np.sin(turn)])
     prism = shape("hull", (), vertices=[(*p, z) for p in rim for z in (-0.05, 0.05)])
-    found = contacts(free_body(1.0, 1.0, prism), treesim.StaticBox((1, 1, 1)), at((0.5, 0, 0.55 + 1e-3)))
+    found = contacts(
+        free_body(1.0, 1.0, prism), treesim.StaticBox((1, 1, 1)), at((0.5, 0, 0.55 + 1e-3)), candidates=True
+    )
     ends, radius = np.sort(found.point[np.isclose(found.point[:, 0], 0.5), 1]), 0.1 * np.cos(np.pi / sides)
     assert len(ends) == 2 and np.allclose(ends, (-radius, radius), rtol=0, atol=1.01e-3)
     assert np.allclose(found.gap, 1e-3, atol=1e-12) and np.allclose(found.normal, (0, 0, 1), atol=1e-12)

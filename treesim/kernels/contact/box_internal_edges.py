@@ -12,24 +12,29 @@ EDGE_MARGIN = (
     1e-4  # m: distance from the border and the plane of a face at which it is tested; more than overlaps of shapes
 )
 TILT = 1e-9  # component of a normal above which it leans to a face
+FLUSH = 1e-9  # m: steps between faces of adjacent solids that do not count as steps
 
 
 def solid_distance(touch, k, x):
     """Return the signed distance of a world point from the solid of pair k, which is fixed to the world."""
     S = transform_at(touch.solid, k)
     gap, _ = from_solid(touch, k, rotate_back(S.R, sub(x, S.p)), x.x * 0 + ROUND, 0)
-    return gap
+    return gap + ROUND
 
 
-def is_within(touch, k, x):
-    """Return whether a world point is inside the solid of pair k, which is fixed to the world."""
-    return solid_distance(touch, k, x) < -EDGE_MARGIN / 2
+def covers(touch, k, x, rim):
+    """Return whether the solid of pair k, which is fixed to the world, covers a face beyond which the points are.
+
+    It contains x, inside of the face's border, and reaches up to `rim`, at the height of the contact: a face that ends
+    above the solid is a step.
+    """
+    return solid_distance(touch, k, x) < -EDGE_MARGIN / 2 and solid_distance(touch, k, rim) < FLUSH
 
 
-def within_another(touch, k, x, is_within):
-    """Return whether a world point is inside another solid of the world than that of pair k.
+def covered_by_another(touch, k, x, rim, covers):
+    """Return whether another solid of the world than that of pair k covers a face beyond which x and `rim` are.
 
-    The other solids are those of adjacent pairs in the table with the same points. is_within: of one solid.
+    The other solids are those of adjacent pairs in the table with the same points. covers: function of one solid.
     """
     found = False
     for way in range(2):
@@ -37,7 +42,7 @@ def within_another(touch, k, x, is_within):
         other = k + step
         while other >= 0 and other < touch.pair.shape[0] and touch.pair[other, 3] == touch.pair[k, 3]:
             if touch.pair[other, 13] == other + 1:
-                found = found or is_within(touch, other, x)
+                found = found or covers(touch, other, x, rim)
             other += step
     return found
 
@@ -48,20 +53,40 @@ def inside(x, half):
     return minimum(maximum(x, -most), most)
 
 
-def beyond_face(p, n, size, axis):
-    """Return a point just outside of a box's face, near the point p of its surface, but inside the face's border.
+def with_part(a, axis, value):
+    """Return a vector with another component along an axis."""
+    x, y, z = a.x, a.y, a.z
+    if axis == 0:
+        x = value
+    if axis == 1:
+        y = value
+    if axis == 2:
+        z = value
+    return Vector(x, y, z)
 
-    The face is across `axis`, on the side to which n points. size: half lengths.
+
+def steepest(n):
+    """Return the axis along which a vector has its largest component."""
+    found = 0
+    if absolute(n.y) > absolute(n.x):
+        found = 1
+    if absolute(n.z) > absolute(part(n, found)):
+        found = 2
+    return found
+
+
+def beyond_face(p, n, size, axis):
+    """Return two points just outside of a box's face, near the point p of its surface.
+
+    The first one is inside of the face's border, the second one at the height of p along the normal n. The face is
+    across `axis`, on the side to which n points. size: half lengths.
     """
     out = sign_of(part(n, axis)) * (part(size, axis) + EDGE_MARGIN)
-    x, y, z = inside(p.x, size.x), inside(p.y, size.y), inside(p.z, size.z)
-    if axis == 0:
-        x = out
-    if axis == 1:
-        y = out
-    if axis == 2:
-        z = out
-    return Vector(x, y, z)
+    x = with_part(Vector(inside(p.x, size.x), inside(p.y, size.y), inside(p.z, size.z)), axis, out)
+    up, rim = steepest(n), x
+    if up != axis:
+        rim = with_part(x, up, part(p, up))
+    return x, rim
 
 
 def no_internal_edge(touch, k, x, gap, n):
@@ -69,10 +94,10 @@ def no_internal_edge(touch, k, x, gap, n):
     return False
 
 
-def on_internal_face(touch, k, x, gap, n, is_within):
+def on_internal_face(touch, k, x, gap, n, covers):
     """Return whether a contact of pair k at x, with gap and normal n, is on an internal face of a static box.
 
-    is_within: returns whether a point is inside a solid of the world.
+    covers: function of a solid of the world.
     """
     found, own = False, touch.pair[k, 13] - 1
     if own >= 0 and touch.pair[own, 2] == BOX and touch.law[own, 2] == 0:
@@ -83,8 +108,9 @@ def on_internal_face(touch, k, x, gap, n, is_within):
         p, out, size = rotate_back(S.R, sub(w, S.p)), rotate_back(S.R, out), vector_of(touch.size, own)
         for axis in range(3):
             if absolute(part(out, axis)) > TILT:
-                probe = add(S.p, rotate(S.R, beyond_face(p, out, size, axis)))
-                found = found or within_another(touch, own, probe, is_within)
+                probe, rim = beyond_face(p, out, size, axis)
+                probe, rim = add(S.p, rotate(S.R, probe)), add(S.p, rotate(S.R, rim))
+                found = found or covered_by_another(touch, own, probe, rim, covers)
     return found
 
 
@@ -94,4 +120,4 @@ def on_internal_edge(touch, k, x, gap, n):
     An internal face belongs to a static box, and another solid of the world covers it. False for soft surfaces, which
     shapes penetrate.
     """
-    return on_internal_face(touch, k, x, gap, n, is_within)
+    return on_internal_face(touch, k, x, gap, n, covers)

@@ -11,7 +11,7 @@ from ..algebra.numbers import absolute, maximum, sqrt
 from ..algebra.rotations import compose
 from ..algebra.tables import motion_at, transform_at
 from .signed_distance import across, vector_of
-from .tables import PER_PAIR, slot_of
+from .tables import slot_of
 
 PLANES = 8  # triangles of four cells of a height field
 UPRIGHT = 1e-6  # a cylinder's axis so near the normal has no lowest point
@@ -29,18 +29,20 @@ class Contacts(NamedTuple):
     distance: Any
     where: Any
     outward: Any
-    chosen: Any  # (PER_PAIR,)
+    carried: Any  # (most,) normal impulses of the last step
+    active: Any  # (most,) see `support.Choice`
+    before: Any  # (3 slots + ...,) impulses of the last step, 0 if they are not known
     plane: Any  # (PLANES, 4) normals and offsets of a solid's faces near the shape
 
 
 def contacts_memory(touch, q):
     """Scratch memory, with the dtype of q."""
     C, most = touch.capacity, touch.most
-    found, near = np.empty((C, 7), q.dtype), np.empty((most, 7), q.dtype)
+    found, near = np.empty((C, 7), q.dtype), np.empty((most, 9), q.dtype)
     kept = np.empty((2, C), np.int64)
     return Contacts(
         kept[0], kept[1], found[:, 0], found[:, 1:4], found[:, 4:7], np.empty(most, np.int64), near[:, 0], near[:, 1:4],
-        near[:, 4:7], np.empty(PER_PAIR, np.int64), np.empty((PLANES, 4), q.dtype),
+        near[:, 4:7], near[:, 7], near[:, 8], np.zeros(3 * touch.slots, q.dtype), np.empty((PLANES, 4), q.dtype),
     )  # fmt: skip
 
 

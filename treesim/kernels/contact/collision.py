@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ..algebra.linear import Vector, add, cross, dot, rotate, rotate_back, scale, sub
-from ..algebra.numbers import absolute, less, maximum, minimum, select, sqrt
+from ..algebra.linear import Vector, add, dot, rotate, rotate_back, scale, sub
+from ..algebra.numbers import maximum, minimum, sqrt
 from ..algebra.tables import transform_at
 from .box_internal_edges import no_internal_edge, on_internal_edge
 from .candidates import (
@@ -44,12 +44,9 @@ from .mesh_internal_edges import on_internal_edge_of_meshes
 from .signed_distance import BOX, CONVEX, FAR, GRID, MESH, PLANE, ROUND, box_face, from_plane, from_solid, vector_of
 from .static_features import Query, meet_box_features
 from .static_mesh import meet_terrain
+from .support import Choice, choose, gap_price
 from .tables import GROUPS, MESH_GROUPS, PER_PAIR, RIM, slot_of
 
-GAP_PRICE = 100.0  # a sole is flat where it rises by less than one in so many ...
-FAST_PRICE = 1.0  # ... unless all its points may arrive in the step, in which the body moves by more than
-FAST = 0.5  # of its radius
-NO_WIDTH = 1e-60  # m^2
 ALIKE = 0.9  # cosine between normals of contacts of one group
 
 
@@ -258,63 +255,6 @@ def meet(touch, k, r, dt, margin, m, solids):
     return count
 
 
-def gap_price(touch, k, r, ball, dt):
-    """Return the price of a gap in `worth` for pair k, with the shape's bounding ball at `ball`.
-
-    Points of a shape that moves fast arrive one after the other in a single step. The first alone would turn the shape
-    so far that the others end below the surface.
-    """
-    return select(less(FAST * touch.ball[k, 3], reach_of(touch, k, r, ball, dt, dt * 0)), FAST_PRICE, GAP_PRICE)
-
-
-def worth(mode, price, gap, x, n, one, two, three):
-    """Return the depth of a point x (mode 0), or how much it widens the support (modes 1 to 3).
-
-    The width is measured across the normal n: from a first point (1), from the line of two (2), or from that line on
-    the other side than the third (3). A gap costs `price` times its size (`gap_price`), so that a wider ring of points
-    above those that touch, such as a chamfer, comes last.
-    """
-    found = -gap
-    if mode == 1:
-        d = sub(x, one)
-        d = sub(d, scale(n, dot(n, d)))
-        found = sqrt(dot(d, d)) - price * maximum(gap, 0)
-    if mode >= 2:
-        side = cross(n, sub(two, one))
-        found = dot(side, sub(x, one))
-        if mode == 2:
-            found = absolute(found)
-        elif dot(side, sub(three, one)) > 0:
-            found = -found
-        found = found / sqrt(maximum(dot(side, side), NO_WIDTH)) - price * maximum(gap, 0)
-    return found
-
-
-def farthest_of(first, end, m, mode, price):
-    """Return the candidate from `first` on, before `end`, of largest `worth`, given those chosen before."""
-    best, size = first, -FAR
-    one = m.chosen[0] if mode > 0 else first
-    two = m.chosen[1] if mode > 1 else first
-    three = m.chosen[2] if mode > 2 else first
-    for j in range(first, end):
-        found = worth(
-            mode, price, m.distance[j], vector_of(m.where, j), vector_of(m.outward, one), vector_of(m.where, one),
-            vector_of(m.where, two), vector_of(m.where, three),
-        )  # fmt: skip
-        if found > size:
-            best, size = j, found
-    return best
-
-
-def is_chosen(m, j):
-    """Return whether point j is chosen."""
-    found = False
-    for c in range(PER_PAIR):
-        if m.chosen[c] == j:
-            found = True
-    return found
-
-
 def keep(touch, k, m, j, n):
     """Store point j of pair k as contact n, unless the capacity is exceeded; return the number of contacts."""
     if n < touch.capacity:
@@ -337,7 +277,7 @@ def keep_found(touch, found, m, n):
 
 
 def keep_four(touch, k, r, dt, m, first, end, n):
-    """Store the candidates of pair k from `first` on, before `end`, four of largest `worth` at most, from contact n on.
+    """Store the candidates of pair k from `first` on, before `end`, four at most (`support`), from contact n on.
 
     Returns the number of contacts.
     """
@@ -345,11 +285,12 @@ def keep_four(touch, k, r, dt, m, first, end, n):
         for j in range(first, end):
             n = keep(touch, k, m, j, n)
     else:
+        for j in range(first, end):
+            m.active[j], m.carried[j] = 1.0, m.before[3 * m.place[j] + 2]
         price = gap_price(touch, k, r, ball_of(touch, k, transform_at(r.W, touch.pair[k, 0])), dt)
-        for mode in range(PER_PAIR):
-            m.chosen[mode] = farthest_of(first, end, m, mode, price)
+        choose(Choice(m.distance, m.where, m.outward, m.carried, m.active), first, end, price, touch.law[k, 2] == 0)
         for j in range(first, end):  # not in the order of choice, which differs between SIMD lanes
-            if is_chosen(m, j):
+            if m.active[j] > 1:
                 n = keep(touch, k, m, j, n)
     return n
 
@@ -367,8 +308,11 @@ def exchange(m, a, b):
 
 def put_alike_first(m, first, count):
     """Move the deepest candidate from `first` on, and those of similar normals, to the front; return their end."""
-    n = vector_of(m.outward, farthest_of(first, count, m, 0, GAP_PRICE))
-    end = first
+    deepest = first
+    for j in range(first, count):
+        if m.distance[j] < m.distance[deepest]:
+            deepest = j
+    n, end = vector_of(m.outward, deepest), first
     for j in range(first, count):
         if dot(n, vector_of(m.outward, j)) > ALIKE:
             exchange(m, end, j)

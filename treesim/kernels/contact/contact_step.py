@@ -310,7 +310,7 @@ def make_contact_step(solver, with_rotors, hold, parts):
         contact. work_free: that of the unconstrained step. scheme: impulse fraction, tolerance, number of iterations,
         exact, work, midpoint corrector. points: those of contact (`contact_points`).
         """
-        s = settings_of(tree, settings)
+        s, room = settings_of(tree, settings), room._replace(contacts=room.contacts._replace(before=before))
         if moves_freely(room, q, q_free):
             copy_unconstrained_step(q_free, v_free, q_new, v_new)
             clear(after, wrench, pairs, solver_info, work, work_free)

@@ -80,9 +80,10 @@ def make_find_each(solids):
                 each.W[lane * bodies * POSE : (lane + 1) * bodies * POSE].reshape((bodies, POSE)),
                 each.V[lane * bodies * VELOCITY : (lane + 1) * bodies * VELOCITY].reshape((bodies, VELOCITY)),
             )
-            n = 0
+            n, at = 0, m.states[lane] * m.size
+            near = each.contacts._replace(before=m.before[at : at + 3 * touch.slots])
             for j in range(each.nears[lane]):
-                n = find_contacts_of_pair(touch, each.near[lane, j], of_one, dt, margin, each.contacts, n, solids)
+                n = find_contacts_of_pair(touch, each.near[lane, j], of_one, dt, margin, near, n, solids)
             within = solids.distinct(OneState(touch, each.contacts), min(n, touch.capacity))
             each.count[lane] = within + (n - min(n, touch.capacity))
             store_contacts(each, lane, min(within, MOST))

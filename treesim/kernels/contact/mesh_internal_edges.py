@@ -6,11 +6,11 @@ They are searched for where there are several surfaces, or a mesh with several p
 from __future__ import annotations
 
 from ..algebra.linear import add, cross, dot, rotate, rotate_back, scale, sub
-from ..algebra.numbers import absolute, sqrt
+from ..algebra.numbers import absolute, minimum, sqrt
 from ..algebra.tables import transform_at
-from .box_internal_edges import EDGE_MARGIN, TILT, is_within, on_internal_face, within_another
+from .box_internal_edges import EDGE_MARGIN, FLUSH, TILT, covered_by_another, covers, on_internal_face
 from .height_field import past_side, window_about
-from .signed_distance import MESH
+from .signed_distance import FAR, MESH
 from .static_mesh import (
     BORDER,
     TRIANGLE_SIZE,
@@ -29,15 +29,17 @@ ON_FACE = 1e-6  # m: a contact so near a triangle is on it
 BENT = 1e-5  # cosine less than 1 of the normals of triangles of different faces
 
 
-def is_within_any(touch, k, x):
-    """Return whether a world point is inside the solid of pair k; of a mesh, near its surface."""
+def covers_any(touch, k, x, rim):
+    """Return whether the solid of pair k covers a face, as `covers`; a mesh covers it near its surface."""
     found = False
     if touch.pair[k, 2] == MESH:
         S = transform_at(touch.solid, k)
         distance, height, _ = nearest_height(touch, k, rotate_back(S.R, sub(x, S.p)), 4 * EDGE_MARGIN)
-        found = distance < 4 * EDGE_MARGIN and height < -EDGE_MARGIN / 2
+        if distance < 4 * EDGE_MARGIN and height < -EDGE_MARGIN / 2:
+            distance, height, _ = nearest_height(touch, k, rotate_back(S.R, sub(rim, S.p)), 4 * EDGE_MARGIN)
+            found = distance < 4 * EDGE_MARGIN and height < FLUSH
     else:
-        found = is_within(touch, k, x)
+        found = covers(touch, k, x, rim)
     return found
 
 
@@ -64,6 +66,15 @@ def outward_of(n, one, other):
     return scale(u, 1 / sqrt(dot(u, u)))
 
 
+def rim_of(n, q, p, out):
+    """Return the point at the height of p along the direction out, beyond the point q of a face with normal n."""
+    along, up = dot(n, out), sub(out, scale(n, dot(n, out)))
+    size = sqrt(dot(up, up))
+    if size > absolute(along):
+        q = add(q, scale(up, dot(sub(p, q), up) / (size * size)))
+    return q
+
+
 def face_covered(touch, k, face, p, out):
     """Return whether another solid covers the face of a triangle at p, if it is turned towards the direction out."""
     found = False
@@ -72,20 +83,26 @@ def face_covered(touch, k, face, p, out):
         q = pulled_in(touch, k, face.neighbour_one, n, face.one, face.two, q)
         q = pulled_in(touch, k, face.neighbour_two, n, face.two, face.three, q)
         q = pulled_in(touch, k, face.neighbour_three, n, face.three, face.one, q)
-        found = covered(touch, k, add(q, scale(n, EDGE_MARGIN))) or on_inner_wall(touch, k, n, q)
+        rim, beyond = rim_of(n, q, p, out), scale(n, EDGE_MARGIN)
+        found = covered(touch, k, add(q, beyond), add(rim, beyond)) or on_inner_wall(touch, k, n, q, rim)
     return found
 
 
-def on_inner_wall(touch, k, n, p):
-    """Return whether a triangle of the same mesh faces that of p, with normal n, without a gap between them."""
-    found, window = False, window_about(touch, k, p, n.x * 0 + EDGE_MARGIN)
+def on_inner_wall(touch, k, n, q, rim):
+    """Return whether triangles of the same mesh face that of q, with normal n, without a gap, and reach up to `rim`."""
+    gap = wall_distance(touch, k, n, q)
+    return gap < EDGE_MARGIN / 2 and wall_distance(touch, k, n, rim) < gap + FLUSH
+
+
+def wall_distance(touch, k, n, p):
+    """Return the distance of p from the triangles that face the direction n, FAR if there is none near."""
+    found, window = n.x * 0 + FAR, window_about(touch, k, p, n.x * 0 + EDGE_MARGIN)
     for i in range(window.i, window.i_end):
         for j in range(window.j, window.j_end):
             for c in range(list_start(touch, k, TRIANGLES, i, j), list_end(touch, k, TRIANGLES, i, j)):
                 face = face_at(touch, k, record_at(touch, k, TRIANGLES, c, TRIANGLE_SIZE))
                 if dot(face.normal, n) < BENT - 1:
-                    distance = face_distance(face.normal, face.one, face.two, face.three, p)
-                    found = found or distance < EDGE_MARGIN / 2
+                    found = minimum(found, face_distance(face.normal, face.one, face.two, face.three, p))
     return found
 
 
@@ -95,16 +112,18 @@ def border_covered(touch, k, neighbour, n, one, other, p, out):
     if neighbour == BORDER and absolute(past_side(n, one, other, p)) < ON_FACE:
         side = outward_of(n, one, other)
         if dot(side, out) > TILT:
-            probe = add(p, scale(sub(side, n), EDGE_MARGIN))
-            S = transform_at(touch.solid, k)
-            found = covered(touch, k, probe) or is_within_any(touch, k, add(S.p, rotate(S.R, probe)))
+            rim = add(p, scale(side, EDGE_MARGIN))
+            probe, S = sub(rim, scale(n, EDGE_MARGIN)), transform_at(touch.solid, k)
+            found = covered(touch, k, probe, rim)
+            if not found:
+                found = covers_any(touch, k, add(S.p, rotate(S.R, probe)), add(S.p, rotate(S.R, rim)))
     return found
 
 
-def covered(touch, k, p):
-    """Return whether a point of the mesh's axes is inside another solid."""
+def covered(touch, k, p, rim):
+    """Return whether another solid covers a face, beyond which two points of the mesh's axes are (`covers`)."""
     S = transform_at(touch.solid, k)
-    return within_another(touch, k, add(S.p, rotate(S.R, p)), is_within_any)
+    return covered_by_another(touch, k, add(S.p, rotate(S.R, p)), add(S.p, rotate(S.R, rim)), covers_any)
 
 
 def on_internal_edge_of_meshes(touch, k, x, gap, n):
@@ -113,7 +132,7 @@ def on_internal_edge_of_meshes(touch, k, x, gap, n):
     An internal face belongs to a static box or a mesh, and another solid of the world covers it. False for soft
     surfaces, which shapes penetrate.
     """
-    found, own = on_internal_face(touch, k, x, gap, n, is_within_any), touch.pair[k, 13] - 1
+    found, own = on_internal_face(touch, k, x, gap, n, covers_any), touch.pair[k, 13] - 1
     if own >= 0 and touch.pair[own, 2] == MESH and touch.law[own, 2] == 0:
         S = transform_at(touch.solid, own)
         p, out = rotate_back(S.R, sub(sub(x, scale(n, gap)), S.p)), rotate_back(S.R, n)

@@ -13,11 +13,11 @@ import numpy as np
 
 from ..algebra.linear import rotate, rotate_back, scale, sub
 from ..algebra.numbers import maximum, select, some
-from ..algebra.state_lanes import lane_count
+from ..algebra.state_lanes import gathered, lane_count, scattered
 from ..algebra.tables import motion_at, transform_at
 from .candidates import ball_of, put_row, reach_of, rim_point, solid_in_world, velocity_along, world_point
-from .collision import gap_price, worth
-from .signed_distance import FAR, ROUND, from_smooth, vector_of
+from .signed_distance import ROUND, from_smooth, vector_of
+from .support import Choice, choose, gap_price
 from .tables import PER_PAIR, RIM, slot_of
 
 MOST = 64  # contacts of one state, and of all states together, that are looked after
@@ -34,6 +34,12 @@ class SimdContacts(NamedTuple):
     gap: Any
     point: Any  # (C, 3)
     normal: Any
+    carried: Any  # normal impulses of the last step
+    before: (
+        Any  # impulses of the last step of all states, as many numbers of each as `size` says, and the lanes' states
+    )
+    size: Any
+    states: Any
     find: Any  # function that finds contacts, and its scratch memory, see `Finder`
     each: Any
     own: Any  # (lanes,): 0, 1, ..., and scratch memory for a number of each state, and for a place in an array
@@ -59,12 +65,12 @@ def no_memory(touch, n_bodies, x):
 
 def simd_contacts_memory(capacity, q, find, each):
     """Scratch memory for `capacity` contacts, with the dtype of q. find, each: see `SimdContacts`."""
-    found, lanes = np.empty((capacity, 8), q.dtype), np.empty((2, lane_count()), np.int64)
+    found, lanes = np.empty((capacity, 9), q.dtype), np.empty((3, lane_count()), np.int64)
     for lane in range(lane_count()):
-        lanes[0, lane] = lane
+        lanes[0, lane], lanes[2, lane] = lane, 0
     return SimdContacts(
-        np.empty(capacity, np.int64), found[:, 0], found[:, 1], found[:, 2:5], found[:, 5:8], find, each, lanes[0],
-        np.empty(lane_count(), np.float64), lanes[1],
+        np.empty(capacity, np.int64), found[:, 0], found[:, 1], found[:, 2:5], found[:, 5:8], found[:, 8],
+        np.empty(0), 0, lanes[2], find, each, lanes[0], np.empty(lane_count(), np.float64), lanes[1],
     )  # fmt: skip
 
 
@@ -91,7 +97,7 @@ def meet(touch, k, r, dt, margin, m, active, n, count):
     if some(gap - maximum(touch.ball[k, 3], ROUND) < reach):
         end = look(touch, k, r, S, reach, dt, margin, m, active, n)
         if end > n:
-            thin_out(m, active, n, end, gap_price(touch, k, r, ball, dt))
+            thin_out(m, active, n, end, gap_price(touch, k, r, ball, dt), touch.law[k, 2] == 0)
             n = keep(m, active, n, end, count)
     return n
 
@@ -119,38 +125,27 @@ def look(touch, k, r, S, reach, dt, margin, m, active, n):
     return n
 
 
-def thin_out(m, active, first, end, price):
-    """Reduce contacts of a pair to the four of largest `worth`."""
+def put_places(m, slot, size, states):
+    """Write the index of the impulse of a slot, which differs between lanes, in the warm-start array of all states."""
+    scattered(m.number, 0, 1, m.own, slot)
+    for lane in range(lane_count()):
+        m.place[lane] = states[lane] * size + 3 * int(m.number[lane])
+
+
+def thin_out(m, active, first, end, price, rigid):
+    """Reduce contacts of a pair to the four that `support` chooses. rigid: whether the surface is."""
     found = active[first] * 0
     for j in range(first, end):
         found += active[j]
     if some(found > PER_PAIR):
-        choose(m, active, first, end, found, price)
-
-
-def choose(m, active, first, end, found, price):
-    """Select the contacts of largest `worth` in turn, and deactivate the others where too many were found."""
-    n, one = vector_of(m.normal, first), vector_of(m.point, first)
-    two, three = one, one
-    for mode in range(PER_PAIR):
-        best, size = found * 0, found * 0 - FAR
         for j in range(first, end):
-            here = worth(mode, price, m.gap[j], vector_of(m.point, j), n, one, two, three)
-            if active[j] > 0 and here > size:
-                best, size = found * 0 + j, here
+            put_places(m, m.slot[j], m.size, m.states)
+            m.carried[j] = gathered(m.before, 2, 1, m.place)
+        choose(Choice(m.gap, m.point, m.normal, m.carried, active), first, end, price, rigid)
         for j in range(first, end):
-            if active[j] > 0 and best == j:
-                active[j] = 2
-                if mode == 0:
-                    n, one = vector_of(m.normal, j), vector_of(m.point, j)
-                if mode == 1:
-                    two = vector_of(m.point, j)
-                if mode == 2:
-                    three = vector_of(m.point, j)
-    for j in range(first, end):
-        if found > PER_PAIR:
-            active[j] = select(active[j] > 1, 1, 0)
-        active[j] = select(active[j] > 0, 1, 0)
+            if found > PER_PAIR:
+                active[j] = select(active[j] > 1, 1, 0)
+            active[j] = select(active[j] > 0, 1, 0)
 
 
 def keep(m, active, first, end, count):

@@ -133,6 +133,7 @@ def contact_lanes(tree, s, scheme, q, v, q_free, v_free, force, work_free, befor
     False, without results, if several states together have too many contacts.
     """
     active, count = room.active, lanes.count
+    room = room._replace(contacts=room.contacts._replace(before=before, size=R, states=lanes.states))
     retrace(tree, q, q_free, v_free, s.dt, room.mean, room.end)
     nc, n = find_rows(tree, q, s.dt, room, lanes)
     several = lanes.several

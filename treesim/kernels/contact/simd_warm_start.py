@@ -7,18 +7,11 @@ impulses may not be zero, and these slots. So impulses of an earlier step are cl
 from __future__ import annotations
 
 from ..algebra.numbers import select
-from ..algebra.state_lanes import gathered, lane_count, scattered
-from .simd_collision import MOST
+from ..algebra.state_lanes import gathered, scattered
+from .simd_collision import MOST, put_places
 
 LISTED = 1 + MOST  # numbers of the list: its length, or ALL for a state whose slots may all be in use, and the slots
 ALL = -1
-
-
-def put_places(m, slot, size, states):
-    """Write the index of the impulse of a slot, which differs between lanes, in the warm-start array of all states."""
-    scattered(m.contacts.number, 0, 1, m.contacts.own, slot)
-    for lane in range(lane_count()):
-        m.contacts.place[lane] = states[lane] * size + 3 * int(m.contacts.number[lane])
 
 
 def clear_impulses(after, state, size, slots):
@@ -40,7 +33,7 @@ def clear_impulses(after, state, size, slots):
 def load_warm_start(m, nc, n, share, before, size, states, active):
     """Load impulses of the previous step, times the impulse fraction `share`, into m.push."""
     for c in range(nc):
-        put_places(m, m.contacts.slot[c], size, states)
+        put_places(m.contacts, m.contacts.slot[c], size, states)
         for j in range(3):
             loaded = share * gathered(before, j, 1, m.contacts.place)
             m.push[3 * c + j] = select(active[3 * c + j] > 0, loaded, 0)
@@ -56,7 +49,7 @@ def clear_where(m, after, size, states, where):
     if listed < 0:
         listed, every = 0, 0
     for j in range(listed):
-        put_places(m, gathered(after, rows + 1 + j, size, states), size, states)
+        put_places(m.contacts, gathered(after, rows + 1 + j, size, states), size, states)
         for i in range(3):
             kept = gathered(after, i, 1, m.contacts.place)
             scattered(after, i, 1, m.contacts.place, select(where, 0, kept))
@@ -70,7 +63,7 @@ def store_warm_start(m, nc, n, after, size, states, active, where):
     Inactive rows store nothing: they may share their slot with an active row. where: mask of the lanes that store.
     """
     for c in range(nc):
-        put_places(m, m.contacts.slot[c], size, states)
+        put_places(m.contacts, m.contacts.slot[c], size, states)
         for j in range(3):
             kept = select(active[3 * c + j] > 0, m.impulse[3 * c + j], gathered(after, j, 1, m.contacts.place))
             scattered(after, j, 1, m.contacts.place, kept)

@@ -126,18 +126,38 @@ def room_past(neighbour, depth):
     return room
 
 
-def height_past(touch, k, neighbour, past, p):
-    """Return the distance of p from the plane of a neighbour across an edge that is not concave; else -FAR.
+def is_over(face, p, height):
+    """Return whether p is over a triangle, or, behind it, past its concave sides; height: over its plane."""
+    n, one, two, three = face.normal, face.one, face.two, face.three
+    over = past_side(n, one, two, p) <= room_past(face.neighbour_one, -height)
+    over = over and past_side(n, two, three, p) <= room_past(face.neighbour_two, -height)
+    return over and past_side(n, three, one, p) <= room_past(face.neighbour_three, -height)
 
-    past: how far p is past the side. Across a border edge the plane is perpendicular to the triangle.
+
+def height_past(touch, k, neighbour, n, one, two, p):
+    """Return the height of p over a triangle's neighbour across the side from `one` to `two`, if it is not concave.
+
+    -FAR if p is not over the neighbour, which then does not touch it. Across a border edge the surface is perpendicular
+    to the triangle, whose normal is n.
     """
-    found = past * 0 - FAR
+    found = p.x * 0 - FAR
     if neighbour == BORDER:
-        found = past
+        found = past_side(n, one, two, p)
     if neighbour >= 0:
-        record = integer_at(touch, k, TRIANGLES + 2) + TRIANGLE_SIZE * neighbour
-        found = dot(vector_at(touch, k, record + 11), sub(p, vector_at(touch, k, record + 2)))
+        face = face_at(touch, k, integer_at(touch, k, TRIANGLES + 2) + TRIANGLE_SIZE * neighbour)
+        height = dot(face.normal, sub(p, face.one))
+        if is_over(face, p, height):
+            found = height
     return found
+
+
+def is_nearest(touch, k, face, p, height):
+    """Return whether a triangle is nearer to a point p behind it than its neighbours; height: over its plane."""
+    n, one, two, three = face.normal, face.one, face.two, face.three
+    most = height_past(touch, k, face.neighbour_one, n, one, two, p)
+    most = maximum(most, height_past(touch, k, face.neighbour_two, n, two, three, p))
+    most = maximum(most, height_past(touch, k, face.neighbour_three, n, three, one, p))
+    return most <= height + ON_BORDER
 
 
 def meet_face(query, count, point, record):
@@ -153,18 +173,10 @@ def meet_face(query, count, point, record):
     height, behind = dot(n, sub(p, one)), rho * 0 - FAR
     if height > -touch.ball[k, 3] and height - rho < query.reach:
         face = face_at(touch, k, record)
-        two, three = face.two, face.three
-        a, b, c = past_side(n, one, two, p), past_side(n, two, three, p), past_side(n, three, one, p)
-        over = a <= room_past(face.neighbour_one, -height) and b <= room_past(face.neighbour_two, -height)
-        if over and c <= room_past(face.neighbour_three, -height):
-            most = rho * 0 - FAR
-            if height < 0:
-                most = maximum(height_past(touch, k, face.neighbour_one, a, p), most)
-                most = maximum(height_past(touch, k, face.neighbour_two, b, p), most)
-                most = maximum(height_past(touch, k, face.neighbour_three, c, p), most)
+        if is_over(face, p, height):
             if height <= -BEHIND:
                 behind = height
-            elif height >= 0 or most <= height + ON_BORDER:
+            elif height >= 0 or is_nearest(touch, k, face, p, height):
                 up = rotate(S.R, n)
                 count = offer_new(query, count, point, sub(world, scale(up, rho)), height - rho, up)
     return count, behind
