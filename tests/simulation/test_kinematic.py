@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -250,3 +251,52 @@ def test_quaternions_of_about_length_1_are_scaled(length, accepted):
     else:
         with pytest.raises(ArgumentError, match="a quaternion must be of length 1"):
             treesim.Waypoints([0.0], np.zeros((1, 3)), [(0, 0, 0, length)])
+
+
+@pytest.mark.parametrize(("jump", "warned"), [(9.9e-3, False), (10.1e-3, True)])
+def test_a_motion_that_jumps_is_named_once_with_its_time(jump, warned):
+    """Steps of 1 ms: a jump of 1 cm is a velocity of 10 m/s."""
+    world = world_of(lambda t: (0.0, 0.0, 0.2 * t + jump * (t > 0.0035) + jump * (t > 0.0065)))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", treesim.ContactWarning)
+        treesim.Simulation(world).run(0.01, START)
+    texts = [str(one.message) for one in caught if "jumps" in str(one.message)]
+    assert len(texts) == warned
+    if warned:
+        assert texts[0].startswith(
+            "the motion of 'belt' jumps at t = 0.003 s, by 0.0103 m and 0 rad in a step of 0.001"
+        )
+
+
+def test_a_turn_that_jumps_is_named():
+    half = [0.0, 0.0, math.sin(0.1), math.cos(0.1)]
+    world = world_of(lambda t: [0, 0, 0, *(half if t > 0.0035 else (0, 0, 0, 1))])
+    with pytest.warns(treesim.ContactWarning, match=r"by 0 m and 0\.2 rad .* at 0 m/s and 200 rad/s"):
+        treesim.Simulation(world).run(0.01, START)
+
+
+def test_a_fast_motion_without_jumps_is_no_jump():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", treesim.ContactWarning)
+        treesim.Simulation(world_of(lambda t: (50.0 * t, 0.0, -1.0))).run(0.01, START)
+
+
+def test_the_time_of_a_batch_stepper_begins_anew_with_each_state_that_is_put():
+    motion = treesim.Waypoints([0, 1], [(0, 0, 0), (0, 0, 0.5)])
+    stepper = treesim.BatchStepper(world_of(motion), 3, 1e-3, steps=4)
+    start, height = np.array(START), lambda: stepper.q[:, 9]
+    stepper.put(slice(None), start, np.zeros(12))
+    for _ in range(2):
+        stepper.step()
+    stepper.put([1], start, np.zeros(12))
+    assert stepper.times.tolist() == [0.008, 0.0, 0.008] and stepper.t == 0.008
+    np.testing.assert_allclose(height(), 0.5 * stepper.times, atol=1e-12)
+    twin = pickle.loads(pickle.dumps(stepper))
+    for one in (stepper, twin):
+        one.step()
+        assert np.allclose(one.times, [0.012, 0.004, 0.012], rtol=0, atol=1e-15)
+        np.testing.assert_allclose(one.q[:, 9], 0.5 * one.times, atol=1e-12)
+    fresh = treesim.BatchStepper(world_of(motion), 1, 1e-3, steps=4)
+    fresh.put([0], start, np.zeros(12))
+    fresh.step()
+    np.testing.assert_array_equal(stepper.q[1], fresh.q[0])

@@ -118,3 +118,18 @@ def test_a_ground_has_one_friction():
     several = treesim.World(ball, ground=[treesim.Ground(friction=0.5), treesim.StaticBox((1, 1, 1), friction=0.4)])
     with pytest.raises(ArgumentError, match="there is no one nominal value to scale"):
         plan({"ground_friction": scale([2.0])}, robot=several)
+
+
+def test_a_kinematic_body_keeps_its_own_values():
+    """By its name they are refused, and draws for all links are for the others."""
+    belt = treesim.free_body("belt", "box", (1, 1, 0.1), 20.0)
+    world = treesim.World(ROBOT, bodies=belt, kinematic={"belt": treesim.Conveyor((1.0, 0, 0))})
+    for name, inside in (
+        ("mass", "belt"), ("inertia", "belt"), ("damping", "belt_joint"), ("armature", "belt_joint.wz")
+    ):  # fmt: skip
+        with pytest.raises(ArgumentError, match=f"'{inside}' belongs to a kinematic body, which keeps its own"):
+            plan({f"{name}[{inside}]": Uniform(1.0, 2.0)}, world)
+    for name in ("mass", "mass[*]"):
+        mass = physics({name: scale(Uniform(2.0, 3.0))}, robot=world)["mass"]
+        assert (mass[:, :3] > 1.9 * np.array([body.inertia.mass for body in ROBOT.bodies])).all()
+        assert (mass[:, 3] == 20.0).all()

@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import ShapeWarning
 
 FLAT_SOLID = 1e-9  # of the 3/2th power of its area: a volume below which a part has no inside
-INTO = 1e-6  # of a part's size: so far inside its surface is the point that tells which parts enclose it
+INTO = 1e-6  # of a part's size: so far inside its surface is the point that shows which parts enclose it
 DOWN = 0.1  # of its area: an open part that looks up nowhere and so much down seems to be turned over
 
 

@@ -169,6 +169,7 @@ class BatchStepper(ReprMixin):
         self.finite = np.ones(self.count, bool)
         self.contact_wrench = self._first_wrench(method) if contact_wrenches else None
         self._taken = 0  # steps
+        self._age = np.zeros(self.count, np.int64)  # steps of each state since it was put
         self._used = threading.Lock()
         self._how = method, engine, physics
         self._last = LastStep(method, self._start(None), fields) if world.sensors else None
@@ -187,6 +188,11 @@ class BatchStepper(ReprMixin):
     def t(self) -> float:
         """Simulated time of all calls of `step` together [s]; `put` does not change this time."""
         return self.dt * self._taken
+
+    @property
+    def times(self) -> np.ndarray:
+        """Time [s] (B,) of each state since it was put, or since the start; kinematic bodies move by this time."""
+        return self.dt * self._age
 
     def _check_physics(self, physics: Physics | None, backend: str | DynamicsBackend) -> None:
         if physics is None:
@@ -242,11 +248,11 @@ class BatchStepper(ReprMixin):
             arrays = self._q, self._v, self.finite, self.residual, impulses, self.contact_wrench
             flags = self._has_warned, self._has_warned_of_overlaps, self._has_stepped, self._has_warned_of_start
             last = None if self._last is None else copy.deepcopy(self._last.last)
-            state = (*(x if x is None else x.copy() for x in arrays), last, flags, self._taken)
+            state = (*(x if x is None else x.copy() for x in arrays), last, flags, self._taken, self._age.copy())
         return unwarned, (self._again,), state
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
-        q, v, finite, residual, impulses, self.contact_wrench, last, flags, self._taken = state
+        q, v, finite, residual, impulses, self.contact_wrench, last, flags, self._taken, self._age = state
         self._has_warned, self._has_warned_of_overlaps, self._has_stepped, self._has_warned_of_start = flags
         self._q[...], self._v[...], self.finite[...] = q, v, finite
         if self.residual is not None:
@@ -284,7 +290,7 @@ class BatchStepper(ReprMixin):
         return NO_READINGS if self._last is None else self._last.readings()
 
     def put(self, rows: slice | ArrayLike, q: ArrayLike, v: ArrayLike) -> None:
-        """Set some of the stepper's B states, and reset the warm start of their contact solver.
+        """Set some of the stepper's B states, their time to 0, and reset the warm start of their contact solver.
 
         Parameters
         ----------
@@ -314,13 +320,14 @@ class BatchStepper(ReprMixin):
             raise ArgumentError(f"q and v have shapes {q.shape} and {v.shape}, for {count} states") from None
         if not count:
             return
-        q, v = self.world.kinematic_bodies.begin(self.t, self.dt, q, v)
+        q, v = self.world.kinematic_bodies.begin(0.0, self.dt, q, v)
         q = self.world.start(np.ascontiguousarray(q))
         with self._alone("put"):
             if self._has_stepped:  # else the first step checks all starts at once
                 self._warn_of_start(rows, q, stacklevel=2)
             self._q[rows], self._v[rows] = q, v
             self.finite[rows] = True
+            self._age[rows] = 0
             if self._kept is not None:
                 self._kept.restart(rows)
             if self.contact_wrench is not None:
@@ -382,6 +389,7 @@ class BatchStepper(ReprMixin):
             if self._piece is not None:
                 self._carry(self._piece, forces)
             self._taken += self.steps
+            self._age += self.steps
         if self.residual is not None and not self._has_warned and self.residual.max(initial=0.0) > UNSOLVED:
             self._has_warned = True
             warn_of_states(self.residual, "states", stacklevel=2)
@@ -439,7 +447,8 @@ class BatchStepper(ReprMixin):
         if self._kept is not None and self._kept is not steps_by:
             steps_by.take_over(self._kept)
         self._kept = steps_by
-        steps_by.elapsed = self._taken - self.steps
+        age = self._age - self.steps
+        steps_by.elapsed = age if (age != age[0]).any() else int(age[0])
 
     @contextmanager
     def _alone(self, what: str) -> Iterator[None]:

@@ -27,6 +27,7 @@ from ..kernels.contact.simd_contact_step import BEFORE, DONE, GREW_IN, GREW_ON, 
 from ..kernels.contact.simd_warm_start import ALL
 from ..kernels.entries.status import FINE
 from ..kernels.stepping.measured_step import ENDED
+from ..simulation.kinematic import Times
 from ..simulation.step import StepCode
 from .arguments import Method, Start
 from .contact_lanes import BoundFree, LaneMemory, LaneSteps, begin_memory
@@ -76,7 +77,8 @@ class ContactSteps:
         self.own: list[np.ndarray] = []
         self.own_touching: BatchedTables | None = None
         # SIMD contact solves neither return wrenches nor include external forces
-        self.kinematic, self.elapsed = method.world.kinematic_bodies, 0  # elapsed: steps before the step of number 0
+        self.kinematic = method.world.kinematic_bodies
+        self.elapsed: int | np.ndarray = 0  # steps before the step of number 0, of all or of each rollout (B,)
         moving = bool(self.kinematic) and method.work
         self.wrenches = wrenches or moving or (measured is not None and measured.reduction.contact)
         self.wrenches = self.wrenches or (policy is not None and policy.takes_contact)
@@ -277,7 +279,7 @@ class ContactSteps:
                 before, residuals = [x.copy() for x in now], np.zeros_like(worst)
             recorded = now[:2]
             if moves:
-                now[:2] = self.kinematic.begin(self._time(step), self.method.dt, *recorded)
+                now[:2] = self.kinematic.begin(self._time(step, len(worst)), self.method.dt, *recorded)
             for _ in range(self.method.substeps):
                 now = self._substep(control, now, residuals)
             if moves:
@@ -292,14 +294,17 @@ class ContactSteps:
                     result[:, (step - steps.start) // every] = x
         return Carried([*now, *kept], finite)
 
-    def _time(self, step: int) -> float:
-        """Return the time [s] at which a step begins."""
-        return self.method.dt * (step + self.elapsed)
+    def _time(self, step: int, count: int) -> Times:
+        """Return the time [s] at which a step begins; of each of the `count` current rollouts if times differ."""
+        elapsed = self.elapsed
+        if isinstance(elapsed, np.ndarray):
+            elapsed = elapsed[self.first : self.first + count]
+        return self.method.dt * (step + elapsed)
 
     def _end_motion(self, step: int, before: Sequence[np.ndarray], control: np.ndarray, now: Arrays) -> None:
         """Write the poses of kinematic bodies at the end of a step, and add the work of their motion."""
         q, v, *total = now
-        self.kinematic.end(self._time(step + 1), q)
+        self.kinematic.end(self._time(step + 1, len(q)), q)
         if total:
             wrench = self.mean_wrench if self.code.stage is not None else None
             force = control[:, : v.shape[1]]
@@ -313,7 +318,7 @@ class ContactSteps:
         if self.policy is None:
             u = self.start.u[rows, step]
         else:
-            given = self._time(step), *now[:2], self.start.p[rows].astype(float)
+            given = self._time(step, len(now[0])), *now[:2], self.start.p[rows].astype(float)
             before = (self.control, self.mean_wrench.reshape(len(now[0]), -1)) if self.policy.takes_contact else ()
             u = self.control = self.policy.columns(*given, *before)
         if self.forces is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from ..dynamics.constrained.constraints import ConstraintTables
 from ..dynamics.energy import energy
-from ..errors import ArgumentError, EnergyWarning, quoted, unknown_name
+from ..errors import ArgumentError, ContactWarning, EnergyWarning, quoted, unknown_name
 from ..model.frozen import frozen
 from ..model.matrices import is_rotation
 from ..model.tree import Tree
@@ -24,7 +24,10 @@ from ..validation.values import checked_flag, finite_vector, short_repr
 IMMOVABLE = 1e100  # kg, kg m^2: rotor inertia of a kinematic body's joint, whose inverse is 0 in all sums with others
 STRAIGHT = (0.0, 0.0, 0.0, 1.0)  # quaternion x, y, z, w without rotation
 CLOSED = 1e-9  # m: largest distance of the first and the last waypoint of a periodic motion
+# m/s, rad/s: larger changes of a kinematic body's velocity from one step to the next are jumps of its pose
+JUMP, JUMP_OF_TURN = 10.0, 100.0
 Motion = Callable[[float], ArrayLike]
+Times = float | np.ndarray  # one, or (B,) of the states of a batch
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -216,6 +219,7 @@ class KinematicBodies:
             ) from None
         self.robot, self.bodies = robot, tuple(_body_of(robot, name, motion) for name, motion in self.motions.items())
         self.numbers = frozenset(body.number for body in self.bodies)
+        self._warned: set[int] = set()  # numbers of bodies whose jumps are reported
 
     def __bool__(self) -> bool:
         return bool(self.bodies)
@@ -257,21 +261,25 @@ class KinematicBodies:
                     stacklevel=stacklevel + 1,
                 )
 
-    def begin(self, t: float, dt: float, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return states q (..., nq), v (..., nv) with the poses at t, and the velocities until t + dt [s]."""
+    def begin(self, t: Times, dt: float, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return states q (..., nq), v (..., nv) with the poses at t, and the velocities until t + dt [s].
+
+        t: one time, or those of the states (B,), whose q and v then have two axes.
+        """
         if not self.bodies:
             return q, v
-        q = self.end(t, q.copy())
-        rates = self._rates(t, dt)
-        v = v.copy()
-        for body in self.bodies:
-            v[..., body.v] = rates[body.v]
+        q, v = self.end(t, q.copy()), v.copy()
+        for now, rows in _moments(t):
+            rates = self._rates(now, dt)
+            for body in self.bodies:
+                v[(*rows, body.v)] = rates[body.v]
         return q, v
 
-    def end(self, t: float, q: np.ndarray) -> np.ndarray:
-        """Write the poses at t [s] into configurations q (..., nq), and return them."""
-        for body in self.bodies:
-            q[..., body.q] = body.pose(t)
+    def end(self, t: Times, q: np.ndarray) -> np.ndarray:
+        """Write the poses at t [s], as in `begin`, into configurations q (..., nq), and return them."""
+        for now, rows in _moments(t):
+            for body in self.bodies:
+                q[(*rows, body.q)] = body.pose(now)
         return q
 
     def _rates(self, t: float, dt: float) -> np.ndarray:
@@ -280,9 +288,30 @@ class KinematicBodies:
         start, end = self.end(t, neutral.copy()), self.end(t + dt, neutral.copy())
         rates = self.robot.difference(start, end) / dt
         for body in self.bodies:
+            if body.number not in self._warned and t > 0.5 * dt:
+                self._warn_of_jump(body, t, dt, rates[body.v])
             if isinstance(body.motion, Conveyor):
                 rates[body.v] = np.concatenate([_rotation(start[body.q]).T @ body.motion.velocity, np.zeros(3)])
         return rates
+
+    def _warn_of_jump(self, body: KinematicBody, t: float, dt: float, rate: np.ndarray) -> None:
+        """Warn of a body that moves much faster in a step than in the one before; rate (6,): of the step at t."""
+        linear, angular = (float(np.linalg.norm(x)) for x in (rate[:3], rate[3:]))
+        if linear <= JUMP and angular <= JUMP_OF_TURN:
+            return
+        start, end = (self.robot.neutral() for _ in range(2))
+        start[body.q], end[body.q] = body.pose(t - dt), body.pose(t)
+        change = rate - self.robot.difference(start, end)[body.v] / dt
+        moved, turned = (float(np.linalg.norm(x)) for x in (change[:3], change[3:]))
+        if moved > JUMP or turned > JUMP_OF_TURN:
+            self._warned.add(body.number)
+            warnings.warn(
+                f"the motion of {quoted(body.name)} jumps at t = {t:g} s, by {linear * dt:.3g} m and "
+                f"{angular * dt:.3g} rad in a step of {dt:g} s: it throws what it touches at {linear:.3g} m/s and "
+                f"{angular:.3g} rad/s; let it move there in several steps",
+                ContactWarning,
+                stacklevel=2,
+            )
 
     def work(
         self, dt: float, before: tuple[np.ndarray, np.ndarray], after: tuple[np.ndarray, np.ndarray],
@@ -315,6 +344,16 @@ class KinematicBodies:
         """Trees of each body alone, by its number."""
         bodies = self.robot.bodies
         return {i: Tree(bodies[i - 1].name, [bodies[i - 1]], gravity=self.robot.gravity) for i in self.numbers}
+
+
+def _moments(t: Times) -> Iterator[tuple[float, tuple[Any, ...]]]:
+    """Yield each time once, and the index of its states in front of the last axis."""
+    if not isinstance(t, np.ndarray):
+        yield t, (...,)
+        return
+    every, which = np.unique(t, return_inverse=True)
+    for k, now in enumerate(every.tolist()):
+        yield now, (which == k,)
 
 
 def _rotation(pose: np.ndarray) -> np.ndarray:

@@ -27,13 +27,15 @@ class Field(NamedTuple):
     """Field that can be varied.
 
     nominal: its value in one rollout. kind: what the entries of its first axis belong to. places: index of each
-    by name. meant: entries that are set if `vary` names none; None for all.
+    by name. meant: entries that are set if `vary` names none; None for all. kinematic: entries of kinematic bodies,
+    which keep their own values.
     """
 
     nominal: np.ndarray
     kind: str
     places: Mapping[str, int | slice]
     meant: np.ndarray | None = None
+    kinematic: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -86,17 +88,22 @@ def fields(world: World, starts: Mapping[str, np.ndarray], gains: Mapping[str, n
     v: dict[str, int | slice] = {**_indices(velocity_names(*names)), **robot.v_index}
     inertias = [body.inertia for body in robot.bodies]
     held = np.flatnonzero([joint.type != "floating" for joint in moving for _ in range(joint.nv)])
+    moved = world.kinematic_bodies.bodies
+    given = frozenset(body.number - 1 for body in moved)
+    free = np.array([k for k in range(len(inertias)) if k not in given]) if given else None
+    steered = frozenset(k for body in moved for k in range(robot.nv)[body.v])
     found = {
-        "mass": Field(np.array([one.mass for one in inertias]), "link", links),
-        "center_of_mass": Field(np.array([one.com for one in inertias]).reshape(-1, 3), "link", links),
-        "inertia": Field(np.array([one.rotational for one in inertias]).reshape(-1, 3, 3), "link", links),
+        "mass": Field(np.array([one.mass for one in inertias]), "link", links, free, given),
+        "center_of_mass": Field(np.array([one.com for one in inertias]).reshape(-1, 3), "link", links, free, given),
+        "inertia": Field(np.array([one.rotational for one in inertias]).reshape(-1, 3, 3), "link", links, free, given),
         "effort_limit": Field(robot.effort_limit, "joint", v, held),
         "gravity": Field(robot.gravity, "axis", _indices(AXES)),
         "q0": Field(starts["q0"], "coordinate", q),
         "v0": Field(starts["v0"], "joint", v),
         "p": Field(starts["p"], "parameter", _indices(map(str, range(len(starts["p"]))))),
     }
-    found |= {name: Field(getattr(robot, name), "joint", v, held) for name in ("damping", "joint_friction", "armature")}
+    of_joints = ("damping", "joint_friction", "armature")
+    found |= {name: Field(getattr(robot, name), "joint", v, held, steered) for name in of_joints}
     found |= {name: Field(value, "joint", v, np.flatnonzero(simple_joints(robot))) for name, value in gains.items()}
     if world.ground:
         found["ground_friction"] = Field(np.array(_ground_friction(world.ground)), "", {})
@@ -155,7 +162,13 @@ def _place(name: str, inside: str | None, field: Field) -> int | slice | str | N
         inside = inside[1:-1]
     if inside not in field.places:
         raise unknown_name(f"{field.kind} in vary[{quoted(name)}]:", inside, field.places)
-    return field.places[inside]
+    place = field.places[inside]
+    if field.kinematic & {*np.atleast_1d(np.arange(len(field.nominal))[place]).tolist()}:
+        raise ArgumentError(
+            f"vary[{quoted(name)}]: {quoted(inside)} belongs to a kinematic body, which keeps its own values, whatever "
+            "its motion: leave it out"
+        )
+    return place
 
 
 def _around(name: str, given: Around, place: Any, known: Mapping[str, Field]) -> Variation:
