@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import pytest
 
+import treesim
 from treesim.errors import UrdfError
 from treesim.urdf import load
 from treesim.urdf.findings import CODES
@@ -243,9 +244,34 @@ def test_tags_without_meaning_are_noted_once_per_kind(arm):
     ]
 
 
-def test_unknown_attributes_are_noted(arm):
+def test_attributes_of_other_programs_are_noted(arm):
     tree = load(arm('<joint name="hinge"', '<joint dont_collapse="true" name="hinge"'))
     assert [note.code for note in tree.notes] == ["U212"]
+
+
+BOX = '<geometry><box size="1 1 1"/></geometry>'
+
+
+@pytest.mark.parametrize(
+    ("element", "code", "text"),
+    [
+        ('<link name="l"\n mass="2"/>', "U215", 'belongs to <inertial><mass value="..."/>'),
+        ('<link name="l"\n soft="2"/>', "U216", "'soft' ignored (<link> has the attributes name)"),
+        ('<link name="l"\n soft="0"/>', "U212", "'soft' ignored"),
+        (f'<link name="l"><visual\n colour="1">{BOX}</visual></link>', "U216", "<visual> has none"),
+        (f'<link name="l"><collision\n mu="1">{BOX}</collision></link>', "U216", "<collision> has none"),
+        (f'<link name="l"><collision>{BOX.replace("/", " sixe=" + chr(34) + "2" + chr(34) + "/", 1)}</collision></link>',
+         "U211", "did you mean 'size'?"),
+        ('<link name="l"/><material name="m"\n shiny="1"/>', "U216", "<material> has the attributes name"),
+    ],
+)  # fmt: skip
+def test_attributes_that_are_not_read_are_reported_with_their_line(element, code, text):
+    findings = [
+        one for one in treesim.check(f'<robot name="r">\n{element}</robot>').findings if one.code.startswith("U21")
+    ]
+    assert [(one.code, one.line) for one in findings] == [(code, 3 if "\n" in element else 2)]
+    assert text in f"{findings[0].message} ({findings[0].hint})"
+    assert CODES[code].severity == ("info" if code == "U212" else "warning")
 
 
 def test_many_warnings_make_one_message_with_a_line_per_code(arm, noted):
@@ -265,9 +291,9 @@ def test_the_name_of_the_floating_joint_may_be_taken(arm, refusal):
 
 def test_findings_name_the_link_that_they_concern(arm):
     for old, new, link in (
-        ('upper="2"', 'upper="2" colour="red"', "rod"),  # of a joint: the link that it carries
-        (MASS, MASS.replace("/>", ' colour="red"/>'), "rod"),
-        ('<link name="base"/>', '<link name="base" colour="red"/>', "base"),
+        ('upper="2"', 'upper="2" comment="red"', "rod"),  # of a joint: the link that it carries
+        (MASS, MASS.replace("/>", ' comment="red"/>'), "rod"),
+        ('<link name="base"/>', '<link name="base" comment="red"/>', "base"),
         ('<link name="base"/>', '<link name="base"/><gazebo/>', ""),
     ):
         (note,) = load(arm(old, new)).notes

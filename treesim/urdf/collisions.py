@@ -11,7 +11,7 @@ from ..model.shapes import MISSING_MESH, UNUSABLE, CollisionShape
 from .findings import Findings, Place, place_of, title
 from .geometry import BadGeometryError, Geometry, read_geometry, report_other_shapes
 from .numbers import BadNumberError
-from .schema import report_misplaced
+from .schema import report_attributes
 from .visuals import MeshFinder, draw_collisions
 
 if TYPE_CHECKING:
@@ -78,5 +78,5 @@ def _usable(link: _Element, findings: Findings) -> Iterator[tuple[Geometry, Plac
             link.remove(element)
         else:
             report_other_shapes(element, title(link), findings)
-            report_misplaced(element, findings)
+            report_attributes(element, findings)
             yield found, place_of(element)

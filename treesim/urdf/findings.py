@@ -94,10 +94,11 @@ CODES: dict[str, Code] = {
     "U209": Code("info", "ignored: element without meaning for rigid-body dynamics"),
     "U210": Code("warning", "ignored: unknown element", strict=True),
     "U211": Code("warning", "ignored: misspelt attribute", strict=True),
-    "U212": Code("info", "ignored: unknown attribute"),
+    "U212": Code("info", "ignored: attribute without effect on the dynamics"),
     "U213": Code("info", "ignored: <mimic> in a fixed joint"),
     "U214": Code("error", "unknown attribute or element in a <loop_joint>"),
     "U215": Code("warning", "ignored: attribute in the wrong element", strict=True),
+    "U216": Code("warning", "ignored: unknown attribute"),
     # numbers and inertias
     "U301": Code("error", "not a number"),
     "U302": Code("error", "wrong number of values"),

@@ -56,6 +56,11 @@ HONOURED: dict[str, Element] = {
 # Arguments of a `Joint` whose attributes have other names.
 ATTRIBUTES = {"effort_limit": "effort", "velocity_limit": "velocity", "joint_friction": "friction"}
 
+# Attributes that other programs read, without meaning for the dynamics of rigid bodies.
+EXTENSIONS = ("comment", "description", "dont_collapse", "drake_ignore", "group", "mask", "role")
+
+ZEROS = "0. \t\r\n"  # characters of numbers that have no effect
+
 # Unknown content is an error here: it cannot be another reader's extension, and would change the loop.
 STRICT = ("loop_joint", "link1", "link2")
 
@@ -93,6 +98,8 @@ def clean(root: _Element, findings: Findings) -> None:
     warning each, with a similar known name. A second element where one is allowed is an error.
     """
     ignored: dict[str, list[_Element]] = {}
+    for material in root.iterfind("material"):
+        report_attributes(material, findings)
     _clean(root, findings, ignored)
     for tag, elements in ignored.items():
         count = f"{len(elements)} " if len(elements) > 1 else ""
@@ -128,7 +135,6 @@ def _clean(element: _Element, findings: Findings, ignored: dict[str, list[_Eleme
 def _check_attributes(element: _Element, allowed: Element, findings: Findings) -> None:
     if len(element.attrib) <= len(allowed.known) and all(name in allowed.known for name in element.attrib):
         return
-    owner = title(element)
     for name in element.attrib:
         if name in allowed.known or name.startswith("{"):
             continue
@@ -139,23 +145,29 @@ def _check_attributes(element: _Element, allowed: Element, findings: Findings) -
         if place:
             _report_misplaced(element, name, place, findings)
             continue
-        near = _nearest(name, allowed.known, 0.8)
-        hint = f"did you mean {near!r}?" if near else ""
-        if element.tag in STRICT:
-            known = hint or f"allowed are {', '.join(allowed.attributes)}"
-            findings.add("U214", f"{owner}: unknown attribute {quoted(name)}", element, known)
-            continue
-        findings.add("U211" if near else "U212", f"{owner}: attribute {quoted(name)} ignored", element, hint)
+        _report_unknown(element, name, allowed, findings)
 
 
-def report_misplaced(shape: _Element, findings: Findings) -> None:
-    """Warn of attributes of a visual or collision that belong to another of its elements."""
+def report_attributes(shape: _Element, findings: Findings) -> None:
+    """Warn of attributes of the elements of a visual, collision or material that are not read."""
     for element in shape.iter(*SHAPE_ELEMENTS, "origin"):
-        known = KNOWN[str(element.tag)].known
-        for name in element.attrib:
-            place = "" if name in known else _belongs_to(element, name)
-            if place:
-                _report_misplaced(element, name, place, findings)
+        _check_attributes(element, KNOWN[str(element.tag)], findings)
+
+
+def _report_unknown(element: _Element, name: str, allowed: Element, findings: Findings) -> None:
+    """Report an attribute that no element has; it is a note where it has no effect on what treesim computes."""
+    near = _nearest(name, allowed.known, 0.8)
+    hint = f"did you mean {near!r}?" if near else ""
+    read = f"<{element.tag}> has " + (
+        f"the attributes {', '.join(allowed.attributes)}" if allowed.attributes else "none"
+    )
+    if element.tag in STRICT:
+        known = hint or f"allowed are {', '.join(allowed.attributes)}"
+        findings.add("U214", f"{title(element)}: unknown attribute {quoted(name)}", element, known)
+        return
+    idle = name in EXTENSIONS or not (element.get(name) or "").strip(ZEROS)
+    code = "U211" if near else "U212" if idle else "U216"
+    findings.add(code, f"{title(element)}: attribute {quoted(name)} ignored", element, read if code == "U216" else hint)
 
 
 def _report_misplaced(element: _Element, name: str, place: str, findings: Findings) -> None:
@@ -170,17 +182,25 @@ def _belongs_to(element: _Element, name: str) -> str:
     have are left out, and so are zeros, which would have no effect there either.
     """
     tag, parent, value = str(element.tag), element.getparent(), element.get(name) or ""
-    if name in ("name", "type", "value", "link") or not value.strip("0. \t\r\n"):
+    if name in ("name", "type", "value", "link") or not value.strip(ZEROS):
         return ""
     for owner in (tag, "" if parent is None else str(parent.tag)):
         inside = KNOWN.get(owner, Element())
-        found = []
-        for child in inside.once + inside.many:
-            attributes = KNOWN[child].attributes
-            if child != tag and (name in attributes or (name == child and attributes)):
-                found.append(f'<{child} {name if name in attributes else attributes[0]}="..."/>')
+        children = [child for child in inside.once + inside.many if child != tag]
+        found = [as_text for child in children if (as_text := _with_attribute(child, name))]
+        for child in () if found or owner != "link" else children:  # <link mass="2">
+            within = [_with_attribute(one, name) for one in KNOWN[child].once + KNOWN[child].many]
+            found += [f"<{child}>{as_text}" for as_text in within if as_text]
         if found:
             return " or ".join(found)
+    return ""
+
+
+def _with_attribute(tag: str, name: str) -> str:
+    """Return an element with the attribute `name`, or of that name, as text; "" if there is none."""
+    attributes = KNOWN[tag].attributes if tag in KNOWN else ()
+    if name in attributes or (name == tag and attributes):
+        return f'<{tag} {name if name in attributes else attributes[0]}="..."/>'
     return ""
 
 

@@ -14,7 +14,7 @@ from .document import origin_of
 from .findings import Findings, title
 from .geometry import BadGeometryError, read_geometry, report_other_shapes
 from .numbers import BadNumberError
-from .schema import report_misplaced
+from .schema import report_attributes
 
 if TYPE_CHECKING:
     import yourdfpy
@@ -74,7 +74,7 @@ def clean_visuals(root: _Element, findings: Findings) -> set[tuple[str, int]]:
                 link.remove(visual)
                 continue
             report_other_shapes(visual, owner, findings)
-            report_misplaced(visual, findings)
+            report_attributes(visual, findings)
             if kind == "capsule":
                 visual.find("geometry")[0].tag = "cylinder"
                 capsules.add((link.get("name"), kept))

@@ -117,8 +117,14 @@ SYNTAX = {
         '<axis xyz="0 1 0"/>',
     ),
     "U212": Advice(
-        "treesim does not know the attribute; another program may read it.",
+        "The attribute is zero, or another program reads it and the dynamics do not depend on it.",
         "If another program reads the attribute, no change is needed. Otherwise remove it.",
+        '<limit lower="-2" upper="2" effort="40" velocity="3" soft="0"/>',
+        LIMIT,
+    ),
+    "U216": Advice(
+        "treesim does not know the attribute, so its value has no effect; another program may read it.",
+        "Write the value into an attribute that the message lists. If another program reads it, no change is needed.",
         '<limit lower="-2" upper="2" effort="40" velocity="3" soft="true"/>',
         LIMIT,
     ),
