@@ -86,15 +86,42 @@ def test_errors_from_one_percent_are_told_and_from_a_half_are_failures(part, war
     ids=["a height of 1 mm", "rounding", "rounding of single precision"],
 )
 def test_the_smallest_energy_range(gravity, number, least):
-    """Of a body of 2 kg that flies without turning, at 1 m/s: only a motion inside it could become another one."""
-    ball = treesim.free_body("ball", "sphere", (0.1,), 2.0)
-    ball = treesim.Tree("ball", ball.bodies, gravity=(0, 0, -gravity))
-    q, v = ball.neutral(), np.array([1.0, 0, 0, 0, 0, 0])
+    """Of a robot of 2 kg that flies as one body, at 1 m/s: only a motion inside it could become another one."""
+    (ball,) = treesim.free_body("ball", "sphere", (0.1,), 1.5).bodies
+    vane = treesim.Body("vane", 1, treesim.Joint("axle", "continuous"), treesim.Inertia(0.5, (0, 0, 0), np.eye(3)))
+    ball = treesim.Tree("ball", [ball, vane], gravity=(0, 0, -gravity))
+    q, v = ball.neutral(), np.array([1.0, 0, 0, 0, 0, 0, 0])
     if number is np.float64:
         assert energies(ball, q[None], v[None], None).energy_range == pytest.approx(least, rel=1e-6)
     records = q[None, None].astype(number), v[None, None].astype(number)
     found = balance(ball, tuple(x[0] for x in records), *records, np.zeros((1, 1, 2)), 1)
     assert found.energy_range == pytest.approx(least, rel=1e-6)
+
+
+def test_the_energy_range_of_a_single_free_body_is_all_of_its_kinetic_energy():
+    """It has no joints that could take energy: a fall is exact, to rounding of its speed."""
+    ball = treesim.free_body("ball", "sphere", (0.1,), 2.0)
+    assert energies(ball, ball.neutral()[None], np.array([[3.0, 0, 0, 0, 0, 0]]), None).energy_range == 9.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", EnergyWarning)
+        treesim.Simulation(ball, integrator="semi_implicit_euler").run(2.0)
+
+
+@pytest.mark.parametrize(
+    ("rule", "soft", "part", "stopped"),
+    [
+        ("semi_implicit_euler", True, -0.9, False),
+        ("semi_implicit_euler", True, 0.9, True),
+        ("semi_implicit_euler", False, -0.9, True),
+        ("implicit_midpoint", True, -0.9, True),
+    ],
+)
+def test_losses_on_soft_surfaces_by_semi_implicit_euler_stop_no_run(rule, soft, part, stopped):
+    run = treesim.Simulation(arm(), integrator=rule).run(0.002, [1.0])
+    scale = run.metadata["energy_range"]
+    wrong = dataclasses.replace(run, energy=run.energy[0] + scale * np.array([0.0, part, 0.0]), work=np.zeros((3, 2)))
+    with pytest.warns(DivergedWarning if stopped else EnergyWarning):
+        assert (checked_energy(wrong, arm(), soft).stopped is not None) == stopped
 
 
 def test_a_robot_on_a_fixed_base_adds_the_range_of_its_potential_energy():

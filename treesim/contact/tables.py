@@ -121,9 +121,12 @@ class Touching:
     @cached_property
     def largest_overlap(self) -> float:
         """Overlap [m] above which a step may be warned of (`deep_overlaps`); infinite with soft surfaces."""
-        if not self.slots or touch_tables(self.layout, self.geometry).law[:, 2].any():
-            return math.inf
-        return float(DEEP * self.radii.min())
+        return float(DEEP * self.radii.min()) if self.slots and not self.is_soft else math.inf
+
+    @cached_property
+    def is_soft(self) -> bool:
+        """True if any surface that something may touch has a stiffness."""
+        return bool(self.slots and touch_tables(self.layout, self.geometry).law[:, 2].any())
 
     def without_groups(self) -> np.ndarray:
         """Return a layout for steps that do not report wrenches of pairs."""

@@ -401,7 +401,7 @@ class Simulation(ReprMixin):
             kept = trajectory(f"{type(error).__name__}: {error}")
             keep_with(error, "trajectory", kept, f"{len(kept)} states, up to t = {kept.t[-1]:.6g} s, were")
             raise
-        return checked_energy(trajectory(None), self.robot)
+        return checked_energy(trajectory(None), self.robot, self.world.touching.is_soft)
 
     def _impulses(self) -> np.ndarray | None:
         """Return the contact impulses (R,) for the next step's warm start; None without contact."""
