@@ -6,6 +6,7 @@ from scipy.spatial import ConvexHull
 from scipy.spatial.transform import Rotation
 
 import treesim
+from tests.contact.meshes import of_box, of_field, together
 
 ROBOT = treesim.free_body("ball", "sphere", (0.1,), 1.0)
 
@@ -55,7 +56,34 @@ def test_the_highest_surface_counts():
     step = treesim.StaticBox((1, 1, 0.2), treesim.Placement(translation=(1, 0, 0.1)))
     assert np.array_equal(heights([treesim.Ground(), step], [[[0, 0]], [[1, 0.2]]]), [[0], [0.2]])
     assert np.isneginf(treesim.ground_heights(treesim.World(ROBOT), [0.0, 0.0]))
-    with pytest.raises(treesim.ArgumentError, match=r"shape \(..., 2\), got shape \(3,\)"):
-        heights(step, [0, 0, 0])
+    with pytest.raises(treesim.ArgumentError, match=r"shape \(..., 2\), or .*, got shape \(4,\)"):
+        heights(step, [0, 0, 0, 0])
     with pytest.raises(treesim.ArgumentError, match="world must be"):
         treesim.ground_heights(ROBOT, [0.0, 0.0])
+
+
+def of_boxes(*boxes):
+    """Grounds of boxes about the z axis with these lowest and highest z: as boxes, as one mesh, and as several."""
+    places = [((2, 2, high - low), (0, 0, (low + high) / 2)) for low, high in boxes]
+    solids = [treesim.StaticBox(size, treesim.Placement(translation=place)) for size, place in places]
+    meshes = [of_box(size, place) for size, place in places]
+    return solids, [treesim.StaticMesh(*together(*meshes))], [treesim.StaticMesh(*mesh) for mesh in meshes]
+
+
+@pytest.mark.parametrize("kind", [0, 1, 2], ids=["boxes", "mesh", "meshes"])
+def test_points_with_z_see_what_is_below_them(kind):
+    """On the floor 0, a step, under a table, in it, on it; above two boxes, one on the other."""
+    robot = treesim.free_body("ball", "sphere", (0.1,), 1.0)
+    table = treesim.World(robot, ground=[treesim.Ground(), *of_boxes((0.7, 0.75))[kind]])
+    points = [[0.1, 0.2, z] for z in (0.3, 0.69, 0.71, 0.75, 0.8, -0.1)] + [[3, 0, 0.3]]
+    assert np.allclose(treesim.ground_heights(table, points), [0, 0, 0.75, 0.75, 0.75, 0, 0], atol=1e-12)
+    assert np.allclose(treesim.ground_heights(table, np.array(points)[:, :2]), [*[0.75] * 6, 0], atol=1e-12)
+    stacked = treesim.World(robot, ground=of_boxes((-1, 0.25), (0.25, 0.5), (0.9, 1.0))[kind])
+    found = treesim.ground_heights(stacked, [[[0.1, 0.2, z] for z in (-2, -0.5, 0.3, 0.6, 0.95, 2)]])
+    assert np.allclose(found, [[-np.inf, 0.5, 0.5, 0.5, 1, 1]], atol=1e-12) and found.shape == (1, 6)
+
+
+def test_sheets_are_solid_below():
+    mesh = of_field(treesim.HeightField(np.full((3, 3), 0.5), (1.0, 1.0)))
+    world = treesim.World(treesim.load("ur5"), ground=treesim.StaticMesh(*mesh))
+    assert treesim.ground_heights(world, [[0.1, 0.2, -3], [0.1, 0.2, 3]]).tolist() == [0.5, 0.5]

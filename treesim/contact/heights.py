@@ -14,21 +14,24 @@ from .static_mesh import StaticMesh
 TABLE = "_height_table"  # attribute of a static mesh, made when it is first needed
 
 
-def surface_heights(surface: Surface, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return the largest height z (n,) of a surface over points x, y (n,); -inf where there is none."""
-    found: np.ndarray = HEIGHTS[type(surface)](surface, x, y)
+def surface_heights(surface: Surface, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
+    """Return the largest height (n,) on the lines through points x, y, z (n,) of solids that begin at most at z.
+
+    -inf where there is none. Everything below a plane, a height field, and a mesh without an underside is solid.
+    """
+    found: np.ndarray = HEIGHTS[type(surface)](surface, x, y, z)
     return found
 
 
-def _of_plane(plane: Ground, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+def _of_plane(plane: Ground, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
     nx, ny, nz = np.asarray(plane.normal)
     if nz <= UPRIGHT:  # a wall, or a ceiling
         return np.full(x.shape, -np.inf)
     return np.asarray((plane.height - nx * x - ny * y) / nz)
 
 
-def _of_box(box: StaticBox, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return where vertical lines leave a box, which is the part between three pairs of planes."""
+def _of_box(box: StaticBox, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
+    """Return where vertical lines leave a box that they enter at most at z: the part between three pairs of planes."""
     R, half = np.asarray(box.placement.rotation), np.asarray(box.size) / 2
     center = np.asarray(box.placement.translation)
     enters, leaves = np.full(x.shape, -np.inf), np.full(x.shape, np.inf)
@@ -40,10 +43,11 @@ def _of_box(box: StaticBox, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         ends = np.stack([(-half[k] - at) / slope, (half[k] - at) / slope])
         np.maximum(enters, ends.min(axis=0), out=enters)
         np.minimum(leaves, ends.max(axis=0), out=leaves)
-    return np.where(enters <= leaves + ON_BORDER, center[2] + leaves, -np.inf)
+    begins = (enters <= leaves + ON_BORDER) & (center[2] + enters <= z + ON_BORDER)
+    return np.where(begins, center[2] + leaves, -np.inf)
 
 
-def _of_field(field: HeightField, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+def _of_field(field: HeightField, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
     """Return heights on the two triangles of each cell, which share the diagonal from its corner of least x and y."""
     heights, last = np.asarray(field.heights), np.array(np.shape(field.heights)) - 1
     places = []
@@ -63,13 +67,13 @@ def _cell(at: np.ndarray, cells: int) -> tuple[np.ndarray, np.ndarray]:
     return k, at - k
 
 
-def _of_mesh(mesh: StaticMesh, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+def _of_mesh(mesh: StaticMesh, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
     if TABLE not in vars(mesh):
         object.__setattr__(mesh, TABLE, height_table(mesh.world_vertices[np.asarray(mesh.triangles)]))
-    return upper_heights(vars(mesh)[TABLE], x, y)
+    return upper_heights(vars(mesh)[TABLE], x, y, z)
 
 
-HEIGHTS: dict[type, Callable[[Any, np.ndarray, np.ndarray], np.ndarray]] = {
+HEIGHTS: dict[type, Callable[[Any, np.ndarray, np.ndarray, np.ndarray], np.ndarray]] = {
     Ground: _of_plane,
     StaticBox: _of_box,
     HeightField: _of_field,

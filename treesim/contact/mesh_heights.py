@@ -81,13 +81,17 @@ def height_table(triangles: np.ndarray) -> HeightTable:
     return HeightTable(triangles, low, size, (int(shape[0]), int(shape[1])), begins, owner[order])
 
 
-def upper_heights(table: HeightTable, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return the largest height (n,) of a mesh over points x, y (n,); -inf where there is none."""
+def upper_heights(table: HeightTable, x: np.ndarray, y: np.ndarray, z: np.ndarray | None = None) -> np.ndarray:
+    """Return the largest height (n,) of a mesh over points x, y (n,); -inf where there is none.
+
+    z (n,): of the parts of the solid that begin at most there.
+    """
     parts = [slice(k, k + POINTS) for k in range(0, len(x), POINTS)]
-    return np.concatenate([np.empty(0), *(_upper_heights(table, x[part], y[part]) for part in parts)])
+    of = [_upper_heights(table, x[part], y[part], None if z is None else z[part]) for part in parts]
+    return np.concatenate([np.empty(0), *of])
 
 
-def _upper_heights(table: HeightTable, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+def _upper_heights(table: HeightTable, x: np.ndarray, y: np.ndarray, z: np.ndarray | None) -> np.ndarray:
     at = np.stack([x, y], axis=-1)
     cell = np.floor((at - table.low) / table.size)
     inside = ((cell >= 0) & (cell < table.shape)).all(axis=-1)
@@ -101,8 +105,27 @@ def _upper_heights(table: HeightTable, x: np.ndarray, y: np.ndarray) -> np.ndarr
     s, t = (px * w[:, 1] - py * w[:, 0]) / area, (py * u[:, 0] - px * u[:, 1]) / area
     on = (s >= -ON_BORDER) & (t >= -ON_BORDER) & (s + t <= 1 + ON_BORDER)
     heights = np.full(len(x), -np.inf)
-    np.maximum.at(heights, point[on], (a[:, 2] + s * u[:, 2] + t * w[:, 2])[on])
+    point, height = point[on], (a[:, 2] + s * u[:, 2] + t * w[:, 2])[on]
+    if z is not None and np.isfinite(z).any():
+        begins = _begins(point, height, area[on] > 0)
+        met = begins <= z[point] + ON_BORDER
+        point, height = point[met], height[met]
+    np.maximum.at(heights, point, height)
     return heights
+
+
+def _begins(point: np.ndarray, height: np.ndarray, up: np.ndarray) -> np.ndarray:
+    """Return the height (k,) at which the solid under each crossing of a vertical line with a mesh begins.
+
+    point, height, up (k,): the line, the height, and whether the triangle faces up. That is the crossing next below of
+    a triangle that faces down, -inf without one, and inf for triangles that face down.
+    """
+    order = np.lexsort((~up, height, point))
+    last = np.maximum.accumulate(np.where(up[order], -1, np.arange(len(order))))
+    known = (last >= 0) & (point[order[last]] == point[order])
+    begins = np.empty(len(order))
+    begins[order] = np.where(up[order], np.where(known, height[order[last]], -np.inf), np.inf)
+    return begins
 
 
 def field_of_mesh(mesh: Any, spacing: np.ndarray) -> tuple[np.ndarray, tuple[float, float], tuple[float, float]]:

@@ -22,8 +22,10 @@ IMU, NUMBERS = "imu of observations", 9  # name among the world's sensors; size
 class Heights:
     """Heights of the ground on a grid around each of some frames, such as the feet.
 
-    Observed are the heights of the ground above the frame's origin [m], from -clip to clip; where there is no ground,
-    -clip. The grid is horizontal, centred at the frame, and turns with the x axis of the robot's first body.
+    Observed are the heights of the ground above the frame's origin [m], from -clip to clip. The ground is what is below
+    a point at the height of the frame, as in `treesim.ground_heights`: the floor under a table, the tread of a step.
+    Where there is no ground, -clip is observed. The grid is horizontal, centred at the frame, and turns with the x axis
+    of the robot's first body.
 
     Parameters
     ----------
@@ -132,7 +134,8 @@ class Perception:
         points = at[:, :, None, :2] + np.stack([c * x - s * y, s * x + c * y], axis=-1)
         finite = np.isfinite(points).all(axis=(1, 2, 3))
         found = np.full(points.shape[:3], np.nan)
-        above = treesim.ground_heights(self.world, points[finite]) - at[finite, :, 2:]
+        z = np.broadcast_to(at[:, :, None, 2:], (*points.shape[:3], 1))
+        above = treesim.ground_heights(self.world, np.concatenate([points, z], axis=-1)[finite]) - at[finite, :, 2:]
         found[finite] = np.clip(above, -heights.clip, heights.clip)
         return found.reshape(len(q), -1)
 
