@@ -142,6 +142,33 @@ def test_bad_sensors_are_named(sensors, error, message):
         treesim.World(treesim.load("ur5"), sensors=sensors())
 
 
+TWO_LINKS = """<robot name="r"><link name="base"><inertial><mass value="2"/>
+<inertia ixx="0.02" iyy="0.02" izz="0.02" ixy="0" ixz="0" iyz="0"/></inertial>{more}</link><link name="pad"><collision>
+<geometry><box size="0.4 0.4 0.02"/></geometry></collision></link><joint name="f" type="fixed"><parent link="base"/>
+<child link="pad"/><origin xyz="0 0 -0.1"/></joint></robot>"""
+BALL = '<collision><geometry><sphere radius="0.01"/></geometry></collision>'
+
+
+def test_the_force_on_the_only_link_of_a_body_that_touches_is_that_on_the_body():
+    robot = treesim.load(TWO_LINKS.format(more=""), base="floating")
+    sensors = [treesim.ContactForce("pad"), treesim.ContactForce("base")]
+    run = treesim.Simulation(treesim.World(robot, ground=treesim.Ground(), sensors=sensors)).run(
+        0.01, robot.standing(robot.neutral())
+    )
+    found = run.sensors["contact_force_pad"]
+    np.testing.assert_allclose(found[:-1, 2], 2 * 9.81, rtol=1e-9)
+    assert np.array_equal(found, run.sensors["contact_force_base"], equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    ("base", "hint"), [("floating", r"ContactForce\('base'\).*contact_points"), ("fixed", "ForceTorque")]
+)
+def test_the_force_on_one_of_several_links_of_a_body_is_refused_with_the_body(base, hint):
+    robot = treesim.load(TWO_LINKS.format(more=BALL), base=base)
+    with pytest.raises(treesim.ArgumentError, match=f"link 'pad' is bound to .*{hint}"):
+        treesim.World(robot, ground=treesim.Ground(), sensors=[treesim.ContactForce("pad")])
+
+
 def test_an_unknown_reading_is_named():
     run = run_of(treesim.load("ur5"), treesim.Imu("tool0"), 0.002)
     with pytest.raises(treesim.UnknownNameError, match="imu_tool0"):

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..dynamics.joint_wrenches import rows_of
 from ..dynamics.operational.motion import FrameMotion, frame_motions
-from ..errors import ArgumentError, UnsupportedError, quoted, unknown_name
+from ..errors import ArgumentError, UnsupportedError, listed, quoted, unknown_name
 from ..model.tree import Tree
 from ..states.configurations import DIFFERENCE, INTEGRATE
 from ..system.display import ReprMixin
@@ -257,10 +257,14 @@ class ForceTorque(Sensor):
 class ContactForce(Sensor):
     """Contact sensor of a link: mean of the total contact force on the link in a step [N], along the world's axes.
 
+    A step computes contact forces on bodies: a moving link, and the links that fixed joints bind to it. The force on a
+    body contains the forces on all of these links. A link that a fixed joint binds to a body can be measured if no
+    other link of the body has collision shapes.
+
     Parameters
     ----------
     link : str
-        Name of a body.
+        Name of a body, or of the only link of a body with collision shapes.
     name : str
         Name of the readings. By default `contact_force_` followed by the link's name.
 
@@ -282,13 +286,39 @@ class ContactForce(Sensor):
         return FORCE_COLUMNS
 
     def _check(self, robot: Tree) -> None:
-        """Raise UnknownNameError if there is no such body."""
-        if self.link not in robot.body_names:
+        """Raise UnknownNameError if there is no such body or link, ArgumentError if its force is not known apart."""
+        self._body_of(robot)
+
+    def _body_of(self, robot: Tree) -> int:
+        """Return the number of the body whose contact force is that of the link."""
+        if self.link in robot.body_names:
+            return robot.body_names.index(self.link) + 1
+        touching: dict[int, set[str]] = {}
+        for shape in robot.shapes:
+            touching.setdefault(shape.body, set()).add(shape.link)
+        body = next((body for body, links in touching.items() if self.link in links), None)
+        if body is None:
             raise unknown_name("body", self.link, robot.body_names, of=repr(robot.name))
+        others = listed(sorted(touching[body] - {self.link}), 4)
+        if body and not others:
+            return body
+        bound = f"link {quoted(self.link)} is bound to {_body_text(robot, body)} by fixed joints"
+        if not body:
+            raise ArgumentError(f"{bound}, on which no step computes a contact force: take its ForceTorque")
+        raise ArgumentError(
+            f"{bound}, where {others} have collision shapes, too, and a step computes the force on all of them. Take "
+            f"ContactForce({quoted(robot.body_names[body - 1])}) for their sum, or Simulation(contact_points=True): "
+            "its points name the links"
+        )
 
     def _read(self, steps: Steps) -> np.ndarray:
         """Return the readings (K, 3)."""
-        return steps.contact[:, steps.robot.body_names.index(self.link) + 1, :3]
+        return steps.contact[:, self._body_of(steps.robot), :3]
+
+
+def _body_text(robot: Tree, body: int) -> str:
+    """Return a body for messages."""
+    return f"body {quoted(robot.body_names[body - 1])}" if body else "the fixed base"
 
 
 @dataclass(frozen=True, repr=False)
