@@ -8,7 +8,7 @@ A limit is a constant in capitals, at the top of a module, whose value is a numb
 reason why it bounds nothing that a user sees; numbers in a dict count if they are named there. Each drawn limit is
 moved by 10 % and by a factor of 10, up or down. Then the everyday tests that concern it run: those that name its
 module, then those of its package. Words choose limits whose line contains each of them. The option `--tests MAP` names
-a JSON file of tests for some limits: {"treesim/formats/bounds.py": ["tests/formats"]}. All runs share the user's cache
+a JSON file of tests for some limits: {"treesim/system/archives.py": ["tests/formats"]}. All runs share the user's cache
 of compiled kernels.
 """
 

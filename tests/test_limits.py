@@ -70,7 +70,7 @@ def test_folders_files_and_names_are_excluded_except_what_is_included():
     assert limits.excluded(limit("treesim/kernels/contact/pgs.py", "COLD"))
     assert limits.excluded(limit("treesim/kernels/entries/status.py", "ROUNDED")) is None
     assert limits.excluded(limit("treesim/formats/digests.py", "AT_ONCE"))
-    assert limits.excluded(limit("treesim/formats/bounds.py", "COMPRESSED")) is None
+    assert limits.excluded(limit("treesim/system/archives.py", "COMPRESSED")) is None
 
 
 def test_tests_that_name_a_module_run_before_those_of_its_package():

@@ -1,6 +1,7 @@
 """`treesim sweep`: options, what is printed, exit codes."""
 
 import json
+import os
 import sys
 import warnings
 
@@ -115,6 +116,9 @@ def swing(t, q, v, p, u):
 def wrong(t, q):
     pass
 
+def ends(t, q, v, p, u):
+    raise SystemExit(0)
+
 gain = 3.0
 """
 
@@ -145,6 +149,12 @@ def test_a_policy_is_a_function_of_a_file(robot, answer, treesim, tmp_path):
         (("--policy", "law.py:gain"), "unknown function 'gain' of law.py"),
         (("--policy", "law.py:wrong"), "the policy 'wrong' must take (t, q, v, p, u)"),
         (("--policy", "bad.py:f"), "--policy: bad.py raises NameError"),
+        (("--policy", "ends.py:f"), "--policy: ends.py raises SystemExit: 0"),
+        (("--policy", "law.py:ends"), "the policy 'ends' raises SystemExit"),
+        (("--policy", "pipe.py:f"), "--policy: cannot read 'pipe.py': this is a pipe, socket or device, not a file"),
+        (("--policy", "pipe.npz:balance"), "--policy: cannot read 'pipe.npz': this is a pipe, socket or device"),
+        (("--policy", "large.py:f"), "'large.py': it has 16,777,217 bytes, and 16,777,216 are read at most"),
+        (("--policy", "large.npz:f"), "'large.npz': it has 67,108,865 bytes, and 67,108,864 are read at most"),
         (("--policy", "law.py:swing", "--parameters", "1,x"), "--parameters takes numbers p"),
         (("--policy", "law.py:swing", "--parameters", "1,inf"), "--parameters must be finite"),
         (("--parameters", "1"), "--parameters are those of --policy"),
@@ -154,6 +164,12 @@ def test_what_is_wrong_with_a_policy_is_named(robot, treesim, tmp_path, monkeypa
     monkeypatch.chdir(tmp_path)
     (tmp_path / "law.py").write_text(POLICY)
     (tmp_path / "bad.py").write_text("undefined")
+    (tmp_path / "ends.py").write_text("raise SystemExit(0)")
+    for name, size in (("large.py", (1 << 24) + 1), ("large.npz", (1 << 26) + 1)):
+        with (tmp_path / name).open("wb") as stream:
+            stream.truncate(size)
+    for name in ("pipe.py", "pipe.npz"):
+        os.mkfifo(tmp_path / name)
     found = treesim("sweep", robot, "--out", tmp_path / "run.zarr", *options)
     assert found.exit_code == 2 and text in found.stderr.replace("\n", " ")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,18 +15,19 @@ import pytest
 from tests.simulation.test_trajectory import example
 from treesim import Trajectory
 from treesim.errors import ArgumentError
-from treesim.formats import bounds, lerobot, mcap, npz, parquet, xarray
+from treesim.formats import csv, lerobot, mcap, parquet, xarray
 from treesim.formats.description import described, read_description
+from treesim.system import archives, input_files
 
 
 def test_a_small_file_may_unpack_to_128_mib() -> None:
-    bounds.check_unpacked(134_000_000, 0, 1)
+    archives.check_unpacked(134_000_000, 0, 1)
     with pytest.raises(ValueError, match="announce 135,000,000 bytes"):
-        bounds.check_unpacked(135_000_000, 0, 1)
+        archives.check_unpacked(135_000_000, 0, 1)
 
 
 @pytest.mark.parametrize(
-    ("module", "suffix", "accepted", "refused"), [(npz, "npz", 3.9, 4.1), (parquet, "parquet", 990, 1010)]
+    ("module", "suffix", "accepted", "refused"), [(archives, "npz", 3.9, 4.1), (parquet, "parquet", 990, 1010)]
 )
 def test_a_large_file_may_unpack_to_a_multiple(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: Any, suffix: str, accepted: float, refused: float
@@ -34,11 +36,64 @@ def test_a_large_file_may_unpack_to_a_multiple(
     if suffix == "parquet":
         pytest.importorskip("pyarrow")
     path, ratio = example(3).save(tmp_path / f"run.{suffix}"), accepted
-    check = bounds.check_unpacked
+    check = archives.check_unpacked
     monkeypatch.setattr(module, "check_unpacked", lambda needed, size, times: check(int(ratio * 1e9), 10**9, times))
     Trajectory.load(path)
     ratio = refused
     with pytest.raises(ArgumentError, match="1,000,000,000 bytes announce"):
+        Trajectory.load(path)
+
+
+@pytest.mark.parametrize(("module", "suffix"), [(archives, "npz"), (parquet, "parquet")])
+def test_numbers_that_the_memory_does_not_hold_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: Any, suffix: str
+) -> None:
+    """A sparse file of many GiB is as large as it announces, and takes no room on the disk."""
+    if suffix == "parquet":
+        pytest.importorskip("pyarrow")
+    path = example(3).save(tmp_path / f"run.{suffix}")
+    check = module.check_memory
+    asked: list[int] = []
+
+    def scaled(needed: int, what: str, remedy: str) -> None:
+        asked.append(needed)
+        check(1 << 50 if len(asked) > 1 else needed, what, remedy)
+
+    monkeypatch.setattr(module, "check_memory", scaled)
+    Trajectory.load(path)
+    assert asked[0] > 100
+    with pytest.raises(ArgumentError, match=r"of memory, and .* are free: read it on a machine with more"):
+        Trajectory.load(path)
+
+
+@pytest.mark.parametrize("suffix", ["npz", "csv", "parquet", "nc", "mcap"])
+def test_a_recording_has_up_to_64_gib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str) -> None:
+    """Whatever its holes hold; the limit is one below and one above."""
+    path = tmp_path / f"run.{suffix}"
+    with path.open("wb") as stream:
+        stream.truncate(1 << 36)
+    assert input_files.size_of_input(path, input_files.LARGEST_RECORDING) == 1 << 36
+    with path.open("r+b") as stream:
+        stream.truncate((1 << 36) + 1)
+    with pytest.raises(ArgumentError, match=r"cannot read .*: it has 68,719,476,737 bytes, and 68,719,476,736"):
+        Trajectory.load(path)
+
+
+@pytest.mark.parametrize("suffix", ["npz", "csv", "parquet", "nc", "mcap"])
+def test_a_pipe_is_no_recording(tmp_path: Path, suffix: str) -> None:
+    os.mkfifo(tmp_path / f"run.{suffix}")
+    with pytest.raises(ArgumentError, match="this is a pipe, socket or device, not a file"):
+        Trajectory.load(tmp_path / f"run.{suffix}")
+
+
+def test_a_line_of_a_table_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = example(3).save(tmp_path / "run.csv")
+    longest = max(map(len, path.read_bytes().splitlines(keepends=True)))
+    monkeypatch.setattr(csv, "LONGEST_LINE", longest + 1)
+    Trajectory.load(path)
+    with path.open("ab") as stream:
+        stream.write(b"1" * (longest + 1))
+    with pytest.raises(ArgumentError, match=f"a line has {longest + 1:,} characters or more"):
         Trajectory.load(path)
 
 

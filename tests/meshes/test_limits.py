@@ -15,6 +15,7 @@ from treesim.meshes import contents, files, images, reader
 from treesim.meshes.collada import check_collada
 from treesim.meshes.contents import Refused
 from treesim.meshes.program import Request
+from treesim.system import input_files
 from treesim.system.subprocesses import Ending
 
 from .textured import picture
@@ -64,15 +65,17 @@ def test_a_scene_places_100_000_geometries(tmp_path):
 
 
 @pytest.mark.parametrize(("count", "refused"), [(100_000, False), (100_001, True)])
-def test_a_file_of_another_format_places_100_000_geometries(count, refused, monkeypatch):
+def test_a_file_of_another_format_places_100_000_geometries(count, refused, tmp_path, monkeypatch):
+    file = str(tmp_path / "a.glb")
+    (tmp_path / "a.glb").touch()
     scene = SimpleNamespace(graph=SimpleNamespace(nodes_geometry=range(count)))
     monkeypatch.setitem(sys.modules, "trimesh", SimpleNamespace(load_scene=lambda *_, **options: scene))
     monkeypatch.setattr(contents, "_placed", lambda *_: ["the parts"])
     if refused:
         with pytest.raises(Refused, match="it places 100001 geometries, and 100000 are read at most"):
-            contents.read_contents("a.glb", colored=False)
+            contents.read_contents(file, colored=False)
     else:
-        assert contents.read_contents("a.glb", colored=False).parts == ["the parts"]
+        assert contents.read_contents(file, colored=False).parts == ["the parts"]
 
 
 def test_a_package_is_the_folder_of_a_mesh_or_one_of_4_above(tmp_path):
@@ -85,12 +88,12 @@ def test_a_package_is_the_folder_of_a_mesh_or_one_of_4_above(tmp_path):
 
 
 def test_files_that_a_mesh_names_have_256_mib(tmp_path, monkeypatch):
-    (tmp_path / "material.mtl").write_bytes(b"newmtl m")
     named = files.Files(str(tmp_path / "mesh.obj"))
-    monkeypatch.setattr(files.os.path, "getsize", lambda path: 260_000_000)
-    assert named._read("material.mtl") == b"newmtl m"
-    monkeypatch.setattr(files.os.path, "getsize", lambda path: 276_000_000)
-    with pytest.raises(ValueError, match="it has more than 268,435,456 bytes"):
+    monkeypatch.setattr(input_files, "size_of_stream", lambda stream: 8)  # of them are read
+    sparse(tmp_path / "material.mtl", 260_000_000)
+    assert named._read("material.mtl") == bytes(8)
+    sparse(tmp_path / "material.mtl", 276_000_000)
+    with pytest.raises(OSError, match="it has 276,000,000 bytes, and 268,435,456 are read at most"):
         named._read("material.mtl")
 
 
@@ -122,14 +125,9 @@ def test_images_that_take_more_than_a_mebibyte_become_jpeg(height, kind):
 @pytest.mark.parametrize(("size", "drawn"), [(260_000_000, True), (276_000_000, False)])
 def test_256_mib_of_an_image_are_read(size, drawn, tmp_path, monkeypatch):
     (tmp_path / "board.png").write_bytes(picture())
-
-    class Long(io.BytesIO):
-        """A file of so many bytes, of which less are damaged."""
-
-        def read(self, most):
-            return picture() if most >= size else picture()[:20]
-
-    monkeypatch.setattr(images, "open", lambda *_: Long(), raising=False)
+    with (tmp_path / "board.png").open("r+b") as stream:
+        stream.truncate(size)
+    monkeypatch.setattr(input_files, "size_of_stream", lambda stream: len(picture()))  # of them are read
     found = images.Images(files.Files(str(tmp_path / "mesh.obj")), decode=True)
     assert (found.in_file(str(tmp_path / "board.png")) is not None) == drawn
     assert bool(found.faults) != drawn

@@ -196,11 +196,17 @@ def test_a_child_imports_nothing_of_the_working_directory(command, hostile_folde
 
 
 def test_a_file_of_a_package_runs_without_the_packages_above(tmp_path):
-    """It finds the files beside it; the package's `__init__` does not run."""
-    (tmp_path / "__init__.py").write_text("raise SystemExit('the package was imported')")
-    (tmp_path / "beneath.py").write_text("VALUE = 7")
-    (tmp_path / "program.py").write_text("import sys\nfrom .beneath import VALUE\nprint(VALUE, __name__, sys.argv[1:])")
-    assert run(package_command(tmp_path / "program.py", "one")).output == "7 __main__ ['one']\n"
+    """It finds the files beside it and in packages beside its own; the packages' `__init__` do not run."""
+    own, other = tmp_path / "own", tmp_path / "other"
+    for folder in (own, other):
+        folder.mkdir()
+    for folder in (own, tmp_path):
+        (folder / "__init__.py").write_text("raise SystemExit('the package was imported')")
+    (own / "beneath.py").write_text("VALUE = 7")
+    (other / "beside.py").write_text("VALUE = 8")
+    code = "import sys\nfrom .beneath import VALUE\nfrom ..other import beside\n"
+    (own / "program.py").write_text(f"{code}print(VALUE, beside.VALUE, __name__, sys.argv[1:])")
+    assert run(package_command(own / "program.py", "one")).output == "7 8 __main__ ['one']\n"
 
 
 PROGRAMS = {

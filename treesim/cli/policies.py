@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
-from importlib.util import module_from_spec, spec_from_file_location
-from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import ArgumentError, TreesimError, quoted, unknown_name
+from ..system.input_files import LARGEST_ARRAYS, read_input, size_of_input
 from ..system.installation import installed_by
 from .simulation_options import SimulationOptions
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ..model.tree import Tree
     from ..simulation.world import World
 
+LARGEST_PROGRAM = 1 << 24  # bytes of a Python file
 FORMS = "FILE.py:FUNCTION or FILE.npz:TASK"
 OF_TASK = ("dt", "integrator", "substeps", "backend", "contact_solver")  # options that a network's task determines
 
@@ -48,8 +49,12 @@ def policy_option(text: str, numbers: str | None, robot: Tree, options: Simulati
         raise ArgumentError(f"--policy takes {FORMS}, got {quoted(text)}")
     if options.controller != "none":
         raise ArgumentError(f"--policy computes the controls: leave out --controller {options.controller}")
-    if not Path(file).is_file():
-        raise ArgumentError(f"--policy: there is no file {quoted(file)}")
+    try:
+        size_of_input(file, LARGEST_PROGRAM if file.endswith(".py") else LARGEST_ARRAYS)
+    except FileNotFoundError:
+        raise ArgumentError(f"--policy: there is no file {quoted(file)}") from None
+    except (OSError, ValueError) as error:
+        raise ArgumentError(f"--policy: cannot read {quoted(file)}: {getattr(error, 'strerror', error)}") from None
     own = _numbers(numbers)
     if file.endswith(".py"):
         return GivenPolicy(_function_of(file, name), own, {})
@@ -78,12 +83,11 @@ def _function_of(file: str, name: str) -> Callable[..., None]:
 
     Its module is in no table of modules, so that cloudpickle sends the function to workers by its code.
     """
-    spec = spec_from_file_location("policy_of_sweep", file)
-    assert spec is not None and spec.loader is not None
-    module = module_from_spec(spec)
+    module = ModuleType("policy_of_sweep")
+    module.__file__ = file
     try:
-        spec.loader.exec_module(module)
-    except Exception as error:
+        exec(compile(read_input(file, LARGEST_PROGRAM), file, "exec"), vars(module))
+    except (Exception, SystemExit) as error:
         raise ArgumentError(f"--policy: {file} raises {type(error).__name__}: {error}") from error
     functions = [key for key, value in vars(module).items() if callable(value) and not key.startswith("_")]
     if name not in functions:

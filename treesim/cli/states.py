@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -100,9 +101,10 @@ def _from_file(option: str, path: str) -> np.ndarray:
     import numpy as np
 
     from ..system.files import DAMAGED
+    from ..system.input_files import LARGEST_ARRAYS, read_input
 
     try:
-        values = np.load(path, allow_pickle=False)
+        values = np.load(io.BytesIO(read_input(path, LARGEST_ARRAYS)), allow_pickle=False)
         if not isinstance(values, np.ndarray) or values.dtype.kind not in "fiu":
             raise ValueError("it holds no array of real numbers")
         return values.astype(float)

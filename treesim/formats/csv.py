@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import IO
 
 import numpy as np
 
 from ..simulation.trajectory import Trajectory
+from ..system.input_files import LARGEST_RECORDING, open_input
 from .columns import arrays_of, table_of, without_points
 from .description import described, read_description, restored
 
 HEADING = "# treesim trajectory: "
+LONGEST_LINE = 1 << 28  # characters; a description has up to 2**26 bytes
 
 
 def write(trajectory: Trajectory, stream: IO[bytes]) -> None:
@@ -38,12 +42,12 @@ class _Encoded:
 
 def read(path: Path) -> Trajectory:
     """Return the trajectory of a table that `write` wrote; raises ValueError if it is truncated."""
-    with path.open(encoding="utf-8", newline="") as stream:
-        heading = stream.readline()
+    with open_input(path, LARGEST_RECORDING) as source, io.TextIOWrapper(source, "utf-8", newline="") as stream:
+        heading = stream.readline(LONGEST_LINE)
         if not heading.startswith(HEADING):
             raise ValueError(f"its first line does not begin with {HEADING!r}")
         description = read_description(heading[len(HEADING) :])
-        rows = csv.reader(_whole_lines(stream))
+        rows = csv.reader(_whole_lines(iter(partial(stream.readline, LONGEST_LINE), "")))
         header = next(rows, [])
         numbers = [_numbers(row, len(header)) for row in rows]
         table = np.array(numbers).reshape(len(numbers), len(header))
@@ -60,6 +64,8 @@ def _whole_lines(lines: Iterable[str]) -> Iterator[str]:
     """Yield the lines; raises ValueError for a last line without end, whose last number may be truncated."""
     line = "\n"
     for line in lines:  # quoted names may contain \r, which ends a line here
+        if len(line) == LONGEST_LINE:
+            raise ValueError(f"a line has {LONGEST_LINE:,} characters or more")
         yield line
     if not line.endswith("\n"):
         raise ValueError("its last line is cut short")

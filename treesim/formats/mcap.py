@@ -15,7 +15,6 @@ empty metadata record "rosbag2" makes all releases of rosbag2 read QoS profiles 
 from __future__ import annotations
 
 import io
-import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from os import PathLike
@@ -45,6 +44,7 @@ from ..simulation.trajectory import Trajectory
 from ..simulation.world import World
 from ..states.arguments import checked_robot
 from ..system.files import checked_output, write_whole
+from ..system.input_files import LARGEST_RECORDING, open_input, size_of_stream
 from ..urdf.document import Document, child_of, parent_of
 from ..urdf.export import to_urdf
 from ..validation.values import checked_part
@@ -128,7 +128,7 @@ def write(trajectory: Trajectory, stream: IO[bytes], robot: Tree | None = None) 
 def read(path: Path) -> Trajectory:
     """Return the trajectory attached to a file that `write` wrote; raises ValueError if there is none."""
     reader, records = required("mcap.stream_reader", "MCAP files"), required("mcap.records", "MCAP files")
-    with path.open("rb") as stream:
+    with open_input(path, LARGEST_RECORDING) as stream:
         try:  # record after record: chunks named by indices would be unpacked, whatever their size
             for record in reader.StreamReader(_Bounded(stream), emit_chunks=True).records:
                 if isinstance(record, records.Attachment) and record.name == ATTACHMENT:
@@ -142,7 +142,7 @@ class _Bounded:
     """Stream that limits reads to its actual size, whatever size its content announces."""
 
     def __init__(self, stream: IO[bytes]) -> None:
-        self._stream, self._left = stream, os.fstat(stream.fileno()).st_size
+        self._stream, self._left = stream, size_of_stream(stream)
 
     def read(self, size: int) -> bytes:
         """Return up to `size` further bytes."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
@@ -12,7 +11,8 @@ import numpy as np
 
 from ..simulation.readings import recorded
 from ..simulation.trajectory import Trajectory
-from .bounds import STORED, check_unpacked
+from ..system.archives import open_arrays
+from ..system.input_files import LARGEST_RECORDING
 from .description import described, read_description, restored
 
 OLD_SOLVER_INFO = "told"  # its name in files of older versions
@@ -38,15 +38,7 @@ def write(trajectory: Trajectory, stream: IO[bytes]) -> None:
 
 def read(source: Path | BytesIO) -> Trajectory:
     """Return the trajectory of an archive; nothing in it is executed."""
-    loaded = np.load(source, allow_pickle=False)
-    if not isinstance(loaded, np.lib.npyio.NpzFile):
-        raise ValueError("it is no archive")
-    with loaded as archive:
-        members = archive.zip.infolist()  # type: ignore[union-attr]
-        if any(member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for member in members):
-            raise ValueError("it is packed by a method that NumPy does not write")
-        size = source.stat().st_size if isinstance(source, Path) else source.getbuffer().nbytes
-        check_unpacked(sum(member.file_size for member in members), size, STORED)
+    with open_arrays(source, LARGEST_RECORDING) as archive:
         arrays: dict[str, Any] = {name: archive[name] for name in ARRAYS if name != "work" or name in archive}
         description = read_description(str(archive["description"]))
         solver_info = next((archive[name] for name in ("solver_info", OLD_SOLVER_INFO) if name in archive), None)

@@ -15,7 +15,9 @@ import numpy as np
 
 from ..model.coordinates import configuration_names, distinct, velocity_names
 from ..simulation.trajectory import Trajectory
-from .bounds import COMPRESSED, check_unpacked
+from ..system.archives import COMPRESSED, check_unpacked
+from ..system.input_files import LARGEST_RECORDING, open_input, size_of_stream
+from ..system.memory import check_memory
 from .columns import WORK, arrays_of, sensor_columns, sensor_units, table_of, units_of, without_points
 from .description import described, read_description, restored
 from .libraries import required
@@ -95,10 +97,11 @@ def read(path: Path) -> Trajectory:
 
 
 def _trajectory_of(parquet: Any, path: Path) -> Trajectory:
-    with path.open("rb") as stream:
+    with open_input(path, LARGEST_RECORDING) as stream:
         file = parquet.ParquetFile(stream)
         announced = file.metadata.num_rows * file.metadata.num_columns * np.dtype(float).itemsize
-        check_unpacked(announced, path.stat().st_size, COMPRESSED)
+        check_unpacked(announced, size_of_stream(stream), COMPRESSED)
+        check_memory(announced, "its table", "read it on a machine with more memory")
         description = read_description((file.schema_arrow.metadata or {})[KEY])
         if not all(str(kind) == "double" for kind in file.schema_arrow.types):
             raise ValueError("its columns are not all numbers in double precision")

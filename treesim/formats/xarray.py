@@ -18,6 +18,7 @@ from ..errors import ArgumentError, quoted
 from ..model.coordinates import Q_PARTS, V_PARTS, configuration_names, velocity_names
 from ..simulation.readings import recorded
 from ..simulation.trajectory import Trajectory
+from ..system.input_files import LARGEST_RECORDING, open_input
 from .description import Description, described, read_description, restored
 from .libraries import required
 from .units import configuration_units, force_units, velocity_units
@@ -232,5 +233,6 @@ def write(trajectory: Trajectory, stream: IO[bytes]) -> None:
 
 def read(path: Path) -> Trajectory:
     """Return the trajectory of a netCDF file that `write` wrote."""
-    with required("xarray", "netCDF files").open_dataset(path, engine="scipy", decode_cf=False) as dataset:
+    opened = required("xarray", "netCDF files").open_dataset
+    with open_input(path, LARGEST_RECORDING) as stream, opened(stream, engine="scipy", decode_cf=False) as dataset:
         return trajectory_of(dataset.load())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -14,7 +14,7 @@ class Refused(ValueError):
     """Raised if a file is not read; the message gives the reason."""
 
 
-def check_collada(file: str) -> None:
+def check_collada(file: IO[bytes]) -> None:
     """Raise Refused for a COLLADA file with invalid positions or too many geometries.
 
     pycollada would replace positions that are not numbers by zeros.

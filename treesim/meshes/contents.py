@@ -1,16 +1,20 @@
-"""Reading of one mesh file by trimesh. Imports nothing of treesim: runs in the child process."""
+"""Reading of one mesh file by trimesh. Imports of treesim only how files are opened: runs in the child process."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..system.input_files import open_input
 from .collada import MOST_INSTANCES, Refused, check_collada, too_many
 from .files import Files
 from .images import Image, Images
 from .looks import Look, Looks
+
+LARGEST = 1 << 30  # bytes of a mesh file
 
 
 class Part(NamedTuple):
@@ -37,15 +41,17 @@ def read_contents(file: str, colored: bool, texture: str | None = None, decode: 
     images. texture: image file for parts with texture coordinates and no image of their own. decode: decode
     images, which only a child process may do. Raises Refused, and any exception of the format's reader.
     """
-    if file.lower().endswith(".dae"):
-        check_collada(file)
     import trimesh
 
     files: Any = Files(file)  # duck-typed resolver of trimesh
     images = Images(files, decode)
     options: dict[str, Any] = {"process": False} if colored else {"process": False, "skip_materials": True}
-    with np.errstate(all="ignore"), images.opening():  # numbers that are not finite are rejected later
-        scene = trimesh.load_scene(file, resolver=files, **options)
+    kind = os.path.splitext(file)[1][1:].lower()
+    with open_input(file, LARGEST) as stream, np.errstate(all="ignore"), images.opening():
+        if kind == "dae":
+            check_collada(stream)
+            stream.seek(0)
+        scene = trimesh.load_scene(stream, file_type=kind, resolver=files, **options)  # numbers are checked later
         names = list(scene.graph.nodes_geometry)
         if len(names) > MOST_INSTANCES:
             raise Refused(too_many(len(names)))

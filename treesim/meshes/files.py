@@ -1,10 +1,12 @@
-"""Files that a mesh file names: materials, buffers and images. Imports nothing of treesim."""
+"""Files that a mesh file names: materials, buffers and images. Imports of treesim only how files are opened."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
 from urllib.parse import unquote
+
+from ..system.input_files import read_input
 
 PACKAGE_FILES = ("package.xml", "model.config")  # of ROS and of Gazebo
 PACKAGE_DEPTH = 5  # folders: that of the mesh file and those above it
@@ -54,12 +56,8 @@ class Files:
             if not self._is_inside(path):
                 outside = True
                 continue
-            if not os.path.isfile(path):  # pipes and devices are no files
-                continue
-            if os.path.getsize(path) > LARGEST:
-                raise ValueError(f"it has more than {LARGEST:,} bytes")
-            with open(path, "rb") as stream:
-                return stream.read()
+            if os.path.isfile(path):  # pipes and devices are no files
+                return read_input(path, LARGEST)
         if outside:
             raise ValueError(f"{name!r} escapes the folder and package of the mesh; put it next to the mesh file")
         raise FileNotFoundError("it is not found; put it next to the mesh file")

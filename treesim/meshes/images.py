@@ -1,4 +1,4 @@
-"""Images of meshes: opened within limits, scaled, and re-encoded. Imports nothing of treesim."""
+"""Images of meshes: opened within limits, scaled, and re-encoded. Imports of treesim only how files are opened."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .files import NOT_FOUND, Files
+from ..system.input_files import read_input
+from .files import LARGEST, NOT_FOUND, Files
 
 PNG, JPEG, POINTER = b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"version https://git-lfs"
 MOST_PIXELS = 1 << 26  # of an image that is decoded, 8192 x 8192
@@ -19,7 +20,6 @@ LARGEST_SIDE = 2048  # pixels, to which larger images are scaled down
 LARGEST_PNG = 1 << 20  # bytes: longer ones become JPEG
 QUALITY = 90  # of JPEG
 MOST_IMAGES = 64  # of one mesh file
-LARGEST_FILE = 1 << 28  # bytes
 DAMAGED = "it is damaged; save it anew as PNG or JPEG"
 NO_CHILD = "images are decoded by a child process, and this program cannot start Python"
 
@@ -95,8 +95,7 @@ class Images:
         try:
             if not os.path.isfile(path):  # pipes and devices are no files
                 raise UnusableError("it is not found")
-            with open(path, "rb") as stream:
-                data = stream.read(LARGEST_FILE)
+            data = read_input(path, LARGEST)
             image = opened(data)
         except (OSError, UnusableError) as error:
             return self.without(name, getattr(error, "strerror", None) or str(error))

@@ -1,4 +1,6 @@
-"""Child process that reads mesh files within limits. Imports nothing of treesim but the modules next to it.
+"""Child process that reads mesh files within limits.
+
+Imports of treesim only the modules next to it, and how files are opened.
 
 `reader` runs it as a program with the arguments MEMORY (bytes of address space), IDLE (seconds without a
 request after which it ends) and DESCRIPTOR (of its end of the socket). It sends READY once all is imported:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import atexit
 import os
-import stat
 import struct
 import threading
 import zipfile
@@ -21,15 +20,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import ModelError, listed, quoted, shortened
+from ..system.input_files import UnsuitableFileError, open_input, size_of_input, size_of_stream
 from ..system.subprocesses import PythonProcess, can_start_python, package_command
 from . import program
 from .collada import Refused
-from .contents import read_contents
+from .contents import LARGEST, read_contents
 from .images import Image
 from .program import Request
 
 FORMATS = (".stl", ".dae", ".obj", ".ply", ".off", ".gltf", ".glb")
-LARGEST_FILE = 1 << 30  # bytes
 MEMORY = 6 << 30  # bytes of address space of the child, including what libraries reserve
 SECONDS, BYTES_PER_SECOND = 30.0, 1 << 20  # time limit of a file [s], plus 1 s per so many bytes
 START_SECONDS = 300.0  # until the child has imported what it needs; its time limits begin after that
@@ -102,18 +101,17 @@ def _read(file: str, colored: bool, texture: str | None) -> MeshContents:
 
 def _check_file(file: str) -> None:
     """Raise Refused if a file is unsuitable for readers of meshes; OSError if it cannot be opened."""
-    found = os.stat(file)
-    if not stat.S_ISREG(found.st_mode):
-        raise Refused("it is no regular file")
+    try:
+        size_of_input(file, LARGEST)
+    except UnsuitableFileError as error:
+        raise Refused(error.strerror) from None
     if Path(file).suffix.lower() not in FORMATS:
         raise Refused(f"meshes are read from {listed(FORMATS)}, by the ending of the name")
-    if found.st_size > LARGEST_FILE:
-        raise Refused(f"it has {found.st_size:,} bytes, and {LARGEST_FILE:,} are read at most")
-    with open(file, "rb") as stream:
+    with open_input(file, LARGEST) as stream:
         first = stream.read(8)
-    archive = next((name for mark, name in ARCHIVES.items() if first.startswith(mark)), None)
-    if archive is None and not is_binary_stl(file) and zipfile.is_zipfile(file):
-        archive = "ZIP"
+        archive = next((name for mark, name in ARCHIVES.items() if first.startswith(mark)), None)
+        if archive is None and not is_binary_stl(file) and zipfile.is_zipfile(stream):
+            archive = "ZIP"
     if archive is not None:
         raise Refused(f"it is an archive ({archive}): unpack it, and name the mesh inside")
 
@@ -125,9 +123,8 @@ def is_binary_stl(file: str) -> bool:
     """
     if not file.lower().endswith(".stl"):
         return False
-    with open(file, "rb") as stream:
-        header = stream.read(STL_HEADER)
-        size = os.fstat(stream.fileno()).st_size
+    with open_input(file, LARGEST) as stream:
+        header, size = stream.read(STL_HEADER), size_of_stream(stream)
     if len(header) < STL_HEADER:
         return False
     count = struct.unpack_from("<I", header, 80)[0]

@@ -9,6 +9,7 @@ from typing import IO, TYPE_CHECKING, Any, Protocol, runtime_checkable
 from .. import plugins
 from ..errors import ArgumentError, PluginError
 from ..system.files import DAMAGED, check_suffix, checked_output, path_of, write_whole
+from ..system.input_files import LARGEST_RECORDING, size_of_input
 
 if TYPE_CHECKING:
     from .trajectory import Trajectory
@@ -94,6 +95,7 @@ def load(path: str | os.PathLike[str]) -> Trajectory:
     check_suffix(path, suffixes())
     form = _format_of(path)
     try:
+        size_of_input(path, LARGEST_RECORDING)  # readers of plugins open the file themselves
         return form.read(path)
     except OSError as error:
         raise ArgumentError(f"cannot read {path}: {error.strerror or error}") from error

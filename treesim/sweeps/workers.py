@@ -49,7 +49,7 @@ def outcome_of(job: Job, task: Task, threads: int | None) -> Outcome | SweepErro
         return TaskResult(run_task(job, task, threads))
     except SweepError as error:
         return error
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         return Failed(f"{type(error).__name__}: {error}", kills=False)
 
 

@@ -106,14 +106,18 @@ def file_command(path: str | os.PathLike[str], *arguments: str) -> list[str]:
 
 
 def package_command(path: str | os.PathLike[str], *arguments: str) -> list[str]:
-    """Return the command line that runs a file as `file_command` does, with relative imports of files next to it.
+    """Return the command line that runs a file as `file_command` does, with relative imports from two packages.
 
-    The enclosing packages are not imported.
+    These are the file's own package and the one around it, without their `__init__` and those of packages above.
     """
-    folder, name = os.path.split(os.fspath(path))
-    package = f"import types; siblings = types.ModuleType('siblings'); siblings.__path__ = [{folder!r}]"
-    run = f"import runpy; runpy.run_module('siblings.{name.removesuffix('.py')}', None, '__main__', True)"
-    return python_command(f"{package}; sys.modules['siblings'] = siblings; {run}", *arguments)
+    folder, name = os.path.split(os.path.abspath(path))
+    stand_ins = {"around": os.path.dirname(folder), "around.own": folder}
+    packages = "".join(
+        f"sys.modules[{name!r}] = types.ModuleType({name!r}); sys.modules[{name!r}].__path__ = [{place!r}]; "
+        for name, place in stand_ins.items()
+    )
+    run = f"import runpy; runpy.run_module('around.own.{name.removesuffix('.py')}', None, '__main__', True)"
+    return python_command(f"import types; {packages}{run}", *arguments)
 
 
 class Ending(NamedTuple):

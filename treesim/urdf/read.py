@@ -5,17 +5,18 @@ from __future__ import annotations
 import io
 import os
 import re
-import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
+from errno import EFBIG
 from importlib.machinery import PathFinder
 from pathlib import Path
 from subprocess import TimeoutExpired
 from typing import IO, TYPE_CHECKING
 
 from ..errors import ArgumentError, UrdfError, shortened
+from ..system.input_files import UnsuitableFileError, read_input
 from ..system.subprocesses import can_start_python, import_path, program_path, python_command, run
 from .document import Document
 from .findings import Findings
@@ -41,6 +42,7 @@ _OTHER_SOURCES = "name a URDF file, or give treesim.load an open file"
 _ENCODING = re.compile(r"""^(\ufeff?\s*<\?xml\b[^>]*?)\sencoding\s*=\s*(["'])[^"']*\2""")
 _DECLARATIONS = re.compile(r"<!DOCTYPE\s[^>\[]*\[")
 ODD_DECLARATION = r"""\s+<\?xml\b[^>]*\?>|<\?xml\s+version=["']0\.0["'][^>]*\?>"""
+LARGEST = 1 << 25  # bytes of a robot description; that of a thousand links has one million
 _LONGEST_LABEL = 500  # characters of a file's name in messages
 
 
@@ -82,6 +84,9 @@ def bytes_of_text(
     Raises UrdfError for a str with lone surrogates.
     """
     findings.file = label
+    if len(text) > LARGEST:
+        reason = f"it has {len(text):,} characters, and {LARGEST:,} are read at most"
+        raise findings.fail("U100", f"cannot read the robot: {reason}")
     if isinstance(text, bytes):
         return SourceBytes(text, label, path)
     try:
@@ -93,16 +98,14 @@ def bytes_of_text(
 
 
 def bytes_of_file(path: Path, findings: Findings) -> SourceBytes:
-    """Return the bytes of a file; raises UrdfError if it cannot be read, or is a folder, pipe or device."""
+    """Return the bytes of a file; raises UrdfError if it cannot be read, is no regular file, or is too large."""
     try:
-        mode = os.stat(path).st_mode
-        data = path.read_bytes() if stat.S_ISREG(mode) else None
+        data = read_input(path, LARGEST)
     except (OSError, ValueError) as error:
         hint = "no user of that name has a home here" if str(path).startswith("~") else ""
+        if isinstance(error, UnsuitableFileError) and error.errno != EFBIG:
+            hint = _OTHER_SOURCES
         raise findings.fail("U100", f"cannot read the robot: {_reason(error)}", hint=hint) from None
-    if data is None:  # reading a pipe or a device might never end
-        kind = "a folder" if stat.S_ISDIR(mode) else "a pipe, socket or device"
-        raise findings.fail("U100", f"cannot read the robot: this is {kind}, not a file", hint=_OTHER_SOURCES)
     return SourceBytes(data, label_of(path), path, typed=True)
 
 

@@ -1,6 +1,7 @@
 """Networks as policies: of rollouts and of environments the same, from files, and from stable-baselines3."""
 
 import itertools
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -51,6 +52,10 @@ def test_bad_networks_are_named(tmp_path):
     path.write_text("no network")
     with pytest.raises(treesim.ArgumentError, match=r"no network of Network\.save"):
         network.load(path)
+    np.save(tmp_path / "array", np.zeros(3))
+    (tmp_path / "array.npy").rename(path)
+    with pytest.raises(treesim.ArgumentError, match=r"no network of Network\.save: it is no archive"):
+        network.load(path)
     bad = some_network((8, 5, 3))
     with pytest.raises(treesim.ArgumentError, match="layer 1 has weights"):
         network.checked(bad._replace(layers=[bad.layers[0], bad.layers[0]]))
@@ -61,6 +66,34 @@ def test_bad_networks_are_named(tmp_path):
     with pytest.raises(treesim.ArgumentError, match="takes 5 observations, but the task has 8"):
         rule = network.policy(balance(), (5, 1))
         treesim.rollout(balance().world, np.zeros(3), np.zeros(3), rule, steps=1, policy_parameters=np.ones(16))
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("mean", np.float64(0), "mean must be an array of real numbers with 1 axes, and is float64 of shape ()"),
+        ("W_0", np.zeros((3, 8), complex), "W_0 must be an array of real numbers with 2 axes, and is complex128"),
+        ("W_0", np.zeros((3, 8), bool), "W_0 must be an array of real numbers"),
+        ("b_0", np.zeros((3, 1)), "b_0 must be an array of real numbers with 1 axes"),
+        ("b_0", np.zeros(3, "f8,f8"), "b_0 must be an array of real numbers with 1 axes"),
+        ("scale", np.array(["1"] * 8), "scale must be an array of real numbers"),
+    ],
+)
+def test_arrays_of_other_kinds_are_no_network(name, value, told, tmp_path):
+    arrays = {"mean": np.zeros(8), "scale": np.ones(8), "W_0": np.zeros((3, 8)), "b_0": np.zeros(3), name: value}
+    np.savez(tmp_path / "net.npz", **arrays)
+    with pytest.raises(treesim.ArgumentError) as caught:
+        network.load(tmp_path / "net.npz")
+    assert f"no network of Network.save: {told}" in str(caught.value)
+
+
+def test_a_network_that_is_packed_as_numpy_does_not_is_refused(tmp_path):
+    some_network((8, 3)).save(tmp_path / "net.npz")
+    with zipfile.ZipFile(tmp_path / "net.npz") as plain, zipfile.ZipFile(tmp_path / "bz.npz", "w", 12) as packed:
+        for member in plain.namelist():
+            packed.writestr(member, plain.read(member))
+    with pytest.raises(treesim.ArgumentError, match="packed by a method that NumPy does not write"):
+        network.load(tmp_path / "bz.npz")
 
 
 def test_parameters_of_episodes_come_first():

@@ -56,7 +56,7 @@ def call_traced(what: str, function: Callable[..., Any], *arguments: Any, otherw
         raise UnsupportedError(f"{what} cannot be compiled: {error}; {HELP}{otherwise}") from error
     except TreesimError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a function that ends the process would leave no result and no word
         line, unknown = _line_of(error), _unknown_operation(error)
         if not unknown:
             raise ArgumentError(_raised(what, error, line, arguments)) from error
@@ -65,7 +65,7 @@ def call_traced(what: str, function: Callable[..., Any], *arguments: Any, otherw
         raise UnsupportedError(f"{what} cannot be compiled: {where}{unknown}; {alternative}{otherwise}") from error
 
 
-def _raised(what: str, error: Exception, line: str, arguments: Iterable[Any]) -> str:
+def _raised(what: str, error: BaseException, line: str, arguments: Iterable[Any]) -> str:
     """Return the message for an error of the user's own code."""
     shapes = ", ".join(str(np.shape(x)) for x in arguments if not isinstance(x, Mapping))
     return (
@@ -80,7 +80,7 @@ def alternative_to(text: str) -> str:
     return next((alternative for names, alternative in ALTERNATIVES.items() if re.search(names, text)), "")
 
 
-def _unknown_operation(error: Exception) -> str:
+def _unknown_operation(error: BaseException) -> str:
     """Return the operation that no trace knows, as the error names it; empty for other errors."""
     text = str(error).split("\n")[0]
     if not isinstance(error, (TypeError, AttributeError, np.linalg.LinAlgError)):

@@ -13,6 +13,9 @@ from numpy.typing import ArrayLike
 
 from treesim.errors import ArgumentError
 from treesim.numbers import maximum, minimum
+from treesim.system.archives import open_arrays
+from treesim.system.files import DAMAGED
+from treesim.system.input_files import LARGEST_ARRAYS
 
 from .task import Task
 
@@ -69,12 +72,24 @@ class Network(NamedTuple):
 def load(path: str | os.PathLike[str]) -> Network:
     """Return the network of a .npz file of `Network.save`; raises ArgumentError for other files."""
     try:
-        with np.load(Path(path), allow_pickle=False) as arrays:
+        with open_arrays(path, LARGEST_ARRAYS) as arrays:
             count = sum(name.startswith("W_") for name in arrays)
-            layers = [(arrays[f"W_{k}"], arrays[f"b_{k}"]) for k in range(count)]
-            return checked(Network(layers, arrays["mean"], arrays["scale"]))
-    except (OSError, KeyError, ValueError) as error:
-        raise ArgumentError(f"{os.fspath(path)} holds no network of Network.save: {error}") from None
+            layers = [(_real(arrays, f"W_{k}", 2), _real(arrays, f"b_{k}", 1)) for k in range(count)]
+            return checked(Network(layers, _real(arrays, "mean", 1), _real(arrays, "scale", 1)))
+    except OSError as error:
+        raise ArgumentError(f"cannot read {os.fspath(path)}: {error.strerror or error}") from None
+    except DAMAGED as error:
+        what = str(error) or type(error).__name__
+        raise ArgumentError(f"{os.fspath(path)} holds no network of Network.save: {what}") from None
+
+
+def _real(arrays: Any, name: str, axes: int) -> np.ndarray:
+    """Return an array of an archive; raises ValueError unless it has real numbers and so many axes."""
+    found = arrays[name]
+    if found.dtype.kind not in "fiu" or found.ndim != axes:
+        what = f"{found.dtype} of shape {found.shape}"
+        raise ValueError(f"{name} must be an array of real numbers with {axes} axes, and is {what}")
+    return np.asarray(found, float)
 
 
 def checked(network: Network) -> Network:
