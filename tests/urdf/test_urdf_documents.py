@@ -38,6 +38,23 @@ def test_unknown_options_name_the_allowed_ones(arm, option):
         load(arm(), **option)
 
 
+def test_a_robot_has_up_to_16_mib(arm, refusal, tmp_path, monkeypatch):
+    """Of itself; its meshes have limits of their own."""
+    assert read.LARGEST == 1 << 24
+    path = tmp_path / "arm.urdf"
+    path.write_text(arm())
+    size = path.stat().st_size
+    monkeypatch.setattr(read, "LARGEST", size)
+    for source in (path, arm(), arm().encode(), io.StringIO(arm())):
+        assert load(source).nv == 1
+    with path.open("ab") as stream:
+        stream.write(bytes(1))
+    for source in (path, arm() + " ", arm().encode() + b" ", io.StringIO(arm() + " ")):
+        error = refusal(source)
+        assert error.findings[0].code == "U100" and f"it has {size + 1:,} " in str(error)
+        assert f"and {size:,} are read at most" in str(error)
+
+
 def test_missing_file_is_named(refusal, tmp_path):
     error = refusal(tmp_path / "nowhere.urdf")
     assert error.findings[0].code == "U100" and "nowhere.urdf" in str(error)

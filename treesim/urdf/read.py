@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 Source = str | os.PathLike[str] | bytes | IO[str] | IO[bytes]
 
 _UNDECLARED_PREFIX = 201  # libxml2's XML_NS_ERR_UNDEFINED_NAMESPACE
-_XACRO_EXPRESSIONS = '(link|joint|material)/descendant-or-self::*/@*[contains(., "${") or contains(., "$(")]'
+_XACRO_EXPRESSIONS = '(descendant-or-self::*/@*[contains(., "${") or contains(., "$(")])[1]'
 _XACRO_HINT = "expand it first: xacro robot.urdf.xacro > robot.urdf"
 _XACRO_SUFFIX = ".xacro"
 _XACRO_SECONDS = 120.0  # after which it is ended
@@ -42,7 +42,7 @@ _OTHER_SOURCES = "name a URDF file, or give treesim.load an open file"
 _ENCODING = re.compile(r"""^(\ufeff?\s*<\?xml\b[^>]*?)\sencoding\s*=\s*(["'])[^"']*\2""")
 _DECLARATIONS = re.compile(r"<!DOCTYPE\s[^>\[]*\[")
 ODD_DECLARATION = r"""\s+<\?xml\b[^>]*\?>|<\?xml\s+version=["']0\.0["'][^>]*\?>"""
-LARGEST = 1 << 25  # bytes of a robot description; that of a thousand links has one million
+LARGEST = 1 << 24  # bytes of a robot description; that of a thousand links has one million
 _LONGEST_LABEL = 500  # characters of a file's name in messages
 
 
@@ -258,8 +258,11 @@ def _find_xacro(root: _Element) -> _Element | None:
     for element in root.iter("{*}*"):
         if element.tag.startswith("{") and "xacro" in element.tag.partition("}")[0]:
             return element
-    found = root.xpath(f"({_XACRO_EXPRESSIONS})[1]")
-    return found[0].getparent() if found else None
+    for part in root.iterchildren("link", "joint", "material"):  # one XPath for all would take quadratic time
+        found = part.xpath(_XACRO_EXPRESSIONS)
+        if found:
+            return found[0].getparent()
+    return None
 
 
 def _expand_xacro(source: SourceBytes, element: _Element, findings: Findings) -> bytes:
