@@ -244,3 +244,27 @@ def test_invalid_options_are_refused():
         treesim.solve_ik(treesim.Tree("fixed", []), {"base": [0, 0, 0]}, [])
     with pytest.raises(ArgumentError, match="or CenterOfMassTask, got 3"):
         IKTarget(3, [0, 0, 0])
+
+
+def test_reachable_poses_are_reached_and_restarts_have_iterations_of_their_own():
+    arm, rng = treesim.load("ur5"), np.random.default_rng(2)
+    poses = np.array([treesim.frame_pose(arm, arm.random(rng), "ee_link") for _ in range(300)])
+    assert treesim.solve_ik(arm, {"ee_link": poses}, arm.neutral()).converged.all()
+    far = {"ee_link": poses + np.array([[0, 0, 0, 5.0], [0] * 4, [0] * 4, [0] * 4])}
+    with pytest.warns(treesim.ReachWarning):
+        for restarts, most in ((0, 20), (3, 50), (30, 320)):
+            result = treesim.solve_ik(arm, far, arm.neutral(), max_iterations=20, restarts=restarts)
+            assert not result.converged.any() and result.iterations.max() <= most
+            assert restarts == 0 or result.iterations.max() > 20
+
+
+@pytest.mark.parametrize("states", [1, 3])
+def test_results_of_single_precision_are_in_single_precision(states):
+    arm, rng = treesim.load("ur5"), np.random.default_rng(3)
+    q = np.array([arm.random(rng) for _ in range(states)]).squeeze()
+    pose, q0 = treesim.frame_pose(arm, q, "ee_link").astype(np.float32), np.zeros(6, np.float32)
+    result = treesim.solve_ik(arm, {"ee_link": pose}, q0, tolerance=1e-5)
+    assert result.q.dtype == result.error["ee_link"].dtype == np.float32 and result.converged.all()
+    found = treesim.frame_pose(arm, result.q.astype(float), "ee_link")
+    np.testing.assert_allclose(found, pose, rtol=0, atol=2e-5)
+    assert treesim.solve_ik(arm, {"ee_link": pose}, q0.astype(float), tolerance=1e-5).q.dtype == np.float64

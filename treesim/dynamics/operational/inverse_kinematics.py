@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...engine.call.evaluate import Argument, coerce, evaluate
+from ...engine.call.evaluate import Argument, coerce, evaluate, precision
 from ...engine.call.fast_entry import FastEntry
 from ...errors import ArgumentError, ModelError, NonFiniteError, ReachWarning, listed
 from ...kernels.entries.status import FINE
@@ -208,11 +208,12 @@ def solve_ik(
     tolerance : float
         A state has converged if the error of every target is below the tolerance [m, rad].
     max_iterations : int
-        Largest number of iterations of each state, including those of restarts.
+        Largest number of iterations of each state without restarts, and towards the posture.
     restarts : int
-        Largest number of restarts of each state. A state whose iteration makes little progress starts again from a
-        random configuration (`Tree.random`), in which a floating base keeps its pose of q0. With 0 restarts, only
-        solutions that a continuous motion connects with q0 are found.
+        Largest number of restarts of each state, each of which adds 10 iterations to their largest number. A state
+        whose iteration makes little progress starts again from a random configuration (`Tree.random`), in which a
+        floating base keeps its pose of q0. With 0 restarts, only solutions that a continuous motion connects with q0
+        are found.
     seed : int
         Seed of the random configurations, which are the same for all states.
 
@@ -220,7 +221,8 @@ def solve_ik(
     -------
     IKResult
         Configurations, convergence, errors by target, iterations, and joints at their limits. If a state has not
-        converged, its q has the smallest weighted error that was found.
+        converged, its q has the smallest weighted error that was found. If q0 and all targets are float32 arrays, q and
+        errors are float32.
 
     Raises
     ------
@@ -277,7 +279,10 @@ def solve_ik(
         whole_number("seed", seed),
     )
     constants = _constants(robot, table, *settings)
-    result = _result(robot, several, _run(robot, constants, q0, poses, posture))
+    found = _run(robot, constants, q0, poses, posture)
+    if precision(q0, *(target.value for target in several)) == np.float32:
+        found = found._replace(q=found.q.astype(np.float32), error=found.error.astype(np.float32))
+    result = _result(robot, several, found)
     if not result.converged.all():
         warnings.warn(f"inverse kinematics of {robot.name!r}: {result.report()}{_REMEDY}", ReachWarning, stacklevel=2)
     return result

@@ -32,6 +32,7 @@ SMALLEST_STEP = 1e-10  # rad, m: of a step that changes nothing
 FIRST_FACTOR, SMALLEST_FACTOR, LARGEST_FACTOR = 0.3, 1e-4, 1e12  # of the damping
 SLOW, PATIENCE = 0.85, 4  # a start ends after so many iterations that reduce the cost by less
 REFINED = 8  # this part of the iterations is kept for the best of all starts, where none reaches the targets
+OF_RESTART = 10  # iterations that each further start adds to those of all
 CLEARLY = 0.5  # further starts are kept from this part of the least cost on: others are not worth leaving q0
 CORRECTIONS = 4  # steps at most for one step towards a posture
 POSTURE_STEP = 1e-5  # rad, m: smaller steps towards a posture end the iteration
@@ -183,14 +184,14 @@ def inverse_kinematics(
     posture: one configuration, or none. report: number of iterations, and 1 if the targets are reached. limiting: 1 for
     each degree of freedom at a limit; if the targets are not reached, for those whose limit prevents it.
     """
-    tolerance, most = task_reals[0], task_ints[3]
+    tolerance, most = task_reals[0], task_ints[3] + OF_RESTART * restarts.shape[0]
     expand_positions(mimic, q0, m.q)
     zero = m.q[0] * 0
     for j in range(m.desired.size):
         m.desired[j] = zero
     iterations = search(tree, mimic, tasks, targets, bounds, restarts, m, error, tolerance, most)
     if posture.shape[0] > 0 and largest_of(error) < tolerance:
-        iterations += approach(tree, mimic, tasks, targets, bounds, posture[0], m, error, tolerance, most - iterations)
+        iterations += approach(tree, mimic, tasks, targets, bounds, posture[0], m, error, tolerance, task_ints[3])
     start(tree, tasks, targets, bounds, m, error)
     put_derivatives(tree, mimic, tasks, targets, m)
     converged = largest_of(error) < tolerance
