@@ -5,7 +5,7 @@ from __future__ import annotations
 import http.client
 import socket
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from urllib.parse import urlsplit
 
 import pytest
@@ -21,7 +21,7 @@ import viser
 from treesim_viser import ViserViewer, guard
 from treesim_viser.server import open_server
 from websockets.asyncio import server as websocket_server
-from websockets.exceptions import InvalidStatus
+from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
 ROBOT = treesim.Tree("rod", [treesim.Body("rod", 0, treesim.Joint("pin", "revolute"), treesim.Inertia(1.0))])
@@ -93,7 +93,7 @@ def test_another_origin_forbidden(url, origin):
 
 def test_two_hosts_or_origins_forbidden(url):
     parts = urlsplit(url)
-    for more in ("Host: evil.example", "Origin: http://evil.example"):
+    for more in ("Host: evil.example", "Origin: http://evil.example", "Sec-WebSocket-Origin: http://evil.example"):
         lines = (f"GET {parts.path} HTTP/1.1", f"Host: {parts.netloc}", f"Origin: http://{parts.netloc}", more, "", "")
         with socket.create_connection((parts.hostname, parts.port), timeout=PATIENCE) as wire:
             wire.sendall("\r\n".join(lines).encode())
@@ -116,6 +116,50 @@ def test_nonsense_is_answered_or_ended_and_prints_nothing(url, capfd):
                     pass
     assert joined(url)
     assert capfd.readouterr() == ("", "")
+
+
+def test_of_too_many_connections_the_oldest_is_ended_before_its_request(url, monkeypatch):
+    """Who has no token can open connections, but cannot use up the files of this process."""
+    monkeypatch.setattr(guard, "MOST_WAITING", 3)
+    parts = urlsplit(url)
+    with ExitStack() as opened:
+        wires = []
+        for _ in range(4):
+            wires.append(opened.enter_context(socket.create_connection((parts.hostname, parts.port), timeout=PATIENCE)))
+            joined(url)  # after which the server has accepted it
+        with suppress(ConnectionError):
+            assert wires[0].recv(1) == b""
+        wires[-1].setblocking(False)
+        with pytest.raises(BlockingIOError):
+            wires[-1].recv(1)
+
+
+def test_so_many_pages_are_open_at_once(url, monkeypatch):
+    monkeypatch.setattr(guard, "MOST_PAGES", 1)
+    version = websocket_server.Subprotocol(f"viser-v{viser.__version__}")
+    address = url.replace("http", "ws", 1).rstrip("/")
+    with connect(address, subprotocols=[version], open_timeout=PATIENCE, compression=None) as page:
+        assert page.recv(PATIENCE)
+        with pytest.raises(ConnectionClosed, match="too many pages"):
+            joined(url)
+        assert answer(url).status == 200
+
+
+def test_a_flood_of_a_page_that_is_gone_logs_nothing(url, caplog):
+    """asyncio logs a line for each message to a closed connection."""
+    parts, frame = urlsplit(url), bytes([0x89, 0x81]) + bytes(4) + b"p"
+    version = f"viser-v{viser.__version__}"
+    lines = (
+        f"GET {parts.path} HTTP/1.1", f"Host: {parts.netloc}", "Upgrade: websocket", "Connection: Upgrade",
+        "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: MDAwMDAwMDAwMDAwMDAwMA==",
+        f"Sec-WebSocket-Protocol: {version}", "", "",
+    )  # fmt: skip
+    with socket.create_connection((parts.hostname, parts.port), timeout=PATIENCE) as wire:
+        wire.sendall("\r\n".join(lines).encode())
+        wire.recv(100)
+        wire.sendall(frame * 3000)
+    assert joined(url)
+    assert not [record for record in caplog.records if record.name == "asyncio"]
 
 
 def test_only_this_computer_is_served(url):

@@ -1,4 +1,8 @@
-"""Access control of viser's server, which has none: a request needs the secret address and the page's own origin."""
+"""Access control of viser's server, which has none: a request needs the secret address and the page's own origin.
+
+The number of connections is limited, too: before the request of a connection is known, any program of this machine can
+open some, and each takes one of the files that this process may open.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +10,21 @@ import dataclasses
 import inspect
 import logging
 import threading
+from asyncio import BaseTransport
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http import HTTPStatus
 from typing import Any
 
 from websockets.asyncio import server as websocket_server
 from websockets.asyncio.server import ServerConnection
+from websockets.frames import CloseCode
 from websockets.http11 import Request, Response
 
 from treesim.viewing.address import ADDRESS, is_host, is_same_origin, listening, page_url, path_behind, token_for
 
 Process = Callable[[ServerConnection, Request], Any]
+Handler = Callable[[ServerConnection], Any]
 
 HEADERS = {
     "Cache-Control": "no-store",  # the address is the key
@@ -26,6 +33,10 @@ HEADERS = {
     "Content-Security-Policy": "object-src 'none'; frame-src 'none'; base-uri 'none'; form-action 'none'; "
     "img-src 'self' data: blob:; connect-src 'self' ws://127.0.0.1:* ws://localhost:* data: blob:",
 }
+ORIGINS = ("Origin", "Sec-WebSocket-Origin")  # the second of older drafts of the protocol
+MOST_WAITING = 64  # connections that are no open pages; beyond, the oldest is closed
+MOST_PAGES = 64  # that are open at once
+REQUEST_SECONDS = 10.0  # for a request to arrive
 _STARTING = threading.Lock()
 _LOGGER = logging.getLogger(__name__)  # of connections, whose errors are not logged
 _LOGGER.addHandler(logging.NullHandler())
@@ -34,6 +45,71 @@ _LOGGER.propagate = False
 
 class _Host(str):
     """Host of one server; identifies the call that starts it among those that start others."""
+
+
+class _Connections:
+    """Connections of one server: those that are no open pages, the oldest first, and the number of open pages."""
+
+    def __init__(self) -> None:
+        self.waiting: dict[_Connection, None] = {}
+        self.pages = 0
+
+    def made(self, *arguments: Any, **options: Any) -> _Connection:
+        """Return a new connection."""
+        return _Connection(self, *arguments, **options)
+
+    def add(self, connection: _Connection) -> None:
+        """Add a new connection; if there are too many, end the oldest."""
+        if len(self.waiting) >= MOST_WAITING:
+            oldest = next(iter(self.waiting))
+            del self.waiting[oldest]
+            oldest.transport.abort()
+        self.waiting[connection] = None
+
+    def counting(self, handler: Handler) -> Handler:
+        """Return a handler of open pages that refuses one beyond the limit."""
+
+        async def counted(connection: ServerConnection) -> None:
+            self.waiting.pop(connection, None)  # type: ignore[call-overload]
+            if self.pages >= MOST_PAGES:
+                await connection.close(CloseCode.TRY_AGAIN_LATER, "too many pages")
+                return
+            self.pages += 1
+            try:
+                await handler(connection)
+            finally:
+                self.pages -= 1
+
+        return counted
+
+
+class _Connection(ServerConnection):
+    """Connection that counts as waiting until it is an open page or lost."""
+
+    def __init__(self, connections: _Connections, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._connections = connections
+
+    def connection_made(self, transport: BaseTransport) -> None:
+        """Count the connection before its request is read."""
+        super().connection_made(transport)
+        self._connections.add(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the connection."""
+        self._connections.waiting.pop(self, None)
+        super().connection_lost(exc)
+
+    def send_data(self) -> None:
+        """Send what is due, but not to a closed connection: asyncio logs a line for each such message."""
+        for data in self.protocol.data_to_send():
+            if self.transport.is_closing():
+                return
+            if data:
+                self.transport.write(data)
+            else:  # nothing follows
+                with suppress(OSError, RuntimeError):
+                    self.transport.write_eof()
 
 
 class Guard:
@@ -64,8 +140,10 @@ class Guard:
                 if address is not host:
                     return serve(handler, address, port, **options)
                 options["process_request"] = self._before(options.get("process_request"))
+                connections = _Connections()
+                limits = {"create_connection": connections.made, "open_timeout": REQUEST_SECONDS}
                 self.in_place = True
-                return serve(handler, sock=self._socket, logger=_LOGGER, **options)
+                return serve(connections.counting(handler), sock=self._socket, logger=_LOGGER, **{**options, **limits})
 
             websocket_server.serve = guarded  # type: ignore[misc, assignment]
             try:
@@ -94,7 +172,8 @@ class Guard:
 
     def _admitted(self, request: Request) -> str | None:
         """Return the path of a request after the token; None for a request that is not admitted."""
-        hosts, origins = request.headers.get_all("Host"), request.headers.get_all("Origin")
+        hosts = request.headers.get_all("Host")
+        origins = [origin for name in ORIGINS for origin in request.headers.get_all(name)]
         if len(hosts) != 1 or not is_host(hosts[0]) or not all(is_same_origin(origin, hosts[0]) for origin in origins):
             return None
         return path_behind(self._token, request.path)
