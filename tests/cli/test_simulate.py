@@ -142,8 +142,8 @@ def test_a_force_gives_momentum(answer: Callable[..., Any], robot: str, tmp_path
     out = tmp_path / "run.npz"
     link = load_robot(robot).body_names[0]
     force = ("--force", f"{link}:-2,1,3@0.02:0.07", "--base", "floating", "--gravity", 0, "--out", out)
-    told = answer("simulate", robot, *QUICK, *force)["momentum"]
-    assert told["linear_drift"] is None and "external forces act" in told["note"]
+    expected = answer("simulate", robot, *QUICK, *force)["momentum"]
+    assert expected["linear_drift"] is None and "external forces act" in expected["note"]
     run, tree = load(out), load_robot(robot, base="floating")
     linear = momentum(tree, run.q[-1], run.v[-1])[:3]
     np.testing.assert_allclose(linear, [-0.1, 0.05, 0.15], rtol=0, atol=1e-6)

@@ -47,8 +47,8 @@ def test_a_run_warns_of_what_ends_deep():
     assert f"{run.penetration.max():.3g} m deep" in text
 
 
-@pytest.mark.parametrize(("part", "told"), [(0.048, False), (0.052, True)])
-def test_what_is_deep_is_a_twentieth_of_a_radius(part, told):
+@pytest.mark.parametrize(("part", "expected"), [(0.048, False), (0.052, True)])
+def test_what_is_deep_is_a_twentieth_of_a_radius(part, expected):
     """After steps of one state, of a simulation, and of rollouts; the radius is half the diagonal of the cube."""
     touching = thrown(0.02, 17)[0].world.touching
     solver_info, wrench = np.zeros((2, SOLVER_INFO)), np.ones((2, 2, 6))
@@ -62,7 +62,7 @@ def test_what_is_deep_is_a_twentieth_of_a_radius(part, told):
             touching, ContactHistory(("cube",), wrench[:, 1:], solver_info), np.arange(2), 1e-3, 1
         )
         deep_overlaps.warn_of_states(touching, checks, ("cube",), 1e-3, "rollouts", 1)
-    assert ["'cube', of radius 0.0173 m, is up to" in str(one.message) for one in caught] == 3 * told * [True]
+    assert ["'cube', of radius 0.0173 m, is up to" in str(one.message) for one in caught] == 3 * expected * [True]
 
 
 @pytest.mark.parametrize("states", [1, 3])

@@ -107,8 +107,8 @@ def at_rest(run):
 def seeds_of_commit(count=3):
     """Seeds from the hash of the commit that is checked out, 0, 1, ... without one."""
     asked = ["git", "-C", Path(__file__).parent, "rev-parse", "HEAD"]
-    told = subprocess.run(asked, capture_output=True, text=True, check=False).stdout.strip()
-    return [int(told[8 * k : 8 * k + 8], 16) if told else k for k in range(count)]
+    digest = subprocess.run(asked, capture_output=True, text=True, check=False).stdout.strip()
+    return [int(digest[8 * k : 8 * k + 8], 16) if digest else k for k in range(count)]
 
 
 def check(name, kind, uneven, seeds, rule):

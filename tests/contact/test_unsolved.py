@@ -102,12 +102,12 @@ def test_a_step_is_solved_up_to_a_residual(kind, residual, solved, warned):
     assert len(warned()) == 0 if solved else 2
 
 
-@pytest.mark.parametrize(("part", "told"), [(0.96e-6, False), (1.04e-6, True)])
-def test_impulses_may_give_energy_by_rounding(part, told, warned):
+@pytest.mark.parametrize(("part", "expected"), [(0.96e-6, False), (1.04e-6, True)])
+def test_impulses_may_give_energy_by_rounding(part, expected, warned):
     solver_info = np.zeros((2, SOLVER_INFO))
     solver_info[1, CERTIFICATE] = part * 5.0
     warn_of_run(ContactHistory(("a",), np.zeros((2, 1, 6)), solver_info), np.arange(2.0), 5.0, 1)
-    assert ["J of energy gained in a step" in text for text in warned()] == [True] * told
+    assert ["J of energy gained in a step" in text for text in warned()] == [True] * expected
 
 
 @pytest.mark.parametrize("bodies", [3, 4])

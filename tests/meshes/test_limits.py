@@ -188,16 +188,16 @@ class Silent:
 
 
 @pytest.mark.parametrize(
-    ("ends", "told", "starts"),
+    ("ends", "expected", "starts"),
     [(False, "it takes more than 30 s", 1), (True, r"reading it ended with status 0 (no message)", 2)],
 )
-def test_a_child_that_never_answers_is_given_up(ends, told, starts, monkeypatch):
+def test_a_child_that_never_answers_is_given_up(ends, expected, starts, monkeypatch):
     """After twice the time limit, which the child itself obeys where the system has SIGALRM; and at its second end."""
     children = [Silent(ends) for _ in range(starts)]
     left = iter(children)
     child = reader._Child()
     monkeypatch.setattr(child, "_started", lambda: next(left))
-    assert child.ask(Request("a.obj", False, None, 30.0)) == told
+    assert child.ask(Request("a.obj", False, None, 30.0)) == expected
     assert [one.closed for one in children] == [1] * starts and child._process is None
     assert ends or children[0].waited[-1] == 60
 

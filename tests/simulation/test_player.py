@@ -184,8 +184,8 @@ def test_the_fastest_and_the_slowest_motion(options, refused):
             player(Wall(), **options)
 
 
-@pytest.mark.parametrize(("late", "told"), [(0.195, False), (0.205, True)])
-def test_a_frame_may_be_a_fifth_of_a_second_late(late, told):
+@pytest.mark.parametrize(("late", "expected"), [(0.195, False), (0.205, True)])
+def test_a_frame_may_be_a_fifth_of_a_second_late(late, expected):
     wall = Wall()
     played = player(wall)
 
@@ -196,6 +196,6 @@ def test_a_frame_may_be_a_fifth_of_a_second_late(late, told):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         played.run(0.033)
-    assert [one.category for one in caught] == told * [SlowWarning]
+    assert [one.category for one in caught] == expected * [SlowWarning]
     played.run(0.033)
-    assert wall.now == pytest.approx(0.066 + late if told else 0.033 + late + 0.033)
+    assert wall.now == pytest.approx(0.066 + late if expected else 0.033 + late + 0.033)

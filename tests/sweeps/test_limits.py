@@ -138,7 +138,7 @@ def test_a_cluster_needs_its_library(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("client", "told"),
+    ("client", "message"),
     [
         ("tcp://host", r"client must be a dask\.distributed\.Client, or None, got 'tcp://host'"),
         (Client({}), r"has no workers yet: client\.wait_for_workers\(1\) waits for them"),
@@ -146,11 +146,11 @@ def test_a_cluster_needs_its_library(monkeypatch):
     ],
     ids=["address", "empty", "two"],
 )
-def test_a_cluster_has_a_client_and_workers(client, told, distributed):
-    if told is None:
+def test_a_cluster_has_a_client_and_workers(client, message, distributed):
+    if message is None:
         assert DaskPool(client).workers == 5
         return
-    with pytest.raises(ArgumentError, match=told):
+    with pytest.raises(ArgumentError, match=message):
         DaskPool(client)
 
 
@@ -175,7 +175,7 @@ def raised(error):
 
 
 @pytest.mark.parametrize(
-    ("error", "lonely", "told"),
+    ("error", "lonely", "message"),
     [
         (
             ValueError("closed"),
@@ -192,9 +192,9 @@ def raised(error):
     ],
     ids=["lonely", "lost", "worker", "Ctrl-C"],
 )
-def test_how_a_cluster_fails_is_told(error, lonely, told, distributed):
+def test_how_a_cluster_fails_is_told(error, lonely, message, distributed):
     event = SimpleNamespace(is_set=lambda: lonely)
-    with pytest.raises(KeyboardInterrupt if told is None else SweepError, match=told):
+    with pytest.raises(KeyboardInterrupt if message is None else SweepError, match=message):
         cluster._outcome(raised(error), event)
 
 

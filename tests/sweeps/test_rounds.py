@@ -57,8 +57,8 @@ def test_a_task_that_fails_though_its_samples_do_not_is_told():
 
 def test_a_task_that_fails_without_the_samples_to_blame_is_told():
     manifest = Lines()
-    told = "samples 8 to 11 cannot be computed, even without 1 of them: killed its workers: the same call tries"
-    with pytest.raises(SweepError, match=told):
+    message = "samples 8 to 11 cannot be computed, even without 1 of them: killed its workers: the same call tries"
+    with pytest.raises(SweepError, match=message):
         finish(Blames(9, always=(8,)), None, TASKS, manifest, lambda samples: None)
     assert set(manifest.left_out) == {9} and manifest.finished == [0, 4, 12]
 

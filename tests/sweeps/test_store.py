@@ -210,10 +210,10 @@ def test_files_of_another_sweep_are_not_believed(store, other, file):
     if file == MANIFEST:
         with pytest.warns(UserWarning, match="4 lines of .* damaged .* 0 of 40 samples count as finished"):
             assert open_study(store).done == 0
-        told = []
+        expected = []
         with pytest.warns(UserWarning, match="0 of 40 samples count as finished: the same call .* computes the others"):
-            assert run(store, announce=told.append).done == SAMPLES
-        assert [estimate.samples for estimate in told] == [SAMPLES]
+            assert run(store, announce=expected.append).done == SAMPLES
+        assert [estimate.samples for estimate in expected] == [SAMPLES]
         return
     with pytest.raises(ArgumentError, match="another sweep"):
         open_study(store)

@@ -85,7 +85,7 @@ def refused(code):
 
 
 @pytest.mark.parametrize(
-    ("error", "needed", "limit", "told"),
+    ("error", "needed", "limit", "message"),
     [
         (refused(errno.ENOSPC), 5000, None, "it needs 5,000 bytes, and 70 are free"),
         (refused(errno.ENOSPC), None, None, "it needs more than 3 bytes, and 70 are free"),
@@ -94,7 +94,7 @@ def refused(code):
         (refused(errno.EIO), 5000, None, "Input/output error$"),
     ],
 )
-def test_what_does_not_fit_on_the_disk_is_told_and_leaves_nothing(tmp_path, monkeypatch, error, needed, limit, told):
+def test_what_does_not_fit_on_the_disk_is_told_and_leaves_nothing(tmp_path, monkeypatch, error, needed, limit, message):
     monkeypatch.setattr(files.shutil, "disk_usage", lambda path: SimpleNamespace(free=70))
     monkeypatch.setattr(files, "_largest_file", lambda: limit)
     path = tmp_path / "run.csv"
@@ -105,7 +105,7 @@ def test_what_does_not_fit_on_the_disk_is_told_and_leaves_nothing(tmp_path, monk
         stream.flush()
         raise error
 
-    with pytest.raises(ArgumentError, match=told):
+    with pytest.raises(ArgumentError, match=message):
         write_whole(path, write, needed)
     assert path.read_text() == "before" and list(tmp_path.iterdir()) == [path]
 

@@ -359,7 +359,7 @@ class End:
 
 
 @pytest.mark.parametrize(
-    ("seconds", "ended", "told"),
+    ("seconds", "ended", "message"),
     [
         (4.9, None, None),
         (5.1, None, "did not finish step 3 in 5 s"),
@@ -368,12 +368,12 @@ class End:
     ],
     ids=["in time", "late", "crashed", "ended"],
 )
-def test_what_a_child_dies_of_is_told_with_its_job(seconds, ended, told, monkeypatch):
+def test_what_a_child_dies_of_is_told_with_its_job(seconds, ended, message, monkeypatch):
     process = object.__new__(PythonProcess)
     process.connection = End(seconds)
     monkeypatch.setattr(process, "ending", lambda: ended)
-    if told is None:
+    if message is None:
         assert process.ask("a job", 5.0, "step 3") == "a job done"
         return
-    with pytest.raises(ProcessFailure, match=told):
+    with pytest.raises(ProcessFailure, match=message):
         process.ask("a job", 5.0, "step 3")

@@ -339,8 +339,8 @@ def test_markup_needs_every_element_of_the_text(monkeypatch):
 @pytest.mark.parametrize(("data", "encoding"), [(b"\xff", "utf-8"), (b"<robot/>", "klingon")])
 def test_a_file_whose_encoding_is_not_decoded_is_refused(data, encoding):
     assert repaired._decoded(b"<robot/>", "utf-8", Findings("a.urdf")) == "<robot/>"
-    told = f"a.urdf: U100: cannot repair a file in the encoding '{encoding}' .*convert the file to UTF-8"
-    with pytest.raises(UrdfError, match=told):
+    words = f"a.urdf: U100: cannot repair a file in the encoding '{encoding}' .*convert the file to UTF-8"
+    with pytest.raises(UrdfError, match=words):
         repaired._decoded(data, encoding, Findings("a.urdf"))
 
 

@@ -196,10 +196,10 @@ def test_the_package_xacro_of_this_python_is_found_without_the_program(arm, refu
 
 
 @pytest.mark.parametrize(
-    ("error", "told"),
+    ("error", "expected"),
     [(subprocess.TimeoutExpired("xacro", 120), "timed out after 120 seconds"), (OSError("no such program"), "no such")],
 )
-def test_xacro_has_two_minutes(error, told, refusal, tmp_path, monkeypatch):
+def test_xacro_has_two_minutes(error, expected, refusal, tmp_path, monkeypatch):
     given = []
 
     def run(command, timeout, encoding):
@@ -210,7 +210,7 @@ def test_xacro_has_two_minutes(error, told, refusal, tmp_path, monkeypatch):
     monkeypatch.setattr(read, "program_path", lambda name: "/bin/xacro")
     monkeypatch.setattr(read, "run", run)
     found = refusal(tmp_path / "a.urdf.xacro")
-    assert "U103: xacro failed on this file: " in str(found) and told in str(found) and given == [120]
+    assert "U103: xacro failed on this file: " in str(found) and expected in str(found) and given == [120]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="the stand-in for xacro is a shell script")

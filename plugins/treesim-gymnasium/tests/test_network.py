@@ -69,7 +69,7 @@ def test_bad_networks_are_named(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "told"),
+    ("name", "value", "message"),
     [
         ("mean", np.float64(0), "mean must be an array of real numbers with 1 axes, and is float64 of shape ()"),
         ("W_0", np.zeros((3, 8), complex), "W_0 must be an array of real numbers with 2 axes, and is complex128"),
@@ -79,12 +79,12 @@ def test_bad_networks_are_named(tmp_path):
         ("scale", np.array(["1"] * 8), "scale must be an array of real numbers"),
     ],
 )
-def test_arrays_of_other_kinds_are_no_network(name, value, told, tmp_path):
+def test_arrays_of_other_kinds_are_no_network(name, value, message, tmp_path):
     arrays = {"mean": np.zeros(8), "scale": np.ones(8), "W_0": np.zeros((3, 8)), "b_0": np.zeros(3), name: value}
     np.savez(tmp_path / "net.npz", **arrays)
     with pytest.raises(treesim.ArgumentError) as caught:
         network.load(tmp_path / "net.npz")
-    assert f"no network of Network.save: {told}" in str(caught.value)
+    assert f"no network of Network.save: {message}" in str(caught.value)
 
 
 def test_a_network_that_is_packed_as_numpy_does_not_is_refused(tmp_path):

@@ -38,21 +38,23 @@ def test_three_places_are_named(count: int, more: list[str]) -> None:
     assert _where(places).split("\n") == [f"line {k}: link" for k in range(3)] + more
 
 
-@pytest.mark.parametrize(("change", "told"), [(0.96e-9, False), (-0.96e-9, False), (1.04e-9, True), (-1.04e-9, True)])
-def test_changes_of_mass_above_a_microgram_are_told(change: float, told: bool) -> None:
+@pytest.mark.parametrize(
+    ("change", "reported"), [(0.96e-9, False), (-0.96e-9, False), (1.04e-9, True), (-1.04e-9, True)]
+)
+def test_changes_of_mass_above_a_microgram_are_told(change: float, reported: bool) -> None:
     before, after = outcome(), outcome()
     after.masses["base"] += change
-    assert bool(effects.effect(before, after)) == told
+    assert bool(effects.effect(before, after)) == reported
 
 
-@pytest.mark.parametrize(("torque", "told"), [(0.96e-9, False), (1.04e-9, True)])
+@pytest.mark.parametrize(("torque", "reported"), [(0.96e-9, False), (1.04e-9, True)])
 def test_changes_of_torque_above_a_billionth_are_told(
-    torque: float, told: bool, monkeypatch: pytest.MonkeyPatch
+    torque: float, reported: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(effects, "largest_torque", lambda *_: (torque, "hinge"))
     before, after = outcome(), outcome()
     after.masses["base"] += 1
-    assert ("N m at rest" in effects.effect(before, after)) == told
+    assert ("N m at rest" in effects.effect(before, after)) == reported
 
 
 @pytest.mark.parametrize(("mass", "dropped"), [(0.96e-6, True), (-0.96e-6, True), (1.04e-6, False), (-1.04e-6, False)])

@@ -51,13 +51,13 @@ def test_physics_that_is_slow_says_so_and_no_backlog_grows():
     assert np.diff(frames).max() < 0.05, "it is slow, but it does not jump"
 
 
-@pytest.mark.parametrize(("pace", "told"), [(1.82, False), (1.78, True)])
-def test_a_motion_at_nine_tenths_of_its_speed_is_not_slow(pace, told):
+@pytest.mark.parametrize(("pace", "expected"), [(1.82, False), (1.78, True)])
+def test_a_motion_at_nine_tenths_of_its_speed_is_not_slow(pace, expected):
     driven = Driven()
     state = {**driven.physics.state(), "speed": 2.0, "realTimeFactor": pace}
     driven.physics.state = lambda: state
     driven.session._send_state()
-    assert (driven.state["message"] is not None) == told
+    assert (driven.state["message"] is not None) == expected
 
 
 @pytest.mark.parametrize(("seconds", "states"), [(0.049, 0), (0.051, 1)])
