@@ -23,7 +23,7 @@ POINTS = {group.removeprefix("treesim."): names for group, names in PROJECT["ent
 
 def forget() -> None:
     plugins._entry_points.cache_clear()
-    plugins.get.cache_clear()
+    plugins._found.cache_clear()
     importlib.invalidate_caches()
 
 

@@ -407,6 +407,11 @@ def listed(names: Sequence[str], limit: int = 8, separator: str = ", ") -> str:
     return separator.join(map(quoted, names[:limit])) + more
 
 
+def out_of_memory(what: str, size: int) -> ArgumentError:
+    """Return the error for `what`, an array of so many bytes, for which there is no memory."""
+    return ArgumentError(f"{what} takes {size:,} bytes, and there is not so much memory: give fewer states at once")
+
+
 def unknown_name(kind: str, name: object, known: Iterable[str], limit: int = 12, of: str = "") -> UnknownNameError:
     """Return the error for an unknown `name` of a `kind`, which lists similar names first, at most `limit` names.
 

@@ -193,7 +193,6 @@ def is_built_in(name: str) -> bool:
     return any(name in known for known in BUILT_IN.values())
 
 
-@cache
 def get(kind: PluginKind, name: str) -> Any:
     """Return the implementation of a name: one instance of its class, its function, or its module.
 
@@ -216,6 +215,14 @@ def get(kind: PluginKind, name: str) -> Any:
     PluginError
         If its package cannot be imported, or several distributions claim the name.
     """
+    if not isinstance(name, str):  # and perhaps not hashable
+        raise unknown_name(SINGULAR[kind], name, available(kind))
+    return _found(kind, name)
+
+
+@cache
+def _found(kind: PluginKind, name: str) -> Any:
+    """Return the implementation of a name, as `get`."""
     target = _kind(kind).get(name)
     if target is not None:
         module, _, attribute = target.partition(":")

@@ -64,7 +64,7 @@ def own_plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
 
 def forget() -> None:
     plugins._entry_points.cache_clear()
-    plugins.get.cache_clear()
+    plugins._found.cache_clear()
 
 
 @pytest.mark.usefixtures("own_plugin")

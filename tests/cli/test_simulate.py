@@ -434,10 +434,10 @@ def viewers(monkeypatch):
             for name, made in classes.items()
         }
         monkeypatch.setattr(plugins, "_entry_points", lambda kind: found if kind == "viewers" else {})
-        plugins.get.cache_clear()
+        plugins._found.cache_clear()
 
     yield install
-    plugins.get.cache_clear()
+    plugins._found.cache_clear()
 
 
 def test_any_registered_recorder_records(treesim, robot, tmp_path, viewers):

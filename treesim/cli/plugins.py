@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, is_dataclass
-from typing import Any
+from typing import Any, cast
 
 from .. import plugins as registry
 from .common import JsonOption, examples, guarded, output, print_json
@@ -34,5 +34,5 @@ def _capabilities(plugin: registry.Plugin) -> dict[str, Any]:
     """Return the capabilities that the implementation declares; none if it declares none or cannot be loaded."""
     if plugin.problem is not None:
         return {}
-    declared = getattr(registry.get(plugin.kind, plugin.name), "capabilities", None)
+    declared = getattr(registry.get(cast(Any, plugin.kind), plugin.name), "capabilities", None)
     return asdict(declared) if is_dataclass(declared) and not isinstance(declared, type) else {}

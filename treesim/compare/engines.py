@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from .. import plugins
-from ..errors import PluginError, UnsupportedError
+from ..errors import PluginError, UnsupportedError, quoted
 from ..model.tree import Tree
 from ..system.installation import installed_by
 from ..validation.values import checked_parts
@@ -48,7 +48,7 @@ def find_engine(name: str) -> EngineAdapter:
         titles = PUBLISHED | UNTIMED
         offered = name if name in titles else "pybullet"
         raise PluginError(
-            f"no engine called {name!r} is installed; known are: {', '.join(known) or 'none'}; "
+            f"no engine called {quoted(name)} is installed; known are: {', '.join(known) or 'none'}; "
             f"{titles[offered]} is one: {installed_by(f'./plugins/treesim-{offered}')}"
         )
     return cast(EngineAdapter, plugins.get("engines", name))

@@ -12,6 +12,7 @@ from ..model.quaternions import refuse_lengths
 from ..model.tree import Tree
 from ..states.arguments import checked_robot
 from ..validation.arrays import Argument, coerce
+from ..validation.values import checked_text
 
 
 def to_pinocchio(robot: Tree) -> Any:
@@ -204,6 +205,7 @@ def convert_state(
     from ..compare.conversion import layout_of
 
     robot = checked_robot(robot)
+    to, source = checked_text("to", to), checked_text("source", source)
     if model is not None and "pinocchio" not in (to, source):
         raise ArgumentError(
             'model= is for a pinocchio.Model: add to="pinocchio" or source="pinocchio", or leave it out'

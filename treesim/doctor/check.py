@@ -14,7 +14,7 @@ from ..urdf.findings import CODES, Finding, Findings
 from ..urdf.read import parse, xacro_allowed
 from ..urdf.resolve import MeshResolver, open_source
 from ..urdf.visuals import MeshFinder
-from ..validation.values import checked_parts
+from ..validation.values import checked_flag, checked_parts
 from .advice import TIER_OF, TIERS
 from .center_of_mass import check_center_of_mass
 from .conditioning import check_conditioning
@@ -92,6 +92,7 @@ def check(
     link 'wrist_1_link': centre of mass (0, 0, 0), in the link's axes, is 0.0475 m outside the hull of its shapes...
     """
     check_options(base=base, mimic=mimic)
+    meshes, strict = checked_flag("meshes", meshes), checked_flag("strict", strict)
     tiers = checked_parts("tiers", tiers, str)
     for tier in tiers:
         if tier not in TIERS:

@@ -136,7 +136,7 @@ class CompiledBackend(Backend):
             return self._on_states(robot, q, v, tau, f_ext, gravity, armature, None, engine, out)
         runner = self.runner(robot) if self.planned else None
         simple = f_ext is None and gravity is None and armature is None
-        if simple and runner is None and engine == "auto" and out is None:
+        if simple and runner is None and type(engine) is str and engine == "auto" and out is None:
             # the common case, one state in float arrays, goes straight to machine code, which checks the sizes;
             # whatever it turns down is coerced, broadcast, or explained below
             ints, qdd = self.integers(robot) if self.planned else robot.ints, np.empty(robot.nv)

@@ -16,6 +16,7 @@ from ..kernels.dynamics import factored
 from ..model.topology import Topology
 from ..system.display import batch, span
 from ..validation.arrays import Argument, coerce
+from ..validation.values import checked_part
 from .triangular_factors import TriangularFactors
 
 
@@ -76,6 +77,7 @@ class Factorization(TriangularFactors):
         return made
 
     def _place(self, topology: Topology, unit: bool) -> None:
+        checked_part("topology", topology, Topology)
         self._tree, self._unit = topology, unit
         self._parent = topology.dof_parent - 1
         self._depth = topology.dof_depth - 1

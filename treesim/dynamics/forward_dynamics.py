@@ -127,7 +127,7 @@ def forward_dynamics(
         return _of_own_physics(
             solver, robot, q, v, tau, f_ext, gravity, armature, refinements, engine, out, model_parameters
         )
-    if engine == "auto" and out is None and not refinements:
+    if type(engine) is str and engine == "auto" and out is None and not refinements:
         return solver.forward_dynamics(robot, q, v, tau, f_ext, gravity, armature)
     solve = _with_engine(solver, robot, engine)
     if not refinements:
@@ -184,6 +184,6 @@ def _with_engine(solver: DynamicsBackend, robot: Tree, engine: Engine) -> Callab
     taken = solver.taken(robot) if isinstance(solver, Auto) else solver
     if isinstance(taken, CompiledBackend):
         return partial(taken.forward_dynamics, engine=engine)
-    if engine != "auto":
+    if type(engine) is not str or engine != "auto":
         raise UnsupportedError(f"the backend {taken.name!r} has its own code: it supports only engine='auto'")
     return lambda *arguments, out=None: copied(taken.forward_dynamics(*arguments), out)

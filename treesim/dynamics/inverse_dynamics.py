@@ -80,12 +80,12 @@ def inverse_dynamics(
     """
     if type(robot) is not Tree:
         robot = checked_robot(robot)
-    fast = INVERSE_DYNAMICS.get(method)
+    fast = INVERSE_DYNAMICS.get(method) if type(method) is str else None
     if fast is None:
         raise unknown_name("method of inverse dynamics", method, INVERSE_DYNAMICS)
     physics = physics_of(robot, model_parameters, "inverse_dynamics", gravity, armature)
     plain = f_ext is None and gravity is None and armature is None and physics is None
-    if plain and engine == "auto" and out is None:
+    if plain and type(engine) is str and engine == "auto" and out is None:
         tau = np.empty(robot.nv)
         if fast.call(robot.ints, robot.reals, q, v, a, NO_FORCES, tau) == FINE:
             return tau  # anything but one state in float arrays is coerced, broadcast, or explained below

@@ -158,7 +158,7 @@ def wrenches_of_motion(
     """
     tables = robot.body_rotations.reshape(-1), *(weld_tables(robot) if welds else NO_WELDS)
     plain = f_ext is None and gravity is None and physics is None and robot.mimic_map is None
-    if plain and engine == "auto":
+    if plain and type(engine) is str and engine == "auto":
         out = np.empty((robot.n_bodies + (len(robot.welds) if welds else 0), 6))
         if WRENCHES.call(robot.ints, robot.reals, *tables, q, v, a, NO_FORCES, out) == FINE:
             return out  # anything but one state in float arrays is coerced, broadcast, or explained below

@@ -15,6 +15,7 @@ from ..model.tree import Tree
 from ..states.arguments import checked_robot
 from ..states.states import on_states
 from ..types import Engine, MassMatrixMethod
+from ..validation.values import checked_flag
 from .base import copied
 from .packed_mass_matrix import mass_matrix_pattern
 from .physics import ModelParameters, physics_of
@@ -88,14 +89,16 @@ def mass_matrix(
     """
     if type(robot) is not Tree:
         robot = checked_robot(robot)
-    fast = (PACKED_MASS_MATRIX if packed else MASS_MATRIX).get(method)
+    if type(packed) is not bool:
+        packed = checked_flag("packed", packed)
+    fast = (PACKED_MASS_MATRIX if packed else MASS_MATRIX).get(method) if type(method) is str else None
     if fast is None:
         raise _no_such_mass_matrix(method)
     if packed and robot.mimic_map is not None:
         M = mass_matrix(robot, q, armature=armature, engine=engine, model_parameters=model_parameters)
         return copied(M[..., *mass_matrix_pattern(robot)], out)
     physics = physics_of(robot, model_parameters, "mass_matrix", armature=armature)
-    if armature is None and physics is None and engine == "auto" and out is None:
+    if armature is None and physics is None and type(engine) is str and engine == "auto" and out is None:
         M = np.empty(robot.nnz) if packed else np.empty((robot.nv, robot.nv))
         if fast.call(robot.ints, robot.reals, q, M) == FINE:
             return M  # anything but one state in a float array is coerced, broadcast, or explained below
@@ -104,6 +107,6 @@ def mass_matrix(
 
 
 def _no_such_mass_matrix(method: str) -> Exception:
-    if method in MASS_MATRIX:
+    if isinstance(method, str) and method in MASS_MATRIX:
         return UnsupportedError(f"method {method!r} writes full matrices only: packed=True needs method='crba'")
     return unknown_name("method of the mass matrix", method, MASS_MATRIX)

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from ..errors import ArgumentError, UnsupportedError
 from ..model.tree import Tree
 from ..states.physics import OF_ROBOT, Numbers, given_physics, robot_numbers
+from ..validation.values import short_repr
 from .base import check_supported, is_one_kernel
 
 Parameters = Mapping[str, ArrayLike | Mapping[str, ArrayLike]]  # as users pass them
@@ -25,6 +26,8 @@ def physics_of(
     """
     if model_parameters is None or isinstance(model_parameters, Numbers):
         return model_parameters
+    if not isinstance(model_parameters, Mapping):
+        raise ArgumentError(f"model_parameters must be a dict, got {short_repr(model_parameters)}")
     fields = given_physics(robot, model_parameters, OF_ROBOT, what)
     for label, value in (("gravity", gravity), ("armature", armature)):
         if value is not None and label in fields:
@@ -36,5 +39,7 @@ def check_physics_of_backend(solver: Any, robot: Tree, model_parameters: ModelPa
     """Raise UnsupportedError for a backend that does not support batched model parameters, or armature among them."""
     if not is_one_kernel(solver, robot):
         raise UnsupportedError(f"backend {solver.name!r} does not support model_parameters: use 'aba'")
-    if isinstance(model_parameters, Numbers) or "armature" in model_parameters:
+    if isinstance(model_parameters, Numbers) or (
+        isinstance(model_parameters, Mapping) and "armature" in model_parameters
+    ):
         check_supported(solver, robot, 1.0)

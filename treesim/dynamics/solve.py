@@ -66,7 +66,7 @@ def solve_mass_matrix(
     if type(robot) is not Tree:
         robot = checked_robot(robot)
     result = np.empty(robot.nv)
-    alone = engine == "auto" and out is None and robot.nv > 0
+    alone = type(engine) is str and engine == "auto" and out is None and robot.nv > 0
     if alone and SOLVE.call(robot.ints, robot.reals, q, x, result) == FINE:
         return result  # anything but one state in float arrays is coerced, broadcast, or explained below
     return on_states(

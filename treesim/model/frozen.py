@@ -8,6 +8,8 @@ from typing import Any, Self, TypeVar, dataclass_transform
 
 import numpy as np
 
+from ..errors import out_of_memory
+
 T = TypeVar("T")
 
 
@@ -18,7 +20,10 @@ def frozen(values: Any, number: type = float) -> np.ndarray:
     neither the array nor its views nor its base can be made writable. O(size).
     """
     array: np.ndarray = np.asarray(values, number)
-    return np.ndarray(array.shape, array.dtype, array.tobytes())
+    try:
+        return np.ndarray(array.shape, array.dtype, array.tobytes())
+    except MemoryError:
+        raise out_of_memory(f"an array of shape {array.shape}", array.nbytes) from None
 
 
 class Immutable:

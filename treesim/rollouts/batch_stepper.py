@@ -33,6 +33,7 @@ from ..states.arguments import positive_number, short_repr, whole_number
 from ..system.display import ReprMixin, arrays
 from ..types import Engine
 from ..validation.arrays import Argument, coerce, refuse_non_finite
+from ..validation.values import checked_flag
 from .arguments import Method, Start, method_of
 from .contact import ContactSteps
 from .external_forces import RolloutForces
@@ -167,7 +168,7 @@ class BatchStepper(ReprMixin):
         self._limits = own_limits(self.robot, fields)
         self._has_stepped = self._has_warned_of_start = False
         self.finite = np.ones(self.count, bool)
-        self.contact_wrench = self._first_wrench(method) if contact_wrenches else None
+        self.contact_wrench = self._first_wrench(method) if checked_flag("contact_wrenches", contact_wrenches) else None
         self._taken = 0  # steps
         self._age = np.zeros(self.count, np.int64)  # steps of each state since it was put
         self._used = threading.Lock()

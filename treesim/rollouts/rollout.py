@@ -36,7 +36,7 @@ from .joint_limits import under_contact
 from .measures import Measure
 from .output import Results
 from .parameters import Physics, given_fields, own_limits, physics_of_rollouts, world_with_rows
-from .reduction import Measuring, measuring_of
+from .reduction import Measuring, checked_measures, measuring_of
 from .rollouts import Rollouts as Rollouts
 from .rollouts import begun, first_diverged, outcome, read_arrays, times
 from .sensors import SensorSteps, method_for_sensors, sensor_steps, stand_still
@@ -223,7 +223,7 @@ def rollout(
     if physics is not None and physics.needs_armature:
         check_supported(chosen_backend(backend), world.robot, 1.0)
     counts = () if physics is None else physics.counts
-    start = start_of(method, q0, v0, control, policy_parameters, steps, counts, bool(measure), f_ext)
+    start = start_of(method, q0, v0, control, policy_parameters, steps, counts, bool(checked_measures(measure)), f_ext)
     if method.touches:
         warn_of_start(world, start.q, 2, own=own_limits(world.robot, fields))
     measuring = measuring_of(measure, method, start)
@@ -246,7 +246,7 @@ def rollout(
 
 def _kept(keep: Keep, every: int, steps: int, unmeasured: bool, others: tuple[Any, Any]) -> tuple[int, int]:
     """Return the number of steps between two records, and the number of records; others: arguments work and out."""
-    if keep not in ("all", "last", "none"):
+    if not isinstance(keep, str) or keep not in ("all", "last", "none"):
         raise unknown_name("keep", keep, ("all", "last", "none"))
     every = whole_number("every", every, 1, max(steps, 1))
     if keep == "all":

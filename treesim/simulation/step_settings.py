@@ -56,7 +56,10 @@ class StepSettings(NamedTuple):
         more than its dynamics.
         """
         if driven and isinstance(kp, int | float) and isinstance(kd, int | float):
-            return cls(_remembered(robot, rule, h, float(kp), float(kd)))
+            try:
+                return cls(_remembered(robot, rule, h, float(kp), float(kd)))
+            except OverflowError:  # integers of Python are unbounded
+                pass
         return cls(cls._table(robot, rule, h, kp, kd, driven))
 
     def copy(self) -> StepSettings:

@@ -37,7 +37,7 @@ def checked_frames(value: Any) -> tuple[str, ...]:
     """Return the names of frames as a tuple, from one name or a sequence; raises ArgumentError for other values."""
     try:
         return (value,) if isinstance(value, str) else tuple(value)
-    except TypeError:
+    except Exception:  # whatever a user's class raises
         raise ArgumentError(f"frames must be a frame's name, or a sequence of names, not {short_repr(value)}") from None
 
 

@@ -93,7 +93,7 @@ def _one_state(
     **others: Any,
 ) -> list[np.ndarray] | None:
     """Return the results of one state in float arrays, by the entry's fast call; None if that does not apply."""
-    if engine != "auto" or out is not None:
+    if type(engine) is not str or engine != "auto" or out is not None:
         return None
     arrays, results = [], []
     for array, shape in zip(entry.signature.arrays, _shapes_of(entry)(robot, *constants[2:]), strict=True):
@@ -164,7 +164,7 @@ def state_function(entry: Any) -> Callable[..., np.ndarray]:
         f"def on_state(tree, {constants}, {values}, engine='auto'):",
         *_symbols(signature, shape),
         f"result = empty(({shape},))",
-        f"if engine == 'auto' and fast.call({constants}, {values}, result) == {FINE}:",
+        f"if type(engine) is str and engine == 'auto' and fast.call({constants}, {values}, result) == {FINE}:",
         "    return result",
         f"values = {{{', '.join(f'{name!r}: {name}' for name in names)}}}",
         f"return on_states(tree, ({constants}), values, engine=engine)[0]",

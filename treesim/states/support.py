@@ -262,7 +262,7 @@ def checked_plane(normal: ArrayLike, height: object) -> tuple[np.ndarray, float]
     """Return a plane's normal, scaled to length 1, and its height; raises ArgumentError for invalid values."""
     try:
         n, d = np.asarray(normal, float), np.asarray(height, float)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
+    except Exception:  # whatever a user's class raises
         raise ArgumentError(_no_plane(normal, height)) from None
     if n.shape != (3,) or d.shape != () or not np.isfinite(n).all() or not np.isfinite(d) or not n.any():
         raise ArgumentError(_no_plane(normal, height))

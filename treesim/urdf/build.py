@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..errors import ArgumentError, quoted
+from ..errors import quoted
 from ..kernels.algebra.limits import UNLIMITED
 from ..model.inertia import Inertia, Placement
 from ..model.joints import JOINT_TYPES, Joint, displacement
 from ..model.tree import Body, Frame, Tree, Visual
 from ..model.welds import Weld
+from ..validation.values import one_of
 from .base import ROOT_JOINT, base_of
 from .collisions import Collisions
 from .degrees import report_degrees
@@ -42,8 +43,7 @@ OPTIONS = {"base": ("fixed", "floating", "auto"), "mimic": (None, "free")}
 def check_options(**options: object) -> None:
     """Raise ArgumentError, which lists the allowed values, if an option of the builder has another value."""
     for name, value in options.items():
-        if value not in OPTIONS[name]:
-            raise ArgumentError(f"{name} must be {' or '.join(map(repr, OPTIONS[name]))}, got {value!r}")
+        one_of(name, value, OPTIONS[name])
 
 
 def build_tree(source: SourceBytes, base: str, mimic: str | None, findings: Findings) -> Tree:

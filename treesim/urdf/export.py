@@ -18,6 +18,7 @@ from ..model.inertia import Inertia, Placement
 from ..model.joints import Joint
 from ..model.matrices import principal_axes
 from ..states.arguments import checked_robot
+from ..validation.values import checked_flag
 from .base import ROOT_JOINT
 from .numbers import number_text
 from .schema import ATTRIBUTES
@@ -73,6 +74,8 @@ def to_urdf(tree: Tree, *, principal: bool = False, shapes: bool = True, visuals
     >>> np.array_equal(treesim.load(text).reals, robot.reals)
     True
     """
+    shapes, visuals = checked_flag("shapes", shapes), checked_flag("visuals", visuals)
+    principal = checked_flag("principal", principal)
     floating = _has_floating_base(checked_robot(tree))
     base = tree.body_names[0] if floating else _base_name(tree)
     names = (base, *tree.body_names)

@@ -18,6 +18,7 @@ from typing import IO, TYPE_CHECKING
 from ..errors import ArgumentError, UrdfError, shortened
 from ..system.input_files import UnsuitableFileError, read_input
 from ..system.subprocesses import can_start_python, import_path, program_path, python_command, run
+from ..validation.values import checked_flag
 from .document import Document
 from .findings import Findings
 from .malformed import without_ignored
@@ -49,7 +50,7 @@ _LONGEST_LABEL = 500  # characters of a file's name in messages
 @contextmanager
 def xacro_allowed(allowed: bool) -> Iterator[None]:
     """Context in which the installed xacro may expand files of any name."""
-    token = _xacro_allowed.set(allowed or _xacro_allowed.get())
+    token = _xacro_allowed.set(checked_flag("xacro", allowed) or _xacro_allowed.get())
     try:
         yield
     finally:

@@ -189,9 +189,10 @@ def wanted_repairs(asked: bool | str | Iterable[str]) -> frozenset[str]:
     """
     if isinstance(asked, bool):
         return UNAMBIGUOUS if asked else frozenset()
-    if not isinstance(asked, Iterable):
-        raise ArgumentError(f"repair must be True, False, or names of repairs, got {type(asked).__name__}")
-    names = {asked} if isinstance(asked, str) else set(asked)
+    try:
+        names = {asked} if isinstance(asked, str) else set(asked)
+    except Exception:  # whatever a user's class raises
+        raise ArgumentError(f"repair must be True, False, or names of repairs, got {type(asked).__name__}") from None
     for name in names:
         if name not in REPAIRS and name != ALL_UNAMBIGUOUS:
             raise unknown_name("repair", name, get_args(RepairName))

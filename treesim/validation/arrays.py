@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import ArgumentError, NonFiniteError
+from ..errors import ArgumentError, NonFiniteError, shortened, text_of
 
 Shape = tuple[int, ...]
 
@@ -60,8 +60,10 @@ def real_numbers(label: str, value: Any, number: type[np.floating] = np.float64)
             raise TypeError("some of them are masked: there is no number to compute with")
         with np.errstate(over="ignore"):
             return array.astype(number, copy=False)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise ArgumentError(f"{label} must be an array of real numbers: {error}") from None
+    except MemoryError:
+        raise
+    except Exception as error:  # whatever a user's class raises
+        raise ArgumentError(f"{label} must be an array of real numbers: {shortened(text_of(error, str))}") from None
 
 
 def batch_shape(arguments: Sequence[Argument], arrays: Sequence[np.ndarray | None]) -> Shape:

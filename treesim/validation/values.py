@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..errors import ArgumentError, text_of
+from ..errors import ArgumentError, shortened, text_of
 from .arrays import real_numbers
 
 T = TypeVar("T")
@@ -35,7 +35,7 @@ def index_or_none(value: Any) -> int | None:
     """Return an integer as an int, None for other values."""
     try:
         return None if isinstance(value, bool | np.bool_) else operator.index(value)
-    except TypeError:
+    except Exception:  # whatever a user's class raises
         return None
 
 
@@ -62,7 +62,7 @@ def finite_or_nan(value: Any) -> float:
         array = np.asarray(value)
         real = array.dtype.kind in "fiu" or isinstance(array[()], numbers.Real)
         number = float(array) if array.ndim == 0 and real and array.dtype.kind != "b" else math.nan
-    except (TypeError, ValueError, OverflowError):
+    except Exception:  # whatever a user's class raises
         return math.nan
     return number if math.isfinite(number) else math.nan
 
@@ -112,6 +112,14 @@ def checked_flag(label: str, value: Any) -> bool:
     return bool(value)
 
 
+def one_of(label: str, value: Any, names: Collection[Any]) -> Any:
+    """Return `value` if it is one of `names`, texts or None; raises ArgumentError, which lists them, otherwise."""
+    if (value is None or isinstance(value, str)) and value in names:
+        return value
+    known = " or ".join(map(repr, names))
+    raise ArgumentError(f"{label} must be {known}, got {shortened(short_repr(value))}")
+
+
 def is_name_of(value: Any, names: Collection[str]) -> bool:
     """Return whether `value` is a str that is one of `names`; other types are allowed."""
     return isinstance(value, str) and value in names
@@ -135,7 +143,7 @@ def checked_parts(label: str, values: Any, kind: type[T] | tuple[type[T], ...]) 
     named = " or ".join(one.__name__ for one in kinds)
     try:
         parts = None if isinstance(values, NO_SEQUENCES) else tuple(values)
-    except TypeError:
+    except Exception:  # whatever a user's class raises
         parts = None
     if parts is None:
         raise ArgumentError(f"{label} must be a sequence of {named} objects, got {short_repr(values)}")

@@ -431,7 +431,7 @@ class _Plugin:
 def _number(dtype: Any) -> np.dtype[Any]:
     try:
         number = np.dtype(dtype)
-    except TypeError:
+    except Exception:  # whatever a user's class raises
         number = np.dtype(object)
     if number not in (np.dtype(np.float64), np.dtype(np.float32)):
         raise ArgumentError(f"dtype must be float64 or float32, got {dtype!r}")

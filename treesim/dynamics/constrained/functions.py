@@ -13,6 +13,7 @@ from ...engine.call.evaluate import in_precision, precision
 from ...errors import ArgumentError
 from ...model.tree import Tree
 from ...states.arguments import checked_robot, whole_number
+from ...validation.values import finite_or_nan, short_repr
 from ..forward_dynamics import forward_dynamics
 from .base import ConstrainedAcceleration, Problem
 from .constraints import Constraint, constraint_tables, wanted_derivatives
@@ -130,8 +131,9 @@ def constrained_dynamics(
 
 
 def _check_settings(mu: float, tolerance: float, max_iterations: int) -> None:
-    if not (0 < mu < np.inf and 0 < tolerance < np.inf):
-        raise ArgumentError(f"mu and tolerance must be positive, got {mu}, {tolerance}")
+    for label, value in (("mu", mu), ("tolerance", tolerance)):
+        if not finite_or_nan(value) > 0:
+            raise ArgumentError(f"mu and tolerance must be positive, got {label} = {short_repr(value)}")
     whole_number("max_iterations", max_iterations, 1)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ...engine.call.evaluate import check_engine
 from ...engine.call.fast_entry import FastEntry
 from ...engine.frontend.fastcall import BAD_LAYOUT
 from ...errors import UnsupportedError
@@ -18,7 +19,7 @@ from ...kernels.operational.pv_osim import articulated_inverse_inertia_states
 from ...kernels.published.innovations import articulated_factor_states
 from ...model.quaternions import configuration
 from ...model.tree import Tree
-from ...states.arguments import checked_frames
+from ...states.arguments import checked_frames, checked_robot
 from ...states.states import on_states
 from ...system.display import batch, span
 from ...types import Engine, Reference
@@ -79,6 +80,9 @@ class Articulated(TriangularFactors):
     """
 
     def __init__(self, robot: Tree, q: ArrayLike, engine: Engine = "auto") -> None:
+        if type(robot) is not Tree:
+            robot = checked_robot(robot)
+        check_engine(engine)
         self.robot, self._engine = robot, engine
         self._q = q if type(q) is np.ndarray and q.dtype.kind == "f" else coerce(configuration(robot, q))
         self._q = self._q.copy()  # later changes of q must not reach the bias forces

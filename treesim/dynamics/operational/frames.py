@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
 
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from ...engine.call.evaluate import coerce
 from ...engine.call.fast_entry import FastEntry
-from ...errors import ArgumentError, UnsupportedError, unknown_name
+from ...errors import ArgumentError, UnsupportedError, quoted, unknown_name
 from ...kernels.entries.status import FINE
 from ...kernels.kinematics.bodies import body_poses_states, frame_pose_states, frame_poses_states
 from ...kernels.kinematics.jacobians import FRAME_AXES, WORLD_AXES, frame_velocity_states, jacobian_states
@@ -190,9 +190,13 @@ def frame_poses(robot: Tree, q: ArrayLike, frames: Sequence[str] | None = None) 
 
 def checked_names(frames: Sequence[str]) -> tuple[str, ...]:
     """Return names of frames as a tuple; raises ArgumentError for one name, or anything else that is no sequence."""
-    if isinstance(frames, str) or not isinstance(frames, Iterable):
-        raise ArgumentError(f"frames must be a list of names of frames, got {frames!r}; frame_pose is for one")
-    return tuple(frames)
+    try:
+        names = None if isinstance(frames, str) else tuple(frames)
+    except Exception:  # whatever a user's class raises
+        names = None
+    if names is None:
+        raise ArgumentError(f"frames must be a list of names of frames, got {quoted(frames)}; frame_pose is for one")
+    return names
 
 
 def body_poses(robot: Tree, q: ArrayLike) -> np.ndarray:
@@ -271,7 +275,7 @@ def frame_jacobian(
     """
     if type(robot) is not Tree:
         robot = checked_robot(robot)
-    if reference == SPATIAL:
+    if isinstance(reference, str) and reference == SPATIAL:
         return move_to_origin(robot, q, frame, frame_jacobian(robot, q, frame))
     try:
         codes, offsets = kept_frame_codes(robot, (frame,), reference)
@@ -319,7 +323,7 @@ def frame_velocity(
     """
     if type(robot) is not Tree:
         robot = checked_robot(robot)
-    if reference == SPATIAL:
+    if isinstance(reference, str) and reference == SPATIAL:
         velocity = frame_velocity(robot, q, v, frame)
         return move_to_origin(robot, q, frame, velocity[..., None])[..., 0]
     return VELOCITY(robot, robot.ints, robot.reals, *known_frame_codes(robot, (frame,), reference), q, v)

@@ -69,7 +69,7 @@ def frame_jacobian_derivative(
     True
     """
     robot = checked_robot(robot)
-    if reference == SPATIAL:
+    if isinstance(reference, str) and reference == SPATIAL:
         Jd = move_to_origin(robot, q, frame, frame_jacobian_derivative(robot, q, v, frame))
         velocity = frame_velocity(robot, q, v, frame)[..., :3, None]
         angular = frame_jacobian(robot, q, frame)[..., 3:, :]

@@ -125,7 +125,7 @@ def frame_acceleration(
     array([-0.02, -2.57,  1.95, -4.1 , -3.89,  2.02])
     """
     robot = checked_robot(robot)
-    local = reference != SPATIAL and not in_world_axes(reference)
+    local = not (isinstance(reference, str) and reference == SPATIAL) and not in_world_axes(reference)
     motion = frame_motions(robot, q, v, a, (frame,))
     acceleration = motion.acceleration[..., 0, :]
     if reference == SPATIAL:

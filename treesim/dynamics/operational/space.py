@@ -22,6 +22,7 @@ from ...model.tree import Tree
 from ...states.arguments import checked_robot
 from ...system.display import ReprMixin, arrays, batch, span
 from ...types import Reference
+from ...validation.values import finite_or_nan, is_name_of, short_repr
 from .frames import in_world_axes
 from .mimic import inverse_inertia_by
 from .task_rows import (
@@ -239,14 +240,15 @@ def operational_space(
     <OperationalSpace of 'ur5': 12 rows, rank 6, nv 6>
     """
     robot = checked_robot(robot)
-    if not 0 < rtol < 1:
-        raise ArgumentError(f"rtol must lie between 0 and 1, got {rtol}")
+    if not 0 < (limit := finite_or_nan(rtol)) < 1:
+        raise ArgumentError(f"rtol must lie between 0 and 1, got {short_repr(rtol)}")
+    rtol = limit
     number = precision(q, v)  # computed in double precision; float32 arguments have results in float32
     several = several_of(tasks)
     plain = in_world_axes(reference) and {*map(type, several)} == {str} and len({*several}) == len(several)
     listed = [] if plain else listed_tasks(several)
     base = base_rows(robot, q, v, f_ext, gravity, several if plain else frames_of(listed), centers_in(listed))
-    if method != LTDL:
+    if not is_name_of(method, (LTDL,)):
         base.inverse[..., : 6 * len(base.frames), : 6 * len(base.frames)] = _by_method(robot, q, base, method)
     T, J, inverse, bias = None, base.J, base.inverse, base.bias
     if plain or are_the_base(base, listed, reference):

@@ -55,7 +55,10 @@ def symmetric(matrix: np.ndarray) -> np.ndarray:
 def several_of(tasks: Task | Sequence[Task]) -> tuple[Any, ...]:
     """Return the tasks as a tuple, from one task or a sequence."""
     one: Any = tasks
-    return (one,) if isinstance(tasks, ONE_TASK) or not isinstance(tasks, Iterable) else tuple(tasks)
+    try:
+        return (one,) if isinstance(tasks, ONE_TASK) or not isinstance(tasks, Iterable) else tuple(tasks)
+    except TypeError:  # an array of no axis
+        return (one,)
 
 
 def listed_tasks(several: Sequence[Any]) -> list[FramesTask | CenterOfMassTask]:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import ArgumentError, quoted
+from ...errors import ArgumentError, out_of_memory, quoted
 from ..llvm.memory_techniques import POOL, used
 from ..threads import LONGEST, lock_across_forks
 
@@ -33,11 +33,15 @@ _REFERENCES = sys.getrefcount(_alone[0])  # to an object in a list only
 def empty(shape: tuple[int, ...], number: Any) -> np.ndarray:
     """Return an uninitialized array; a large one reuses the memory of an unused earlier result of about its size.
 
-    $TREESIM_KEEP_MIB limits the memory of the pool. Raises ArgumentError if it is not a number.
+    $TREESIM_KEEP_MIB limits the memory of the pool. Raises ArgumentError if it is not a number,
+    or if there is not that much memory.
     """
     size = math.prod(shape) * np.dtype(number).itemsize
     if size < LEAST or size > limit() or not used(POOL):
-        return np.empty(shape, number)
+        try:
+            return np.empty(shape, number)
+        except MemoryError:
+            raise out_of_memory(f"a result of shape {shape}", size) from None
     with _lock:
         block = _block(size)
     return block[:size].view(number).reshape(shape)

@@ -51,7 +51,7 @@ Runner = Callable[[Callable[..., int], Sequence[Any], list[np.ndarray], list[np.
 
 def check_engine(engine: str) -> None:
     """Raise UnknownNameError unless `engine` is one of ENGINES."""
-    if engine not in ENGINES:
+    if not isinstance(engine, str) or engine not in ENGINES:
         raise unknown_name("engine", engine, ENGINES)
 
 
@@ -122,7 +122,7 @@ def specialized_or_generic(function: Callable[..., Any], *arguments: Any, engine
 
     Engine "auto" selects specialized code for any number of states, or generic code if there is none.
     """
-    if engine != "auto":
+    if type(engine) is not str or engine != "auto":
         return function(*arguments, engine=engine, **options)
     try:
         return function(*arguments, engine="specialized", **options)
