@@ -6,10 +6,12 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from treesim.engine.call.defer_interrupt import ctrl_c_later
 from treesim.system import interrupts
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for one process")
@@ -92,3 +94,57 @@ def test_ctrl_c_is_obeyed_again() -> None:
     assert signal.getsignal(signal.SIGINT) is not before
     interrupts.obey_ctrl_c()
     assert signal.getsignal(signal.SIGINT) is before
+
+
+@pytest.fixture
+def default_signals(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Handlers as in a new process; they are restored."""
+    monkeypatch.setattr(interrupts, "_received", signal.SIGINT)
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = [signal.getsignal(number) for number in numbers]
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in numbers[1:]:
+        signal.signal(number, signal.SIG_DFL)
+    yield
+    for number, handler in zip(numbers, before, strict=True):
+        signal.signal(number, handler)
+
+
+@pytest.mark.usefixtures("default_signals")
+@pytest.mark.parametrize(("name", "code"), [("SIGTERM", 143), ("SIGHUP", 129), ("SIGINT", 130)])
+def test_other_ends_interrupt_as_ctrl_c_does(name: str, code: int) -> None:
+    interrupts.obey_other_ends()
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(getattr(signal, name))
+    assert interrupts.exit_code() == code
+    interrupts.leave_ctrl_c_to_the_system()
+    assert signal.getsignal(getattr(signal, name)) is signal.SIG_DFL
+
+
+@pytest.mark.usefixtures("default_signals")
+def test_other_ends_wait_as_ctrl_c_does_while_a_kernel_is_compiled() -> None:
+    interrupts.obey_other_ends()
+    passed = []
+    with pytest.raises(KeyboardInterrupt), ctrl_c_later():
+        signal.raise_signal(signal.SIGTERM)
+        passed.append("the compilation")
+    assert passed
+
+
+@pytest.mark.usefixtures("default_signals")
+@pytest.mark.parametrize("handler", [signal.SIG_IGN, signal.SIG_DFL])
+def test_sigterm_ends_a_command_in_the_background(handler: signal.Handlers) -> None:
+    """For which the shell has Ctrl-C ignored."""
+    signal.signal(signal.SIGINT, handler)
+    interrupts.obey_other_ends()
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGTERM)
+
+
+@pytest.mark.usefixtures("default_signals")
+def test_a_signal_that_is_ignored_stays_so() -> None:
+    """As after nohup."""
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    interrupts.obey_other_ends()
+    interrupts.leave_ctrl_c_to_the_system()
+    assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN

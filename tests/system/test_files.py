@@ -2,6 +2,7 @@
 
 import errno
 import os
+import stat
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,6 +11,7 @@ import pytest
 
 from treesim import ArgumentError
 from treesim.system import files
+from treesim.system.file_locks import lock_file
 from treesim.system.files import cannot_write, checked_output, write_whole
 
 
@@ -171,3 +173,69 @@ def test_room_that_the_system_reserves_is_there(tmp_path):
     with (tmp_path / "run").open("wb") as stream:
         files.reserve(stream.fileno(), 2500)
         assert (tmp_path / "run").read_bytes() == bytes(2500)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows syncs no folders")
+def test_folders_are_synced_after_a_rename(tmp_path, monkeypatch):
+    """A renamed file has its new name after a power failure."""
+    synced = []
+
+    def sync(descriptor):
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            synced.append(sorted(os.listdir(descriptor)))
+
+    monkeypatch.setattr(os, "fsync", sync)
+    files.write_whole(tmp_path / "run.npz", lambda stream: stream.write(b"1"))
+    assert synced == [["run.npz"]]
+    (tmp_path / "part").mkdir()
+    files.rename_new(tmp_path / "part", tmp_path / "whole")
+    assert synced[1:] == [["run.npz", "whole"]]
+    before = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else None
+    monkeypatch.setattr(os, "fsync", raises(OSError(errno.EINVAL, "not supported")))
+    files.sync_folder(tmp_path)
+    files.sync_folder(tmp_path / "missing")
+    assert before is None or len(os.listdir("/proc/self/fd")) == before
+
+
+def raises(error):
+    def fail(*_):
+        raise error
+
+    return fail
+
+
+@pytest.mark.skipif(os.name == "nt", reason="on Windows they stay")
+def test_temporary_files_of_processes_that_ended_are_removed(tmp_path, monkeypatch):
+    dead, alive, other = 2**22 + 1, os.getpid(), "0" * 8  # Linux has numbers up to 2**22
+    machine = files._machine()
+    names = {
+        f".treesim.{machine}.{dead}.0123abcd.part": False,
+        f".treesim.{machine}.{dead}.0123abcd.parts": True,
+        f".treesim.{machine}.{alive}.0123abcd.part": True,
+        f".treesim.{other}.{dead}.0123abcd.part": True,
+        f".treesim.{machine}.{dead}.locked00.part": True,
+        f".treesim.{machine}.{dead}.10cced00.part": True,
+        f".treesim.{machine}.{dead}.f01de400.part": True,
+        f"run.{machine}.{dead}.part": True,
+    }
+    for name in names:
+        (tmp_path / name).mkdir() if "f01de" in name else (tmp_path / name).write_bytes(b"begun")
+    (tmp_path / f".treesim.{machine}.{dead}.00000000.part").touch()
+    with (tmp_path / f".treesim.{machine}.{dead}.10cced00.part").open("rb") as stream:
+        assert lock_file(stream)
+        files.write_whole(tmp_path / "run.npz", lambda stream: stream.write(b"1"))
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(
+        ["run.npz", *(name for name, stays in names.items() if stays)]
+    )
+    assert files.PART.fullmatch(files.part_name())
+
+
+@pytest.mark.skipif(os.name == "nt", reason="on Windows nothing is removed")
+def test_what_is_being_written_is_locked(tmp_path):
+    """Another process does not remove it, even if it cannot see this one."""
+
+    def write(stream):
+        with open(stream.name, "rb") as other:
+            assert not lock_file(other)
+
+    files.write_whole(tmp_path / "run.npz", write)

@@ -17,7 +17,7 @@ import typer
 
 from ..errors import ArgumentError, PluginError, TreesimError, UnsupportedError, UrdfError, unknown_name
 from ..system.installation import installed_by
-from ..system.interrupts import INTERRUPTED as INTERRUPTED
+from ..system.interrupts import exit_code as exit_code
 from .streams import OutputError, escaped, json_text, standard_error, standard_output, survive_pipes
 
 if TYPE_CHECKING:
@@ -205,7 +205,7 @@ def guarded(command: Callable[P, None]) -> Callable[P, None]:
             what = f"not enough memory: {error}; a shorter --duration or a larger --dt needs less"
             raise fail(error, what, FAILED) from None
         except KeyboardInterrupt as error:
-            raise fail(error, "interrupted", INTERRUPTED) from None
+            raise fail(error, "interrupted", exit_code()) from None
 
     parameters = [option for given in signature.parameters.values() for option in _options_of(given)]
     if takes_robots:

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from .. import plugins
-from ..system.interrupts import INTERRUPTED, leave_ctrl_c_to_the_system, obey_ctrl_c
+from ..system.interrupts import exit_code, leave_ctrl_c_to_the_system, obey_ctrl_c, obey_other_ends
 from ..system.subprocesses import safe_environment
 from .common import FAILED, epilog_of, print_error
 from .plugin_commands import CommandGroup
@@ -64,15 +64,19 @@ def _log_to_stderr() -> None:
 
 
 def main() -> None:
-    """Run the program with the arguments of this process; Ctrl-C ends it at any time with exit code 130."""
+    """Run the program with the arguments of this process; Ctrl-C ends it at any time with exit code 130.
+
+    While a command runs, SIGTERM and SIGHUP do so, too, with exit codes 143 and 129.
+    """
     guard_streams()
     _log_to_stderr()
     os.environ.update(safe_environment())  # for Pythons that libraries start
     try:
         obey_ctrl_c()
+        obey_other_ends()
         app()
     except KeyboardInterrupt:
-        raise SystemExit(INTERRUPTED) from None
+        raise SystemExit(exit_code()) from None
     except OutputError as error:  # of --help
         print_error(f"cannot write the result to standard output: {error}")
         raise SystemExit(FAILED) from None

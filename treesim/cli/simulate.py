@@ -209,7 +209,7 @@ def _report(
 
 def _exit_code(stopped: str | None, failed: list[str]) -> int:
     if stopped == "interrupted":
-        return common.INTERRUPTED
+        return common.exit_code()
     if stopped is not None:
         common.print_error(f"the simulation stopped early: {stopped}")
         return common.FAILED

@@ -291,5 +291,5 @@ def _exit_code(study: Study, account: dict[str, Any]) -> int:
         if one.step < 0:
             common.print_error(f"sample {one.sample} {one.reason}")
     if study.stopped is not None:
-        return common.INTERRUPTED
+        return common.exit_code()
     return common.FAILED if account["left_out"] else 0

@@ -26,7 +26,7 @@ import numpy as np
 
 from ..errors import ArgumentError, quoted
 from ..simulation.trajectory import Trajectory
-from ..system.files import cannot_write, path_of
+from ..system.files import cannot_write, path_of, sync_folder
 from ..validation.values import checked_parts, checked_text, whole_number
 from .libraries import required
 
@@ -107,6 +107,7 @@ def _new_folder(folder: str | PathLike[str]) -> Iterator[Path]:
             (temporary / part / "chunk-000").mkdir(parents=True)
         yield temporary
         os.rename(temporary, path)  # fails where there is something by now, other than an empty folder
+        sync_folder(path.parent)
     except OSError as error:
         raise cannot_write(path, error) from error
     finally:

@@ -26,7 +26,7 @@ import numpy as np
 from ..errors import ArgumentError
 from ..states.arguments import positive_number, whole_number
 from ..system.file_locks import lock_file
-from ..system.files import DAMAGED, cannot_write, cleared_up, digest_of, free_bytes, reserve
+from ..system.files import DAMAGED, cannot_write, cleared_up, digest_of, free_bytes, reserve, sync_folder
 from .time_slices import Progress
 
 RECORD_BYTES = 1024  # of a record, or a multiple: a constant size, so that it is overwritten at once
@@ -92,6 +92,7 @@ class ResultFiles:
                 _removed(path)
             for part, path in zip(self._parts, self.paths, strict=True):
                 os.replace(part, path)
+            sync_folder(self.paths[0].parent)
         except OSError as error:
             raise cannot_write(self.paths[0], error) from error
         self._forget_record()

@@ -6,8 +6,11 @@ import csv
 import ctypes
 import errno
 import hashlib
+import io
 import json
 import os
+import platform
+import re
 import secrets
 import shutil
 import struct
@@ -21,9 +24,13 @@ from pathlib import Path
 from typing import IO, Any
 
 from ..errors import ArgumentError, quoted
+from .file_locks import lock_file
+from .input_files import open_input
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 NO_RESERVING = (errno.EOPNOTSUPP, errno.ENOTSUP, errno.EINVAL, errno.ENOSYS)  # of a file system
+PART = re.compile(r"\.treesim\.([0-9a-f]{8})\.(\d{1,18})\.[0-9a-f]{8}\.part")  # a name of `part_name`
+_searched: set[Path] = set()  # folders without parts of processes that have ended
 ZEROS = bytes(1 << 20)
 DIGITS = 32  # hexadecimal ones of SHA-256: they find damage, and prove nothing against who computes them anew
 # errors of readers of damaged archives, arrays, texts and tables, in addition to OSError
@@ -40,7 +47,55 @@ def digest_of(values: Any) -> str:
 
 def part_name() -> str:
     """Return a unique name for a temporary file or folder next to the one that is written."""
-    return f".treesim.{os.getpid()}.{secrets.token_hex(4)}.part"
+    return f".treesim.{_machine()}.{os.getpid()}.{secrets.token_hex(4)}.part"
+
+
+def _machine() -> str:
+    """Return a short digest of this machine's name: process numbers of another one mean nothing here."""
+    return hashlib.sha256(platform.node().encode(errors="replace")).hexdigest()[:8]
+
+
+def _remove_parts_of_the_dead(folder: Path) -> None:
+    """Remove temporary files that processes of this machine have left in a folder, which ended while they wrote.
+
+    A file that another process has locked stays: it writes in a container, where processes have other numbers. A folder
+    is searched once in this process.
+    """
+    if folder in _searched or os.name == "nt":  # where `os.kill` ends a process
+        return
+    _searched.add(folder)
+    with suppress(OSError), os.scandir(folder) as found:
+        for entry in found:
+            match = PART.fullmatch(entry.name)
+            if match and match[1] == _machine() and not _is_alive(int(match[2])):
+                with suppress(OSError), open_input(entry.path, sys.maxsize) as stream:
+                    if isinstance(stream, io.BytesIO) or lock_file(stream):
+                        os.unlink(entry.path)
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True
+    return True
+
+
+def sync_folder(folder: Path) -> None:
+    """Write a folder's entries to disk, so that a renamed file has its new name after a power failure.
+
+    Does nothing on systems and file systems that cannot.
+    """
+    if os.name == "nt":
+        return
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def write_whole(path: Path, write: Callable[[IO[bytes]], object], needed: int | None = None) -> Path:
@@ -54,7 +109,11 @@ def write_whole(path: Path, write: Callable[[IO[bytes]], object], needed: int | 
     if target.exists() and not target.is_file():  # a device or a pipe: nothing may take its place
         temporary = target
     try:
+        if temporary is not target:
+            _remove_parts_of_the_dead(target.parent)
         with cleared_up(path, temporary, needed), temporary.open("wb") as stream:
+            if temporary is not target:
+                lock_file(stream)
             write(stream)
             stream.flush()
             if temporary is not target:
@@ -62,6 +121,7 @@ def write_whole(path: Path, write: Callable[[IO[bytes]], object], needed: int | 
         if temporary is not target:
             with cleared_up(path, temporary, needed):
                 os.replace(temporary, target)
+            sync_folder(target.parent)
     finally:
         if temporary is not target:
             temporary.unlink(missing_ok=True)
@@ -75,6 +135,7 @@ def rename_new(source: Path, target: Path) -> None:
     """
     if not _renamed_exclusively(os.fsencode(source), os.fsencode(target)):
         _rename_checked(source, target)
+    sync_folder(target.parent)
 
 
 def _renamed_exclusively(source: bytes, target: bytes) -> bool:

@@ -1,6 +1,7 @@
-"""Ctrl-C during start and exit of the program `treesim`: the process ends at once, without a traceback.
+"""Ctrl-C, SIGTERM and SIGHUP in the program `treesim`.
 
-Programs that import treesim are not affected.
+During start and exit, Ctrl-C ends the process at once, without a traceback. While a command runs, SIGTERM, and
+SIGHUP of a terminal that was closed, interrupt the command as Ctrl-C does, so that it saves what it saves then. Programs that import treesim are not affected.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from pathlib import PurePath
 from typing import Any
 
 INTERRUPTED = 130  # as a shell reports Ctrl-C
+ENDING = ("SIGTERM", "SIGHUP")  # signals that interrupt a command, too; Windows has no SIGHUP
+_received = signal.SIGINT  # the signal that has interrupted the command
 
 
 def is_program(program: str, arguments: Sequence[str]) -> bool:
@@ -39,10 +42,40 @@ def obey_ctrl_c() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def obey_other_ends() -> None:
+    """Let SIGTERM and SIGHUP interrupt as Ctrl-C does, unless they are handled or ignored, as by nohup."""
+    if threading.current_thread() is threading.main_thread():
+        for number in _ending_signals():
+            if signal.getsignal(number) is signal.SIG_DFL:
+                signal.signal(number, _interrupt)
+
+
+def exit_code() -> int:
+    """Return the exit code of an interrupted command, as a shell reports the signal."""
+    return 128 + _received
+
+
+def _ending_signals() -> list[signal.Signals]:
+    return [getattr(signal, name) for name in ENDING if hasattr(signal, name)]
+
+
+def _interrupt(number: int, frame: Any) -> None:
+    """Interrupt as Ctrl-C does now; directly where Ctrl-C is ignored, as in commands in the background."""
+    global _received
+    _received = signal.Signals(number)
+    handler = signal.getsignal(signal.SIGINT)
+    if not callable(handler):
+        raise KeyboardInterrupt
+    handler(signal.SIGINT, frame)
+
+
 def leave_ctrl_c_to_the_system() -> None:
     """Restore the system's default handling of Ctrl-C, for the time in which Python exits."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
+    for number in _ending_signals():
+        if signal.getsignal(number) is _interrupt:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def _end(number: int, frame: Any) -> None:
