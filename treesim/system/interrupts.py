@@ -1,7 +1,8 @@
 """Ctrl-C, SIGTERM and SIGHUP in the program `treesim`.
 
-During start and exit, Ctrl-C ends the process at once, without a traceback. While a command runs, SIGTERM, and
-SIGHUP of a terminal that was closed, interrupt the command as Ctrl-C does, so that it saves what it saves then. Programs that import treesim are not affected.
+During start and exit, Ctrl-C ends the process at once, without a traceback. While a command runs, SIGTERM, and SIGHUP
+of a terminal that was closed, interrupt the command as Ctrl-C does, so that it saves what it saves then. Programs that
+import treesim are not affected.
 """
 
 from __future__ import annotations
