@@ -238,3 +238,10 @@ def test_no_rollouts_and_robots_that_cannot_move_have_files_too(tmp_path):
     still = treesim.Tree("still", [])
     assert treesim.rollout(still, np.zeros((3, 0)), np.zeros(0), steps=2, out=tmp_path / "still").q.shape == (3, 2, 0)
     assert np.load(tmp_path / "still_v.npy").shape == (3, 2, 0)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_a_pipe_in_the_place_of_the_record_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "run_unfinished.json")
+    with pytest.raises(treesim.ArgumentError, match="this is a pipe, socket or device, not a file"):
+        rollout.read_unfinished(tmp_path / "run")

@@ -21,11 +21,12 @@ from treesim.rollouts import measures
 from treesim.sweeps import open_study
 from treesim.sweeps.manifest import MANIFEST, Manifest, held
 from treesim.sweeps.plan import Plan
-from treesim.sweeps.programs import PLAN, keep_program, packed, program_digest, written_for_workers
+from treesim.sweeps.programs import PLAN, keep_program, packed, program_digest, read_plan, written_for_workers
 from treesim.sweeps.store import (
     DESCRIPTION,
     GROUP,
     Store,
+    _attributes,
     _digest_without,
     _key,
     check_column,
@@ -534,3 +535,14 @@ def test_processes_that_begin_together_never_mix(tmp_path, seeds):
     study = open_study(store)
     assert study.done == 40 and study.plan.seed == seeds[said.index("")]
     assert np.array_equal(study.summary["kp"], study.inputs(np.arange(40))["kp"])
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_a_pipe_in_the_place_of_a_file_of_a_store_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / GROUP)
+    with pytest.raises(ArgumentError, match="this is a pipe, socket or device, not a file"):
+        _attributes(tmp_path)
+    (tmp_path / PLAN).parent.mkdir(parents=True)
+    os.mkfifo(tmp_path / PLAN)
+    with pytest.raises(ArgumentError, match=r"plan\.pickle is missing: this is a pipe"):
+        read_plan(tmp_path, None)

@@ -27,6 +27,7 @@ from ..errors import ArgumentError
 from ..states.arguments import positive_number, whole_number
 from ..system.file_locks import lock_file
 from ..system.files import DAMAGED, cannot_write, cleared_up, digest_of, free_bytes, reserve, sync_folder
+from ..system.input_files import LARGEST_DETAILS, read_input
 from .time_slices import Progress
 
 RECORD_BYTES = 1024  # of a record, or a multiple: a constant size, so that it is overwritten at once
@@ -149,8 +150,7 @@ def read_record(out: str | os.PathLike[str]) -> tuple[dict[str, Any], list[np.nd
     """
     path = record_path(out)
     try:
-        with path.open("rb") as stream:
-            record = json.loads(stream.read())
+        record = json.loads(read_input(path, LARGEST_DETAILS))
         shapes = [tuple(shape) for shape in record["shapes"]]
         sensors = len(record.get("sensors", {}))
         paths = result_paths(out, sensors)

@@ -23,6 +23,7 @@ from typing import IO, Any
 from ..errors import ArgumentError, SweepError
 from ..system.file_locks import lock_file
 from ..system.files import DAMAGED, cannot_write
+from ..system.input_files import LARGEST_RECORDING, open_input
 from .store import ASIDE, Store
 
 MANIFEST = f"{ASIDE}/manifest"
@@ -53,7 +54,7 @@ class Manifest:
 
     def _lines(self) -> Iterator[bytes]:
         try:
-            with self.path.open("rb") as stream:
+            with open_input(self.path, LARGEST_RECORDING) as stream:
                 yield from stream
         except FileNotFoundError:
             return

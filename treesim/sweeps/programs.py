@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import ArgumentError
 from ..system.files import cannot_write, write_whole
+from ..system.input_files import LARGEST_DETAILS, read_input
 from .store import ASIDE
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def read_program(path: Path, digest: str) -> bytes:
         with suppress(OSError):
             list(path.parent.iterdir())  # makes a network file system refresh
         time.sleep(0.1)
-    content = path.read_bytes()
+    content = read_input(path, LARGEST_DETAILS)
     if program_digest(content) != digest:
         raise ValueError(f"{path} does not have the call's digest")
     return content
@@ -87,7 +88,7 @@ def read_plan(folder: Path, manifest: Manifest) -> Plan:
     Raises ArgumentError if there is none, or if its digest is not in the manifest.
     """
     try:
-        content = (folder / PLAN).read_bytes()
+        content = read_input(folder / PLAN, LARGEST_DETAILS)
     except OSError as error:
         raise ArgumentError(f"{folder / PLAN} is missing: {error.strerror or error}: {REMEDY}") from None
     if program_digest(content) not in manifest.programs:
@@ -104,7 +105,7 @@ def check_program(folder: Path, manifest: Manifest) -> None:
     A store without a program is valid: its results can be read, and the sweep continued.
     """
     with suppress(FileNotFoundError):
-        content = (folder / PLAN).read_bytes()
+        content = read_input(folder / PLAN, LARGEST_DETAILS)
         if manifest.programs and program_digest(content) not in manifest.programs:
             raise ArgumentError(_foreign(folder))
 

@@ -25,6 +25,7 @@ import numpy as np
 
 from ..errors import ArgumentError, SweepError, quoted
 from ..system.files import DAMAGED, cannot_write, digest_of, part_name, rename_new, write_whole
+from ..system.input_files import LARGEST_DETAILS, read_input
 from ..system.installation import installed_by
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ class Store:
     def description(self) -> dict[str, Any]:
         """Return the plan in plain values; raises ArgumentError if plan.json was changed."""
         try:
-            found = json.loads((self.folder / DESCRIPTION).read_bytes())
+            found = json.loads(read_input(self.folder / DESCRIPTION, LARGEST_DETAILS))
             if digest_of(found) == self.attributes["plan.json"]:
                 return dict(found)
             reason = f"it is not the one that belongs to {GROUP}"
@@ -126,7 +127,7 @@ def damaged(folder: Path, file: str, reason: str) -> str:
 def _attributes(folder: Path) -> dict[str, Any]:
     """Return the sweep's attributes in the group's metadata; raises ArgumentError if their digest does not fit."""
     try:
-        content = (folder / GROUP).read_bytes()
+        content = read_input(folder / GROUP, LARGEST_DETAILS)
         metadata = json.loads(content)
         kept: Any = metadata["attributes"][ASIDE]
         if "digest" not in kept:
@@ -181,7 +182,7 @@ def create(folder: Path, plan: Plan, chunk: int, columns: Mapping[str, np.ndarra
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # consolidated metadata are an extension of the format
         zarr.consolidate_metadata(group.store)
-    metadata = json.loads((folder / GROUP).read_bytes())
+    metadata = json.loads(read_input(folder / GROUP, LARGEST_DETAILS))
     metadata["attributes"][ASIDE]["digest"] = _digest_without(metadata)
     _write_json(folder / GROUP, metadata)
     (folder / ASIDE).mkdir(exist_ok=True)

@@ -18,6 +18,7 @@ from typing import IO
 FLAGS = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "O_BINARY"))
 KINDS = ((stat.S_ISDIR, "a folder"), (stat.S_ISREG, "a file"))
 LARGEST_RECORDING = 1 << 36  # bytes
+LARGEST_DETAILS = 1 << 30  # bytes of a description or a program in a store
 LARGEST_ARRAYS = 1 << 26  # bytes of a file with one state, or with a network
 
 
