@@ -55,10 +55,13 @@ CALLS = {
     "xacro": lambda x: treesim.load("<robot/>", xacro=x),
     "strict": lambda x: treesim.check("<robot/>", strict=x),
     "height": lambda x: treesim.lowest_point(ROBOT, Q, height=x),
+    "dtype": lambda x: treesim.Dynamics(ROBOT, dtype=x),
+    "robot of Dynamics": lambda x: treesim.Dynamics(x),
+    "parent": lambda x: treesim.Topology(x, x),
     "q": lambda x: treesim.mass_matrix(ROBOT, x),
 }
-RIGHT = {("height", "0-d"), ("height", "number"), ("frames", "empty"), ("frames", "dict")}
-NO_TEXTS = ("robot of articulated", "topology", "q", "rtol")
+RIGHT = {("height", "0-d"), ("height", "number"), ("frames", "empty"), ("frames", "dict"), ("parent", "empty")}
+NO_TEXTS = ("robot of articulated", "robot of Dynamics", "parent", "topology", "q", "rtol")
 
 
 @pytest.mark.parametrize("call", CALLS)

@@ -280,7 +280,7 @@ def _whole_numbers(label: str, value: ArrayLike) -> np.ndarray:
     """Return an array of int64; raises ArgumentError for other values, floats included."""
     try:
         given = np.asarray(value)
-    except (TypeError, ValueError):
+    except Exception:  # whatever a user's class raises
         given = np.asarray(None)
     if given.dtype.kind not in "iu" and (given.size or given.dtype.kind != "f"):
         raise ArgumentError(f"{label} must be an array of whole numbers, got {short_repr(value)}")

@@ -15,7 +15,7 @@ from ...engine.call.buffer_pool import empty
 from ...engine.call.evaluate import evaluate
 from ...engine.frontend.fastcall import BAD_LAYOUT
 from ...engine.threads import checked_threads, use_threads
-from ...errors import ArgumentError, UnsupportedError
+from ...errors import ArgumentError, UnsupportedError, quoted
 from ...kernels.dynamics.crba import mass_matrix_full_states, mass_matrix_packed_states
 from ...kernels.dynamics.inverse_mass import solve_mass_matrix_states
 from ...kernels.dynamics.rnea import inverse_dynamics_states
@@ -97,7 +97,7 @@ class Dynamics(ReprMixin):
         threads: int | None = None,
     ) -> None:
         if not isinstance(robot, Tree):
-            raise ArgumentError(f"robot must be a Tree, as treesim.load returns it, not {robot!r}")
+            raise ArgumentError(f"robot must be a Tree, as treesim.load returns it, not {quoted(robot)}")
         self.robot, self.backend, self.engine, self.dtype = robot, backend, engine, _number(dtype)
         self.threads = checked_threads(threads)
         self._constants = constants_of(robot, gravity, armature)
@@ -434,7 +434,7 @@ def _number(dtype: Any) -> np.dtype[Any]:
     except Exception:  # whatever a user's class raises
         number = np.dtype(object)
     if number not in (np.dtype(np.float64), np.dtype(np.float32)):
-        raise ArgumentError(f"dtype must be float64 or float32, got {dtype!r}")
+        raise ArgumentError(f"dtype must be float64 or float32, got {quoted(dtype)}")
     return np.dtype(number.type)  # numpy's own object for it, which one out of a pickle is not
 
 
