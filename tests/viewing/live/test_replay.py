@@ -15,6 +15,7 @@ from treesim.kernels.contact.contact_step import SOLVER_INFO
 from treesim.model import generators as make
 from treesim.viewing.live import Replay
 from treesim.viewing.live.reference import apart
+from treesim.viewing.live.replay import _seconds
 
 ROBOT = make.chain(2, ("revolute", "revolute"))
 STATES, DURATION = 101, 0.5
@@ -202,3 +203,10 @@ def test_another_robot_and_an_empty_motion_are_refused():
     none = np.zeros((0, 2))
     with pytest.raises(ArgumentError, match="empty"):
         Replay(ROBOT, Trajectory.of(ROBOT, np.zeros(0), none, none, none, np.zeros(0)), Screen())
+
+
+@pytest.mark.parametrize("t", [10**400, -(10**400), float("nan"), float("inf"), True, "1"])
+def test_a_time_that_no_float_holds_is_refused(t):
+    with pytest.raises(ArgumentError, match="t must be a number of seconds"):
+        _seconds(t)
+    assert _seconds(10**300) == 1e300

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -234,7 +235,7 @@ class LivePhysics:
             raise unknown_name("joint", name, self.joints, of=repr(self.robot.name))
         i = self.joints[name]
         lower, upper = self.robot.lower[i], self.robot.upper[i]
-        number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+        number = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
         if not number or not lower - AT_LIMIT <= value <= upper + AT_LIMIT:
             raise ArgumentError(
                 f"joint {name!r} goes from {lower:.6g} to {upper:.6g}; it cannot be set to {short_repr(value)}"
@@ -302,7 +303,7 @@ class LivePhysics:
 
     def seek(self, t: Any) -> None:
         """Pause at the last recorded state at or before t [s]; later states remain until the motion continues."""
-        if not isinstance(t, int | float) or isinstance(t, bool) or not math.isfinite(t):
+        if not isinstance(t, int | float) or isinstance(t, bool) or not abs(t) <= sys.float_info.max:
             raise ArgumentError(f"t must be a number of seconds, got {short_repr(t)}")
         moment = self.history.at(t)
         if moment is None:

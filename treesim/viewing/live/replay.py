@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 import time
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -296,6 +297,6 @@ def _contact_forces(robot: Tree, trajectory: Trajectory) -> np.ndarray:
 
 
 def _seconds(value: Any) -> float:
-    if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
+    if not isinstance(value, int | float) or isinstance(value, bool) or not abs(value) <= sys.float_info.max:
         raise ArgumentError(f"t must be a number of seconds, got {short_repr(value)}")
     return float(value)
