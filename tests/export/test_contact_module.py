@@ -86,7 +86,9 @@ def test_worlds_without_a_stage_of_contact_are_refused():
 
 
 @pytest.mark.slow
-def test_a_humanoid_stands_as_in_python():
+def test_a_humanoid_stands_as_in_python(monkeypatch):
+    """By code of the size that users get, whose arrays nothing fills."""
+    monkeypatch.delenv("TREESIM_FILL", raising=False)
     robot = treesim.load("g1_29dof_rev_1_0", base="floating")
     world = World(robot, ground=treesim.Ground(friction=0.8))
     stage, found = compared(

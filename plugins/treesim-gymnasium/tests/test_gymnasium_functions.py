@@ -100,11 +100,15 @@ def test_a_reset_that_returns_the_start_in_place_of_writing_it_is_refused(compil
 @pytest.mark.parametrize("compiled", [True, False])
 @pytest.mark.parametrize("name", ["observe", "reward", "terminated", "reset"])
 def test_an_error_of_a_function_is_its_own(compiled: bool, name: str) -> None:
+    """Of a compiled function, it is the cause of the error that names the function and its line."""
+
     def broken(*given: Any) -> Any:
         raise KeyError("mine")
 
-    with pytest.raises(KeyError, match="mine"):
+    with pytest.raises(ArgumentError if compiled else KeyError, match="mine") as caught:
         played(compiled, **{name: broken})
+    error = caught.value.__cause__ if compiled else caught.value
+    assert type(error) is KeyError and error.args == ("mine",)
 
 
 FIELDS = [

@@ -106,10 +106,10 @@ def test_more_than_the_processor_has_is_refused(monkeypatch):
 def test_code_of_the_lowest_level_is_compiled_kept_apart_and_right(asked, tmp_path, monkeypatch):
     """Its vectors are two numbers wide, and the C library does its fused multiplications."""
     disk = Disk(tmp_path, monkeypatch)
-    usual = disk.matrix()
+    usual, own = disk.matrix(), {*(tmp_path / "objects").iterdir()}
     lowest = asked("x86-64")
     assert lowest.vector_bytes == 16
     monkeypatch.setattr(machine_code, "processor", lambda: lowest)
     np.testing.assert_array_equal(disk.matrix(), usual)
-    assert len(list((tmp_path / "objects").iterdir())) == 2
+    assert own < {*(tmp_path / "objects").iterdir()}  # what other threads still compile may be there, too
     assert np.isfinite(usual).all()
