@@ -23,7 +23,7 @@ class Heights:
     """Heights of the ground on a grid around each of some frames, such as the feet.
 
     Observed are the heights of the ground above the frame's origin [m], from -clip to clip. The ground is what is below
-    a point at the height of the frame, as in `treesim.ground_heights`: the floor under a table, the tread of a step.
+    a point at the height of the frame, as in `treesim.ground_heights`: the floor under a table, the top of a step.
     Where there is no ground, -clip is observed. The grid is horizontal, centred at the frame, and turns with the x axis
     of the robot's first body.
 
