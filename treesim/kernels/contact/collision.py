@@ -286,7 +286,9 @@ def keep_four(touch, k, r, dt, m, first, end, n):
             n = keep(touch, k, m, j, n)
     else:
         for j in range(first, end):
-            m.active[j], m.carried[j] = 1.0, m.before[3 * m.place[j] + 2]
+            m.active[j], m.carried[j] = 1.0, 0.0
+            if m.before.size > 0:
+                m.carried[j] = m.before[3 * m.place[j] + 2]
         price = gap_price(touch, k, r, ball_of(touch, k, transform_at(r.W, touch.pair[k, 0])), dt)
         choose(Choice(m.distance, m.where, m.outward, m.carried, m.active), first, end, price, touch.law[k, 2] == 0)
         for j in range(first, end):  # not in the order of choice, which differs between SIMD lanes

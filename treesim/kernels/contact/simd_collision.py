@@ -35,11 +35,9 @@ class SimdContacts(NamedTuple):
     point: Any  # (C, 3)
     normal: Any
     carried: Any  # normal impulses of the last step
-    before: (
-        Any  # impulses of the last step of all states, as many numbers of each as `size` says, and the lanes' states
-    )
+    before: Any  # impulses of the last step, `size` numbers of each of all states
     size: Any
-    states: Any
+    states: Any  # (lanes,) indices of the states
     find: Any  # function that finds contacts, and its scratch memory, see `Finder`
     each: Any
     own: Any  # (lanes,): 0, 1, ..., and scratch memory for a number of each state, and for a place in an array
