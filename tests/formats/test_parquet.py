@@ -76,13 +76,14 @@ def test_rollouts_are_one_long_table() -> None:
     np.testing.assert_array_equal(table["t"].to_numpy().reshape(4, 3)[2], runs.t)
     np.testing.assert_array_equal(table[f"q.{robot.joint_names[1]}"].to_numpy().reshape(4, 3), runs.q[:, :, 1])
     np.testing.assert_array_equal(table["work.controls"].to_numpy().reshape(4, 3), runs.work[..., 0])
-    assert json.loads(table.schema.metadata[b"treesim"])["diverged"] == [-1] * 4
+    details = json.loads(table.schema.metadata[b"treesim"])
+    assert details["diverged"] == [False] * 4 and details["diverged_at"] == [-1] * 4
     assert table.schema.field("v." + robot.joint_names[0]).metadata == {b"unit": b"rad/s"}
 
 
 def test_rollouts_of_no_known_robot_have_numbers_for_names() -> None:
     zeros = np.zeros((2, 3, 4), np.float32)
-    runs = treesim.Rollouts(np.arange(3.0), zeros, zeros[..., :2], np.array([-1, 1]), np.full(2, 3))
+    runs = treesim.Rollouts(np.arange(3.0), zeros, zeros[..., :2], np.array([False, True]), np.full(2, 3))
     table = runs.to_arrow()
     assert table.column_names == ["rollout", "t", "q.0", "q.1", "q.2", "q.3", "v.0", "v.1"]
     assert table.schema.field("q.0").type == arrow.float32()

@@ -94,10 +94,11 @@ def test_rollouts_are_told_with_their_joints() -> None:
 
 def test_rollouts_of_no_known_robot_have_no_names() -> None:
     zeros = np.zeros((2, 3, 4), np.float32)
-    runs = treesim.Rollouts(np.arange(3.0), zeros, zeros, np.array([-1, 1]), np.full(2, 3), stopped="interrupted")
+    runs = treesim.Rollouts(np.arange(3.0), zeros, zeros, np.array([False, True]), np.full(2, 3), stopped="interrupted")
     dataset = runs.to_xarray()
     assert dataset.q.dtype == np.float32 and "coordinate" not in dataset.coords
-    assert dataset.diverged.values.tolist() == [-1, 1] and dataset.attrs == {"stopped": "interrupted"}
+    assert dataset.diverged.values.tolist() == [False, True] and dataset.attrs == {"stopped": "interrupted"}
+    assert dataset.diverged_at.dims == dataset.ended_at.dims == dataset.ended.dims == ("rollout",)
 
 
 def test_other_datasets_are_refused() -> None:

@@ -68,9 +68,9 @@ def check_ur5(found):
         assert abs(got["mean"] - math.fsum(v[:, 3]) / n) <= 1e-15 * np.abs(v[:, 3]).max()
         assert np.array_equal(got["counts"], np.histogram(v[:, 2], 8, (-2, 2))[0])
         assert got["stop"] == first_of(found.v[b, :, 1] > 1.5, found.t)
-        assert found.ended[b] == (n if got["stop"] < np.inf else -1)
+        assert found.ended_at[b] == (n if got["stop"] < np.inf else -1)
         assert (found.q[b, n:] == q[-1]).all() and (found.v[b, n:] == v[-1]).all()
-    assert (found.ended >= 0).any() and (found.ended < 0).any()
+    assert found.ended.any() and np.array_equal(found.ended, found.ended_at >= 0) and not found.ended.all()
 
 
 def test_measures_are_those_of_the_recorded_states(robot, engine):
@@ -86,7 +86,7 @@ def test_what_is_kept_changes_no_measure(keep, robot, engine):
     less = treesim.rollout(robot, *start(robot), keep=keep, **given)
     for name, x in found.measures.items():
         assert np.array_equal(x, less.measures[name])
-    assert np.array_equal(found.ended, less.ended)
+    assert np.array_equal(found.ended_at, less.ended_at)
     assert less.q.shape == (13, int(keep == "last"), 6) and len(less.t) == less.q.shape[1]
     if keep == "last":
         assert np.array_equal(less.q[:, 0], found.q[:, -1]) and less.t[0] == found.t[-1]
@@ -178,11 +178,13 @@ def test_a_state_that_is_not_finite_is_not_measured(keep, robot, engine):
             keep=keep,
             integrator="explicit_euler",
         )
-    assert (found.diverged >= 0).tolist() == [False, False, True, False, False, False]
+    assert found.diverged.tolist() == [False, False, True, False, False, False]
     assert found.measured[2] < STEPS and (np.delete(found.measured, 2) == STEPS).all()
     assert all(np.isfinite(x[2]).all() for name, x in found.measures.items() if name not in ("first", "mean"))
     if keep == "all":
-        assert found.diverged[2] == found.measured[2]
+        assert found.diverged_at[2] == found.measured[2]
+    if keep == "none":
+        assert (found.diverged_at == -1).all(), "no state is recorded"
 
 
 def test_single_precision(robot, engine):
@@ -215,10 +217,10 @@ def test_robots_at_their_limits(monkeypatch, engine):
         assert found.measures["high"][b] == found.q[b, :n].max()
         assert found.measures["mean"][b] == pytest.approx(found.v[b, :n].mean(), rel=1e-13, abs=1e-15)
         assert (found.q[b, n:] == found.q[b, n - 1]).all()
-    assert (found.ended >= 0).any()
+    assert found.ended.any()
     monkeypatch.setattr(rollout, "SliceScheduler", ShortPace)
     again = treesim.rollout(robot, q0, v0, keep="none", **given)
-    assert np.array_equal(again.ended, found.ended) and np.array_equal(again.residual, found.residual)
+    assert np.array_equal(again.ended_at, found.ended_at) and np.array_equal(again.residual, found.residual)
     assert all(np.array_equal(x, again.measures[name]) for name, x in found.measures.items())
 
 

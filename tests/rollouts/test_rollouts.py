@@ -1,5 +1,6 @@
 """Rollouts against simulations, one by one."""
 
+import pickle
 import tracemalloc
 import warnings
 
@@ -60,7 +61,7 @@ def test_rollouts_under_forces_are_simulations(name, engine):
     forces = 0.1 * rng.normal(size=(11, 20, robot.nv))
     found = treesim.rollout(robot, q0, v0, forces, dt=1e-3, engine=engine)
     assert found.q.shape == (11, 20, robot.nq) and found.t[-1] == pytest.approx(0.02)
-    assert (found.diverged == -1).all()
+    assert not found.diverged.any() and (found.diverged_at == -1).all()
     # friction is solved to 1e-9 rad/s in each of 20 steps, on lanes in another order than for single states
     off = 1e-13 if engine == "generic" else 20 * 1e-9
     assert found.residual is None or found.residual.max() < 1e-9
@@ -176,7 +177,8 @@ def test_a_rollout_that_diverges_is_named_and_the_others_are_kept(engine):
     v0[6] = 1e200
     with pytest.warns(DivergedWarning, match=r"1 of 9 .* number 6"):
         found = treesim.rollout(robot, q0, v0, steps=10, engine=engine)
-    assert found.diverged[6] >= 0 and (np.delete(found.diverged, 6) == -1).all()
+    assert found.diverged_at[6] >= 0 and (np.delete(found.diverged_at, 6) == -1).all()
+    assert np.flatnonzero(found.diverged).tolist() == [6]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert np.array_equal(treesim.rollout(robot, q0[:6], v0[:6], steps=10, engine=engine).q, found.q[:6])
@@ -320,4 +322,40 @@ def test_a_policy_that_gives_no_number_is_not_taken_for_its_limit(engine):
 
     with pytest.warns(DivergedWarning, match="number 0, from t = 0.001"):
         runs = treesim.rollout(robot, np.zeros((3, 6)), np.zeros(6), root, steps=4, engine=engine)
-    assert (runs.diverged == 0).all()
+    assert runs.diverged.all() and (runs.diverged_at == 0).all()
+
+
+def recorded(diverged, **more):
+    """Two rollouts of three states, of which the second one has NaN from its second state on."""
+    q = np.zeros((2, 3, 1))
+    q[1, 1:] = np.nan
+    return treesim.Rollouts(np.arange(3.0), q, np.zeros((2, 3, 1)), diverged, np.full(2, 3), **more)
+
+
+def test_sound_rollouts_are_neither_diverged_nor_ended():
+    runs = treesim.Rollouts(np.arange(3.0), *np.zeros((2, 2, 3, 1)), np.zeros(2, bool), np.full(2, 3))
+    assert not runs.diverged.any() and not runs.ended.any()
+    assert runs.diverged_at.tolist() == runs.ended_at.tolist() == [-1, -1]
+
+
+def test_what_diverged_has_the_index_of_its_first_state():
+    runs = recorded(np.array([False, True]), ended=np.array([True, False]), measured=np.array([2, 1]))
+    assert runs.diverged_at.tolist() == [-1, 1] and runs.ended_at.tolist() == [2, -1]
+    assert recorded(np.array([False, True]), ended=np.array([True, False])).ended_at.tolist() == [-1, -1]
+
+
+def test_integers_of_older_versions_are_indices():
+    runs = recorded(np.array([-1, 0]), ended=np.array([4, -1]))
+    assert runs.diverged.tolist() == [False, True] and runs.diverged_at.tolist() == [-1, 0]
+    assert runs.ended.tolist() == [True, False] and runs.ended_at.tolist() == [4, -1]
+
+
+def test_pickles_of_older_versions_are_read():
+    state = dict(vars(recorded(np.array([False, True]))))
+    assert state.pop("diverged_at").tolist() == [-1, 1] and state.pop("ended_at").tolist() == [-1, -1]
+    old = object.__new__(treesim.Rollouts)
+    old.__setstate__(state | {"diverged": np.array([-1, 2]), "ended": np.array([3, -1])})
+    assert old.diverged.tolist() == [False, True] and old.diverged_at.tolist() == [-1, 2]
+    assert old.ended.tolist() == [True, False] and old.ended_at.tolist() == [3, -1]
+    again = pickle.loads(pickle.dumps(old))
+    assert again.diverged.tolist() == [False, True] and again.ended_at.tolist() == [3, -1]

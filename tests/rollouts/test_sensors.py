@@ -128,8 +128,8 @@ def test_measures_take_readings_of_every_step():
 def test_a_rollout_that_has_ended_has_no_readings(every):
     for end in (lambda t, q, v, p, c, s: s["contact_force_crate"][2] > 0.1, lambda t, q, v: q[2] < 0.1001):
         runs = treesim.rollout(*drops(), steps=70, every=every, measure={"hit": measures.stop(end)})
-        assert (runs.ended > 0).all() and runs.ended[0] == 1
-        gone = every * np.arange(1, 70 // every + 1) > runs.ended[:, None]
+        assert runs.ended.all() and runs.ended_at[0] == 1
+        gone = every * np.arange(1, 70 // every + 1) > runs.ended_at[:, None]
         for readings in runs.sensors.values():
             assert np.array_equal(np.isnan(readings).all(axis=-1), gone)
 

@@ -175,7 +175,7 @@ def test_samples_that_leave_the_numbers_are_data(tmp_path):
     for one in failed.values():
         with pytest.warns(DivergedWarning):
             again = treesim.rollout(ROBOT, np.zeros(2), v0[one.sample], steps=STEPS)
-        assert one.step == again.diverged[0] + 1 and one.t == pytest.approx(one.step * 1e-3)
+        assert one.step == again.diverged_at[0] + 1 and one.t == pytest.approx(one.step * 1e-3)
         before = v0[one.sample] if one.step == 1 else again.v[0, one.step - 2]
         assert one.joint == ROBOT.dof_names[np.abs(before).argmax()]
 

@@ -45,7 +45,7 @@ BODY = Body("arm", 0, JOINT, Inertia(1.5, (0.1, 0, 0)))
 FREE_BODY = Tree("free", [Body("body", 0, Joint("root", "floating"), Inertia(1.5))])
 FLAT = Tree("one <b>", [BODY])
 ROLLOUTS = treesim.Rollouts(
-    np.arange(1.0, 4.0), np.zeros((5, 3, 2)), np.zeros((5, 3, 2)), np.array([-1, 2, -1, -1, -1]), np.full(5, 3)
+    np.arange(1.0, 4.0), np.zeros((5, 3, 2)), np.zeros((5, 3, 2)), np.arange(5) == 1, np.full(5, 3)
 )
 MANY = (4, 3)  # states of a batch
 

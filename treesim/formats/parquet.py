@@ -45,7 +45,8 @@ def table_of_rollouts(rollouts: Rollouts) -> Any:
     names, units, blocks = _joint_columns(rollouts)
     numbers = [np.repeat(np.arange(count), records), np.tile(rollouts.t, count)]
     columns = [x.reshape(count * records, -1)[:, k] for x in blocks for k in range(x.shape[2])]
-    details = {"stopped": rollouts.stopped, "diverged": rollouts.diverged.tolist(), "done": rollouts.done.tolist()}
+    details = {"stopped": rollouts.stopped}
+    details |= {name: getattr(rollouts, name).tolist() for name in ("diverged", "diverged_at", "done")}
     if rollouts.robot is not None:
         details["robot_name"] = rollouts.robot.name
     return _table(["rollout", "t", *names], ["1", "s", *units], [*numbers, *columns], {KEY: json.dumps(details)})

@@ -39,9 +39,11 @@ NUMBERS = {  # of a trajectory: axes and attributes
 }
 ACCOUNTS = ("controls", "damping_and_friction")
 OF_ROLLOUT = {  # attributes of variables with one value per rollout
-    "diverged": {"long_name": "first recorded time at which a state is not finite, -1: none"},
+    "diverged": {"long_name": "whether a state is not finite"},
+    "diverged_at": {"long_name": "index of the first recorded state that is not finite, -1: none"},
     "done": {"long_name": "recorded times that are computed"},
-    "ended": {"long_name": "number of the step that ended it, -1: none did"},
+    "ended": {"long_name": "whether a measure ended it"},
+    "ended_at": {"long_name": "number of the step that ended it, -1: none did"},
     "energy_at_start": {"long_name": "kinetic and potential energy at the start", "units": "J"},
     "residual": {"long_name": "largest complementarity residual of contacts, limits and joint friction"},
 }

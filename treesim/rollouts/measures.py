@@ -275,7 +275,8 @@ def first_time(function: Function) -> Measure:
 def stop(function: Function) -> Measure:
     """Return a measure that ends a rollout as soon as a condition holds after a step.
 
-    The rollout's state is constant afterwards. `Rollouts.ended` contains the number of the step that ended the rollout.
+    The rollout's state is constant afterwards. `Rollouts.ended` marks the rollout, and `Rollouts.ended_at` contains the
+    number of the step that ended it.
 
     Parameters
     ----------
@@ -297,7 +298,7 @@ def stop(function: Function) -> Measure:
     >>> robot = treesim.load("ur5")
     >>> measure = {"fell": treesim.measures.stop(lambda t, q, v: v[2] < -0.5)}
     >>> runs = treesim.rollout(robot, np.zeros(6), np.zeros(6), steps=200, measure=measure)
-    >>> runs.ended, bool((runs.v[0, 18:] == runs.v[0, 17]).all())
+    >>> runs.ended_at, bool((runs.v[0, 18:] == runs.v[0, 17]).all())
     (array([18]), True)
     """
     return Stop(function)

@@ -134,13 +134,13 @@ class Measuring:
 
     @property
     def ended(self) -> np.ndarray:
-        """Number of the step (B,) at which a measure ended the rollout, -1 if none did."""
-        return np.where(self.kept[:, ENDED] != 0, self.seen, -1)
+        """Mask (B,) of rollouts that a measure ended: in the last measured step."""
+        return self.kept[:, ENDED] != 0
 
-    def seen_to_diverge(self, diverged: np.ndarray) -> np.ndarray:
-        """Return `diverged` (B,), with 0 for rollouts that were not finite in a state without a record."""
-        wrong = (self.seen < self.kept[:, STEP]) & (self.kept[:, ENDED] == 0)
-        return np.where(wrong[: len(diverged)] & (diverged < 0), 0, diverged)
+    @property
+    def seen_to_diverge(self) -> np.ndarray:
+        """Mask (B,) of rollouts with a state that is not finite, recorded or not."""
+        return (self.seen < self.kept[:, STEP]) & (self.kept[:, ENDED] == 0)
 
     def fields(self, count: int) -> dict[str, Any]:
         """Return the arguments of `Rollouts` on measures, for the first `count` rollouts."""

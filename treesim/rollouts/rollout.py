@@ -334,7 +334,7 @@ def batched_of(method: Method, start: Start, physics: Physics | None) -> Batched
 def read_unfinished(out: str | os.PathLike[str], robot: Tree | None = None) -> Rollouts:
     """Return the results so far of a `rollout(..., out=out)` that was killed or stopped, or still runs.
 
-    q, v and the work are memory-mapped read-only. `diverged` is searched in all states.
+    q, v and the work are memory-mapped read-only. `diverged_at` is searched in all states.
 
     Parameters
     ----------
@@ -365,9 +365,11 @@ def read_unfinished(out: str | os.PathLike[str], robot: Tree | None = None) -> R
     t = times(record["dt"], record["every"], arrays[0].shape[1])
     t, arrays, counts = begun(done, arrays, t)
     (q, v, *work), sensors = read_arrays(arrays, record.get("sensors", {}))
-    diverged = first_diverged(q, v, counts)
+    diverged_at = first_diverged(q, v, counts)
     work_done = next(iter(work), None)
-    return Rollouts(t, q, v, diverged, counts, "unfinished", work_done, robot, sensors=sensors)
+    return Rollouts(
+        t, q, v, diverged_at >= 0, counts, "unfinished", work_done, robot, sensors=sensors, diverged_at=diverged_at
+    )
 
 
 def _run(

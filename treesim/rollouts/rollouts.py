@@ -42,9 +42,8 @@ class Rollouts(ReprMixin):
         Configurations, float64 or float32.
     v : ndarray, shape (B, K, nv)
         Velocities.
-    diverged : ndarray of int, shape (B,)
-        Index of the first recorded state that is not finite; -1 if all states are finite. If no states are recorded, 0
-        marks a rollout with a state that was not finite.
+    diverged : ndarray of bool, shape (B,)
+        True for rollouts with a state that is not finite. Integers are read as `diverged_at`, as in older versions.
     done : ndarray of int, shape (B,)
         Number of recorded states. It is K, unless the computation ended early.
     stopped : str or None
@@ -67,12 +66,15 @@ class Rollouts(ReprMixin):
     measured : ndarray of int, shape (B,), optional
         Number of measured steps. It is the number of all steps, unless the rollout diverged, was interrupted, or was
         ended by `treesim.measures.stop`.
-    ended : ndarray of int, shape (B,)
-        Number of the step after which a measure ended the rollout; -1 if no measure did. The state is constant
-        afterwards.
+    ended : ndarray of bool, shape (B,)
+        True for rollouts that a measure ended. The state is constant afterwards. Integers are read as `ended_at`.
     sensors : Readings
         {sensor: readings (B, K, n)} of the world's sensors in the steps that end at the recorded times. NaN after the
         end of a rollout, and for states that are not finite.
+    diverged_at : ndarray of int, shape (B,), optional
+        Index of the first recorded state that is not finite; -1 if all recorded states are finite. Computed by default.
+    ended_at : ndarray of int, shape (B,), optional
+        Number of the step after which a measure ended the rollout; -1 if no measure did.
 
     Examples
     --------
@@ -99,10 +101,26 @@ class Rollouts(ReprMixin):
     measured: np.ndarray | None = None
     ended: np.ndarray = None  # type: ignore[assignment]  # none, see __post_init__
     sensors: Readings = NO_READINGS
+    diverged_at: np.ndarray = None  # type: ignore[assignment]  # see __post_init__
+    ended_at: np.ndarray = None  # type: ignore[assignment]  # see __post_init__
 
     def __post_init__(self) -> None:
-        if self.ended is None:
-            object.__setattr__(self, "ended", np.full(len(self.q), -1))
+        """Complete flags by indices, and indices by flags; integers in the place of flags are indices."""
+        ended = np.zeros(len(self.q), bool) if self.ended is None else np.asarray(self.ended)
+        diverged, diverged_at, ended_at = np.asarray(self.diverged), self.diverged_at, self.ended_at
+        if diverged.dtype != bool:
+            diverged, diverged_at = diverged >= 0, diverged
+        if ended.dtype != bool:
+            ended, ended_at = ended >= 0, ended
+        if diverged_at is None:
+            diverged_at = first_diverged(self.q, self.v, self.done)
+        if ended_at is None:
+            ended_at = np.where(ended, -1 if self.measured is None else self.measured, -1)
+        vars(self).update(diverged=diverged, diverged_at=diverged_at, ended=ended, ended_at=ended_at)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self.__post_init__()  # pickles of older versions hold indices alone
 
     @property
     def energy(self) -> np.ndarray:
@@ -137,8 +155,9 @@ class Rollouts(ReprMixin):
         -------
         xarray.Dataset
             Variables q (rollout, time, coordinate), v (rollout, time, dof), work (rollout, time, account), sensor.NAME
-            (rollout, time, NAME.column), and diverged, done, residual and energy_at_start (rollout). If the robot is
-            known, coordinates contain the names and units of joints, as in `Trajectory.to_xarray`.
+            (rollout, time, NAME.column), and diverged, diverged_at, done, ended, ended_at, residual and energy_at_start
+            (rollout). If the robot is known, coordinates contain the names and units of joints, as in
+            `Trajectory.to_xarray`.
 
         Raises
         ------
@@ -180,13 +199,13 @@ class Rollouts(ReprMixin):
     def __repr__(self) -> str:
         count, records, _ = self.q.shape
         span = f", {self.t[0]:g} ... {self.t[-1]:g} s" if records else ""
-        diverged, ended = (int((x >= 0).sum()) for x in (self.diverged, self.ended))
+        diverged, ended = int(self.diverged.sum()), int(self.ended.sum())
         endings = [f"{n} {what}" for n, what in ((ended, "ended"), (diverged, "diverged")) if n]
         endings += [f"stopped: {self.stopped}"] * bool(self.stopped)
         return f"<Rollouts: {count} of {records} states{span}, {self.q.dtype}{''.join(f', {e}' for e in endings)}>"
 
     def _repr_fields(self) -> list[tuple[str, Any]]:
-        diverged = np.flatnonzero(self.diverged >= 0)
+        diverged = np.flatnonzero(self.diverged)
         complete = int((self.done == len(self.t)).sum())
         endings = [("complete", complete), ("diverged", diverged.tolist()), ("stopped", self.stopped)]
         known = [name for name in ("work", "residual") if getattr(self, name) is not None]
@@ -248,24 +267,25 @@ def outcome(
     """
     arrays, readings = read_arrays(arrays, sensors)
     robot, (q, v, *work) = method.world.robot, arrays
-    diverged = np.full(len(q), -1) if finite else first_diverged(q, v, done)
+    diverged_at = np.full(len(q), -1) if finite else first_diverged(q, v, done)
+    diverged = diverged_at >= 0
     if measuring is not None:
-        diverged = measuring.seen_to_diverge(diverged)
-    if not finite and (diverged >= 0).any():
-        _warn_of_divergence(robot, diverged, t, v)
+        diverged |= measuring.seen_to_diverge[: len(q)]
+    if not finite and diverged.any():
+        _warn_of_divergence(robot, diverged, diverged_at, t, v)
     if checks is not None:
         checks, touching = checks.of(slice(len(q))), method.world.touching
         warn_of_states(checks.residual, "rollouts", stacklevel=5)
         deep_overlaps.warn_of_states(touching, checks, robot.body_names, method.dt, "rollouts", stacklevel=5)
     own = None if own is None else own.of(slice(len(q)))
     residual = None if checks is None else checks.residual
-    details: dict[str, Any] = {"residual": residual, "own": own, "sensors": readings}
+    details: dict[str, Any] = {"residual": residual, "own": own, "sensors": readings, "diverged_at": diverged_at}
     if measuring is not None:
         details |= measuring.fields(len(q))
     if not work:
         return Rollouts(t, q, v, diverged, done, stopped, robot=robot, **details)
     found = balance(robot, (start.q[: len(q)], start.v[: len(q)]), q, v, work[0], start.steps, own)
-    finite_ones = (diverged < 0) & (done == len(t))
+    finite_ones = ~diverged & (done == len(t))
     warn_of_errors(robot, found, finite_ones, t, method.dt, method.integrator, stacklevel=5)
     return Rollouts(t, q, v, diverged, done, stopped, work[0], robot, found.start, **details)
 
@@ -284,12 +304,12 @@ def first_diverged(q: np.ndarray, v: np.ndarray, done: np.ndarray) -> np.ndarray
     return first
 
 
-def _warn_of_divergence(robot: Tree, first: np.ndarray, t: np.ndarray, v: np.ndarray) -> None:
-    wrong = np.flatnonzero(first >= 0)
+def _warn_of_divergence(robot: Tree, diverged: np.ndarray, first: np.ndarray, t: np.ndarray, v: np.ndarray) -> None:
+    wrong = np.flatnonzero(diverged)
     b = int(wrong[0])
     k = int(first[b])
-    where = f", from t = {t[k]:.6g} s on" if k < len(t) else ""
-    if k:
+    where = f", from t = {t[k]:.6g} s on" if k >= 0 else ""
+    if k > 0:
         where += f", where joint {robot.dof_name(int(np.argmax(np.abs(v[b, k - 1]))))!r} moves fastest"
     warnings.warn(
         f"{len(wrong)} of {len(v)} rollouts are no longer finite at the end; the first is number {b}{where}: take "

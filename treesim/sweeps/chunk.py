@@ -163,7 +163,7 @@ def _columns(plan: Plan, inputs: Inputs, threads: int | None) -> dict[str, np.nd
         columns |= {name: x[:, -1] for name, x in recorded.items()}
     if plan.keep == "all":
         columns |= recorded
-    return columns | _failures(plan, inputs, np.flatnonzero(runs.diverged >= 0), threads)
+    return columns | _failures(plan, inputs, np.flatnonzero(runs.diverged), threads)
 
 
 def rolled(
@@ -204,8 +204,9 @@ def _failures(plan: Plan, inputs: Inputs, failed: np.ndarray, threads: int | Non
     for k in range(0, len(failed), most):
         part = failed[k : k + most]
         runs = rolled(plan, _rows(inputs, part), "all", 1, threads)
-        step[part] = np.where(runs.diverged >= 0, runs.diverged + 1, -1)
-        before = np.concatenate([inputs.v0[part, None], runs.v], axis=1)[np.arange(len(part)), runs.diverged]
+        seen = runs.diverged_at if runs.measured is None else runs.measured  # steps to finite states
+        step[part] = np.where(runs.diverged, seen + 1, -1)
+        before = np.concatenate([inputs.v0[part, None], runs.v], axis=1)[np.arange(len(part)), seen]
         dof[part] = np.abs(before).argmax(axis=1)
     return {"failed_step": step, "failed_dof": dof, "failed_reason": reason}
 
