@@ -86,7 +86,7 @@ from .rollouts.rollout import Rollouts, rollout
 from .simulation.control import PD, Pushed
 from .simulation.external_forces import ExternalForce
 from .simulation.ground_heights import ground_heights
-from .simulation.kinematic import Conveyor, Waypoints
+from .simulation.motions import Conveyor, Waypoints
 from .simulation.player import Player
 from .simulation.report import Report
 from .simulation.sensors import ContactForce, ForceTorque, FramePose, Imu, JointTorque

@@ -65,6 +65,48 @@ def test_a_lift_follows_its_waypoints_and_does_the_work(rule):
     assert treesim.replay(pickle.loads(pickle.dumps(run))).same
 
 
+@pytest.mark.parametrize("dt", [1e-3, 1e-2])
+@pytest.mark.parametrize("rule", RULES)
+def test_contact_lasts_on_a_table_that_falls_with_less_than_g(rule, dt):
+    rate, g = 5.0, 9.81
+    amplitude = 0.95 * g / rate**2
+    end = 0.8  # s
+
+    def shaken(t):
+        if t > end + 1e-9:
+            raise IndexError("a motion may end with the run")
+        return [0, 0, amplitude * math.sin(rate * t)]
+
+    start = [0, 0, amplitude * rate, *np.zeros(9)]
+    run = treesim.Simulation(world_of(shaken), dt, integrator=rule).run(end, q0=START, v0=start)
+    force = run.contact_wrench("crate", "belt")[:-1, 2]
+    wanted = g - amplitude * rate**2 * np.sin(rate * (run.t[:-1] + dt / 2))
+    jerk = amplitude * rate**3
+    # the limiter omits changes of acceleration near its zeros, and at both ends of the motion
+    np.testing.assert_allclose(force[2:-1], wanted[2:-1], rtol=0, atol=jerk * dt)
+    assert (run.contact_wrench("crate", "belt")[:-1, 2] > 0).all()
+    np.testing.assert_allclose(run.q[:, 2] - run.q[:, 9], 0.15, rtol=0, atol=1e-10)
+
+
+def test_a_body_that_starts_suddenly_does_not_move_before():
+    started = treesim.Waypoints([0, 0.02, 1.0], [(0, 0, 0), (0, 0, 0), (0, 0, 0.5)])
+    for dt in (1e-2, 5e-4):  # many substeps, and one
+        run = treesim.Simulation(world_of(started), dt).run(0.04, q0=START)
+        still = run.t < 0.02 + dt / 2
+        np.testing.assert_allclose(run.q[still, 2], 0.15, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(run.v[~still][1:, 2], 0.5 / 0.98, rtol=0, atol=1e-10, err_msg="not thrown up")
+
+
+def test_a_tilting_table_holds_what_turns_with_it():
+    def tilted(t):
+        angle = 0.05 * (1 - math.cos(20 * t))  # rad; a crate 0.3 m from the axis falls with up to 6 m/s^2
+        return [0, 0, 0, math.sin(angle / 2), 0, 0, math.cos(angle / 2)]
+
+    at = [0, 0.1, *START[2:]]
+    run = treesim.Simulation(world_of(tilted, surface=treesim.Surface(friction=2.0))).run(0.5, q0=at)
+    assert (run.contact_wrench("crate", "belt")[:-1, 2] > 0).all()
+
+
 @pytest.mark.parametrize("rule", RULES)
 def test_all_ways_of_stepping_agree(rule):
     world, steps = world_of(LIFT), 150

@@ -27,8 +27,9 @@ from ..kernels.contact.simd_contact_step import BEFORE, DONE, GREW_IN, GREW_ON, 
 from ..kernels.contact.simd_warm_start import ALL
 from ..kernels.entries.status import FINE
 from ..kernels.stepping.measured_step import ENDED
-from ..simulation.kinematic import Times
+from ..simulation.kinematic import StepMotion, Times
 from ..simulation.step import StepCode
+from ..simulation.step_result import StepResult
 from .arguments import Method, Start
 from .contact_lanes import BoundFree, LaneMemory, LaneSteps, begin_memory
 from .parameters import Physics
@@ -77,9 +78,9 @@ class ContactSteps:
         self.own: list[np.ndarray] = []
         self.own_touching: BatchedTables | None = None
         # SIMD contact solves neither return wrenches nor include external forces
-        self.kinematic = method.world.kinematic_bodies
+        self.moves = bool(method.world.kinematic)
         self.elapsed: int | np.ndarray = 0  # steps before the step of number 0, of all or of each rollout (B,)
-        moving = bool(self.kinematic) and method.work
+        moving = self.moves and method.work
         self.wrenches = wrenches or moving or (measured is not None and measured.reduction.contact)
         self.wrenches = self.wrenches or (policy is not None and policy.takes_contact)
         stage = method.code.stage
@@ -268,7 +269,7 @@ class ContactSteps:
         """
         now = [np.array(x, dtype=float, order="C") for x in states]
         kept = [now.pop()] if measured else []
-        finite, residuals, moves = True, worst, bool(self.kinematic)
+        finite, residuals, motion = True, worst, None
         for step in range(steps.start, steps.stop):
             control = self._stored(controls(step, now))
             if self.policy is not None:
@@ -277,13 +278,10 @@ class ContactSteps:
                 self.wrench = np.zeros(1)
             if measured:
                 before, residuals = [x.copy() for x in now], np.zeros_like(worst)
-            recorded = now[:2]
-            if moves:
-                now[:2] = self.kinematic.begin(self._time(step, len(worst)), self.method.dt, *recorded)
-            for _ in range(self.method.substeps):
-                now = self._substep(control, now, residuals)
-            if moves:
-                self._end_motion(step, recorded, control, now)
+            if self.moves:
+                motion = self.code.motion(self._time(step, len(worst)), self.method.dt, self.method.substeps)
+            for k in range(self.method.substeps):
+                now = self._substep(control, now, residuals, k, motion)
             if measured:
                 residuals[kept[0][:, ENDED] != 0] = 0.0
                 now, kept[0] = measured.after(before, now, kept[0], self.wrench / self.method.substeps)
@@ -301,18 +299,13 @@ class ContactSteps:
             elapsed = elapsed[self.first : self.first + count]
         return self.method.dt * (step + elapsed)
 
-    def _end_motion(self, step: int, before: Sequence[np.ndarray], control: np.ndarray, now: Arrays) -> None:
-        """Write the poses of kinematic bodies at the end of a step, and add the work of their motion."""
-        q, v, *total = now
-        self.kinematic.end(self._time(step + 1, len(q)), q)
-        if total:
-            wrench = self.mean_wrench if self.code.stage is not None else None
-            force = control[:, : v.shape[1]]
-            gravity = self.gravity
-            if gravity is not None and gravity.ndim > 1:
-                gravity = gravity[self.first : self.first + len(q)] if len(gravity) > 1 else gravity[0]
-            states = (before[0], before[1]), (q, v)
-            total[0][:, 0] += self.kinematic.work(self.method.dt, *states, force, wrench, gravity)
+    def _work_of_motion(self, motion: StepMotion, before: Sequence[np.ndarray], result: StepResult) -> np.ndarray:
+        """Return the work (count, 2) that moved the kinematic bodies in a substep from (q, v) = `before`."""
+        gravity = self.gravity
+        if gravity is not None and gravity.ndim > 1:
+            gravity = gravity[self.first : self.first + len(result.q)] if len(gravity) > 1 else gravity[0]
+        moving = motion.work((before[0], before[1]), [result], gravity)
+        return np.stack([moving, np.zeros_like(moving)], axis=-1)
 
     def _control(self, rows: slice, step: int, now: Arrays) -> np.ndarray:
         if self.policy is None:
@@ -339,16 +332,30 @@ class ContactSteps:
             return self.part.finite
         return all(np.isfinite(x).all() for x in now)
 
-    def _substep(self, control: np.ndarray, now: Arrays, worst: np.ndarray) -> list[np.ndarray]:
-        q, v, *total = now
+    def _substep(
+        self, control: np.ndarray, now: Arrays, worst: np.ndarray, k: int, motion: StepMotion | None
+    ) -> list[np.ndarray]:
+        """Take the k-th substep of a step from the states `now`; return the states at its end."""
+        (q, v, *total), velocities = now, None
+        if motion is not None:
+            velocities = motion.end_velocities(k, v)
+            q, v = motion.begin(k, q, v)
         part = self.part
         if part is not None:
-            found = part.step(q, v)
+            found = part.step(q, v, velocities)
+            if motion is not None:
+                motion.end(k, found[0])
             if self.measured is not None:
                 np.maximum(worst, part.residuals, out=worst)
             return [*found, *[x + part.work for x in total]]
         result = self.code.new_result((len(q),))
-        self.code.step_with(self._free, q, v, control, self.kept, result, batched=self.own_touching)
+        self.code.step_with(
+            self._free, q, v, control, self.kept, result, batched=self.own_touching, velocities=velocities
+        )
+        if motion is not None:
+            motion.end(k, result.q)
+            if total:
+                total = [x + self._work_of_motion(motion, now, result) for x in total]
         total, self.applied = [x + result.work for x in total], result.force
         if self.code.stage is None:
             return [result.q, result.v, *total]

@@ -11,6 +11,7 @@ from ..contact.lanes import ContactLanes, begin_info, clear_info, clear_warm_sta
 from ..engine.call.buffer_pool import is_unused
 from ..engine.threads import lock_across_forks
 from ..kernels.entries.status import FINE
+from ..simulation.kinematic import EndVelocities
 
 MOST_MEMORIES, LARGEST = 8, 1 << 22  # memories that are kept for later rollouts, and bytes of impulses in one of them
 
@@ -95,10 +96,13 @@ class LaneSteps:
         """Residuals (count,) of the last substep."""
         return self.info[:, 0]
 
-    def step(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def step(
+        self, q: np.ndarray, v: np.ndarray, velocities: EndVelocities | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Take a substep under `control`; return q and v, valid until the second substep from now.
 
-        `work`, `finite`: those of the substep. States that are not finite keep the unconstrained step.
+        velocities: of kinematic bodies, if they differ from v. `work`, `finite`: those of the substep. States that are
+        not finite keep the unconstrained step.
         """
         turn = self.turn
         own = self.states[turn]
@@ -107,7 +111,10 @@ class LaneSteps:
         if own[1] is not v:
             own[1][...] = v
         self.turn = 1 - turn
-        if self._free[turn]() == FINE:
+        status = self._free[turn]()
+        if velocities is not None:
+            velocities.put(own[1], self.inputs[turn][3])
+        if status == FINE:
             self.finite = self._solve[turn]()
         else:
             self.finite = False

@@ -19,6 +19,7 @@ from ..states.arguments import short_repr
 from ..types import Engine
 from .control import StatelessController, Zero, as_controller, controller_name, in_world_of, is_own, sees_contact
 from .external_forces import ExternalForces, ExternalJointForces, Wrenches, given_forces, wrench_table
+from .kinematic import StepMotion
 from .readings import NO_READINGS, Readings
 from .robot_warnings import warn_of_limits
 from .sensors import Steps, reads_welds, step_readings
@@ -229,8 +230,7 @@ class ControlledRobot:
         gains are implicit. Controllers without a state are evaluated at every substep, others once. Raises what the
         dynamics raise, NonFiniteError.
         """
-        tau, table, moved, before = self.torque(t, q, v), self._wrenches(t, q, v), self.world.kinematic_bodies, (q, v)
-        q, v = moved.begin(t, dt, q, v)
+        tau, table = self.torque(t, q, v), self._wrenches(t, q, v)
         given = tau if table is None else np.concatenate([tau, table])
         self.table = table
         code, count = self._step_code(rule, dt, table is not None)
@@ -247,20 +247,18 @@ class ControlledRobot:
 
         points: list[np.ndarray] | None = [] if self.records_points and code.stage is not None else None
         controls = control if self._follows else given
-        start = code, q, v, self.impulses, count
-        _, results = substeps(*start, controls, failed, points=points)
+        start, motion = (code, q, v, self.impulses, count), code.motion(t, dt, count)
+        _, results = substeps(*start, controls, failed, points=points, motion=motion)
         for part in results:
             self.work += part.work
         self.applied, end = results[0].force, results[-1]
         if code.stage is not None:
-            again = partial(_points_of, *start, used or [SubstepControl(given)] * count)
+            again = partial(_points_of, *start, used or [SubstepControl(given)] * count, motion)
             found = again if points is None else partial(list, points)
             self.impulses, self.contact = end.warm_start, ContactReport(self.world.touching, results, found)
-        if moved:
-            wrench = None if code.stage is None else self.contact.wrench
-            after = moved.end(t + dt, end.q), end.v
-            self.work[0] += moved.work(dt, before, after, self.applied, wrench, self._gravity)
-        self.last = LastStep(dt, *before, end.q, end.v)
+        if motion is not None:
+            self.work[0] += motion.work((q, v), results, self._gravity)
+        self.last = LastStep(dt, q, v, end.q, end.v)
         return end.q, end.v
 
     def readings(self) -> Readings:
@@ -376,8 +374,9 @@ def _points_of(
     impulses: np.ndarray | None,
     count: int,
     used: Sequence[SubstepControl],
+    motion: StepMotion | None,
 ) -> list[np.ndarray]:
     """Take a step of one state again, in `count` parts under the controls `used`; return their contact points."""
     points: list[np.ndarray] = []
-    substeps(code, q, v, impulses, count, lambda k, *_: used[k].put(code), points=points)
+    substeps(code, q, v, impulses, count, lambda k, *_: used[k].put(code), points=points, motion=motion)
     return points

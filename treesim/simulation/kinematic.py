@@ -3,171 +3,25 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from ..dynamics.constrained.constraints import ConstraintTables
 from ..dynamics.energy import energy
 from ..errors import ArgumentError, ContactWarning, EnergyWarning, quoted, unknown_name
-from ..model.frozen import frozen
 from ..model.matrices import is_rotation
 from ..model.tree import Tree
-from ..system.display import ReprMixin, vector
-from ..validation.arrays import real_numbers
-from ..validation.values import checked_flag, finite_vector, short_repr
+from ..validation.values import short_repr
+from .motions import STRAIGHT, Conveyor, Motion, unit_quaternion
 
 IMMOVABLE = 1e100  # kg, kg m^2: rotor inertia of a kinematic body's joint, whose inverse is 0 in all sums with others
-STRAIGHT = (0.0, 0.0, 0.0, 1.0)  # quaternion x, y, z, w without rotation
-CLOSED = 1e-9  # m: largest distance of the first and the last waypoint of a periodic motion
-# m/s, rad/s: larger changes of a kinematic body's velocity from one step to the next are jumps of its pose
-JUMP, JUMP_OF_TURN = 10.0, 100.0
-Motion = Callable[[float], ArrayLike]
+# m/s, rad/s: larger changes of a body's velocity from one step to the next are jumps of its pose
+SPEEDS_OF_JUMPS = np.array([10.0, 100.0])
 Times = float | np.ndarray  # one, or (B,) of the states of a batch
-
-
-@dataclass(frozen=True, repr=False, eq=False)
-class Waypoints(ReprMixin):
-    """Motion of a kinematic body through given poses, for example of a lift, a door or a moving obstacle.
-
-    Between two poses, the body moves along a straight line and turns about a fixed axis, at constant speeds. Before the
-    first and after the last pose, the body is at rest.
-
-    Parameters
-    ----------
-    times : array_like, shape (K,)
-        Times [s], increasing.
-    positions : array_like, shape (K, 3)
-        Positions of the body's frame in the world [m].
-    quaternions : array_like, shape (K, 4), optional
-        Orientations of the body as quaternions x, y, z, w. Without rotation by default.
-    periodic : bool
-        Repeat the motion. The last pose must then be equal to the first one.
-
-    Raises
-    ------
-    ArgumentError
-        If the arrays do not fit together, or times do not increase.
-
-    Examples
-    --------
-    >>> lift = treesim.Waypoints([0.0, 1.0, 3.0], [(0, 0, 0), (0, 0, 0), (0, 0, 0.5)])
-    >>> lift(2.0)
-    array([0.  , 0.  , 0.25, 0.  , 0.  , 0.  , 1.  ])
-    """
-
-    times: np.ndarray
-    positions: np.ndarray
-    quaternions: np.ndarray = None  # type: ignore[assignment]  # without rotation, see __post_init__
-    periodic: bool = field(default=False, kw_only=True)
-
-    def __post_init__(self) -> None:
-        times = finite_vector("times of Waypoints", self.times)
-        if not len(times) or (times[1:] <= times[:-1]).any():
-            raise ArgumentError(f"times of Waypoints must increase, got {short_repr(self.times)}")
-        turns = np.tile(STRAIGHT, (len(times), 1)) if self.quaternions is None else self.quaternions
-        for label, given, n in (("positions", self.positions, 3), ("quaternions", turns, 4)):
-            array = real_numbers(f"{label} of Waypoints", given)
-            if array.shape != (len(times), n) or not np.isfinite(array).all():
-                raise ArgumentError(
-                    f"{label} of Waypoints must be {len(times)} x {n} finite numbers, a row for each of its times"
-                )
-            if label == "quaternions":
-                array = np.array([_unit(row) for row in array])
-            object.__setattr__(self, label, frozen(array))
-        object.__setattr__(self, "times", frozen(times))
-        checked_flag("periodic", self.periodic)
-        if self.periodic and not (len(times) > 1 and _same_pose(self._at(times[0]), self._at(times[-1]))):
-            raise ArgumentError("the last pose of periodic Waypoints must be the first one")
-
-    def __call__(self, t: float) -> np.ndarray:
-        """Return the pose (7,) at time t [s]: position, then quaternion."""
-        first, last = self.times[0], self.times[-1]
-        return self._at(first + (t - first) % (last - first) if self.periodic else t)
-
-    def _at(self, t: float) -> np.ndarray:
-        from scipy.spatial.transform import Rotation
-
-        k = int(np.searchsorted(self.times, t, "right")) - 1
-        if k < 0 or k == len(self.times) - 1:
-            return np.concatenate([self.positions[max(k, 0)], self.quaternions[max(k, 0)]])
-        s = (t - self.times[k]) / (self.times[k + 1] - self.times[k])
-        start, end = (Rotation.from_quat(self.quaternions[i]) for i in (k, k + 1))
-        turn = start * Rotation.from_rotvec(s * (start.inv() * end).as_rotvec())
-        return np.concatenate([(1 - s) * self.positions[k] + s * self.positions[k + 1], turn.as_quat()])
-
-    def __repr__(self) -> str:
-        return f"<Waypoints: {len(self.times)} poses, {self.times[0]:g} ... {self.times[-1]:g} s>"
-
-    def _repr_fields(self) -> list[tuple[str, Any]]:
-        return [("periodic", self.periodic)]
-
-
-@dataclass(frozen=True, repr=False)
-class Conveyor(ReprMixin):
-    """Motion of a conveyor belt: the pose of the kinematic body is constant, and its surface moves.
-
-    Parameters
-    ----------
-    velocity : array_like, shape (3,)
-        Velocity of the surface along the world's axes [m/s].
-    position : array_like, shape (3,)
-        Position of the body's frame in the world [m].
-    quaternion : array_like, shape (4,)
-        Orientation of the body as a quaternion x, y, z, w.
-
-    Raises
-    ------
-    ArgumentError
-        If a value has another shape or is not finite.
-
-    Examples
-    --------
-    >>> belt = treesim.free_body("belt", "box", (4.0, 0.6, 0.1), 1.0)
-    >>> crate = treesim.free_body("crate", "box", (0.2, 0.2, 0.2), 1.0)
-    >>> world = treesim.World(crate, bodies=belt, kinematic={"belt": treesim.Conveyor((0.5, 0, 0))})
-    >>> run = treesim.Simulation(world).run(1.0, q0=[0, 0, 0.15, 0, 0, 0, 1, *belt.neutral()])
-    >>> run.v[-1, :3].round(6) + 0.0
-    array([0.5, 0. , 0. ])
-    """
-
-    velocity: tuple[float, float, float]
-    position: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    quaternion: tuple[float, float, float, float] = STRAIGHT
-
-    def __post_init__(self) -> None:
-        for label in ("velocity", "position"):
-            object.__setattr__(
-                self, label, tuple(finite_vector(f"{label} of Conveyor", getattr(self, label), 3).tolist())
-            )
-        turn = _unit(finite_vector("quaternion of Conveyor", self.quaternion, 4))
-        object.__setattr__(self, "quaternion", tuple(turn.tolist()))
-
-    def __call__(self, t: float) -> np.ndarray:
-        """Return the pose (7,): position, then quaternion."""
-        return np.array([*self.position, *self.quaternion])
-
-    def __repr__(self) -> str:
-        return f"<Conveyor: {vector(np.array(self.velocity))} m/s>"
-
-    def _repr_fields(self) -> list[tuple[str, Any]]:
-        return [("position [m]", vector(self.position))]
-
-
-def _same_pose(one: np.ndarray, other: np.ndarray) -> bool:
-    sign = np.where(one[3:] @ other[3:] < 0, -1.0, 1.0)  # q and -q are one orientation
-    return bool(np.abs(one - np.concatenate([other[:3], sign * other[3:]])).max() <= CLOSED)
-
-
-def _unit(quaternion: np.ndarray) -> np.ndarray:
-    length = float(np.linalg.norm(quaternion))
-    if not 0.5 < length < 2.0:
-        raise ArgumentError(f"a quaternion must be of length 1, got {short_repr(quaternion.tolist())}")
-    return quaternion / length
 
 
 class KinematicBody(NamedTuple):
@@ -190,7 +44,7 @@ class KinematicBody(NamedTuple):
             if given.shape == (3,):
                 return np.array([*given, *STRAIGHT])
             if given.shape == (7,):
-                return np.concatenate([given[:3], _unit(given[3:].astype(float))])
+                return np.concatenate([given[:3], unit_quaternion(given[3:].astype(float))])
             if given.shape == (4, 4) and is_rotation(given[:3, :3]) and (given[3] == STRAIGHT).all():
                 from scipy.spatial.transform import Rotation
 
@@ -204,9 +58,9 @@ class KinematicBody(NamedTuple):
 class KinematicBodies:
     """The kinematic bodies of a world.
 
-    In every step each body moves at constant velocity from its pose at the step's start to that at its end, with an
-    inverse inertia of zero. robot: tree of the world. motions: by name of a free body. Raises ArgumentError for other
-    values and bodies, UnknownNameError for unknown ones.
+    In every step each body moves from its pose at the step's start to that at its end (`StepMotion`), with an inverse
+    inertia of zero. robot: tree of the world. motions: by name of a free body. Raises ArgumentError for other values
+    and bodies, UnknownNameError for unknown ones.
     """
 
     def __init__(self, robot: Tree, motions: Mapping[str, Motion] | None) -> None:
@@ -219,7 +73,8 @@ class KinematicBodies:
             ) from None
         self.robot, self.bodies = robot, tuple(_body_of(robot, name, motion) for name, motion in self.motions.items())
         self.numbers = frozenset(body.number for body in self.bodies)
-        self._warned: set[int] = set()  # numbers of bodies whose jumps are reported
+        self.dofs = np.concatenate([np.r_[body.v] for body in self.bodies]) if self.bodies else np.zeros(0, int)
+        self.warned: set[int] = set()  # numbers of bodies whose jumps are reported
 
     def __bool__(self) -> bool:
         return bool(self.bodies)
@@ -261,113 +116,211 @@ class KinematicBodies:
                     stacklevel=stacklevel + 1,
                 )
 
-    def begin(self, t: Times, dt: float, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return states q (..., nq), v (..., nv) with the poses at t, and the velocities until t + dt [s].
+    def begin(self, t: float, dt: float, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return states q (..., nq), v (..., nv) with the poses at t, and the velocities until t + dt [s]."""
+        return StepMotion(self, t, dt, 1, False).begin(0, q, v) if self.bodies else (q, v)
 
-        t: one time, or those of the states (B,), whose q and v then have two axes.
-        """
-        if not self.bodies:
-            return q, v
-        q, v = self.end(t, q.copy()), v.copy()
-        for now, rows in _moments(t):
-            rates = self._rates(now, dt)
-            for body in self.bodies:
-                v[(*rows, body.v)] = rates[body.v]
-        return q, v
-
-    def end(self, t: Times, q: np.ndarray) -> np.ndarray:
-        """Write the poses at t [s], as in `begin`, into configurations q (..., nq), and return them."""
-        for now, rows in _moments(t):
-            for body in self.bodies:
-                q[(*rows, body.q)] = body.pose(now)
+    def poses(self, t: Times) -> np.ndarray:
+        """Return configurations (nq,), or (B, nq) for times (B,) [s], with the bodies' poses; others are neutral."""
+        if isinstance(t, np.ndarray):
+            times, which = np.unique(t, return_inverse=True)
+            return np.array([self.poses(now) for now in times.tolist()])[which.reshape(t.shape)]
+        q = self.robot.neutral().copy()
+        for body in self.bodies:
+            q[body.q] = body.pose(t)
         return q
 
-    def _rates(self, t: float, dt: float) -> np.ndarray:
-        """Return velocities (nv,) that move the bodies from their poses at t to those at t + dt; 0 of others."""
-        neutral = self.robot.neutral()
-        start, end = self.end(t, neutral.copy()), self.end(t + dt, neutral.copy())
-        rates = self.robot.difference(start, end) / dt
-        for body in self.bodies:
-            if body.number not in self._warned and t > 0.5 * dt:
-                self._warn_of_jump(body, t, dt, rates[body.v])
-            if isinstance(body.motion, Conveyor):
-                rates[body.v] = np.concatenate([_rotation(start[body.q]).T @ body.motion.velocity, np.zeros(3)])
-        return rates
-
-    def _warn_of_jump(self, body: KinematicBody, t: float, dt: float, rate: np.ndarray) -> None:
-        """Warn of a body that moves much faster in a step than in the one before; rate (6,): of the step at t."""
-        linear, angular = (float(np.linalg.norm(x)) for x in (rate[:3], rate[3:]))
-        if linear <= JUMP and angular <= JUMP_OF_TURN:
-            return
-        start, end = (self.robot.neutral() for _ in range(2))
-        start[body.q], end[body.q] = body.pose(t - dt), body.pose(t)
-        change = rate - self.robot.difference(start, end)[body.v] / dt
-        moved, turned = (float(np.linalg.norm(x)) for x in (change[:3], change[3:]))
-        if moved > JUMP or turned > JUMP_OF_TURN:
-            self._warned.add(body.number)
-            warnings.warn(
-                f"the motion of {quoted(body.name)} jumps at t = {t:g} s, by {linear * dt:.3g} m and "
-                f"{angular * dt:.3g} rad in a step of {dt:g} s: it throws what it touches at {linear:.3g} m/s and "
-                f"{angular:.3g} rad/s; let it move there in several steps",
-                ContactWarning,
-                stacklevel=2,
-            )
-
-    def work(
-        self, dt: float, before: tuple[np.ndarray, np.ndarray], after: tuple[np.ndarray, np.ndarray],
-        force: np.ndarray, wrench: np.ndarray | None, gravity: np.ndarray | None,
-    ) -> Any:  # fmt: skip
-        """Return the work (...) that moved the bodies in a step [J].
-
-        before, after: (q, v) at both ends; force (..., nv): controls; wrench (..., N + 1, 6): mean contact wrenches
-        along the world's axes about the bodies' origins at the start, None without contact; gravity (3,) or (..., 3):
-        that of `robot` if None. It is the change of their energies, without the work of contact and controls on
-        them. For turning bodies of order 2 in dt.
-        """
-        done, physics = 0.0, None if gravity is None else {"gravity": gravity}
-        (q, v), (q_next, v_next) = before, after
-        for body in self.bodies:
-            own = self._alone[body.number]
-            start, end = (
-                sum(energy(own, q_of[..., body.q], v_of[..., body.v], model_parameters=physics))
-                for q_of, v_of in ((q, v), (q_next, v_next))
-            )
-            rate = v_next[..., body.v]
-            done = done + end - start - dt * (force[..., body.v] * rate).sum(axis=-1)
-            if wrench is not None:
-                R = _rotation(q[..., body.q])
-                done = done - dt * (wrench[..., body.number, :] * _along_world(R, rate)).sum(axis=-1)
-        return done
-
     @cached_property
-    def _alone(self) -> dict[int, Tree]:
+    def alone(self) -> dict[int, Tree]:
         """Trees of each body alone, by its number."""
         bodies = self.robot.bodies
         return {i: Tree(bodies[i - 1].name, [bodies[i - 1]], gravity=self.robot.gravity) for i in self.numbers}
 
 
-def _moments(t: Times) -> Iterator[tuple[float, tuple[Any, ...]]]:
-    """Yield each time once, and the index of its states in front of the last axis."""
-    if not isinstance(t, np.ndarray):
-        yield t, (...,)
-        return
-    every, which = np.unique(t, return_inverse=True)
-    for k, now in enumerate(every.tolist()):
-        yield now, (which == k,)
+class EndVelocities(NamedTuple):
+    """Velocities (..., nv) at both ends of a substep, where those of kinematic bodies differ from their means.
+
+    dofs (n,): indices of the bodies' degrees of freedom.
+    """
+
+    dofs: np.ndarray
+    start: np.ndarray
+    end: np.ndarray
+
+    def put(self, start: np.ndarray | None, end: np.ndarray) -> None:
+        """Write them into velocities (..., nv) at the start of the substep, if given, and at its end."""
+        end[..., self.dofs] = self.end[..., self.dofs]
+        if start is not None:
+            start[..., self.dofs] = self.start[..., self.dofs]
+
+
+class StepMotion:
+    """Motion of the kinematic bodies in a step that consists of `count` equal substeps, from t to t + dt [s].
+
+    Poses are known at both ends of the step. In between, velocities are linear in time, u + (s - 1/2) du for s from 0
+    to 1, with the mean velocity u of the step. du is the change of u from the step before or to the step after,
+    whichever is smaller; 0 where their signs differ (the minmod limiter of Harten 1983). So uniform acceleration is
+    exact, and a body that starts suddenly does not move before. In a substep, bodies move at their mean velocity in it.
+    The implicit midpoint rule solves contact with the velocity at the end: with the mean, contact would be lost on a
+    table that falls at between g / 2 and g. t: one time, or (B,) of the states of a batch. midpoint: whether the
+    integrator is this rule.
+    """
+
+    def __init__(self, bodies: KinematicBodies, t: Times, dt: float, count: int, midpoint: bool) -> None:
+        self.of, self.t, self.dt, self.count, self.midpoint = bodies, t, dt, count, midpoint
+        self.h = dt / count
+        self.start, self.stop = bodies.poses(t), bodies.poses(t + dt)
+        self._poses = {0: self.start, count: self.stop}
+        self.mean = bodies.robot.difference(self.start, self.stop) / dt  # u, in the bodies' axes at the start
+
+    def begin(self, k: int, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return states q (..., nq), v (..., nv) with the poses at the start of substep k, and the velocities in it."""
+        if not k:
+            self._warn_of_jumps()
+        q, v, pose = q.copy(), v.copy(), self._pose(k)
+        rate = self.mean if self.count == 1 else self.of.robot.difference(pose, self._pose(k + 1)) / self.h
+        rate = self._surfaces(pose, rate)
+        for body in self.of.bodies:
+            q[..., body.q], v[..., body.v] = pose[..., body.q], rate[..., body.v]
+        return q, v
+
+    def end(self, k: int, q: np.ndarray) -> None:
+        """Write the poses at the end of substep k into configurations q (..., nq)."""
+        pose = self._pose(k + 1)
+        for body in self.of.bodies:
+            q[..., body.q] = pose[..., body.q]
+
+    def end_velocities(self, k: int, v: np.ndarray) -> EndVelocities | None:
+        """Return the velocities at both ends of substep k, which starts at v; None if they are those in the substep."""
+        if not self.midpoint:
+            return None
+        end, s, pose = np.zeros_like(v), (k + 1) / self.count, self._pose(k + 1)
+        rate = self.mean + (s - 0.5) * self._change
+        for body in self.of.bodies:
+            end[..., body.v] = _in_axes(pose[..., body.q], self.start[..., body.q], rate[..., body.v])
+        return EndVelocities(self.of.dofs, v, self._surfaces(pose, end))
+
+    def work(self, before: tuple[np.ndarray, np.ndarray], results: Sequence[Any], gravity: np.ndarray | None) -> Any:
+        """Return the work (...) that moved the bodies in the substeps of a step [J].
+
+        before: (q, v) at the start of the step. results: of its substeps (`StepResult`). gravity (3,) or (..., 3): that
+        of the world's robot if None. It is the change of the bodies' energies, without the work of contact and controls
+        on them. For turning bodies of order 2 in h.
+        """
+        done: Any = 0.0
+        physics = None if gravity is None else {"gravity": gravity}
+        for body in self.of.bodies:
+            start, end = (
+                sum(energy(self.of.alone[body.number], q[..., body.q], v[..., body.v], model_parameters=physics))
+                for q, v in (before, results[-1][:2])
+            )
+            q, v = before
+            done = done + end - start
+            for part in results:
+                done = done - self.h * self._power(body, q, v, part)
+                q, v = part.q, part.v
+        return done
+
+    def _power(self, body: KinematicBody, q: np.ndarray, v: np.ndarray, part: Any) -> Any:
+        """Return the power (...) of contact and controls on a body in a substep from (q, v) on."""
+        R = _rotation(q[..., body.q])
+        rate = _turned(R, part.v[..., body.v])
+        if self.midpoint:
+            end = _turned(_rotation(part.q[..., body.q]), part.v[..., body.v])
+            rate = (_turned(R, v[..., body.v]) + end) / 2
+        wrench = _turned(R, part.force[..., body.v])
+        if part.wrench is not None:
+            wrench = wrench + part.wrench[..., body.number, :]
+        return (wrench * rate).sum(axis=-1)
+
+    @cached_property
+    def _change(self) -> np.ndarray:
+        """du (..., nv) in the bodies' axes at the start; 0 in the first step, and in the last of a motion that ends."""
+        begun = np.asarray(self.t > self.dt / 2)
+        if not begun.any():
+            return np.zeros_like(self.mean)
+        try:
+            following = self.of.poses(self.t + 2 * self.dt)
+        except ArgumentError:  # the next step, if there is one, raises it
+            return np.zeros_like(self.mean)
+        after = self.of.robot.difference(self.stop, following) / self.dt
+        for body in self.of.bodies:
+            after[..., body.v] = _in_axes(self.start[..., body.q], self.stop[..., body.q], after[..., body.v])
+        changes = self.mean - self._before, after - self.mean
+        smaller = np.where(np.abs(changes[0]) < np.abs(changes[1]), *changes)
+        return np.where(begun[..., None] & (changes[0] * changes[1] > 0), smaller, 0.0)
+
+    @cached_property
+    def _before(self) -> np.ndarray:
+        """Mean velocity (..., nv) in the step before, in the bodies' axes at the start; of no meaning before time 0."""
+        earlier = self.of.poses(np.maximum(self.t - self.dt, 0.0))
+        return -self.of.robot.difference(self.start, earlier) / self.dt
+
+    def _warn_of_jumps(self) -> None:
+        """Warn once of each body that is much faster than in the step before."""
+        for body in self.of.bodies:
+            speeds = _speeds(self.mean[..., body.v])
+            if body.number in self.of.warned or not (speeds > SPEEDS_OF_JUMPS).any():
+                continue
+            jumps = _speeds((self.mean - self._before)[..., body.v]) > SPEEDS_OF_JUMPS
+            jumps &= (speeds > SPEEDS_OF_JUMPS) & np.asarray(self.t > self.dt / 2)[..., None]
+            if jumps.any():
+                row = np.flatnonzero(jumps.any(axis=-1))[0]
+                linear, angular = speeds.reshape(-1, 2)[row]
+                self.of.warned.add(body.number)
+                warnings.warn(
+                    f"the motion of {quoted(body.name)} jumps at t = {np.ravel(self.t)[row]:g} s, by "
+                    f"{linear * self.dt:.3g} m and {angular * self.dt:.3g} rad in a step of {self.dt:g} s: it throws "
+                    f"what it touches at {linear:.3g} m/s and {angular:.3g} rad/s; let it move there in several steps",
+                    ContactWarning,
+                    stacklevel=2,
+                )
+
+    def _pose(self, k: int) -> np.ndarray:
+        """Return configurations (..., nq) at the start of substep k."""
+        if k not in self._poses:
+            s = k / self.count
+            ahead = self.dt * (s * self.mean - s * (1 - s) / 2 * self._change)
+            self._poses[k] = self.of.robot.integrate(self.start, ahead)
+        return self._poses[k]
+
+    def _surfaces(self, pose: np.ndarray, rate: np.ndarray) -> np.ndarray:
+        """Return velocities with those of the surfaces of conveyors at poses (..., nq)."""
+        for body in self.of.bodies:
+            if isinstance(body.motion, Conveyor):
+                linear = _rotation(pose[..., body.q]).swapaxes(-1, -2) @ body.motion.velocity
+                rate = rate.copy()
+                rate[..., body.v] = np.concatenate([linear, np.zeros_like(linear)], axis=-1)
+        return rate
+
+
+def _speeds(rate: np.ndarray) -> np.ndarray:
+    """Return the linear and angular speeds (..., 2) of velocities (..., 6)."""
+    return np.linalg.norm(rate.reshape(*rate.shape[:-1], 2, 3), axis=-1)
 
 
 def _rotation(pose: np.ndarray) -> np.ndarray:
     """Return the rotation (..., 3, 3) of poses (..., 7)."""
-    from scipy.spatial.transform import Rotation
+    x, y, z, w = pose[3:].tolist() if pose.ndim == 1 else np.moveaxis(pose[..., 3:], -1, 0)
+    R = np.array([
+        [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
+        [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
+        [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
+    ])  # fmt: skip
+    return R if pose.ndim == 1 else np.moveaxis(R, (0, 1), (-2, -1))
 
-    flat = pose.reshape(-1, 7)
-    return Rotation.from_quat(flat[:, 3:]).as_matrix().reshape(*pose.shape[:-1], 3, 3)
 
-
-def _along_world(R: np.ndarray, twist: np.ndarray) -> np.ndarray:
-    """Return velocities (..., 6) along the body's axes along those of the world."""
+def _turned(R: np.ndarray, twist: np.ndarray) -> np.ndarray:
+    """Return velocities (..., 6) in the axes that rotations R (..., 3, 3) lead to."""
     parts = twist.reshape(*twist.shape[:-1], 2, 3)
-    return np.einsum("...ij,...kj->...ki", R, parts).reshape(twist.shape)
+    return np.asarray(parts @ R.swapaxes(-1, -2)).reshape(twist.shape)
+
+
+def _in_axes(of: np.ndarray, given: np.ndarray, twist: np.ndarray) -> np.ndarray:
+    """Return velocities (..., 6), which are along the axes of the poses `given` (..., 7), along those of poses `of`."""
+    if (of[..., 3:] == given[..., 3:]).all():
+        return twist
+    return _turned(_rotation(of).swapaxes(-1, -2) @ _rotation(given), twist)
 
 
 def _body_of(robot: Tree, name: str, motion: Motion) -> KinematicBody:

@@ -87,11 +87,10 @@ class Report(ReprMixin):
     @cached_property
     def _work(self) -> np.ndarray:
         work = summed([each.work for each in self._substeps])
-        world, before, after = self._stepper.world, self._before, self._after
-        if world.kinematic:
-            wrench = None if self._substeps[-1].solver_info is None else self.contact.wrench
-            states = (before.q, before.v), (after.q, after.v)
-            moving = world.kinematic_bodies.work(self._stepper.dt, *states, self.force, wrench, self._stepper.gravity)
+        stepper, before = self._stepper, self._before
+        motion = stepper.code.motion(before.t, stepper.dt, len(self._substeps))
+        if motion is not None:
+            moving = motion.work((before.q, before.v), self._substeps, stepper.gravity)
             work = work + np.stack([moving, np.zeros_like(moving)], axis=-1)
         return work
 
@@ -140,13 +139,7 @@ class Report(ReprMixin):
 
     def _contact_points(self) -> list[np.ndarray]:
         """Return the contact points of each substep of one state."""
-        stepper, before, found = self._stepper, self._before, []
-        q, v = stepper.world.kinematic_bodies.begin(before.t, stepper.dt, before.q, before.v)
-        start = q, v, before.contact
-        for part in self._substeps:
-            found.append(self._stepper._contact_points(*start[:2], self._control, start[2]))
-            start = part.q, part.v, part.warm_start
-        return found
+        return self._stepper._contact_points(self._before, self._control)
 
     @property
     def sensors(self) -> Readings:

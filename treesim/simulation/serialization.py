@@ -25,7 +25,7 @@ from ..model.welds import Weld
 from ..validation.values import checked_parts, is_name_of, short_repr, whole_number
 from .control import PD, ExtendedController, Pushed, Zero
 from .external_forces import ExternalForce
-from .kinematic import Conveyor, Waypoints
+from .motions import Conveyor, Waypoints
 from .sensors import ContactForce, ForceTorque, FramePose, Imu, JointTorque
 from .world import World
 

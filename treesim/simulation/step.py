@@ -41,6 +41,7 @@ from ..types import Engine
 from ..validation.arrays import Shape
 from .external_forces import LEAD, ExternalJointForces
 from .integrators import CompiledRule
+from .kinematic import EndVelocities, StepMotion, Times
 from .step_result import StepResult, shapes_of_result
 from .step_sequence import ResultBlocks, StepSequence
 from .step_settings import StepSettings
@@ -102,7 +103,7 @@ class StepCode:
             self.stage = ContactSolve(robot, world.touching, rule, *how, pushed=pushed)
         self._kinematics: Shape | None = None  # of the contact solve, if one state's unconstrained step computes them
         certain = self.stage is not None and self.stage.quick is None and self.stage.kinematics is not None
-        if self.bound is not None and self.stage is not None and certain and not world.m:
+        if self.bound is not None and self.stage is not None and certain and not (world.m or world.kinematic):
             self._kinematics = self.stage.between[-1]
             entry, results = placed_step_entry(rule, forward), (*results, self._kinematics)
             self._single = BoundEntry(entry, self.constants, inputs, results, engine=engine)
@@ -117,14 +118,24 @@ class StepCode:
         shapes = self._shapes if not batch else [None if shape is None else batch + shape for shape in self._shapes]
         return StepResult(*[None if shape is None else np.empty(shape) for shape in shapes])
 
+    def motion(self, t: Times, dt: float, count: int) -> StepMotion | None:
+        """Return the motion of the kinematic bodies in `count` equal parts of a step from t to t + dt [s], if any."""
+        bodies = self.world.kinematic_bodies
+        return StepMotion(bodies, t, dt, count, SHARE[self.rule] < 1) if bodies else None
+
     def contact_points(
-        self, q: np.ndarray, v: np.ndarray, control: np.ndarray, warm_start: np.ndarray | None
+        self,
+        q: np.ndarray,
+        v: np.ndarray,
+        control: np.ndarray,
+        warm_start: np.ndarray | None,
+        velocities: EndVelocities | None = None,
     ) -> np.ndarray:
         """Take a step of one state again, and return its `kernels.contact.contact_points` (n, 17)."""
         if self.stage is None:
             return np.empty((0, POINT))
         result, points = self.new_result(), self.stage.new_points()
-        self.run(q, v, control, warm_start, result, points)
+        self.run(q, v, control, warm_start, result, points, velocities)
         return points[: int(result.solver_info[CONTACTS])]
 
     def run(
@@ -135,23 +146,25 @@ class StepCode:
         warm_start: np.ndarray | None,
         result: StepResult,
         points: np.ndarray | None = None,
+        velocities: EndVelocities | None = None,
     ) -> int:
         """Step one state or a batch; return the worst status.
 
         warm_start (..., R): contact impulses of the step before; None for zeros. result: overwritten. points: room for
-        the contact points of one state, if they are requested.
+        the contact points of one state, if they are requested. velocities: of kinematic bodies, if they differ from v.
         """
         if q.ndim > 1:
-            return self.step_with(self._run_batch, q, v, control, warm_start, result)
+            return self.step_with(self._run_batch, q, v, control, warm_start, result, velocities=velocities)
         placed = None if self._kinematics is None else np.empty(self._kinematics)
-        status = self.step_with(self._free, q, v, control, warm_start, result, None, placed, points)
+        how: Any = None, placed, points, velocities
+        status = self.step_with(self._free, q, v, control, warm_start, result, *how)
         if status == BAD_LAYOUT:  # arrays after unpickling, with another dtype object, or of another layout
             given = q.astype(float), v.astype(float), control.astype(float)
-            status = self.step_with(self._free, *given, warm_start, result, None, placed, points)
+            status = self.step_with(self._free, *given, warm_start, result, *how)
         if status == BAD_LAYOUT:  # plain Python
             before = None if warm_start is None else warm_start[None]
             one = StepResult(*(None if x is None else x[None] for x in result))
-            return self.run(q[None], v[None], control[None], before, one)
+            return self.run(q[None], v[None], control[None], before, one, velocities=velocities)
         return status
 
     def sequence(self, count: int) -> StepSequence:
@@ -186,12 +199,14 @@ class StepCode:
         batched: BatchedTables | None = None,
         kinematics: np.ndarray | None = None,
         points: np.ndarray | None = None,
+        velocities: EndVelocities | None = None,
     ) -> int:
         """Take the unconstrained step by `free`, then solve contact; return the worst status.
 
         States that are not finite keep the unconstrained step. If the world has joint limits only, so do states
         that reach no limit. batched: model parameters for the contact solve. kinematics: of the contact solve, if
-        `free` computes them. Returns BAD_LAYOUT if `free` does, with nothing done.
+        `free` computes them. velocities: of kinematic bodies, if they differ from v. Returns BAD_LAYOUT if `free` does,
+        with nothing done.
         """
         rows, external, given = result.constraint_rows(), None, [q, v, control]
         if self.forces is not None:
@@ -199,12 +214,18 @@ class StepCode:
             external = self.forces(q, v, control[..., nv:])
             given = [q, v, np.ascontiguousarray(control[..., :nv]), external]
         if self.stage is None:
-            return free(*given, result.q, result.v, result.force, result.work, *rows)
+            status = free(*given, result.q, result.v, result.force, result.work, *rows)
+            if velocities is not None:
+                velocities.put(None, result.v)
+            return status
         q_free, v_free, work_free = np.empty(q.shape), np.empty(v.shape), np.empty(result.work.shape)
         more = rows if kinematics is None else (kinematics,)
         status = free(*given, q_free, v_free, result.force, work_free, *more)
         if status == BAD_LAYOUT:
             return status
+        if velocities is not None:
+            v = v.copy()
+            velocities.put(v, v_free)
         if warm_start is None:
             warm_start = np.zeros((*q.shape[:-1], self._cold.size)) if q.ndim > 1 else self._cold
         near = self._near(status, q, q_free, v_free, batched)

@@ -11,6 +11,7 @@ from ..contact.contact_solve import ContactOutput
 from ..kernels.entries.status import FINE
 
 if TYPE_CHECKING:
+    from .kinematic import StepMotion
     from .step import StepCode
 
 
@@ -55,6 +56,7 @@ def substeps(
     failed: Callable[[np.ndarray, np.ndarray, np.ndarray], object] | None = None,
     at_once: bool = True,
     points: list[np.ndarray] | None = None,
+    motion: StepMotion | None = None,
 ) -> tuple[int, Sequence[Any]]:
     """Take the `count` equal parts of a step of one state or a batch; return the worst status, and each part's results.
 
@@ -62,26 +64,32 @@ def substeps(
     zeros. control: constant (..., nv), or control(k, q, v) of the k-th part, which starts at (q, v). failed(q, v,
     control): called for a part whose status is not FINE, to raise. at_once: False if parts under constant control
     cannot be taken by one call. points: list to which the contact points of each part of a step of one state are
-    appended.
+    appended. motion: that of kinematic bodies.
     """
     batch, constant = q.shape[:-1], isinstance(control, np.ndarray)
-    if constant and at_once and not batch and points is None:
+    if constant and at_once and not batch and points is None and motion is None:
         parts = code.run_at_once(q, v, control, warm_start, count)
         if parts is not None:
             return FINE, parts
     worst, results = FINE, []
     for k in range(count):
         u = control if isinstance(control, np.ndarray) else control(k, q, v)
-        known = batch or (constant and count == 1)  # that there is no such call
+        velocities = None
+        if motion is not None:
+            velocities = motion.end_velocities(k, v)
+            q, v = motion.begin(k, q, v)
+        known = batch or velocities is not None or (constant and count == 1)  # that there is no such call
         part = None if known else code.run_at_once(q, v, u, warm_start, 1)
         result = code.new_result(batch) if part is None else part[0]
-        status = code.run(q, v, u, warm_start, result) if part is None else FINE
+        status = code.run(q, v, u, warm_start, result, velocities=velocities) if part is None else FINE
         if status != FINE:
             worst = max(worst, status)
             if failed is not None:
                 failed(q, v, u)
         if points is not None:
-            points.append(code.contact_points(q, v, u, warm_start))
+            points.append(code.contact_points(q, v, u, warm_start, velocities))
+        if motion is not None:
+            motion.end(k, result.q)
         results.append(result)
         q, v, warm_start = result.q, result.v, result.warm_start
     return worst, results

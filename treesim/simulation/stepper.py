@@ -316,19 +316,18 @@ class Stepper(ReprMixin):
 
     def _step_by_parts(self, state: State, given: Any, pushed: bool) -> tuple[State, Report]:
         """Take the parts of a step one by one, of a batch or where `StepSequence.run` cannot step."""
-        u, moved = given if pushed else self._control(state, given), self.world.kinematic_bodies
-        q, v = moved.begin(state.t, self.dt, state.q, state.v)
+        u, code = given if pushed else self._control(state, given), self._code(pushed)
+        motion = code.motion(state.t, self.dt, self.substeps)
         with nullcontext() if self.threads is None else use_threads(self.threads):
-            start = q, v, state.contact, self.substeps, u
-            worst, results = substeps(self._code(pushed), *start, at_once=u is not given)
+            start = state.q, state.v, state.contact, self.substeps, u
+            worst, results = substeps(code, *start, at_once=u is not given, motion=motion)
         end, impulses, contact = results[-1], state.impulses, state.contact
         if self._constrained:
             impulses = summed([each.constraint_impulses for each in results])
         if self.code.stage is not None:
             contact = end.warm_start
             self._warn(results, stacklevel=6)
-        t = state.t + self.dt
-        after = new_state(t, moved.end(t, end.q), end.v, impulses, contact)
+        after = new_state(state.t + self.dt, end.q, end.v, impulses, contact)
         return after, Report(self, state, u, after, results, worst)
 
     def _code(self, pushed: bool) -> StepCode:
@@ -347,10 +346,13 @@ class Stepper(ReprMixin):
         self.world.kinematic_bodies.refuse_forces("f_ext", table)
         return np.concatenate([u, table.reshape(*batch, -1)], axis=-1)
 
-    def _contact_points(self, q: np.ndarray, v: np.ndarray, control: Any, warm_start: np.ndarray) -> np.ndarray:
-        """Return the contact points of a substep; control: as `_explain`."""
-        u = control if np.size(control) > self.robot.nv else self._control(new_state(0.0, q, v, q, q), control)
-        return self._code(np.size(u) > self.robot.nv).contact_points(q, v, u, warm_start)
+    def _contact_points(self, state: State, control: Any) -> list[np.ndarray]:
+        """Take a step of one state again, and return the contact points of each substep; control: as `_explain`."""
+        u = control if np.size(control) > self.robot.nv else self._control(state, control)
+        code, points = self._code(np.size(u) > self.robot.nv), list[np.ndarray]()
+        motion = code.motion(state.t, self.dt, self.substeps)
+        substeps(code, state.q, state.v, state.contact, self.substeps, u, points=points, motion=motion)
+        return points
 
     def _explain(self, q: np.ndarray, v: np.ndarray, control: np.ndarray) -> Exception:
         """Return the error of a state whose step failed; control: with the table of external forces, if there are."""

@@ -42,7 +42,8 @@ from ..states.support import candidates, deep_gaps
 from ..system.display import ReprMixin
 from ..types import Engine
 from ..validation.values import checked_flag, checked_part, checked_parts, is_name_of, positive_number, short_repr
-from .kinematic import KinematicBodies, Motion
+from .kinematic import KinematicBodies
+from .motions import Motion
 from .sensors import Sensor, checked_sensors
 
 SWITCHES = ("self_collision", "use_loops", "use_limits", "use_joint_friction", "use_velocity_limits")
