@@ -1,16 +1,24 @@
 """Arguments of odd types: each public function refuses them with an error of treesim, which names the argument."""
 
+import tracemalloc
+from fractions import Fraction
+from functools import reduce
+
 import numpy as np
 import pytest
 
 import treesim
 from treesim import TreesimError
+from treesim.dynamics import conjugate_gradient
 from treesim.engine.call import buffer_pool
 from treesim.model.frozen import frozen
+from treesim.system import memory
+from treesim.validation.arrays import check_copy
 from treesim.validation.values import one_of
 
 ROBOT = treesim.load("ur5")
 Q, V = np.full(6, 0.5), np.zeros(6)
+HELD, POSE = treesim.FrameConstraint("ee_link"), treesim.frame_pose(ROBOT, np.full(6, 0.4), "ee_link")
 
 
 class Bad:
@@ -23,9 +31,32 @@ class Bad:
     __hash__ = None
 
 
+class BadLength(list):
+    """List that claims a negative length."""
+
+    def __len__(self):
+        return -1
+
+
+class BadFloat(float):
+    """Number that cannot be converted."""
+
+    def __float__(self):
+        raise RuntimeError("boom")
+
+
+class BadText(str):
+    """Text that cannot be hashed, so that no table can be searched for it."""
+
+    def __hash__(self):
+        raise RuntimeError("boom")
+
+
 ODD = {
     "empty": np.empty(0), "rows": np.empty((2, 0)), "many": np.arange(3.0), "0-d": np.array(1.5), "dict": {},
-    "void": np.zeros(2, [("a", float)]), "bad": Bad(), "bytes": b"aba", "number": 7,
+    "void": np.zeros(2, [("a", float)]), "bad": Bad(), "bytes": b"aba", "number": 7, "length": BadLength([1.0, 2.0]),
+    "deep": reduce(lambda inner, _: [inner], range(5000), 1.0), "float": BadFloat(1.0),
+    "class": int, "view": memoryview(np.zeros((2, 2))), "ragged": [[1.0], [1.0, 2.0]],
 }  # fmt: skip
 LONG = "x" * 100_000
 CALLS = {
@@ -59,14 +90,43 @@ CALLS = {
     "robot of Dynamics": lambda x: treesim.Dynamics(x),
     "parent": lambda x: treesim.Topology(x, x),
     "q": lambda x: treesim.mass_matrix(ROBOT, x),
+    "q of lowest_point": lambda x: treesim.lowest_point(ROBOT, x),
+    "refinements": lambda x: treesim.forward_dynamics(ROBOT, Q, V, V, refinements=x),
+    "refinements of joint_wrenches": lambda x: treesim.joint_wrenches(ROBOT, Q, V, V, refinements=x),
+    "joints": lambda x: treesim.joint_wrenches(ROBOT, Q, V, V, joints=x),
+    "tasks": lambda x: treesim.operational_space(ROBOT, Q, V, x),
+    "constraints": lambda x: treesim.constrained_dynamics(ROBOT, Q, V, V, x),
+    "strict of load": lambda x: treesim.load("<robot/>", strict=x),
+    "work": lambda x: treesim.rollout(ROBOT, Q, V, steps=1, work=x),
+    "progress": lambda x: treesim.rollout(ROBOT, Q, V, steps=1, progress=x),
+    "out": lambda x: treesim.rollout(ROBOT, Q, V, steps=1, out=x),
+    "f_ext of rollout": lambda x: treesim.rollout(ROBOT, Q, V, steps=1, f_ext=x),
+    "kp of BatchStepper": lambda x: treesim.BatchStepper(ROBOT, 1, kp=x),
+    "kp of rollout": lambda x: treesim.rollout(ROBOT, Q, V, steps=1, kp=x),
+    "model_parameters": lambda x: treesim.BatchStepper(ROBOT, 1, model_parameters=x),
+    "kp of Stepper": lambda x: treesim.Stepper(ROBOT, kp=x),
+    "gravity of Stepper": lambda x: treesim.Stepper(ROBOT, gravity=x),
+    "gravity of Simulation": lambda x: treesim.Simulation(ROBOT, gravity=x),
+    "posture": lambda x: treesim.PD(ROBOT, x),
+    "stiffness": lambda x: treesim.FrameConstraint("ee_link", stiffness=x),
+    "triangles": lambda x: treesim.StaticMesh(np.eye(3), x),
+    "value": lambda x: treesim.IKTarget("ee_link", x),
+    "weight": lambda x: treesim.IKTarget("ee_link", np.eye(4), weight=x),
+    "kind of plugin": lambda x: treesim.available(x),
 }
-RIGHT = {("height", "0-d"), ("height", "number"), ("frames", "empty"), ("frames", "dict"), ("parent", "empty")}
-NO_TEXTS = ("robot of articulated", "robot of Dynamics", "parent", "topology", "q", "rtol")
+RIGHT = {
+    ("height", "0-d"), ("height", "number"), ("frames", "empty"), ("frames", "dict"), ("parent", "empty"),
+    ("refinements", "number"), ("refinements of joint_wrenches", "number"), ("f_ext of rollout", "dict"),
+    *((f"kp of {one}", number) for one in ("BatchStepper", "rollout", "Stepper") for number in ("0-d", "number")),
+    *((one, number) for one in ("stiffness", "weight") for number in ("0-d", "number")), ("value", "many"),
+    ("model_parameters", "dict"), ("gravity of Stepper", "many"), ("gravity of Simulation", "many"),
+}  # fmt: skip
+NO_TEXTS = ("robot of articulated", "robot of Dynamics", "parent", "topology", "q", "rtol", "out")
 
 
 @pytest.mark.parametrize("call", CALLS)
 def test_odd_values_are_refused_by_an_error_of_treesim(call):
-    for name, value in ODD.items():
+    for name, value in {**ODD, "generator": (x for x in "ab")}.items():
         if (call, name) in RIGHT:
             continue
         with pytest.raises(TreesimError) as error:
@@ -87,6 +147,38 @@ def test_one_of_lists_the_names():
         one_of("base", np.arange(2), ("fixed", None))
 
 
+NAMED = {
+    "method of mass_matrix": lambda text: treesim.mass_matrix(ROBOT, Q, method=text("crba")),
+    "method of inverse_dynamics": lambda text: treesim.inverse_dynamics(ROBOT, Q, V, V, method=text("rnea")),
+    "engine": lambda text: treesim.mass_matrix(ROBOT, Q, engine=text("generic")),
+    "backend": lambda text: treesim.forward_dynamics(ROBOT, Q, V, V, backend=text("aba")),
+    "frame": lambda text: treesim.frame_pose(ROBOT, Q, text("ee_link")),
+    "reference": lambda text: treesim.frame_jacobian(ROBOT, Q, text("ee_link"), reference=text("local")),
+    "frames": lambda text: treesim.inverse_operational_inertia(ROBOT, Q, [text("ee_link")]),
+    "joints": lambda text: treesim.joint_wrenches(ROBOT, Q, V, V, joints=text("elbow_joint")),
+    "task": lambda text: treesim.operational_space(ROBOT, Q, V, text("ee_link")).inverse_inertia,
+    "type": lambda text: treesim.Joint(text("hinge"), text("revolute")).type == "revolute",
+    "mimic": lambda text: treesim.Mimic(text("hinge")).joint == "hinge",
+    "loop": lambda text: treesim.Loop(text("a"), text("b"), text("c"), type=text("revolute")).type == "revolute",
+    "kind of a visual": lambda text: treesim.Visual(1, treesim.Placement(), text("sphere"), [0.1]).kind == "sphere",
+    "free body": lambda text: treesim.free_body(text("ball"), text("sphere"), [0.1], 1.0).body_names == ("ball",),
+    "axes of a force": lambda text: treesim.ExternalForce(text("ee_link"), frame=text("local")).frame == "local",
+    "base": lambda text: treesim.load(text("ur5"), base=text("fixed")).nq,
+    "tier": lambda text: treesim.check("ur5", tiers=[text("syntax")], meshes=False).passed,
+    "to": lambda text: treesim.convert_state(ROBOT, Q, V, to=text("treesim"))[0],
+    "kind of plugin": lambda text: len(treesim.available(text("dynamics"))),
+    "keep": lambda text: treesim.rollout(ROBOT, Q, V, steps=1, keep=text("last")).q,
+    "joint": lambda text: ROBOT.joint(text("elbow_joint")).nv,
+}
+
+
+@pytest.mark.parametrize("call", NAMED)
+@pytest.mark.parametrize("text", [BadText, np.str_])
+def test_names_are_texts_of_any_subclass(call, text):
+    """No method of the subclass is called."""
+    assert np.array_equal(NAMED[call](text), NAMED[call](str))
+
+
 def test_lack_of_memory_is_told_in_bytes(monkeypatch):
     def full(*_):
         raise MemoryError
@@ -97,3 +189,99 @@ def test_lack_of_memory_is_told_in_bytes(monkeypatch):
     monkeypatch.undo()
     with pytest.raises(treesim.ArgumentError, match=r"shape \(4611686018427387,\) takes 36,893,488,147,419,096 bytes"):
         frozen(np.broadcast_to(0.0, 2**62 // 1000))
+
+
+MANY = memory.SMALL // 8 + 1  # numbers whose copy is larger than what is always allowed
+
+
+def shared(*shape):
+    """Return zeros of very many states, which share one memory."""
+    return np.broadcast_to(0.0, (MANY, *shape))
+
+
+COPIED = {
+    "H": lambda: treesim.Factorization(ROBOT.dof_topology, np.broadcast_to(np.eye(6), (MANY, 6, 6)), unit=False),
+    "f_ext": lambda: treesim.inverse_dynamics(ROBOT, Q, V, V, f_ext=shared(6, 6)),
+    "f_ext of a rollout": lambda: treesim.rollout(ROBOT, Q, V, steps=1, f_ext=shared(6, 6)),
+    "q0": lambda: treesim.rollout(ROBOT, shared(6), V, steps=1),
+    "v0": lambda: treesim.rollout(ROBOT, Q, shared(6), steps=1),
+    "packed": lambda: treesim.unpack_mass_matrix(ROBOT, shared(21)),
+    "q": lambda: treesim.articulated(ROBOT, shared(6)),
+    "points": lambda: treesim.ground_heights(treesim.World(ROBOT, ground=treesim.Ground()), shared(2)),
+    "vertices": lambda: treesim.StaticMesh(shared(3), [[0, 1, 2]]),
+    "triangles": lambda: treesim.StaticMesh(np.eye(3), shared(3).astype(np.int8)),
+    "heights": lambda: treesim.HeightField(shared(3)),
+    "value of the target of 'ee_link'": lambda: treesim.IKTarget("ee_link", shared(3)),
+    "posture": lambda: treesim.solve_ik(ROBOT, {"ee_link": [0.3, 0.2, 0.5]}, Q, posture=shared(6)),
+    "q of whole numbers": lambda: treesim.mass_matrix(ROBOT, np.broadcast_to(np.int8(0), (MANY, 6))),
+    "count=": lambda: treesim.BatchStepper(ROBOT, MANY),
+}
+
+
+@pytest.mark.parametrize("label", COPIED)
+def test_what_does_not_fit_in_memory_is_refused_before_it_is_copied(label, monkeypatch):
+    """Numbers that all states share take no memory, but their copies do."""
+    monkeypatch.setattr(memory, "free_memory", lambda: memory.SMALL)
+    tracemalloc.start()
+    try:
+        with pytest.raises(treesim.ArgumentError, match=r"would take [\d.,]+ GiB of memory") as error:
+            COPIED[label]()
+        assert tracemalloc.get_traced_memory()[1] < memory.SMALL
+    finally:
+        tracemalloc.stop()
+    assert label.partition(" of whole")[0].partition(" of a rollout")[0] in str(error.value)
+
+
+def test_copies_up_to_the_free_memory_are_made(monkeypatch):
+    monkeypatch.setattr(memory, "free_memory", lambda: 0)
+    check_copy("q", (memory.SMALL // 8,))  # so little is always allowed
+    monkeypatch.setattr(memory, "free_memory", lambda: 8 * MANY)
+    check_copy("q", (MANY,))
+    with pytest.raises(treesim.ArgumentError, match=rf"a copy of q, of shape \({MANY + 1},\), would take"):
+        check_copy("q", (MANY + 1,))
+
+
+def test_shapes_are_checked_before_memory():
+    """Huge numbers of another shape are named by their shape."""
+    huge = np.broadcast_to(1.0, (10**6, 10**6))
+    for call in ("posture", "gravity of Stepper", "gravity of Simulation", "value", "q of lowest_point"):
+        with pytest.raises(treesim.ArgumentError, match=r"\(1000000, 1000000\)"):
+            CALLS[call](huge)
+
+
+@pytest.mark.parametrize(
+    ("label", "most", "call"),
+    [
+        ("refinements", 1000, CALLS["refinements"]),
+        ("refinements", 1000, CALLS["refinements of joint_wrenches"]),
+        ("restarts", 10_000, lambda x: treesim.solve_ik(ROBOT, {"ee_link": POSE}, Q, restarts=x)),
+        ("max_iterations", 1_000_000, lambda x: treesim.solve_ik(ROBOT, {"ee_link": POSE}, Q, max_iterations=x)),
+        (
+            "max_iterations", 100_000,
+            lambda x: treesim.constrained_dynamics(ROBOT, Q, V, V, HELD, max_iterations=x),
+        ),
+        ("max_iterations", 1_000_000, lambda x: conjugate_gradient.solve(ROBOT, Q, V, V, max_iterations=x)),
+    ],
+)  # fmt: skip
+def test_iterations_are_bounded(label, most, call):
+    """A call returns in seconds, whatever number it is given."""
+    call(most)
+    for number in (most + 1, 2**31, 10**400):
+        with pytest.raises(treesim.ArgumentError, match=rf"{label} must be a whole number between \d and {most}"):
+            call(number)
+
+
+def test_numbers_are_stored_as_numbers():
+    """Whatever objects they were given as."""
+    target = treesim.IKTarget("ee_link", POSE.tolist(), weight=np.float32(2.0))
+    assert np.array_equal(target.value, POSE) and not target.value.flags.writeable and target.weight == 2.0
+    assert treesim.IKTarget("ee_link", POSE.astype(np.float32)).value.dtype == np.float32
+    constraint = treesim.FrameConstraint("ee_link", stiffness=np.array(4.0, object), damping=Fraction(1, 2))
+    assert type(constraint.stiffness) is type(constraint.damping) is float and constraint.damping == 0.5
+    with pytest.raises(treesim.ArgumentError, match="must be a positive number, or one for each of 6 rows"):
+        treesim.IKTarget("ee_link", POSE, weight=[1.0])
+
+
+def test_a_sparse_jacobian_is_of_one_configuration():
+    with pytest.raises(treesim.ArgumentError, match=r"q must be one configuration \(6,\), got shape \(2, 6\)"):
+        treesim.sparse_jacobian(ROBOT, np.zeros((2, 6)), "ee_link")

@@ -384,6 +384,11 @@ def quoted(name: object) -> str:
     return repr(shortened(name)) if isinstance(name, str) else shortened(text_of(name))
 
 
+def plain_text(value: Any) -> Any:
+    """Return a text of a subclass of str as a str, so that no method of the subclass is called; other values as is."""
+    return str.__str__(value) if isinstance(value, str) else value
+
+
 def text_of(value: object, as_text: Callable[[object], str] = repr) -> str:
     """Return the repr of a value; if that fails, as for integers of thousands of digits, a description."""
     try:

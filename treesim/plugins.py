@@ -8,7 +8,7 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from .errors import PluginError, unknown_name
+from .errors import PluginError, plain_text, unknown_name
 from .types import PluginKind
 
 BUILT_IN: dict[PluginKind, dict[str, str]] = {
@@ -134,9 +134,9 @@ class Plugin:
 
 
 def _kind(kind: PluginKind) -> dict[str, str]:
-    if kind not in BUILT_IN:
+    if not isinstance(kind, str) or (plain := str.__str__(kind)) not in BUILT_IN:
         raise unknown_name("kind of plugin", kind, BUILT_IN)
-    return BUILT_IN[kind]
+    return BUILT_IN[plain]
 
 
 @cache
@@ -178,7 +178,7 @@ def available(kind: PluginKind) -> tuple[str, ...]:
     >>> treesim.available("dynamics")[:3]
     ('aba', 'crba_ltdl', 'crba_ltl')
     """
-    built_in = _kind(kind)
+    built_in, kind = _kind(kind), plain_text(kind)
     return (*built_in, *sorted(name for name in _entry_points(kind) if name not in built_in))
 
 
@@ -217,7 +217,7 @@ def get(kind: PluginKind, name: str) -> Any:
     """
     if not isinstance(name, str):  # and perhaps not hashable
         raise unknown_name(SINGULAR[kind], name, available(kind))
-    return _found(kind, name)
+    return _found(kind, str.__str__(name))  # without the methods of a subclass, which may fail
 
 
 @cache

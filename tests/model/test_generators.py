@@ -96,7 +96,7 @@ def test_joint_types_are_taken_in_turn():
 
 @pytest.mark.parametrize("make_tree", [make.chain, make.balanced_binary_tree, make.square_grid])
 def test_sizes_below_one_are_refused(make_tree):
-    with pytest.raises(ArgumentError, match="at least 1, got 0"):
+    with pytest.raises(ArgumentError, match="must be a whole number from 1 on, got 0"):
         make_tree(0)
 
 

@@ -7,7 +7,7 @@ from itertools import combinations
 
 import numpy as np
 
-from ..errors import ArgumentError, quoted
+from ..errors import ArgumentError, plain_text, quoted
 from ..kernels.contact.signed_distance import BOX, CAPSULE, SPHERE
 from ..model.inertia import Inertia, Placement
 from ..model.joints import Joint
@@ -50,7 +50,7 @@ def free_body(name: str, kind: CollisionKind, size: Sequence[float], mass: float
     >>> treesim.free_body("crate", "box", (0.2, 0.2, 0.2), 1.0)
     <Tree 'crate': 1 bodies, nq 7, nv 6, 1 kg>
     """
-    checked_text("name of a free body", name)
+    name, kind = checked_text("name of a free body", name), plain_text(kind)
     if not is_name_of(kind, SIZES) or kind == "hull":
         raise ArgumentError(f"kind: a free body is a sphere, capsule, cylinder or box, not {quoted(kind)}")
     lengths = tuple(finite_vector(f"size of {quoted(name)}", size, SIZES[kind], LONGEST).tolist())

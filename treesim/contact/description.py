@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from ..errors import ArgumentError, unknown_name
+from ..errors import ArgumentError
 from ..model.inertia import Placement
-from ..validation.values import checked_part, is_name_of
+from ..validation.values import checked_part, known_name
 from .ground import Ground, HeightField, StaticBox, Surface
 from .static_mesh import StaticMesh
 
@@ -43,9 +43,7 @@ def surface_of(description: Mapping[str, Any]) -> Surface:
     True
     """
     values = dict(checked_part("the description of a surface", description, Mapping))  # type: ignore[type-abstract]
-    kind = values.pop("kind", None)
-    if not is_name_of(kind, GROUNDS):
-        raise unknown_name("kind of ground", kind, tuple(GROUNDS))
+    kind = known_name("kind of ground", values.pop("kind", None), tuple(GROUNDS))
     try:
         if "placement" in values:
             values["placement"] = Placement(**values["placement"])

@@ -12,7 +12,7 @@ from ..errors import ArgumentError
 from ..model.inertia import Placement
 from ..model.matrices import unit_vector
 from ..system.display import ReprMixin, vector
-from ..validation.arrays import real_numbers
+from ..validation.arrays import check_copy, real_numbers
 from ..validation.values import checked_part, checked_text, finite_or_nan, finite_vector, short_repr
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class Surface(ReprMixin):
             object.__setattr__(self, "stiffness", _within("stiffness", self.stiffness, 0, np.inf))
             if not self.stiffness:
                 raise ArgumentError("stiffness must be positive [N/m], or None for a rigid surface")
-        checked_text("name of a surface", self.name)
+        object.__setattr__(self, "name", checked_text("name of a surface", self.name))
 
     def __repr__(self) -> str:
         yields = "rigid" if self.stiffness is None else f"{self.stiffness:g} N/m"
@@ -250,12 +250,16 @@ class HeightField(SolidSurface):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        heights = real_numbers("heights", self.heights).copy()
-        if heights.ndim != 2 or min(heights.shape) < 2 or not (np.abs(heights) <= FARTHEST).all():
+        heights = real_numbers("heights", self.heights)
+        grid = heights.ndim == 2 and min(heights.shape) >= 2
+        if grid:
+            check_copy("heights", heights.shape)
+        if not grid or not (np.abs(heights) <= FARTHEST).all():
             raise ArgumentError(
                 f"heights must be finite numbers (nx, ny), two or more each way, none beyond {FARTHEST:g} m, got "
                 f"{short_repr(self.heights)}"
             )
+        heights = heights.copy()
         heights.setflags(write=False)
         object.__setattr__(self, "heights", heights)
         for name in ("spacing", "center"):

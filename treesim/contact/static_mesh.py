@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import ArgumentError, ShapeWarning, quoted
+from ..errors import ArgumentError, ShapeWarning, quoted, shortened, text_of
 from ..meshes import read_parts
 from ..model.inertia import Placement
 from ..model.matrices import product
 from ..system.display import vector
-from ..validation.arrays import real_numbers
+from ..validation.arrays import check_copy, real_numbers
 from ..validation.values import checked_part, positive_number, short_repr
 from .ground import FARTHEST, SolidSurface
 from .mesh_orientation import outwards
@@ -179,26 +179,29 @@ class StaticMesh(SolidSurface):
 
 def _vertices(values: Any) -> np.ndarray:
     """Return a copy of vertices (n, 3); raises ArgumentError, naming the first that is out of bounds."""
-    found = real_numbers("vertices", values).copy()
+    found = real_numbers("vertices", values)
     if found.ndim != 2 or found.shape[1] != 3:
         raise ArgumentError(f"vertices must have shape (n, 3), got {found.shape}")
+    check_copy("vertices", found.shape)
     bad = ~(np.abs(found) <= FARTHEST).all(axis=1)
     if bad.any():
         k = int(np.flatnonzero(bad)[0])
         raise ArgumentError(f"vertices must be finite, none beyond {FARTHEST:g} m, but vertex {k} is {found[k]}")
-    return found
+    return found.copy()
 
 
 def _triangles(values: Any, count: int) -> np.ndarray:
     """Return a copy of triangles (m, 3); raises ArgumentError, naming the first with an index that does not exist."""
     try:
-        found = np.array(values)
-    except ValueError as error:
-        raise ArgumentError(f"triangles must be indices of vertices (m, 3): {error}") from None
+        found = np.asarray(values)
+    except Exception as error:  # whatever a user's class raises
+        problem = shortened(text_of(error, str))
+        raise ArgumentError(f"triangles must be indices of vertices (m, 3): {problem}") from None
     if found.ndim != 2 or found.shape[1] != 3 or not len(found) or found.dtype.kind not in "iu":
         raise ArgumentError(
             f"triangles must be whole numbers of shape (m, 3), one or more, got {found.dtype} of shape {found.shape}"
         )
+    check_copy("triangles", found.shape)
     bad = ((found < 0) | (found >= count)).any(axis=1)
     if bad.any():
         k = int(np.flatnonzero(bad)[0])

@@ -6,9 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ..errors import ArgumentError, unknown_name
+from ..errors import ArgumentError
 from ..model.tree import Tree
-from ..validation.values import checked_part, is_name_of, short_repr
+from ..validation.values import checked_part, known_name, short_repr
 from .ground import Surface
 from .pairs import GROUND
 
@@ -105,11 +105,9 @@ def surfaces_of(
 def _items(name: str, given: Any, form: str) -> list[tuple[Any, Any]]:
     try:
         return list(dict(given).items())
-    except (TypeError, ValueError):
+    except Exception:  # whatever a user's class raises
         raise ArgumentError(f"{name} must be a mapping {form}, got {short_repr(given)}") from None
 
 
 def _check_name(what: str, name: Any, known: Sequence[str]) -> str:
-    if not is_name_of(name, known):
-        raise unknown_name(what, name, known)
-    return str(name)
+    return known_name(what, name, known)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..errors import UrdfError, unknown_name
+from ..errors import UrdfError
 from ..model.tree import Tree
 from ..urdf.build import check_options, tree_of
 from ..urdf.document import Document
@@ -14,7 +14,7 @@ from ..urdf.findings import CODES, Finding, Findings
 from ..urdf.read import parse, xacro_allowed
 from ..urdf.resolve import MeshResolver, open_source
 from ..urdf.visuals import MeshFinder
-from ..validation.values import checked_flag, checked_parts
+from ..validation.values import checked_flag, checked_parts, known_name
 from .advice import TIER_OF, TIERS
 from .center_of_mass import check_center_of_mass
 from .conditioning import check_conditioning
@@ -93,10 +93,7 @@ def check(
     """
     check_options(base=base, mimic=mimic)
     meshes, strict = checked_flag("meshes", meshes), checked_flag("strict", strict)
-    tiers = checked_parts("tiers", tiers, str)
-    for tier in tiers:
-        if tier not in TIERS:
-            raise unknown_name("tier", tier, TIERS)
+    tiers = tuple(known_name("tier", tier, TIERS) for tier in checked_parts("tiers", tiers, str))
     findings, skipped, robot = Findings("<source>"), [], None
     document: Document | None = None
     try:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..errors import unknown_name
 from ..model.tree import Tree
+from ..validation.values import known_name
 
 PURPOSES = ("speed", "mass_matrix")
 LONGEST_FACTORED = 300  # degrees of freedom on one path beyond which factors of H have fewer than ten correct digits
@@ -27,8 +27,7 @@ def advise(robot: Tree, purpose: str = "speed") -> Advice:
     The choice is based on measurements. `treesim cost --advice` times every backend on chains, branched trees and
     robots. `treesim bench accuracy` shows how factors of the mass matrix lose digits along chains.
     """
-    if purpose not in PURPOSES:
-        raise unknown_name("purpose", purpose, PURPOSES)
+    purpose = known_name("purpose", purpose, PURPOSES)
     tree = robot.dof_topology  # of the matrix that is factored: with mimic joints not the spanning tree's
     depth = int(tree.dof_depth.max(initial=0))
     if purpose == "mass_matrix" and depth <= LONGEST_FACTORED:

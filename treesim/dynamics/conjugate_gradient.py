@@ -25,6 +25,8 @@ from ..system.display import arrays, batch, html_table, span
 from .base import Capabilities, CompiledBackend, explain_failure, singular_inertia
 from .tables import constants_of, kernel_wrenches
 
+MOST_ITERATIONS = 1_000_000
+
 
 class Solution(NamedTuple):
     """Accelerations qdd (..., nv), numbers of iterations (...), and residuals (...) |tau - C - H qdd| / |tau - C|."""
@@ -57,10 +59,10 @@ def solve(
 
     Arguments as in `treesim.forward_dynamics`. tolerance: residual at which to stop. It is the residual of the
     recursion, which is equal to the true one up to round-off. preconditioned: use the block diagonal S' R S of H
-    (Jain's H R H*). It speeds up short branched robots, and slows down long chains. max_iterations: 20 nv by default.
-    No error is raised for a state that does not converge; its residual stays above the tolerance. Raises ArgumentError,
-    NonFiniteError, SingularInertiaError (naming the joint). Cost O(N) an iteration. Source: Jain 1991, section 4, with
-    the coefficient of eq. 30 corrected.
+    (Jain's H R H*). It speeds up short branched robots, and slows down long chains. max_iterations: 20 nv by default,
+    1,000,000 at most. No error is raised for a state that does not converge; its residual stays above the tolerance.
+    Raises ArgumentError, NonFiniteError, SingularInertiaError (naming the joint). Cost O(N) an iteration. Source: Jain
+    1991, section 4, with the coefficient of eq. 30 corrected.
 
     Examples
     --------
@@ -76,7 +78,11 @@ def solve(
 
 
 def _limits(robot: Tree, tolerance: float, max_iterations: int | None) -> np.ndarray:
-    most = STEPS_PER_DOF * robot.nv if max_iterations is None else whole_number("max_iterations", max_iterations)
+    most = (
+        STEPS_PER_DOF * robot.nv
+        if max_iterations is None
+        else whole_number("max_iterations", max_iterations, most=MOST_ITERATIONS)
+    )
     positive_number("tolerance", tolerance, "number", most=math.inf)
     limits = np.array([tolerance, most], dtype=float)
     limits.setflags(write=False)

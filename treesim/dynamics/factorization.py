@@ -15,7 +15,7 @@ from ..errors import ArgumentError, SingularInertiaError
 from ..kernels.dynamics import factored
 from ..model.topology import Topology
 from ..system.display import batch, span
-from ..validation.arrays import Argument, coerce
+from ..validation.arrays import Argument, check_copy, coerce
 from ..validation.values import checked_part
 from .triangular_factors import TriangularFactors
 
@@ -170,6 +170,7 @@ class Factorization(TriangularFactors):
     def _pack(self, H: ArrayLike) -> np.ndarray:
         n = len(self._parent)
         matrix = coerce(Argument("H", H, (n, n)))
+        check_copy("H", matrix.shape)
         if not np.isfinite(matrix).all():
             raise ArgumentError("H holds NaN or infinity")
         outside = np.argwhere(~self._tree.sparsity() & (matrix != 0))

@@ -22,6 +22,7 @@ from .mimic import MimicConstrained, takes_mimic_joints
 from .physics import ModelParameters, check_physics_of_backend, physics_of
 
 NO_GRAVITY = (0.0, 0.0, 0.0)
+MOST_REFINEMENTS = 1000
 
 
 def forward_dynamics(
@@ -65,9 +66,9 @@ def forward_dynamics(
     armature : array_like, optional
         (nv,) replaces the robot's armature [kg m^2, kg].
     refinements : int
-        Number of steps of iterative refinement, which restore digits that a method loses on long chains or light links.
-        Each step computes by inverse dynamics the forces that the accelerations leave unexplained, and adds the
-        accelerations that these forces cause. A step costs as much as inverse plus forward dynamics.
+        Number of steps of iterative refinement, at most 1000, which restore digits that a method loses on long chains
+        or light links. Each step computes by inverse dynamics the forces that the accelerations leave unexplained, and
+        adds the accelerations that these forces cause. A step costs as much as inverse plus forward dynamics.
     engine : str
         "generic": code for any robot. "specialized": code compiled for this robot, which computes many states at once.
         "auto": "specialized" for large batches, if backend and robot allow it; else "generic".
@@ -116,8 +117,8 @@ def forward_dynamics(
     """
     if type(robot) is not Tree:
         robot = checked_robot(robot)
-    if refinements or type(refinements) is not int:
-        refinements = whole_number("refinements", refinements)
+    if type(refinements) is not int or refinements:
+        refinements = whole_number("refinements", refinements, most=MOST_REFINEMENTS)
     solver = plugins.get("dynamics", backend) if type(backend) is str else chosen_backend(backend)
     if not isinstance(solver, Backend):  # others' may ignore what they do not support
         check_supported(solver, robot, armature, f_ext)

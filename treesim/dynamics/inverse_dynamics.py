@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..engine.call.fast_entry import FastEntry
-from ..errors import unknown_name
 from ..kernels.dynamics.rnea import inverse_dynamics_states
 from ..kernels.entries.status import FINE
 from ..kernels.published.composite_inverse_dynamics import inverse_dynamics_composite_states
@@ -15,6 +14,7 @@ from ..states.arguments import checked_robot
 from ..states.states import on_states
 from ..types import Engine, InverseDynamicsMethod
 from ..validation.arrays import precision
+from ..validation.values import known_name
 from .physics import ModelParameters, physics_of
 from .tables import constants_of, kernel_wrenches
 
@@ -82,7 +82,7 @@ def inverse_dynamics(
         robot = checked_robot(robot)
     fast = INVERSE_DYNAMICS.get(method) if type(method) is str else None
     if fast is None:
-        raise unknown_name("method of inverse dynamics", method, INVERSE_DYNAMICS)
+        fast = INVERSE_DYNAMICS[known_name("method of inverse dynamics", method, INVERSE_DYNAMICS)]
     physics = physics_of(robot, model_parameters, "inverse_dynamics", gravity, armature)
     plain = f_ext is None and gravity is None and armature is None and physics is None
     if plain and type(engine) is str and engine == "auto" and out is None:

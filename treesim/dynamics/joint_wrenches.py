@@ -21,11 +21,11 @@ from ..states.arguments import checked_robot
 from ..states.physics import Numbers
 from ..states.states import on_states
 from ..types import Engine
-from ..validation.values import checked_texts
+from ..validation.values import checked_text, checked_texts, whole_number
 from .auto import Auto
 from .base import DynamicsBackend, chosen_backend, copied
 from .constraint_force import HeavyPathBackend
-from .forward_dynamics import forward_dynamics
+from .forward_dynamics import MOST_REFINEMENTS, forward_dynamics
 from .physics import ModelParameters, check_physics_of_backend, physics_of
 from .tables import constants_of, kernel_wrenches
 
@@ -125,6 +125,7 @@ def joint_wrenches(
     if model_parameters is not None:
         check_physics_of_backend(solver, robot, model_parameters)
     physics = physics_of(robot, model_parameters, "joint_wrenches", gravity, armature)
+    refinements = whole_number("refinements", refinements, most=MOST_REFINEMENTS)
     direct = isinstance(solver, HeavyPathBackend) and robot.mimic_map is None and not refinements
     whole = rows is None or bool(np.all(rows < robot.n_bodies))
     if direct and whole:
@@ -174,7 +175,7 @@ def rows_of(robot: Tree, joints: str | Sequence[str]) -> np.ndarray:
 
     Raises UnknownNameError for another name.
     """
-    several = (joints,) if isinstance(joints, str) else checked_texts("joints", joints)
+    several = (checked_text("joints", joints),) if isinstance(joints, str) else checked_texts("joints", joints)
     rows = _rows.get(robot)
     if rows is None:
         rows = _rows[robot] = _row_table(robot)

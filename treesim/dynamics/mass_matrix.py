@@ -15,7 +15,7 @@ from ..model.tree import Tree
 from ..states.arguments import checked_robot
 from ..states.states import on_states
 from ..types import Engine, MassMatrixMethod
-from ..validation.values import checked_flag
+from ..validation.values import checked_flag, known_name
 from .base import copied
 from .packed_mass_matrix import mass_matrix_pattern
 from .physics import ModelParameters, physics_of
@@ -91,7 +91,9 @@ def mass_matrix(
         robot = checked_robot(robot)
     if type(packed) is not bool:
         packed = checked_flag("packed", packed)
-    fast = (PACKED_MASS_MATRIX if packed else MASS_MATRIX).get(method) if type(method) is str else None
+    if type(method) is not str:
+        method = known_name("method of the mass matrix", method, MASS_MATRIX)  # type: ignore[assignment]
+    fast = (PACKED_MASS_MATRIX if packed else MASS_MATRIX).get(method)
     if fast is None:
         raise _no_such_mass_matrix(method)
     if packed and robot.mimic_map is not None:
@@ -107,6 +109,6 @@ def mass_matrix(
 
 
 def _no_such_mass_matrix(method: str) -> Exception:
-    if isinstance(method, str) and method in MASS_MATRIX:
+    if method in MASS_MATRIX:
         return UnsupportedError(f"method {method!r} writes full matrices only: packed=True needs method='crba'")
     return unknown_name("method of the mass matrix", method, MASS_MATRIX)

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from ..model.tree import Tree
 from ..states.arguments import checked_robot
-from ..validation.arrays import Argument, coerce, precision, refuse_non_finite
+from ..validation.arrays import Argument, check_copy, coerce, precision, refuse_non_finite
 
 
 def mass_matrix_pattern(robot: Tree) -> tuple[np.ndarray, np.ndarray]:
@@ -83,6 +83,7 @@ def unpack_mass_matrix(robot: Tree, packed: ArrayLike) -> np.ndarray:
     robot = checked_robot(robot)
     argument = Argument("packed", packed, (robot.nnz,))
     values = coerce(argument, precision(packed))
+    check_copy("packed", (2, *values.shape[:-1], max(robot.nv, 1), max(robot.nv, 1)))  # itself, and the result
     refuse_non_finite((argument,), (values,))
     rows, columns = mass_matrix_pattern(robot)
     place = np.full((robot.nv, robot.nv), robot.nnz)  # that of a zero behind the packed numbers

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from ..engine.call.evaluate import Argument, coerce, precision
 from ..errors import ArgumentError
 from ..model.tree import Tree
+from ..validation.arrays import check_copy
 
 
 def constants_of(
@@ -81,6 +82,7 @@ def kernel_wrenches(robot: Tree, f_ext: ArrayLike | None) -> np.ndarray | None:
         return None
     number = precision(f_ext)
     array = coerce(Argument("f_ext", f_ext, (robot.n_bodies, 6)), number)
+    check_copy("f_ext", array.shape)
     turns = robot.body_rotations[1:]
     force = np.einsum("bij,...bi->...bj", turns, array[..., :3])
     moment = np.einsum("bij,...bi->...bj", turns, array[..., 3:])

@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import ArgumentError, unknown_name
+from ..errors import ArgumentError
+from ..validation.values import checked_parts, known_name, whole_number
 from .inertia import Inertia, Placement
 from .joints import JOINT_TYPES, Joint
 from .matrices import product, rotation_from_rpy, vector_length
@@ -295,14 +296,11 @@ def _rod_visual(body: int, reach: np.ndarray, radius: float) -> Visual:
 
 
 def _at_least_one(value: int, label: str) -> int:
-    if value < 1:
-        raise ArgumentError(f"{label} must be at least 1, got {value}")
-    return value
+    return whole_number(label, value, 1)
 
 
 def _check_joint_types(joint_types: Sequence[str]) -> None:
-    if not joint_types:
+    if not checked_parts("joint_types", joint_types, str):
         raise ArgumentError("joint_types is empty: name at least one")
     for name in joint_types:
-        if name not in JOINT_TYPES:
-            raise unknown_name("joint type", name, JOINT_TYPES)
+        known_name("joint type", name, JOINT_TYPES)

@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..engine.trigonometry import sincos
-from ..errors import ModelError, quoted, unknown_name
+from ..errors import ModelError, quoted
 from ..kernels.algebra.joints import FLOATING, PLANAR, PRISMATIC, REVOLUTE, SPHERICAL
 from ..kernels.algebra.spatial import VX, VY, VZ, WX, WY, WZ
 from ..system.display import ReprMixin, vector
 from ..validation.arrays import real_numbers
-from ..validation.values import checked_part, checked_text, is_name_of, short_repr
+from ..validation.values import checked_part, checked_text, known_name, short_repr
 from .frozen import frozen, record
 from .inertia import Placement
 from .matrices import cross_matrix, product, unit_vector
@@ -123,9 +123,9 @@ class Joint(ReprMixin):
     mimic: Mimic | None = None
 
     def __post_init__(self) -> None:
-        checked_text("name of a joint", self.name)
-        if not is_name_of(self.type, JOINT_TYPES):
-            raise unknown_name("type", self.type, JOINT_TYPES, of=f"joint {self.name!r}")
+        object.__setattr__(self, "name", checked_text("name of a joint", self.name))
+        own = known_name("type", self.type, JOINT_TYPES, of=f"joint {self.name!r}")
+        object.__setattr__(self, "type", own)
         checked_part("placement of a joint", self.placement, Placement)
         if self.mimic is not None:
             checked_part("mimic of a joint", self.mimic, Mimic)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import ModelError, quoted
+from ..errors import ModelError, plain_text, quoted
 from ..system.display import ReprMixin, vector
 from ..types import LoopType
 from ..validation.arrays import real_numbers
@@ -64,11 +64,12 @@ class Loop(ReprMixin):
 
     def __post_init__(self) -> None:
         for label in ("name", "first", "second"):
-            checked_text(f"{label} of a loop", getattr(self, label))
+            object.__setattr__(self, label, checked_text(f"{label} of a loop", getattr(self, label)))
         if not is_name_of(self.type, LOOP_TYPES):
             raise ModelError(
                 f"type of loop {quoted(self.name)} must be {', '.join(LOOP_TYPES)}, got {quoted(self.type)}"
             )
+        object.__setattr__(self, "type", plain_text(self.type))
         axis = real_numbers(f"axis of loop {quoted(self.name)}", self.axis)
         if axis.shape != (3,) or not np.isfinite(axis).all() or not axis.any():
             given = short_repr(self.axis)

@@ -60,7 +60,7 @@ class Mimic(ReprMixin):
     offset: float = 0.0
 
     def __post_init__(self) -> None:
-        checked_text("joint of a mimic", self.joint)
+        object.__setattr__(self, "joint", checked_text("joint of a mimic", self.joint))
         for label in ("multiplier", "offset"):
             given = getattr(self, label)
             value = finite_or_nan(given)

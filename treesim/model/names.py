@@ -59,6 +59,13 @@ class _Named(dict[str, T]):
         raise unknown_name(self.kind, name, self, of=self.of)
 
 
+def looked_up(kind: str, name: object, table: Mapping[str, T], robot: str) -> T:
+    """Return the part of a name that cannot be hashed: of a text of a subclass of str; raises UnknownNameError else."""
+    if isinstance(name, str):
+        return table[str.__str__(name)]
+    raise unknown_name(kind, name, table, of=repr(robot))
+
+
 def named(kind: str, table: Mapping[str, T], of: str, led: Mapping[str, str] | None = None) -> Mapping[str, T]:
     """Return a read-only table that raises UnknownNameError, with similar names, for a missing name."""
     found = _Named(table)

@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, field
 from typing import Any, get_args
 
-from ..errors import ModelError, quoted, unknown_name
+from ..errors import ModelError, quoted
 from ..system.display import ReprMixin, vector
 from ..types import ShapeKind
-from ..validation.values import (  # fmt: skip
+from ..validation.values import (
     MOST,
     checked_file,
     checked_part,
     checked_text,
     finite_vector,
     index_or_none,
-    is_name_of,
+    known_name,
     short_repr,
     whole_number,
 )
@@ -66,7 +66,7 @@ class Body(ReprMixin):
     line: int | None = None
 
     def __post_init__(self) -> None:
-        checked_text("name of a body", self.name)
+        object.__setattr__(self, "name", checked_text("name of a body", self.name))
         object.__setattr__(self, "parent", body_number(f"parent of body {quoted(self.name)}", self.parent))
         checked_part(f"joint of body {quoted(self.name)}", self.joint, Joint)
         checked_part(f"inertia of body {quoted(self.name)}", self.inertia, Inertia)
@@ -112,7 +112,7 @@ class Frame(ReprMixin):
     placement: Placement = field(default_factory=Placement)
 
     def __post_init__(self) -> None:
-        checked_text("name of a frame", self.name)
+        object.__setattr__(self, "name", checked_text("name of a frame", self.name))
         object.__setattr__(self, "body", body_number(f"body of frame {quoted(self.name)}", self.body))
         checked_part(f"placement of frame {quoted(self.name)}", self.placement, Placement)
 
@@ -170,8 +170,7 @@ class Visual(ReprMixin):
     texture: str | None = None
 
     def __post_init__(self) -> None:
-        if not is_name_of(self.kind, SHAPE_KINDS):
-            raise unknown_name("kind of a visual", self.kind, SHAPE_KINDS)
+        object.__setattr__(self, "kind", known_name("kind of a visual", self.kind, SHAPE_KINDS))
         object.__setattr__(self, "body", body_number(f"body of a {self.kind}", self.body))
         checked_part(f"placement of a {self.kind}", self.placement, Placement)
         size = finite_vector(f"size of a {self.kind}", self.size, LENGTHS[self.kind])

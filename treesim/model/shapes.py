@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import ModelError, listed, quoted
+from ..errors import ModelError, listed, plain_text, quoted
 from ..system.display import ReprMixin, vector
 from ..types import CollisionKind
 from ..validation.arrays import real_numbers
@@ -84,14 +84,15 @@ class CollisionShape(Immutable, ReprMixin):
     ) -> None:
         if not is_name_of(kind, KINDS):
             raise ModelError(f"kind of a collision shape must be {', '.join(KINDS)}, got {quoted(kind)}")
+        kind = plain_text(kind)
         self.body, self.kind = body_number(f"body of a {kind}", body), kind
         self.placement = checked_part(f"placement of a {kind}", placement, Placement)
         self.link, self.file = checked_text(f"link of a {kind}", link), checked_file(f"file of a {kind}", file)
         self.scale = tuple(finite_vector(f"scale of a {kind}", scale, 3).tolist())
         lengths = real_numbers(f"size of a {kind}", size)
-        self.size = tuple(lengths.ravel().tolist())
-        if lengths.shape != (SIZES[kind],) or not all(0 <= length < np.inf for length in self.size):
+        if lengths.shape != (SIZES[kind],) or not all(0 <= length < np.inf for length in lengths.tolist()):
             raise ModelError(f"size of a {kind} must be {SIZES[kind]} lengths [m], got {short_repr(size)}")
+        self.size = tuple(lengths.tolist())
         if (kind == "hull") != ((vertices is None) != (file is None)):
             raise ModelError(
                 f"a {kind} is made of "

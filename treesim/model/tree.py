@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import ArgumentError, ModelError, quoted, unknown_name
+from ..errors import ArgumentError, ModelError, UnknownNameError, quoted, unknown_name
 from ..system.display import html_table
 from ..types import Base
 from ..validation.arrays import Argument, coerce, precision, real_numbers
@@ -22,7 +22,7 @@ from .inertia import Placement
 from .joints import Joint
 from .loops import Loop, checked_loops
 from .mimic import MimicMap, Withheld, mimic_map_of, no_mimic_joints
-from .names import named, slices, unique
+from .names import looked_up, named, slices, unique
 from .pack import pack
 from .parts import Body, Frame, Visual
 from .quaternions import unit_quaternions
@@ -552,8 +552,10 @@ class Tree(Immutable):
         """
         try:
             return self.frames[name]
-        except TypeError:  # what cannot even be looked for
-            raise unknown_name("frame", name, self.frames, of=repr(self.name)) from None
+        except UnknownNameError:
+            raise
+        except Exception:  # of a name that cannot be hashed
+            return looked_up("frame", name, self.frames, self.name)
 
     def joint(self, name: str) -> Joint:
         """Return the tree's joint with a given name.
@@ -575,8 +577,10 @@ class Tree(Immutable):
         """
         try:
             return self.joints[name]
-        except TypeError:  # what cannot even be looked for
-            raise unknown_name("joint", name, self.joints, of=repr(self.name)) from None
+        except UnknownNameError:
+            raise
+        except Exception:  # of a name that cannot be hashed
+            return looked_up("joint", name, self.joints, self.name)
 
     def dof_name(self, k: int) -> str:
         """Return the name of a degree of freedom.

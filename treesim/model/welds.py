@@ -56,10 +56,10 @@ class Weld(ReprMixin):
     joints: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        checked_text("link of a weld", self.link)
+        object.__setattr__(self, "link", checked_text("link of a weld", self.link))
         whose = f"weld of link {quoted(self.link)}"
         for label in ("joint", "parent"):
-            checked_text(f"{label} of the {whose}", getattr(self, label))
+            object.__setattr__(self, label, checked_text(f"{label} of the {whose}", getattr(self, label)))
         checked_part(f"inertia of the {whose}", self.inertia, Inertia)
         object.__setattr__(self, "joints", checked_texts(f"joints of the {whose}", self.joints))
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from ..contact.base import ContactSolver, chosen_solver
 from ..dynamics.base import DynamicsBackend, chosen_backend
 from ..engine.call.steps import all_finite
-from ..errors import ArgumentError, UnsupportedError
+from ..errors import ArgumentError, TreesimError, UnsupportedError
 from ..kernels.stepping.constrained_step import carried_world_step_entry, counted_world_step_entry
 from ..kernels.stepping.step import carried_step_entry, counted_step_entry
 from ..model.quaternions import unit_quaternions
@@ -24,7 +24,8 @@ from ..simulation.world import World
 from ..states.arguments import whole_number
 from ..states.states import mimic_constants
 from ..types import Engine
-from ..validation.arrays import Argument, coerce, precision, refuse_non_finite
+from ..validation.arrays import Argument, check_copy, coerce, precision, refuse_non_finite
+from ..validation.values import checked_flag
 from .external_forces import RolloutForces
 
 # by whether there are rows, and whether the work is counted
@@ -95,21 +96,24 @@ def method_of(
     own_inertia: whether model parameters may change the inertia. Otherwise raises SingularInertiaError for a
     joint that moves no inertia, in a world without constrained rows.
     """
+    nv = world.robot.nv
     given: Any = (
-        world, dt, integrator, chosen_backend(backend), substeps, _hashable(kp), _hashable(kd), bool(work), engine,
-        chosen_solver(contact_solver), own_inertia,
+        world, dt, integrator, chosen_backend(backend), substeps, _hashable(kp, nv), _hashable(kd, nv),
+        checked_flag("work", work), engine, chosen_solver(contact_solver), own_inertia,
     )  # fmt: skip
     try:
         method = _remembered(*given)
-    except TypeError:  # lists of gains, or objects without a hash
+    except TreesimError:
+        raise
+    except Exception:  # of lists of gains, or objects that cannot be hashed
         method = _method(*given)
     warn_of_friction(world.robot, integrator, stacklevel=4)
     return method
 
 
-def _hashable(gain: ArrayLike) -> ArrayLike:
-    """Return an array of gains as a tuple, for the cache of methods; any other value unchanged."""
-    row = isinstance(gain, np.ndarray) and gain.ndim == 1 and gain.dtype == np.float64
+def _hashable(gain: ArrayLike, nv: int) -> ArrayLike:
+    """Return an array of gains (nv,) as a tuple, for the cache of methods; any other value unchanged."""
+    row = isinstance(gain, np.ndarray) and gain.shape == (nv,) and gain.dtype == np.float64
     return tuple(gain.tolist()) if row else gain  # type: ignore[union-attr]
 
 
@@ -245,6 +249,8 @@ def state_arrays(
         )
     if steps is not None and u.shape[-2] != steps:
         raise ArgumentError(f"control holds {u.shape[-2]} steps, but steps is {steps}")
+    check_copy("q0", q.shape)
+    check_copy("v0", v.shape)
     refuse_non_finite(given[:2], (q, v))  # controls are checked when used
     axes = [(unit_quaternions(robot, "q0", q), 1), (v, 1), (u, 2)]  # of one rollout
     if parameters is not None:

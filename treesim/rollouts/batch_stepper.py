@@ -31,6 +31,7 @@ from ..simulation.start_limits import warn_of_start
 from ..simulation.world import World, as_world
 from ..states.arguments import positive_number, short_repr, whole_number
 from ..system.display import ReprMixin, arrays
+from ..system.memory import check_memory
 from ..types import Engine
 from ..validation.arrays import Argument, coerce, refuse_non_finite
 from ..validation.values import checked_flag
@@ -140,14 +141,6 @@ class BatchStepper(ReprMixin):
     ) -> None:
         world = as_world(robot)
         check_engine(engine)
-        own = copy.deepcopy(
-            {"kp": kp, "kd": kd, "model_parameters": model_parameters}
-        )  # the caller may change its arrays
-        made = partial(type(self), world, count, dt, steps=steps, integrator=integrator, backend=backend, engine=engine)
-        self._again = partial(
-            made, substeps=substeps, contact_solver=contact_solver, threads=threads, **own,
-            contact_wrenches=contact_wrenches,
-        )  # fmt: skip
         fields = given_fields(world, model_parameters, integrator)
         self.world = world = world_with_rows(world, fields)
         self.robot = world.robot
@@ -157,7 +150,17 @@ class BatchStepper(ReprMixin):
         method = method_for_sensors(method_of(world, self.dt, integrator, backend, substeps, kp, kd, False, *how))
         physics = physics_of_rollouts(world, fields, method.rule, method.dt / method.substeps, kp, kd)
         self._check_physics(physics, backend)
+        own = copy.deepcopy(
+            {"kp": kp, "kd": kd, "model_parameters": model_parameters}
+        )  # which are valid by now; the caller may change its arrays
+        made = partial(type(self), world, count, dt, steps=steps, integrator=integrator, backend=backend, engine=engine)
+        self._again = partial(
+            made, substeps=substeps, contact_solver=contact_solver, threads=threads, **own,
+            contact_wrenches=contact_wrenches,
+        )  # fmt: skip
         nq, nv = self.robot.nq, self.robot.nv
+        needed = self.count * (2 * nq + 3 * nv) * np.dtype(float).itemsize
+        check_memory(needed, f"count={self.count:,} states of the stepper", "give a smaller count")
         self._q, self._v = np.tile(world.close(self.robot.neutral()), (self.count, 1)), np.zeros((self.count, nv))
         self._q, self._v = self.world.kinematic_bodies.begin(0.0, self.dt, self._q, self._v)
         self._next = np.empty((self.count, 1, nq)), np.empty((self.count, 1, nv))

@@ -14,6 +14,7 @@ from ..errors import ArgumentError
 from ..states.arguments import short_repr
 from ..system.memory import check_memory
 from ..validation.arrays import Shape, check_out
+from ..validation.values import parts_or_none
 from .files import ResultFiles
 from .time_slices import Progress
 
@@ -37,9 +38,9 @@ class Results:
         elif isinstance(out, str | os.PathLike):
             self.files = ResultFiles(out, shapes, number, facts)
             self.arrays = self.files.arrays
-        elif isinstance(out, tuple | list) and len(out) in given:
-            own = _given(out, shapes[: len(out)], number, arguments)
-            self.arrays = [*own, *(empty(shape, number) for shape in shapes[len(out) :])]
+        elif isinstance(out, tuple | list) and len(parts := parts_or_none(out) or ()) in given:
+            own = _given(parts, shapes[: len(parts)], number, arguments)
+            self.arrays = [*own, *(empty(shape, number) for shape in shapes[len(parts) :])]
         else:
             raise ArgumentError(f"out must be a file name or two arrays (q, v), got {short_repr(out)}")
 

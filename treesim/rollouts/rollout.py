@@ -20,7 +20,7 @@ from ..engine.call.evaluate import check_engine
 from ..engine.call.steps import Measured, RolloutSegment, under_controls, under_policy
 from ..engine.graph.policies import Policy
 from ..engine.threads import checked_threads, use_threads
-from ..errors import ArgumentError, StoppedWarning, keep_with, unknown_name
+from ..errors import ArgumentError, StoppedWarning, keep_with
 from ..kernels.stepping.step import policy_step_entry
 from ..model.tree import Tree
 from ..simulation.external_forces import Wrenches
@@ -28,6 +28,7 @@ from ..simulation.start_limits import warn_of_start
 from ..simulation.world import World, as_world
 from ..states.arguments import checked_progress, positive_number, whole_number
 from ..types import Engine, Keep
+from ..validation.values import known_name
 from .arguments import Method, Start, bodies_in_contact, check_clock, method_of, refuse_non_finite_controls, start_of
 from .contact import ContactSteps
 from .energy import BatchedRobots
@@ -246,8 +247,7 @@ def rollout(
 
 def _kept(keep: Keep, every: int, steps: int, unmeasured: bool, others: tuple[Any, Any]) -> tuple[int, int]:
     """Return the number of steps between two records, and the number of records; others: arguments work and out."""
-    if not isinstance(keep, str) or keep not in ("all", "last", "none"):
-        raise unknown_name("keep", keep, ("all", "last", "none"))
+    keep = known_name("keep", keep, ("all", "last", "none"))  # type: ignore[assignment]
     every = whole_number("every", every, 1, max(steps, 1))
     if keep == "all":
         return every, steps // every

@@ -16,6 +16,7 @@ from ..states.arguments import checked_robot, positive_number, short_repr
 from ..system.display import ReprMixin, span, vector
 from ..types import ControllerName
 from ..validation.arrays import Argument, coerce
+from ..validation.values import finite_vector
 
 if TYPE_CHECKING:
     from ..contact.report import ContactReport
@@ -195,9 +196,7 @@ class PD(ReprMixin):
     """
 
     def __init__(self, robot: Tree, posture: ArrayLike, *, kp: ArrayLike = 100.0, kd: ArrayLike = 10.0) -> None:
-        self.posture = coerce(Argument("posture", posture, ())).copy()
-        if self.posture.shape != (checked_robot(robot).nq,) or not np.isfinite(self.posture).all():
-            raise ArgumentError(f"posture must be {robot.nq} finite numbers (nq), got {short_repr(posture)}")
+        self.posture = finite_vector("posture", posture, checked_robot(robot).nq).copy()
         actuated = _actuated(robot)
         self.stiffness = checked_gain("kp", kp, robot.nv) * actuated
         self.damping = checked_gain("kd", kd, robot.nv) * actuated
@@ -280,9 +279,7 @@ class Pushed(ReprMixin):
     ) -> None:
         self.controller, self.robot = as_controller(checked_robot(robot), controller), robot
         self._root = _floating_root(robot)
-        self.force = coerce(Argument("force", force, (3,))).copy()
-        if self.force.ndim != 1 or not np.isfinite(self.force).all():
-            raise ArgumentError(f"force must be three finite numbers [N], got {short_repr(force)}")
+        self.force = finite_vector("force", force, 3).copy()
         self.start = positive_number("start", start, zero=True)
         self.duration = positive_number("duration", duration)
         self.stiffness, self.damping = (

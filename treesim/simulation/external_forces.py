@@ -17,15 +17,15 @@ from ..engine.call.bound_entry import BoundEntry
 from ..engine.call.evaluate import lanes_for, run_states
 from ..engine.call.specialized import BatchCode
 from ..engine.frontend.fastcall import BAD_LAYOUT
-from ..errors import ArgumentError, NonFiniteError, unknown_name
+from ..errors import ArgumentError, NonFiniteError
 from ..kernels.stepping.external_forces import AT_POINTS, LOCAL, WORLD, WRENCHES, external_joint_forces_states
 from ..model.tree import Tree
 from ..states.arguments import checked_robot, short_repr
 from ..states.states import for_mimic_joints
 from ..system.display import ReprMixin, vector
 from ..types import Engine, ForceFrame
-from ..validation.arrays import Argument, coerce
-from ..validation.values import checked_text, finite_or_nan, finite_vector, is_name_of, positive_number
+from ..validation.arrays import Argument, check_copy, coerce
+from ..validation.values import checked_text, finite_or_nan, finite_vector, known_name, parts_or_none, positive_number
 
 SAME_TIME = 1e-9  # s: times of steps are products, and contain rounding errors
 FRAMES = ("world", "local")
@@ -79,11 +79,10 @@ class ExternalForce(ReprMixin):
     stop: float = math.inf
 
     def __post_init__(self) -> None:
-        checked_text("link", self.link)
+        object.__setattr__(self, "link", checked_text("link", self.link))
         for label in ("force", "torque", "point"):
             object.__setattr__(self, label, finite_vector(label, getattr(self, label), 3))
-        if not is_name_of(self.frame, FRAMES):
-            raise unknown_name("frame", self.frame, FRAMES)
+        object.__setattr__(self, "frame", known_name("frame", self.frame, FRAMES))
         object.__setattr__(self, "start", positive_number("start", self.start, zero=True))
         stop = math.inf if type(self.stop) is float and self.stop == math.inf else finite_or_nan(self.stop)
         if not stop > self.start:
@@ -187,7 +186,9 @@ def wrench_table(
     "world") to those along the world's axes; or `ExternalForce`, one or several, of which those count that act at the
     time t [s]. Raises ArgumentError for other values, NonFiniteError, UnknownNameError.
     """
-    table = np.zeros((*batch, len(robot.welds) if welds else robot.n_bodies, WRENCHES))
+    shape = *batch, len(robot.welds) if welds else robot.n_bodies, WRENCHES
+    check_copy("f_ext", shape)
+    table = np.zeros(shape)
     place = _placed_on_weld if welds else _placed
     if isinstance(f_ext, Mapping):
         for link, wrench in f_ext.items():
@@ -204,7 +205,8 @@ def wrench_table(
 
 def holds_forces(value: Any) -> bool:
     """Return whether a value is a sequence with external forces."""
-    return isinstance(value, Sequence) and any(isinstance(each, ExternalForce) for each in value)
+    parts = parts_or_none(value) if isinstance(value, Sequence) else None
+    return parts is not None and any(isinstance(each, ExternalForce) for each in parts)
 
 
 def _all_wrenches(robot: Tree, f_ext: Any, batch: tuple[int, ...]) -> np.ndarray:

@@ -7,9 +7,11 @@ from numpy.typing import ArrayLike
 
 from ..contact.heights import surface_heights
 from ..errors import ArgumentError
-from ..validation.arrays import real_numbers
+from ..validation.arrays import check_copy, real_numbers
 from ..validation.values import checked_part
 from .world import World
+
+COPIES = 4  # of the points: their coordinates and heights in turn
 
 
 def ground_heights(world: World, points: ArrayLike) -> np.ndarray:
@@ -54,6 +56,7 @@ def ground_heights(world: World, points: ArrayLike) -> np.ndarray:
     """
     checked_part("world", world, World)
     at = real_numbers("points", points)
+    check_copy("points", (COPIES, *at.shape))
     if not at.ndim or at.shape[-1] not in (2, 3) or not np.isfinite(at).all():
         raise ArgumentError(
             f"points must be finite x and y, of shape (..., 2), or x, y and z, of shape (..., 3), got shape {at.shape}"

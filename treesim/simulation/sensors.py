@@ -136,7 +136,7 @@ class Sensor(ReprMixin, ABC):
 
     def __post_init__(self) -> None:
         for each in fields(self):
-            checked_text(each.name, getattr(self, each.name))
+            object.__setattr__(self, each.name, checked_text(each.name, getattr(self, each.name)))
 
     @property
     def label(self) -> str:

@@ -17,13 +17,12 @@ from ..contact.base import ContactSolver, chosen_solver
 from ..contact.description import described
 from ..contact.unsolved import warn_of_run
 from ..dynamics.base import DynamicsBackend, check_supported, chosen_backend
-from ..engine.call.evaluate import Argument, coerce
 from ..errors import ArgumentError, DivergedWarning, TreesimError, keep_with
 from ..model.tree import Tree
 from ..states.arguments import checked_progress, positive_number
 from ..system.display import ReprMixin, vector
 from ..types import Engine
-from ..validation.values import checked_flag
+from ..validation.values import checked_flag, finite_vector
 from .continuation import Pair, RunStart, initial_array, run_start
 from .control import Controller, controller_name
 from .controlled import ControlledRobot
@@ -142,7 +141,7 @@ class Simulation(ReprMixin):
         self.robot = robot = self.world.robot
         self.backend, self.integrator, self.engine = backend, integrator, engine
         check_rows(self.world, integrator)
-        self.gravity = None if gravity is None else coerce(Argument("gravity", gravity, (3,))).copy()
+        self.gravity = None if gravity is None else finite_vector("gravity", gravity, 3).copy()
         self._method = plugins.get("integrators", integrator)
         if isinstance(self._method, CompiledRule):
             substeps_of(robot, self._method.rule, self.dt, substeps)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from ..dynamics.base import singular_inertia
 from ..dynamics.tables import constants_of, on_mimicked
-from ..errors import ArgumentError, LightJointWarning, UnsupportedError
+from ..errors import ArgumentError, LightJointWarning, TreesimError, UnsupportedError
 from ..kernels.algebra.limits import UNLIMITED
 from ..kernels.dynamics.crba import mass_matrix_full_states
 from ..kernels.stepping.step import COLUMNS
@@ -58,7 +58,9 @@ class StepSettings(NamedTuple):
         if driven and isinstance(kp, int | float) and isinstance(kd, int | float):
             try:
                 return cls(_remembered(robot, rule, h, float(kp), float(kd)))
-            except OverflowError:  # integers of Python are unbounded
+            except TreesimError:
+                raise
+            except Exception:  # integers of Python are unbounded, and a subclass of float may raise anything
                 pass
         return cls(cls._table(robot, rule, h, kp, kd, driven))
 

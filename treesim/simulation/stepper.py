@@ -25,7 +25,8 @@ from ..model.tree import Tree
 from ..states.arguments import positive_number
 from ..system.display import ReprMixin, vector
 from ..types import Engine
-from ..validation.arrays import Argument, coerce, real_numbers
+from ..validation.arrays import Argument, coerce
+from ..validation.values import finite_vector
 from .external_forces import Wrenches, wrench_table
 from .report import Report, summed
 from .robot_warnings import unwarned, warn_of_friction
@@ -131,7 +132,7 @@ class Stepper(ReprMixin):
             check_inertia(robot, self.rule, h, *gains_of(robot, kp, kd))
         self.contact_solver = contact_solver
         chosen_solver(contact_solver)
-        self.gravity = None if gravity is None else real_numbers("gravity", gravity).copy()
+        self.gravity = None if gravity is None else finite_vector("gravity", gravity, 3).copy()
         self._given = (*copy.deepcopy((kp, kd)), substeps)  # the caller may change its arrays
         self._solver = forward_solver(robot, backend)
         self._still = np.zeros(robot.nv)  # the control of a step without

@@ -129,7 +129,7 @@ class Trajectory(ReprMixin):
     sensors: Readings = NO_READINGS
 
     def __post_init__(self) -> None:
-        checked_text("robot_name", self.robot_name)
+        object.__setattr__(self, "robot_name", checked_text("robot_name", self.robot_name))
         for label in ("joint_names", "joint_types"):
             object.__setattr__(self, label, checked_texts(label, getattr(self, label)))
         _check_joints(self.joint_names, self.joint_types)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Set
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import ArgumentError, UnsupportedError, listed, quoted
 from ..model.mimic import no_mimic_joints
 from ..model.tree import Tree
-from ..validation.values import LONGEST, MOST, positive_number, short_repr, whole_number
+from ..validation.values import LONGEST, MOST, parts_or_none, positive_number, short_repr, whole_number
 
 __all__ = [
     "LONGEST", "MOST", "checked_frames", "checked_progress", "checked_robot", "positive_number", "refuse_mimic_joints",
@@ -35,10 +35,12 @@ def refuse_mimic_joints(robot: Tree, what: str) -> None:
 
 def checked_frames(value: Any) -> tuple[str, ...]:
     """Return the names of frames as a tuple, from one name or a sequence; raises ArgumentError for other values."""
-    try:
-        return (value,) if isinstance(value, str) else tuple(value)
-    except Exception:  # whatever a user's class raises
-        raise ArgumentError(f"frames must be a frame's name, or a sequence of names, not {short_repr(value)}") from None
+    names = (value,) if isinstance(value, str) else parts_or_none(value)
+    if names is None and isinstance(value, Mapping | Set):
+        names = tuple(value)
+    if names is None:
+        raise ArgumentError(f"frames must be a frame's name, or a sequence of names, not {short_repr(value)}")
+    return names
 
 
 def refuse_regularized_rotors(robot: Tree, what: str, instead: str) -> None:
@@ -61,7 +63,7 @@ def checked_progress(value: Any) -> Callable[[int, int], None] | None:
     """Return `value` if it is None or a function progress(done, total); raises ArgumentError otherwise."""
     if value is None:
         return None
-    if not callable(value):
+    if not callable(value) or isinstance(value, type):
         raise ArgumentError(f"progress must be a function progress(done, total) or None, got {short_repr(value)}")
     try:
         inspect.signature(value).bind(0, 1)

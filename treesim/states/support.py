@@ -15,6 +15,7 @@ from ..model.matrices import product, unit_vector
 from ..model.shapes import CollisionShape, supports
 from ..model.tree import Tree
 from ..system.display import html_table, vector
+from ..validation.arrays import precision, real_numbers
 from .arguments import checked_robot, short_repr
 from .states import state_function
 
@@ -195,8 +196,8 @@ def _gaps_of(touching: Candidates, which: Any, along: np.ndarray) -> np.ndarray:
 
 
 def _poses(robot: Tree, q: ArrayLike) -> np.ndarray:
-    if np.ndim(q) == 2 and len(q) == 1:  # type: ignore[arg-type]
-        return _poses(robot, q[0])[None]  # type: ignore[index]  # one state has a faster call
+    if isinstance(q, np.ndarray) and q.ndim == 2 and len(q) == 1:
+        return _poses(robot, q[0])[None]  # one state has a faster call
     return POSES(robot, robot.ints, robot.reals, robot.body_rotations.reshape(-1), q)
 
 
@@ -251,8 +252,9 @@ def lowest_point(robot: Tree, q: ArrayLike, *, normal: ArrayLike = (0.0, 0.0, 1.
     <LowestPoint: -0.791864 m over the plane, of link 'left_ankle_roll_link', at ...>
     """
     n, d = checked_plane(normal, height)
-    if np.ndim(q) > 1:  # type: ignore[arg-type]
-        raise ArgumentError(f"q must be one configuration ({checked_robot(robot).nq},), got shape {np.shape(q)}")
+    q = real_numbers("q", q, precision(q))
+    if q.ndim > 1:
+        raise ArgumentError(f"q must be one configuration ({checked_robot(robot).nq},), got shape {q.shape}")
     gap = gaps(checked_robot(robot), q, n, d)
     k = int(gap.argmin())
     return LowestPoint(float(gap[k]), candidates(robot).shapes[k].link, _lowest_about(robot, q, n, k))

@@ -31,8 +31,8 @@ def free_memory() -> int | None:
         free = details["MemAvailable"] + details.get("SwapFree", 0)
     except (OSError, ValueError, KeyError, IndexError):
         return None
-    within = _free_in_group()
-    return free if within is None else min(free, within)
+    limits = _free_in_group(), _free_in_process()
+    return min([free, *(limit for limit in limits if limit is not None)])
 
 
 def peak_memory(children: bool = False) -> int | None:
@@ -52,6 +52,20 @@ def peak_memory(children: bool = False) -> int | None:
         return None
     peak = resource.getrusage(resource.RUSAGE_CHILDREN if children else resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else 1024 * peak  # macOS reports bytes
+
+
+def _free_in_process() -> int | None:
+    """Return the free address space of a process whose address space is limited (`ulimit -v`), None without a limit."""
+    try:
+        import resource
+
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        if limit == resource.RLIM_INFINITY:
+            return None
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+    except (ImportError, OSError, ValueError, IndexError):
+        return None
+    return max(0, limit - pages * resource.getpagesize())
 
 
 def _free_in_group(folder: Path = Path("/sys/fs/cgroup")) -> int | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..errors import UrdfWarning
+from ..validation.values import checked_flag
 from .build import build_tree, check_options
 from .export import to_urdf
 from .findings import Finding, Findings
@@ -115,7 +116,7 @@ def load(
     ['fixed', 'fixed', 'floating']
     """
     check_options(base=base, mimic=mimic)
-    findings = Findings("<source>", strict)
+    findings = Findings("<source>", checked_flag("strict", strict))
     with xacro_allowed(xacro):
         given = with_repairs(open_source(source, findings), repair, base, mimic, findings)
         tree = build_tree(given, base, mimic, findings)

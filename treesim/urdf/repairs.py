@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, get_args
 
 import numpy as np
 
-from ..errors import ArgumentError, quoted, unknown_name
+from ..errors import ArgumentError, plain_text, quoted, unknown_name
 from ..model.matrices import unit_vector
 from ..types import Repair as RepairName
 from .findings import title
@@ -190,7 +190,7 @@ def wanted_repairs(asked: bool | str | Iterable[str]) -> frozenset[str]:
     if isinstance(asked, bool):
         return UNAMBIGUOUS if asked else frozenset()
     try:
-        names = {asked} if isinstance(asked, str) else set(asked)
+        names = {plain_text(name) for name in ((asked,) if isinstance(asked, str) else asked)}
     except Exception:  # whatever a user's class raises
         raise ArgumentError(f"repair must be True, False, or names of repairs, got {type(asked).__name__}") from None
     for name in names:

@@ -12,7 +12,7 @@ from typing import cast
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
-from ..errors import ArgumentError, UnknownNameError, quoted
+from ..errors import ArgumentError, UnknownNameError, plain_text, quoted
 from .findings import Findings
 from .installed import data_roots, find_robot
 from .read import Source, SourceBytes, bytes_of_file, bytes_of_stream, bytes_of_text, label_of
@@ -47,7 +47,7 @@ def path_of(source: str | os.PathLike[str]) -> Path:
 
     Raises ArgumentError for an empty name, UnknownNameError for an unknown robot.
     """
-    name = os.fsdecode(source)
+    name = os.fsdecode(plain_text(source))
     if not name.strip():
         raise ArgumentError("source is empty: name a URDF file or an installed robot")
     path = Path(os.path.expanduser(name))

@@ -9,8 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import ArgumentError, NonFiniteError, shortened, text_of
+from ..system.memory import SMALL, check_memory
 
 Shape = tuple[int, ...]
+NUMBER = 8  # bytes
 
 
 class Argument(NamedTuple):
@@ -58,12 +60,24 @@ def real_numbers(label: str, value: Any, number: type[np.floating] = np.float64)
             raise TypeError(f"its numbers are of type {array.dtype}")
         if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
             raise TypeError("some of them are masked: there is no number to compute with")
+        if array.size > SMALL // NUMBER and array.dtype != number:
+            check_copy(label, array.shape)
         with np.errstate(over="ignore"):
             return array.astype(number, copy=False)
-    except MemoryError:
+    except (ArgumentError, MemoryError):
         raise
     except Exception as error:  # whatever a user's class raises
         raise ArgumentError(f"{label} must be an array of real numbers: {shortened(text_of(error, str))}") from None
+
+
+def check_copy(label: str, shape: Shape) -> None:
+    """Raise ArgumentError, naming the argument, if a copy of its numbers of that shape does not fit in memory.
+
+    All states of an argument may share one memory, so that the argument itself takes little.
+    """
+    size = NUMBER * math.prod(shape)
+    if size > SMALL:
+        check_memory(size, f"a copy of {label}, of shape {shape},", "give fewer states at once")
 
 
 def batch_shape(arguments: Sequence[Argument], arrays: Sequence[np.ndarray | None]) -> Shape:

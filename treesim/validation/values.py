@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..errors import ArgumentError, shortened, text_of
+from ..errors import ArgumentError, plain_text, shortened, text_of, unknown_name
 from .arrays import real_numbers
 
 T = TypeVar("T")
@@ -89,7 +89,7 @@ def checked_text(label: str, value: Any) -> str:
         raise ArgumentError(
             f"{label} must be a text without surrogates, to be written to files, got {short_repr(value)}"
         )
-    return value
+    return str.__str__(value)  # without the methods of a subclass, which may fail
 
 
 def checked_texts(label: str, values: Any) -> tuple[str, ...]:
@@ -114,15 +114,23 @@ def checked_flag(label: str, value: Any) -> bool:
 
 def one_of(label: str, value: Any, names: Collection[Any]) -> Any:
     """Return `value` if it is one of `names`, texts or None; raises ArgumentError, which lists them, otherwise."""
-    if (value is None or isinstance(value, str)) and value in names:
-        return value
+    plain = plain_text(value)
+    if (plain is None or type(plain) is str) and plain in names:
+        return plain
     known = " or ".join(map(repr, names))
     raise ArgumentError(f"{label} must be {known}, got {shortened(short_repr(value))}")
 
 
 def is_name_of(value: Any, names: Collection[str]) -> bool:
     """Return whether `value` is a str that is one of `names`; other types are allowed."""
-    return isinstance(value, str) and value in names
+    return isinstance(value, str) and str.__str__(value) in names
+
+
+def known_name(kind: str, value: Any, names: Collection[str], of: str = "") -> str:
+    """Return `value` as a str if it is one of `names`; raises UnknownNameError for the `kind` of name otherwise."""
+    if not is_name_of(value, names):
+        raise unknown_name(kind, value, names, of=of)
+    return str.__str__(value)
 
 
 def checked_part(label: str, value: Any, kind: type[T]) -> T:
@@ -141,16 +149,22 @@ def checked_parts(label: str, values: Any, kind: type[T] | tuple[type[T], ...]) 
     if object not in kinds and isinstance(values, kinds):
         return (values,)
     named = " or ".join(one.__name__ for one in kinds)
-    try:
-        parts = None if isinstance(values, NO_SEQUENCES) else tuple(values)
-    except Exception:  # whatever a user's class raises
-        parts = None
+    parts = parts_or_none(values)
     if parts is None:
         raise ArgumentError(f"{label} must be a sequence of {named} objects, got {short_repr(values)}")
     for k, part in enumerate(parts):
         if not isinstance(part, kinds):
             raise ArgumentError(f"{label}[{k}] must be a {named}, got {short_repr(part)}")
     return parts
+
+
+def parts_or_none(values: Any) -> tuple[Any, ...] | None:
+    """Return the parts of a sequence as a tuple, None for other values, such as a text, a mapping or numbers."""
+    numbers = isinstance(values, np.ndarray) and values.dtype.kind not in "OU"  # whose parts may be very many
+    try:
+        return None if numbers or isinstance(values, NO_SEQUENCES) else tuple(values)
+    except Exception:  # whatever a user's class raises
+        return None
 
 
 def short_repr(value: Any) -> str:

@@ -208,11 +208,6 @@ def test_half_a_turn_is_reached():
         ([IKTarget("body_3", [0, 0, 0])] * 2, ArgumentError, "two targets have the name 'body_3'"),
         ([IKTarget(FrameTask("body_3", "angular"), [0, 0, 0])], ArgumentError, "its rows select angles: give a pose"),
         ([IKTarget(CenterOfMassTask(), np.eye(4))], ArgumentError, "the centre of mass is a pose"),
-        (
-            [IKTarget("body_3", [0, 0, 0], weight=[1.0, 2.0])],
-            ArgumentError,
-            "weight of .body_3. must be a positive number",
-        ),
         ([IKTarget("body_3", np.zeros((2, 3))), IKTarget("body_2", np.zeros((3, 3)))], ArgumentError, "leading axes"),
         ("body_3", ArgumentError, "targets"),
     ],
@@ -221,6 +216,12 @@ def test_invalid_targets_are_refused(targets, error, message):
     robot = arm(3)
     with pytest.raises(error, match=message):
         treesim.solve_ik(robot, targets, robot.neutral())
+
+
+def test_weights_are_one_or_one_for_each_row():
+    assert IKTarget("body_3", [0, 0, 0], weight=[1.0, 2.0, 3.0]).weight.shape == (3,)
+    with pytest.raises(ArgumentError, match="weight of 'body_3' must be a positive number, or one for each of 3 rows"):
+        IKTarget("body_3", [0, 0, 0], weight=[1.0, 2.0])
 
 
 def test_invalid_options_are_refused():

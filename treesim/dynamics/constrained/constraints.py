@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...engine.call.evaluate import Argument, coerce
-from ...errors import ArgumentError, NonFiniteError
+from ...errors import ArgumentError, NonFiniteError, plain_text
 from ...model.loops import Loop
 from ...model.tree import Tree
 from ...states.arguments import checked_robot
@@ -171,13 +171,16 @@ Constraint = FrameConstraint | LoopConstraint
 def _check(constraint: Constraint, *names: str) -> None:
     """Raise the errors of a constraint that do not depend on the robot."""
     for name in names:
-        checked_text(f"{name} of a {type(constraint).__name__}", getattr(constraint, name))
+        own = checked_text(f"{name} of a {type(constraint).__name__}", getattr(constraint, name))
+        object.__setattr__(constraint, name, own)
     reference_code(constraint.reference)
+    object.__setattr__(constraint, "reference", plain_text(constraint.reference))
     rows = _rows(constraint)
     for label in ("damping", "stiffness"):
         given = getattr(constraint, label)
         if math.isnan(finite_or_nan(given)):
             raise NonFiniteError(f"{label} of {constraint.label} must be a finite number, got {short_repr(given)}")
+        object.__setattr__(constraint, label, finite_or_nan(given))
     if constraint.target is not None:
         coerce(Argument(f"target of {constraint.label}", constraint.target, (len(rows),)))
 

@@ -13,10 +13,12 @@ from ...engine.call.evaluate import in_precision, precision
 from ...errors import ArgumentError
 from ...model.tree import Tree
 from ...states.arguments import checked_robot, whole_number
-from ...validation.values import finite_or_nan, short_repr
+from ...validation.values import finite_or_nan, parts_or_none, short_repr
 from ..forward_dynamics import forward_dynamics
 from .base import ConstrainedAcceleration, Problem
 from .constraints import Constraint, constraint_tables, wanted_derivatives
+
+MOST_ITERATIONS = 100_000  # a call uses all of them if it does not converge
 
 
 def constrained_dynamics(
@@ -66,7 +68,7 @@ def constrained_dynamics(
         Largest residual at which "proximal" and "caba" stop. If the residual of the unconstrained motion exceeds 1
         m/s^2, the tolerance is relative to this residual.
     max_iterations : int
-        Largest number of iterations of "proximal" and "caba".
+        Largest number of iterations of "proximal" and "caba", at most 100,000.
 
     Returns
     -------
@@ -105,7 +107,8 @@ def constrained_dynamics(
     ((3,), True)
     """
     robot = checked_robot(robot)
-    given = (constraints,) if not isinstance(constraints, Sequence) else tuple(constraints)
+    parts = parts_or_none(constraints) if isinstance(constraints, Sequence) else None
+    given = (constraints,) if parts is None else parts
     solver = plugins.get("constrained", method)
     plugins.get("operational", operational)  # an unknown name is an error even where it is not needed
     tables = constraint_tables(robot, given)
@@ -134,7 +137,7 @@ def _check_settings(mu: float, tolerance: float, max_iterations: int) -> None:
     for label, value in (("mu", mu), ("tolerance", tolerance)):
         if not finite_or_nan(value) > 0:
             raise ArgumentError(f"mu and tolerance must be positive, got {label} = {short_repr(value)}")
-    whole_number("max_iterations", max_iterations, 1)
+    whole_number("max_iterations", max_iterations, 1, MOST_ITERATIONS)
 
 
 def _unconstrained(robot: Tree, qdd: np.ndarray) -> ConstrainedAcceleration:

@@ -23,7 +23,7 @@ from ...states.arguments import checked_frames, checked_robot
 from ...states.states import on_states
 from ...system.display import batch, span
 from ...types import Engine, Reference
-from ...validation.arrays import coerce
+from ...validation.arrays import check_copy, coerce
 from ..base import NO_FORCES, explain_failure
 from ..factorization import Factorization
 from ..tables import kernel_wrenches
@@ -85,6 +85,7 @@ class Articulated(TriangularFactors):
         check_engine(engine)
         self.robot, self._engine = robot, engine
         self._q = q if type(q) is np.ndarray and q.dtype.kind == "f" else coerce(configuration(robot, q))
+        check_copy("q", self._q.shape)
         self._q = self._q.copy()  # later changes of q must not reach the bias forces
         self._bodies = kernels.BODY * (robot.n_bodies + 1)
         self._quantities = np.empty(self._bodies + kernels.DOF * robot.nv)

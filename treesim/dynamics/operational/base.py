@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...engine.call.fast_entry import FastEntry
+from ...errors import TreesimError
 from ...kernels.entries.status import FINE
 from ...model.tree import Tree
 from ...states.arguments import refuse_regularized_rotors
@@ -40,7 +41,7 @@ class CompiledMethod(Method):
     """A method that is one kernel entry `(ints, reals, *tables, q, out)`.
 
     tables(robot, frames, reference): returns the read-only tables of the frames, which the entry takes after the
-    robot's. kept_tables: the same with a cache; raises TypeError for names that cannot be hashed. negative_rotors: as
+    robot's. kept_tables: the same with a cache, for names that can be hashed. negative_rotors: as
     in `dynamics.base.CompiledBackend`.
     """
 
@@ -58,7 +59,9 @@ class CompiledMethod(Method):
         """Return Λ^-1 (..., 6k, 6k); see `treesim.inverse_operational_inertia`."""
         try:
             tables = self.kept_tables(robot, frames, reference)
-        except TypeError:
+        except TreesimError:
+            raise
+        except Exception:  # of names that cannot be hashed
             tables = self.tables(robot, frames, reference)
         m = 6 * len(frames)
         out = np.empty((m, m))

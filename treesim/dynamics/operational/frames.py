@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from ...engine.call.evaluate import coerce
 from ...engine.call.fast_entry import FastEntry
-from ...errors import ArgumentError, UnsupportedError, quoted, unknown_name
+from ...errors import ArgumentError, TreesimError, UnsupportedError, quoted, unknown_name
 from ...kernels.entries.status import FINE
 from ...kernels.kinematics.bodies import body_poses_states, frame_pose_states, frame_poses_states
 from ...kernels.kinematics.jacobians import FRAME_AXES, WORLD_AXES, frame_velocity_states, jacobian_states
@@ -41,7 +41,7 @@ def reference_code(reference: Reference) -> int:
                 "take 'local_world_aligned' or 'local'"
             )
         raise unknown_name("reference", reference, (*REFERENCES, SPATIAL))
-    return REFERENCES[reference]
+    return REFERENCES[str.__str__(reference)]
 
 
 def in_world_axes(reference: Reference) -> bool:
@@ -89,14 +89,16 @@ def frame_codes(robot: Tree, frames: tuple[str, ...], reference: Reference) -> t
     return codes, offsets
 
 
-kept_frame_codes = lru_cache(maxsize=256)(frame_codes)  # with a cache; TypeError for names that cannot be hashed
+kept_frame_codes = lru_cache(maxsize=256)(frame_codes)  # with a cache; names must be hashable
 
 
 def known_frame_codes(robot: Tree, frames: tuple[str, ...], reference: Reference) -> tuple[np.ndarray, np.ndarray]:
     """Return the tables of `frame_codes`, cached if names can be hashed."""
     try:
         return kept_frame_codes(robot, frames, reference)
-    except TypeError:  # which cannot be cached
+    except TreesimError:
+        raise
+    except Exception:  # of names that cannot be hashed
         return frame_codes(robot, frames, reference)
 
 
@@ -279,7 +281,9 @@ def frame_jacobian(
         return move_to_origin(robot, q, frame, frame_jacobian(robot, q, frame))
     try:
         codes, offsets = kept_frame_codes(robot, (frame,), reference)
-    except TypeError:  # a name that cannot be hashed
+    except TreesimError:
+        raise
+    except Exception:  # of a name that cannot be hashed
         codes, offsets = frame_codes(robot, (frame,), reference)
     J = np.empty((6, robot.nv))
     if JACOBIAN.call(robot.ints, robot.reals, codes, offsets, q, J) == FINE:

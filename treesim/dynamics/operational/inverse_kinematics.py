@@ -17,12 +17,13 @@ from ...errors import ArgumentError, ModelError, NonFiniteError, ReachWarning, l
 from ...kernels.entries.status import FINE
 from ...kernels.operational.inverse_kinematics import inverse_kinematics_states
 from ...kernels.operational.inverse_kinematics_tasks import CENTER, FIRST, FRAME, RELATIVE, WORLD
+from ...model.frozen import frozen
 from ...model.matrices import is_rotation
 from ...model.quaternions import configuration, unit_quaternions
 from ...model.tree import Tree
 from ...states.arguments import checked_robot
 from ...system.display import ReprMixin, arrays, html_table, span
-from ...validation.arrays import real_numbers
+from ...validation.arrays import check_copy, real_numbers
 from ...validation.values import checked_flag, checked_parts, checked_text, positive_number, short_repr, whole_number
 from .frames import frame_tables, in_world_axes
 from .motion import massive
@@ -33,6 +34,7 @@ IKTask: TypeAlias = str | FrameTask | RelativeTask | CenterOfMassTask
 FAST, NO_POSTURE = FastEntry(inverse_kinematics_states), np.empty(0)
 UNLIMITED = 1e300  # instead of infinity, which entries do not accept
 ROTATED = 1e-6  # deviation of a pose's rotation from an orthogonal matrix
+MOST_ITERATIONS, MOST_RESTARTS = 1_000_000, 10_000  # a call uses all of them if a target cannot be reached
 LAST_ROW = np.array([0.0, 0.0, 0.0, 1.0])  # of a pose
 
 
@@ -72,13 +74,12 @@ class IKTarget(ReprMixin):
             raise ArgumentError(
                 "task must be a frame's name, a FrameTask, RelativeTask or CenterOfMassTask, got " + short_repr(task)
             )
-        checked_text("name", self.name)
         object.__setattr__(self, "task", task)
-        object.__setattr__(self, "name", self.name or _name_of(task))
-        _values(self)
-        weight = real_numbers(f"weight of {self.name!r}", self.weight)
-        if weight.ndim > 1 or not (np.isfinite(weight) & (weight > 0)).all():
-            raise ArgumentError(f"weight of {self.name!r} must be a positive number, or one for each row")
+        object.__setattr__(self, "name", checked_text("name", self.name) or _name_of(task))
+        value = _value(self.name, self.value)
+        object.__setattr__(self, "value", frozen(value, value.dtype.type))
+        weight = _weight(self, len(_rows(task, _values(self).turned)))
+        object.__setattr__(self, "weight", frozen(weight) if weight.ndim else float(weight))
 
     def __repr__(self) -> str:
         return f"<IKTarget {self.name!r}>"
@@ -208,12 +209,12 @@ def solve_ik(
     tolerance : float
         A state has converged if the error of every target is below the tolerance [m, rad].
     max_iterations : int
-        Largest number of iterations of each state without restarts, and towards the posture.
+        Largest number of iterations of each state without restarts, and towards the posture; at most 1,000,000.
     restarts : int
-        Largest number of restarts of each state, each of which adds 10 iterations to their largest number. A state
-        whose iteration makes little progress starts again from a random configuration (`Tree.random`), in which a
-        floating base keeps its pose of q0. With 0 restarts, only solutions that a continuous motion connects with q0
-        are found.
+        Largest number of restarts of each state, at most 10,000, each of which adds 10 iterations to their largest
+        number. A state whose iteration makes little progress starts again from a random configuration (`Tree.random`),
+        in which a floating base keeps its pose of q0. With 0 restarts, only solutions that a continuous motion connects
+        with q0 are found.
     seed : int
         Seed of the random configurations, which are the same for all states.
 
@@ -274,8 +275,8 @@ def solve_ik(
     settings = (
         checked_flag("limits", limits),
         positive_number("tolerance", tolerance),
-        whole_number("max_iterations", max_iterations),
-        whole_number("restarts", restarts),
+        whole_number("max_iterations", max_iterations, most=MOST_ITERATIONS),
+        whole_number("restarts", restarts, most=MOST_RESTARTS),
         whole_number("seed", seed),
     )
     constants = _constants(robot, table, *settings)
@@ -327,12 +328,21 @@ def _several(targets: Any) -> list[IKTarget]:
     return several
 
 
-def _values(target: IKTarget) -> TargetValues:
-    """Return the numbers of a target's value; raises ArgumentError for what is neither poses nor positions."""
-    label = f"value of the target of {target.name!r}"
-    value = real_numbers(label, target.value)
-    if not np.isfinite(value).all():
+def _value(name: str, value: Any) -> np.ndarray:
+    """Return the finite numbers of a target's value, poses (..., 4, 4) or positions (..., 3), in their precision."""
+    label = f"value of the target of {name!r}"
+    array = real_numbers(label, value, precision(value))
+    if array.shape[-2:] != (4, 4) and array.shape[-1:] != (3,):
+        raise ArgumentError(f"{label} has shape {array.shape}, but (..., 4, 4) or (..., 3) is needed")
+    check_copy(label, array.shape)
+    if not np.isfinite(array).all():
         raise NonFiniteError(f"{label} contains NaN or infinity")
+    return array
+
+
+def _values(target: IKTarget) -> TargetValues:
+    """Return the numbers of a target's value; raises ArgumentError for a matrix that is no pose."""
+    label, value = f"value of the target of {target.name!r}", np.asarray(target.value, float)
     numbers = np.empty((*value.shape[:-2], 12) if value.shape[-2:] == (4, 4) else (*value.shape[:-1], 12))
     if value.shape[-2:] == (4, 4):
         R = value[..., :3, :3]
@@ -340,8 +350,6 @@ def _values(target: IKTarget) -> TargetValues:
             raise ArgumentError(f"{label} is no pose: its rotation is not orthogonal, or its last row is not 0 0 0 1")
         numbers[..., :9], numbers[..., 9:] = R.reshape(*R.shape[:-2], 9), value[..., :3, 3]
         return TargetValues(numbers, True)
-    if value.ndim == 0 or value.shape[-1] != 3:
-        raise ArgumentError(f"{label} has shape {value.shape}, but (..., 4, 4) or (..., 3) is needed")
     numbers[..., :9], numbers[..., 9:] = np.eye(3).ravel(), value
     return TargetValues(numbers, False)
 
@@ -366,14 +374,11 @@ def _batch(several: Sequence[IKTarget], values: Sequence[TargetValues]) -> tuple
 def _table(robot: Tree, target: IKTarget, values: TargetValues) -> TargetTable:
     """Return a target's constants; raises ArgumentError if its rows or weights do not fit its value."""
     task: Any = target.task
+    rows = _rows(task, values.turned)
     if isinstance(task, CenterOfMassTask):
         massive(robot)
-        rows = np.hstack([task.matrix, np.zeros((task.count, 3))])
         kind, first, second, axes = CENTER, "", "", WORLD
     else:
-        rows = row_matrix("rows", task.rows)
-        if not values.turned and is_all(task.rows):
-            rows = rows[:3]
         local = task.reference is not None and not in_world_axes(task.reference)
         kind, axes = FRAME if isinstance(task, FrameTask) else RELATIVE, FIRST if local else WORLD
         first, second = task.frames[0], task.frames[-1]
@@ -381,11 +386,24 @@ def _table(robot: Tree, target: IKTarget, values: TargetValues) -> TargetTable:
         raise ArgumentError(f"the target of {target.name!r} is a position, but its rows select angles: give a pose")
     if isinstance(task, CenterOfMassTask) and values.turned:
         raise ArgumentError("the target of the centre of mass is a pose: give a position (..., 3)")
-    weight = np.asarray(real_numbers(f"weight of {target.name!r}", target.weight), dtype=float)
-    if weight.shape not in ((), (len(rows),)) or not (np.isfinite(weight) & (weight > 0)).all():
-        raise ArgumentError(f"weight of {target.name!r} must be a positive number, or one for each of {len(rows)} rows")
-    weights = np.broadcast_to(weight, len(rows)).astype(float)
+    weights = np.broadcast_to(np.asarray(target.weight), len(rows)).astype(float)
     return TargetTable(kind, first, second, axes, rows.astype(float).tobytes(), weights.tobytes())
+
+
+def _rows(task: Any, turned: bool) -> np.ndarray:
+    """Return the rows (r, 6) of a task for a target that is a pose (`turned`) or a position."""
+    if isinstance(task, CenterOfMassTask):
+        return np.hstack([task.matrix, np.zeros((task.count, 3))])
+    rows = row_matrix("rows", task.rows)
+    return rows[:3] if not turned and is_all(task.rows) else rows
+
+
+def _weight(target: IKTarget, rows: int) -> np.ndarray:
+    """Return a target's weight, a number or one for each row; raises ArgumentError for other values."""
+    weight = real_numbers(f"weight of {target.name!r}", target.weight)
+    if weight.shape not in ((), (rows,)) or not (np.isfinite(weight) & (weight > 0)).all():
+        raise ArgumentError(f"weight of {target.name!r} must be a positive number, or one for each of {rows} rows")
+    return weight
 
 
 @lru_cache(maxsize=64)
@@ -445,7 +463,9 @@ def _run(
             return Solutions(*found)  # anything but one state in a float array is coerced or explained below
     arguments = [configuration(robot, q0, "q0"), Argument("targets", poses, (k, 12))]
     if posture is not None:
-        posture = unit_quaternions(robot, "posture", coerce(configuration(robot, posture, "posture")).astype(float))
+        posture = coerce(configuration(robot, posture, "posture"))
+        check_copy("posture", posture.shape)
+        posture = unit_quaternions(robot, "posture", posture.astype(float))
     arguments.append(Argument("posture", posture, (robot.nq,), optional=True))
     return Solutions(*evaluate(inverse_kinematics_states, constants, arguments, shapes, engine="generic"))
 

@@ -14,7 +14,7 @@ from ... import plugins
 from ...engine.call.evaluate import Argument, coerce, in_precision, precision, refuse_overflow
 from ...engine.call.fast_entry import FastEntry
 from ...engine.call.generic import compiled
-from ...errors import ArgumentError
+from ...errors import ArgumentError, plain_text
 from ...kernels.entries.status import FINE
 from ...kernels.operational.consistent_inverse import consistent_inverse_states
 from ...kernels.operational.scaled_inverse import scaled_inverses
@@ -244,7 +244,7 @@ def operational_space(
         raise ArgumentError(f"rtol must lie between 0 and 1, got {short_repr(rtol)}")
     rtol = limit
     number = precision(q, v)  # computed in double precision; float32 arguments have results in float32
-    several = several_of(tasks)
+    several = tuple(map(plain_text, several_of(tasks)))
     plain = in_world_axes(reference) and {*map(type, several)} == {str} and len({*several}) == len(several)
     listed = [] if plain else listed_tasks(several)
     base = base_rows(robot, q, v, f_ext, gravity, several if plain else frames_of(listed), centers_in(listed))

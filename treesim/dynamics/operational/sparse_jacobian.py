@@ -12,12 +12,13 @@ from ...engine.call.evaluate import refuse_overflow
 from ...engine.call.generic import compiled
 from ...errors import ArgumentError
 from ...kernels.operational import sparse_jacobian as kernels
+from ...model.quaternions import configuration
 from ...model.topology import Topology
 from ...model.tree import Tree
 from ...states.arguments import checked_frames, checked_robot
 from ...system.display import ReprMixin
 from ...types import JacobianReference
-from ...validation.arrays import Argument, coerce, real_numbers, refuse_non_finite
+from ...validation.arrays import Argument, coerce, precision, real_numbers, refuse_non_finite
 from ..factorization import Factorization
 from .frames import frame_jacobian, frame_tables
 
@@ -293,6 +294,9 @@ def sparse_jacobian(
     """
     robot = checked_robot(robot)
     names = checked_frames(frames)
+    q = coerce(configuration(robot, q), precision(q))
+    if q.ndim != 1:
+        raise ArgumentError(f"q must be one configuration ({robot.nq},), got shape {q.shape}")
     bodies, _ = frame_tables(robot, names)
     last = [robot.last_dof(int(body)) for body in bodies for _ in range(6)]
     rows = [frame_jacobian(robot, q, name, reference=reference) for name in names]

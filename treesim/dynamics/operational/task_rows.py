@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -25,6 +25,7 @@ from ...model.quaternions import configuration
 from ...model.tree import Tree
 from ...states.states import on_states, state_function
 from ...types import Reference
+from ...validation.values import parts_or_none, short_repr
 from ..base import explain_failure
 from ..inverse_dynamics import bias_forces
 from ..tables import constants_of, kernel_wrenches
@@ -55,10 +56,8 @@ def symmetric(matrix: np.ndarray) -> np.ndarray:
 def several_of(tasks: Task | Sequence[Task]) -> tuple[Any, ...]:
     """Return the tasks as a tuple, from one task or a sequence."""
     one: Any = tasks
-    try:
-        return (one,) if isinstance(tasks, ONE_TASK) or not isinstance(tasks, Iterable) else tuple(tasks)
-    except TypeError:  # an array of no axis
-        return (one,)
+    parts = None if isinstance(tasks, ONE_TASK) else parts_or_none(tasks)
+    return (one,) if parts is None else parts
 
 
 def listed_tasks(several: Sequence[Any]) -> list[FramesTask | CenterOfMassTask]:
@@ -66,7 +65,7 @@ def listed_tasks(several: Sequence[Any]) -> list[FramesTask | CenterOfMassTask]:
     listed = [FrameTask(task) if isinstance(task, str) else task for task in several]
     for task in listed:
         if not isinstance(task, FramesTask | CenterOfMassTask):
-            raise ArgumentError(f"a task is a frame's name or a task object, not {task!r}")
+            raise ArgumentError(f"a task is a frame's name or a task object, not {short_repr(task)}")
     return listed
 
 

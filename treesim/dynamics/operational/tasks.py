@@ -82,7 +82,7 @@ class FramesTask(ReprMixin):
 def _check(task: Any, *names: str, width: int = 6) -> None:
     """Raise ArgumentError or UnknownNameError for invalid names, rows and axes, which do not depend on the robot."""
     for name in names:
-        checked_text(f"{name} of a {type(task).__name__}", getattr(task, name))
+        object.__setattr__(task, name, checked_text(f"{name} of a {type(task).__name__}", getattr(task, name)))
     row_matrix("rows", task.rows, width)
     _aligned(getattr(task, "reference", None), "local_world_aligned")
 

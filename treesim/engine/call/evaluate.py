@@ -51,7 +51,7 @@ Runner = Callable[[Callable[..., int], Sequence[Any], list[np.ndarray], list[np.
 
 def check_engine(engine: str) -> None:
     """Raise UnknownNameError unless `engine` is one of ENGINES."""
-    if not isinstance(engine, str) or engine not in ENGINES:
+    if not isinstance(engine, str) or str.__str__(engine) not in ENGINES:
         raise unknown_name("engine", engine, ENGINES)
 
 
