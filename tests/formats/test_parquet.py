@@ -97,3 +97,16 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
     path.write_bytes(b"PAR1 and no more")
     with pytest.raises(ArgumentError, match=r"run\.parquet is not a trajectory that treesim wrote"):
         Trajectory.load(path)
+
+
+def test_columns_of_tables_may_be_in_any_order() -> None:
+    pandas, polars, arrow = map(pytest.importorskip, ("pandas", "polars", "pyarrow"))
+    robot, q = generators.chain(3), np.array([[0.1, 0.2, 0.3], [0.4, 0.5, 0.6]])
+    back = list(robot.joint_names[::-1])
+    frame = pandas.DataFrame(q[:, ::-1], columns=back)
+    labelled = frame, polars.DataFrame(dict(frame)), arrow.table(dict(frame))
+    for given in (*labelled, pandas.DataFrame(q), polars.DataFrame(q)):
+        assert robot.expand(given).tolist() == q.tolist()
+    assert robot.expand(frame.iloc[1]).tolist() == q[1].tolist()
+    with pytest.raises(treesim.UnknownNameError, match="'a'"):
+        robot.expand(frame.rename(columns={back[0]: "a"}))

@@ -132,3 +132,12 @@ def test_measures_of_rollouts_are_variables():
     assert data["q"].shape == runs.q.shape
     assert np.array_equal(data["measure q"], runs.measures["q"])
     assert data["angles"].dims == ("rollout", "angles bin")
+
+
+def test_coordinates_of_arrays_may_be_in_any_order() -> None:
+    robot, q = generators.chain(3), np.array([[0.1, 0.2, 0.3]])
+    back = list(robot.joint_names[::-1])
+    given = xarray.DataArray(q[:, ::-1], dims=("time", "coordinate"), coords={"coordinate": back})
+    assert robot.expand(given).tolist() == robot.expand(xarray.DataArray(q)).tolist() == q.tolist()
+    with pytest.raises(treesim.UnknownNameError, match="'a'"):
+        robot.expand(given.assign_coords(coordinate=["a", *back[1:]]))

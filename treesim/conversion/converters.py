@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import ArgumentError
+from ..model.named_axes import coordinate_argument, velocity_argument
 from ..model.quaternions import refuse_lengths
 from ..model.tree import Tree
 from ..states.arguments import checked_robot
@@ -213,7 +214,10 @@ def convert_state(
     there, here = (layout_of(robot, name, model if name == "pinocchio" else None) for name in (to, source))
     neutral = robot.neutral()
     sizes = here.configuration_to_engine(neutral).size, here.velocity_to_engine(neutral, np.zeros(robot.nv)).size
-    given = [coerce(Argument(label, x, (n,))) for label, x, n in zip(("q", "v"), (q, v), sizes, strict=True)]
+    arguments = [Argument(label, x, (n,)) for label, x, n in zip(("q", "v"), (q, v), sizes, strict=True)]
+    if source == "treesim":
+        arguments = [coordinate_argument(robot, "q", q), velocity_argument(robot, "v", v)]
+    given = [coerce(argument) for argument in arguments]
     if given[0].shape[:-1] != given[1].shape[:-1]:
         raise ArgumentError(f"q and v have the leading axes {given[0].shape[:-1]} and {given[1].shape[:-1]}")
     own = here.configuration_from_engine(given[0])

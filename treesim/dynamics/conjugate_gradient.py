@@ -18,10 +18,12 @@ from ..kernels.published.conjugate_gradient import (
     forward_dynamics_preconditioned_states,
     forward_dynamics_within_states,
 )
+from ..model.quaternions import configuration
 from ..model.tree import Tree
 from ..states.arguments import positive_number, whole_number
 from ..states.states import on_states
 from ..system.display import arrays, batch, html_table, span
+from ..validation.arrays import coerce
 from .base import Capabilities, CompiledBackend, explain_failure, singular_inertia
 from .tables import constants_of, kernel_wrenches
 
@@ -108,7 +110,7 @@ def _solve(
     solution = Solution(qdd, report[..., 0].astype(int), report[..., 1])
     stuck = solution.residual >= limits[0]
     if stuck.any():
-        q = np.broadcast_to(np.asarray(values["q"], dtype=float), (*stuck.shape, robot.nq))
+        q = np.broadcast_to(coerce(configuration(robot, values["q"])), (*stuck.shape, robot.nq))
         singular = singular_inertia(robot, q[stuck], armature)
         if singular is not None:
             raise singular

@@ -13,10 +13,11 @@ from numpy.typing import ArrayLike
 
 from ..errors import UnsupportedError
 from ..kernels.mimic.mimic import follow_states
+from ..model.named_axes import velocity_argument
 from ..model.quaternions import configuration
 from ..model.tree import Tree
 from ..states.states import on_states
-from ..validation.arrays import Argument, coerce, refuse_non_finite
+from ..validation.arrays import coerce, refuse_non_finite
 from .base import CompiledBackend, DynamicsBackend, explain_failure
 from .tables import on_mimicked, shared_rotors, spanning_constants
 
@@ -45,7 +46,7 @@ class MimicConstrained:
         armature: ArrayLike | None = None,
     ) -> np.ndarray:
         """Return qdd (..., nv); see `treesim.forward_dynamics`."""
-        given = [configuration(robot, q), *(Argument(label, x, (robot.nv,)) for label, x in (("v", v), ("tau", tau)))]
+        given = [configuration(robot, q), velocity_argument(robot, "v", v), velocity_argument(robot, "tau", tau)]
         arrays = [coerce(argument) for argument in given]
         refuse_non_finite(given, arrays)
         whole, state = robot.spanning, (robot.expand(arrays[0]), robot.expand_velocity(arrays[1]))

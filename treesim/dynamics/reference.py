@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..engine.call.evaluate import Argument, coerce, in_precision, precision, refuse_non_finite, refuse_overflow
+from ..engine.call.evaluate import coerce, in_precision, precision, refuse_non_finite, refuse_overflow
+from ..model.named_axes import velocity_argument
 from ..model.tree import Tree
 from .base import Backend, Capabilities, explain_failure
 from .inverse_dynamics import bias_forces
@@ -33,7 +34,7 @@ class Reference(Backend):
 
         bias = bias_forces(robot, q, v, f_ext=f_ext, gravity=gravity)
         M = mass_matrix(robot, q, armature=armature)
-        given = Argument("tau", tau, (robot.nv,))
+        given = velocity_argument(robot, "tau", tau)
         torque = coerce(given)
         refuse_non_finite([given], [torque])
         right = torque - bias

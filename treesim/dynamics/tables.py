@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..engine.call.evaluate import Argument, coerce, precision
 from ..errors import ArgumentError
+from ..model.named_axes import velocity_argument, wrenches_argument
 from ..model.tree import Tree
 from ..validation.arrays import check_copy
 
@@ -24,9 +23,9 @@ def constants_of(
         return robot.ints, robot.reals
     reals = robot.spanning.reals.copy()
     if gravity is not None:
-        reals[reals.size - 3 :] = _finite("gravity", gravity, 3)
+        reals[reals.size - 3 :] = _finite(Argument("gravity", gravity, (3,)))
     if armature is not None:
-        values = _finite("armature", armature, robot.nv)
+        values = _finite(velocity_argument(robot, "armature", armature))
         if (values < 0).any():
             raise ArgumentError(f"armature of joint {robot.dof_name(int(np.argmin(values)))!r} is negative")
         reals[reals.size - 3 - robot.spanning.nv : reals.size - 3] = on_mimicked(robot, values)
@@ -46,10 +45,10 @@ def on_mimicked(robot: Tree, values: np.ndarray, others: float = 0.0) -> np.ndar
     return whole
 
 
-def _finite(label: str, value: Any, size: int) -> np.ndarray:
-    array = coerce(Argument(label, value, (size,)))
-    if array.shape != (size,):
-        raise ArgumentError(f"{label} must be one vector of {size} numbers for all states, got shape {array.shape}")
+def _finite(argument: Argument) -> np.ndarray:
+    label, shape, array = argument.label, argument.shape, coerce(argument)
+    if array.shape != shape:
+        raise ArgumentError(f"{label} must be one vector of {shape[0]} numbers for all states, got shape {array.shape}")
     if not np.isfinite(array).all():
         raise ArgumentError(f"{label} holds NaN or infinity: {array.tolist()}")
     return array
@@ -69,7 +68,7 @@ def shared_rotors(robot: Tree, armature: ArrayLike | None) -> np.ndarray:
 
     They are distributed over mimicked and mimic joints. armature: the robot's by default.
     """
-    rotors = robot.armature if armature is None else _finite("armature", armature, robot.nv)
+    rotors = robot.armature if armature is None else _finite(velocity_argument(robot, "armature", armature))
     return rotors if robot.mimic_map is None else robot.mimic_map.shared(rotors)
 
 
@@ -81,7 +80,7 @@ def kernel_wrenches(robot: Tree, f_ext: ArrayLike | None) -> np.ndarray | None:
     if f_ext is None:
         return None
     number = precision(f_ext)
-    array = coerce(Argument("f_ext", f_ext, (robot.n_bodies, 6)), number)
+    array = coerce(wrenches_argument(robot, f_ext), number)
     check_copy("f_ext", array.shape)
     turns = robot.body_rotations[1:]
     force = np.einsum("bij,...bi->...bj", turns, array[..., :3])

@@ -11,6 +11,7 @@ import numpy as np
 from ..errors import ArgumentError
 from ..kernels.entries.status import LONGEST, SHORTEST
 from ..validation.arrays import Argument
+from .named_axes import COORDINATES
 
 if TYPE_CHECKING:
     from .tree import Tree
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 def configuration(robot: Tree, value: Any, label: str = "q") -> Argument:
     """Return the argument `label` of configurations (..., nq), whose validation checks the lengths of quaternions."""
-    return Argument(label, value, (robot.nq,), refuse=partial(refuse_lengths, robot, label))
+    return Argument(label, value, (robot.nq,), False, partial(refuse_lengths, robot, label), COORDINATES, robot)
 
 
 def unit_quaternions(robot: Tree, label: str, q: np.ndarray) -> np.ndarray:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from ..errors import ArgumentError, ModelError, UnknownNameError, quoted, unknown_name
 from ..system.display import html_table
 from ..types import Base
-from ..validation.arrays import Argument, coerce, precision, real_numbers
+from ..validation.arrays import coerce, precision, real_numbers
 from ..validation.values import checked_parts, checked_text, short_repr
 from .base_pose import moved_base
 from .coordinates import position_of
@@ -22,6 +22,7 @@ from .inertia import Placement
 from .joints import Joint
 from .loops import Loop, checked_loops
 from .mimic import MimicMap, Withheld, mimic_map_of, no_mimic_joints
+from .named_axes import coordinate_argument, velocity_argument
 from .names import looked_up, named, slices, unique
 from .pack import pack
 from .parts import Body, Frame, Visual
@@ -341,7 +342,7 @@ class Tree(Immutable):
         >>> robot.nq, robot.expand([1.0])
         (1, array([ 1. , -1.5]))
         """
-        return self._expanded(coerce(Argument("q", q, (self.nq,)), precision(q)), "q")
+        return self._expanded(coerce(coordinate_argument(self, "q", q), precision(q)), "q")
 
     def expand_velocity(self, v: ArrayLike) -> np.ndarray:
         """Convert v to the velocity (or acceleration) of the spanning tree, in which mimic joints have entries.
@@ -361,7 +362,7 @@ class Tree(Immutable):
         ArgumentError
             If v has another shape.
         """
-        return self._expanded(coerce(Argument("v", v, (self.nv,)), precision(v)), "v")
+        return self._expanded(coerce(velocity_argument(self, "v", v), precision(v)), "v")
 
     def _expanded(self, y: np.ndarray, which: str) -> np.ndarray:
         mimic_map = self.mimic_map
@@ -714,7 +715,7 @@ class Tree(Immutable):
         >>> q0[robot.q_index["panda_joint4"]]
         array([-0.0698])
         """
-        return np.clip(coerce(Argument("q", q, (self.nq,))), self.lower, self.upper)
+        return np.clip(coerce(coordinate_argument(self, "q", q)), self.lower, self.upper)
 
     def integrate(self, q: ArrayLike, displacement: ArrayLike) -> np.ndarray:
         """Return the configuration reached from q by a displacement, which is velocity times time.

@@ -15,6 +15,7 @@ from ..engine.call.steps import all_finite
 from ..errors import ArgumentError, TreesimError, UnsupportedError
 from ..kernels.stepping.constrained_step import carried_world_step_entry, counted_world_step_entry
 from ..kernels.stepping.step import carried_step_entry, counted_step_entry
+from ..model.named_axes import coordinate_argument, velocity_argument
 from ..model.quaternions import unit_quaternions
 from ..model.tree import Tree
 from ..simulation.robot_warnings import warn_of_friction, warn_of_limits
@@ -237,9 +238,9 @@ def state_arrays(
             raise ArgumentError("give control, or the number of steps")
         control = np.broadcast_to(np.zeros(robot.nv, number), (steps, robot.nv))
     given = [
-        Argument("q0", q0, (robot.nq,)),
-        Argument("v0", v0, (robot.nv,)),
-        Argument("control", control, (robot.nv,)),
+        coordinate_argument(robot, "q0", q0),
+        velocity_argument(robot, "v0", v0),
+        velocity_argument(robot, "control", control),
     ]
     q, v, u = (coerce(argument, number) for argument in given)
     if q.ndim > 2 or v.ndim > 2 or u.ndim not in (2, 3):

@@ -22,6 +22,7 @@ from ..engine.call.evaluate import check_engine
 from ..engine.call.steps import Arrays, RolloutSegment, under_controls
 from ..engine.threads import checked_threads, use_threads
 from ..errors import ArgumentError
+from ..model.named_axes import coordinate_argument, velocity_argument
 from ..model.quaternions import unit_quaternions
 from ..model.tree import Tree
 from ..simulation.external_forces import Wrenches
@@ -33,7 +34,7 @@ from ..states.arguments import positive_number, short_repr, whole_number
 from ..system.display import ReprMixin, arrays
 from ..system.memory import check_memory
 from ..types import Engine
-from ..validation.arrays import Argument, coerce, refuse_non_finite
+from ..validation.arrays import coerce, refuse_non_finite
 from ..validation.values import checked_flag
 from .arguments import Method, Start, method_of
 from .contact import ContactSteps
@@ -312,7 +313,7 @@ class BatchStepper(ReprMixin):
         NonFiniteError
             If a number is not finite.
         """
-        given = Argument("q", q, (self.robot.nq,)), Argument("v", v, (self.robot.nv,))
+        given = coordinate_argument(self.robot, "q", q), velocity_argument(self.robot, "v", v)
         q, v = (coerce(argument) for argument in given)
         refuse_non_finite(given, (q, v))
         rows = self._rows(rows)
@@ -465,7 +466,7 @@ class BatchStepper(ReprMixin):
             self._used.release()
 
     def _given(self, control: ArrayLike) -> np.ndarray:
-        argument = Argument("control", control, (self.robot.nv,))
+        argument = velocity_argument(self.robot, "control", control)
         given = coerce(argument)
         if given.shape not in (self._control.shape, self._control.shape[1:]):
             raise ArgumentError(

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError, NonFiniteError
+from ..model.named_axes import wrenches_argument
 from ..simulation.external_forces import ExternalForce, checked_forces, described_forces, holds_forces, wrench_table
 from ..simulation.world import World
 from ..states.arguments import short_repr
@@ -67,7 +68,7 @@ class RolloutForces:
     def _on_bodies(self, value: Any) -> np.ndarray:
         """Return wrenches (N, 6) or (B, N, 6) on all bodies."""
         shape = (self.robot.n_bodies, 6)
-        given = coerce(Argument("f_ext", value, shape))
+        given = coerce(wrenches_argument(self.robot, value))
         if given.ndim > 3:
             raise ArgumentError(f"f_ext has shape {given.shape}, but {shape} or (B, {shape[0]}, 6) is needed")
         self._count("f_ext", given, 2)

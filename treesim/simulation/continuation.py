@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import ArgumentError, ContinuationWarning, listed
+from ..model.named_axes import coordinate_argument, velocity_argument
 from ..model.quaternions import unit_quaternions
 from ..model.tree import Tree
 from ..validation.arrays import Argument, coerce
@@ -39,7 +40,8 @@ def initial_array(robot: Tree, label: str, value: Any, default: np.ndarray) -> n
     """Return the checked configuration "q0" or velocity "v0" at which a run starts; `default` if `value` is None."""
     if value is None:
         return default
-    array = coerce(Argument(label, value, default.shape))
+    made = coordinate_argument if label == "q0" else velocity_argument
+    array = coerce(made(robot, label, value))
     if array.shape != default.shape:
         raise ArgumentError(f"{label} must be one state of shape {default.shape}, got {array.shape}")
     if not np.isfinite(array).all():
@@ -72,7 +74,10 @@ def run_start(start: Trajectory | State | RunStart | Pair, world: World, has_con
         _warn("holds impulses of contact that do not fit", reason)
         impulses = None
     return made._replace(
-        q=_state("q", made.q, robot.nq), v=_state("v", made.v, robot.nv), t=float(made.t), impulses=impulses
+        q=_state(coordinate_argument(robot, "start: q", made.q)),
+        v=_state(velocity_argument(robot, "start: v", made.v)),
+        t=float(made.t),
+        impulses=impulses,
     )
 
 
@@ -102,13 +107,13 @@ def _work(run: Trajectory, k: int) -> np.ndarray:
     return work.copy() if np.isfinite(work).all() else NO_WORK
 
 
-def _state(label: str, value: np.ndarray, size: int) -> np.ndarray:
+def _state(argument: Argument) -> np.ndarray:
     """Return a checked copy of q or v."""
-    array = coerce(Argument(f"start: {label}", value, (size,)))
-    if array.shape != (size,):
-        raise ArgumentError(f"start: {label} must be one state of shape ({size},), got {array.shape}")
+    label, array = argument.label, coerce(argument)
+    if array.shape != argument.shape:
+        raise ArgumentError(f"{label} must be one state of shape {argument.shape}, got {array.shape}")
     if not np.isfinite(array).all():
-        raise ArgumentError(f"start: {label}[{int(np.flatnonzero(~np.isfinite(array))[0])}] is not a finite number")
+        raise ArgumentError(f"{label}[{int(np.flatnonzero(~np.isfinite(array))[0])}] is not a finite number")
     return array.astype(float)  # with NumPy's own dtype object, which compiled code requires, even after unpickling
 
 

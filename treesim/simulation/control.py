@@ -11,11 +11,13 @@ from numpy.typing import ArrayLike
 
 from ..dynamics.operational.frames import frame_pose
 from ..errors import ArgumentError, listed, quoted, unknown_name
+from ..model.named_axes import VELOCITIES, coordinate_argument, velocity_argument
 from ..model.tree import Body, Tree
 from ..states.arguments import checked_robot, positive_number, short_repr
 from ..system.display import ReprMixin, span, vector
 from ..types import ControllerName
-from ..validation.arrays import Argument, coerce
+from ..validation.arrays import coerce, ordered_numbers
+from ..validation.labels import in_order
 from ..validation.values import finite_vector
 
 if TYPE_CHECKING:
@@ -196,10 +198,11 @@ class PD(ReprMixin):
     """
 
     def __init__(self, robot: Tree, posture: ArrayLike, *, kp: ArrayLike = 100.0, kd: ArrayLike = 10.0) -> None:
-        self.posture = finite_vector("posture", posture, checked_robot(robot).nq).copy()
+        given = coordinate_argument(checked_robot(robot), "posture", posture)
+        self.posture = finite_vector("posture", ordered_numbers(given), robot.nq).copy()
         actuated = _actuated(robot)
-        self.stiffness = checked_gain("kp", kp, robot.nv) * actuated
-        self.damping = checked_gain("kd", kd, robot.nv) * actuated
+        self.stiffness = checked_gain("kp", kp, robot) * actuated
+        self.damping = checked_gain("kd", kd, robot) * actuated
         self._effort = robot.effort_limit
         self.robot = robot
 
@@ -357,6 +360,8 @@ class ExtendedController(ReprMixin):
 
     def _extended(self, given: Any) -> Any:
         """Append zeros for the bodies to the robot's values; values of another shape are returned unchanged."""
+        if np.shape(given) == (self.alone.nv,):
+            given = in_order("torque", given, VELOCITIES, self.alone)
         numbers = np.asanyarray(given)
         if numbers.shape == () and numbers.dtype.kind in "fiu":
             numbers = np.full(self.alone.nv, numbers)
@@ -464,9 +469,9 @@ def default_controller(robot: Tree, on_ground: bool, has_gains: bool = False) ->
     return "hold" if robot.effort_limit.any() and (stands or has_gains) else "none"
 
 
-def checked_gain(label: str, value: ArrayLike, nv: int) -> np.ndarray:
+def checked_gain(label: str, value: ArrayLike, robot: Tree) -> np.ndarray:
     """Return gains (nv,) from one number or nv of them; raises ArgumentError naming `label` otherwise."""
-    gain = coerce(Argument(label, value, ()))
+    nv, gain = robot.nv, coerce(velocity_argument(robot, label, value)._replace(shape=()))
     if gain.shape not in ((), (nv,)):
         raise ArgumentError(f"{label} must be one number or {nv} of them (nv), got shape {gain.shape}")
     if not (np.isfinite(gain).all() and (gain >= 0).all()):

@@ -12,11 +12,13 @@ from ..contact.base import ContactSolver
 from ..contact.report import ContactReport
 from ..dynamics.base import DynamicsBackend
 from ..dynamics.compiled.bound import Dynamics
-from ..engine.call.evaluate import Argument, coerce
+from ..engine.call.evaluate import coerce
 from ..errors import ArgumentError, NonFiniteError
+from ..model.named_axes import VELOCITIES, velocity_argument
 from ..model.tree import Tree
 from ..states.arguments import short_repr
 from ..types import Engine
+from ..validation.labels import in_order
 from .control import StatelessController, Zero, as_controller, controller_name, in_world_of, is_own, sees_contact
 from .external_forces import ExternalForces, ExternalJointForces, Wrenches, given_forces, wrench_table
 from .kinematic import StepMotion
@@ -144,12 +146,19 @@ class ControlledRobot:
         self._follows = has_gains or self._stateless is not None  # whether the torque changes within a step
 
     def _gains_of(self, label: str) -> np.ndarray:
-        gains = coerce(Argument(f"the controller's {label}", getattr(self.controller, label, self._zero), ()))
+        value = getattr(self.controller, label, self._zero)
+        given = velocity_argument(self.robot, f"the controller's {label}", value)
+        gains = coerce(given._replace(shape=()))
         if gains.shape not in ((), self._shape) or not np.isfinite(gains).all():
             raise ArgumentError(
                 f"the controller's {label} must be {self.robot.nv} finite numbers (nv), got {short_repr(gains)}"
             )
         return gains
+
+    def _gain_now(self, label: str) -> np.ndarray:
+        """Return a copy of a stateless controller's gains after its latest torque."""
+        gains = getattr(self._stateless, label)
+        return gains.copy() if type(gains) is np.ndarray else self._gains_of(label).copy()
 
     def torque(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return the controller's torque (nv,), clipped to the effort limits.
@@ -192,6 +201,10 @@ class ControlledRobot:
     def _converted(self, given: Any) -> np.ndarray:
         """Convert a controller's result to float64; raises ControllerError if it is not (nv,) real numbers."""
         nv, name = self.robot.nv, controller_name(self.controller)
+        try:
+            given = in_order("its result", given, VELOCITIES, self.robot)
+        except ArgumentError as error:
+            raise ControllerError(f"the controller {name!r}: {error}") from None
         masked = np.ma.is_masked(given)
         try:
             what = np.asarray(given)
@@ -238,7 +251,7 @@ class ControlledRobot:
 
         def control(k: int, q_now: np.ndarray, v_now: np.ndarray) -> np.ndarray:
             held = self._held(tau, (q, v), (q_now, v_now), t + k * dt / count) if k and self._follows else tau
-            gains = None if stateless is None else (np.copy(stateless.stiffness), np.copy(stateless.damping))
+            gains = None if stateless is None else (self._gain_now("stiffness"), self._gain_now("damping"))
             used.append(SubstepControl(held if table is None else np.concatenate([held, table]), gains))
             return used[-1].put(code)
 

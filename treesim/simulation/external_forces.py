@@ -19,6 +19,7 @@ from ..engine.call.specialized import BatchCode
 from ..engine.frontend.fastcall import BAD_LAYOUT
 from ..errors import ArgumentError, NonFiniteError
 from ..kernels.stepping.external_forces import AT_POINTS, LOCAL, WORLD, WRENCHES, external_joint_forces_states
+from ..model.named_axes import wrenches_argument
 from ..model.tree import Tree
 from ..states.arguments import checked_robot, short_repr
 from ..states.states import for_mimic_joints
@@ -211,7 +212,7 @@ def holds_forces(value: Any) -> bool:
 
 def _all_wrenches(robot: Tree, f_ext: Any, batch: tuple[int, ...]) -> np.ndarray:
     """Return wrenches on all bodies in kernel coordinates, moment first."""
-    given = _broadcast("f_ext", f_ext, (robot.n_bodies, 6), batch)
+    given = _broadcast(wrenches_argument(robot, f_ext), batch)
     if not np.isfinite(given).all():
         k = int(np.argwhere(~np.isfinite(given))[0][-2])
         raise NonFiniteError(f"f_ext: the wrench on {robot.body_names[k]!r} is not finite")
@@ -221,14 +222,14 @@ def _all_wrenches(robot: Tree, f_ext: Any, batch: tuple[int, ...]) -> np.ndarray
 
 
 def _wrench(label: str, value: Any, batch: tuple[int, ...]) -> np.ndarray:
-    given = _broadcast(label, value, (6,), batch)
+    given = _broadcast(Argument(label, value, (6,)), batch)
     if not np.isfinite(given).all():
         raise NonFiniteError(f"{label} is not finite")
     return given
 
 
-def _broadcast(label: str, value: Any, shape: tuple[int, ...], batch: tuple[int, ...]) -> np.ndarray:
-    given = coerce(Argument(label, value, shape))
+def _broadcast(argument: Argument, batch: tuple[int, ...]) -> np.ndarray:
+    label, shape, given = argument.label, argument.shape, coerce(argument)
     try:
         return np.broadcast_to(given, (*batch, *shape))
     except ValueError:

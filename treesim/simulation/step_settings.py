@@ -310,7 +310,7 @@ def gains_of(robot: Tree, kp: ArrayLike, kd: ArrayLike) -> list[np.ndarray]:
 
 
 def _gain(robot: Tree, label: str, value: ArrayLike) -> np.ndarray:
-    gain = checked_gain(label, value, robot.nv)
+    gain = checked_gain(label, value, robot)
     simple = simple_joints(robot)
     if np.ndim(value) and (gain * (1 - simple)).any():
         name = robot.dof_name(int(np.flatnonzero(gain * (1 - simple))[0]))

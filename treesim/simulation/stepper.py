@@ -20,12 +20,13 @@ from ..dynamics.base import DynamicsBackend
 from ..engine.threads import checked_threads, use_threads
 from ..errors import ArgumentError, NonFiniteError
 from ..kernels.entries.status import FINE
+from ..model.named_axes import coordinate_argument, velocity_argument
 from ..model.quaternions import unit_quaternions
 from ..model.tree import Tree
 from ..states.arguments import positive_number
 from ..system.display import ReprMixin, vector
 from ..types import Engine
-from ..validation.arrays import Argument, coerce
+from ..validation.arrays import coerce
 from ..validation.values import finite_vector
 from .external_forces import Wrenches, wrench_table
 from .report import Report, summed
@@ -210,8 +211,8 @@ class Stepper(ReprMixin):
             If joints are beyond their position limits; at most once for a stepper.
         """
         robot = self.robot
-        q = coerce(Argument("q0", self.world.close(robot.neutral()) if q0 is None else q0, (robot.nq,)))
-        v = coerce(Argument("v0", np.zeros(robot.nv) if v0 is None else v0, (robot.nv,)))
+        q = coerce(coordinate_argument(robot, "q0", self.world.close(robot.neutral()) if q0 is None else q0))
+        v = coerce(velocity_argument(robot, "v0", np.zeros(robot.nv) if v0 is None else v0))
         for label, x in (("q0", q), ("v0", v)):
             if x.ndim > 2:
                 raise ArgumentError(f"{label} must be one state or a batch (B, n), got shape {x.shape}")
@@ -376,7 +377,7 @@ class Stepper(ReprMixin):
         elif control is None:
             return np.zeros(shape)
         else:
-            given = coerce(Argument("control", control, (self.robot.nv,)))
+            given = coerce(velocity_argument(self.robot, "control", control))
             try:
                 u = np.array(np.broadcast_to(given, shape), float, order="C")
             except ValueError:

@@ -19,10 +19,12 @@ from ..contact.history import ContactHistory, no_contact
 from ..errors import ArgumentError, quoted, unknown_name
 from ..model.coordinates import Q_PARTS, V_PARTS, configuration_names, index_of, velocity_names
 from ..model.joints import JOINT_TYPES
+from ..model.named_axes import coordinates_of, velocities_of
 from ..states.arguments import checked_robot
 from ..system.display import ReprMixin, arrays, html_table, span
 from ..system.files import checked_output, write_whole
 from ..validation.arrays import Argument, coerce
+from ..validation.labels import Axis, NamedAxis
 from ..validation.values import (
     checked_part,
     checked_parts,
@@ -39,6 +41,17 @@ if TYPE_CHECKING:
 
 ONE_COORDINATE = {name for name, kind in JOINT_TYPES.items() if kind.nq == 1}
 PLOT_SUFFIXES = (".png", ".svg", ".pdf")
+
+
+def _coordinates(run: Trajectory) -> NamedAxis:
+    return coordinates_of(run.joint_names, run.joint_types)
+
+
+def _velocities(run: Trajectory) -> NamedAxis:
+    return velocities_of(run.joint_names, run.joint_types)
+
+
+AXES: dict[str, tuple[Axis, ...]] = {"q": (_coordinates,), "v": (_velocities,), "tau": (_velocities,)}
 
 
 class JointStates(NamedTuple):
@@ -151,7 +164,8 @@ class Trajectory(ReprMixin):
         nq, nv = len(self.q_names), len(self.v_names)
         wanted = {"t": count, "q": (*count, nq), "v": (*count, nv), "tau": (*count, nv), "energy": count}
         for name, shape in wanted.items():
-            array = coerce(Argument(f"trajectory: {name}", getattr(self, name), ()))
+            given = Argument(f"trajectory: {name}", getattr(self, name), (), axes=AXES.get(name, ()), robot=self)
+            array = coerce(given)
             if array.shape != shape:
                 raise ArgumentError(f"trajectory: {name} has shape {array.shape}, but {shape} is needed")
             object.__setattr__(self, name, array)

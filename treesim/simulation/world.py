@@ -30,10 +30,11 @@ from ..dynamics.constrained.constraints import (
     loop_constraints,
 )
 from ..dynamics.tables import constants_of
-from ..engine.call.evaluate import Argument, coerce
+from ..engine.call.evaluate import coerce
 from ..errors import ArgumentError, ConvergenceError
 from ..kernels.constrained.rows import row_gaps_states
 from ..model.joined import joined
+from ..model.named_axes import coordinate_argument
 from ..model.quaternions import unit_quaternions
 from ..model.tree import Tree
 from ..states.arguments import checked_robot
@@ -565,7 +566,7 @@ def _plain_world(robot: Tree) -> World:
 def _configuration(robot: Tree, q: ArrayLike | None) -> np.ndarray:
     if q is None:
         return robot.neutral()
-    found = coerce(Argument("q", q, (robot.nq,)))
+    found = coerce(coordinate_argument(robot, "q", q))
     if found.ndim != 1:
         raise ArgumentError(f"q must be one configuration ({robot.nq},), got shape {found.shape}")
     return unit_quaternions(robot, "q", found.astype(float))

@@ -14,10 +14,12 @@ import numpy as np
 from ..errors import ArgumentError, NonFiniteError, unknown_name
 from ..kernels.algebra.tables import N_INERTIA, N_PLACEMENT
 from ..model.matrices import product
+from ..model.named_axes import body_axis, velocity_axis
 from ..model.tree import Tree
-from ..validation.arrays import real_numbers
+from ..validation.arrays import Argument, ordered_numbers
 
 LINKS, JOINTS, WORLD = "links", "joints", "world"
+AXES = {LINKS: body_axis, JOINTS: velocity_axis}
 ASYMMETRY = 1e-9  # of the largest entry, see `Inertia`
 TRIANGLE = 1e-6  # C - A - B of the principal moments over the largest
 Shape = tuple[int, ...]
@@ -90,7 +92,8 @@ def _given(robot: Tree, name: str, value: Any, field: Field) -> Given:
         found = _by_name(robot, label, value, field)
     else:
         count = {LINKS: (robot.n_bodies,), JOINTS: (robot.nv,), WORLD: ()}[field.of]
-        values = _shaped(label, value, (*count, *field.shape))
+        axes = (AXES[field.of], *(None,) * len(field.shape)) if field.of in AXES else ()
+        values = _shaped(Argument(label, value, (*count, *field.shape), axes=axes, robot=robot))
         which = np.arange(count[0]) if count else np.zeros(1, int)
         found = Given(which, values if count else np.expand_dims(values, values.ndim - len(field.shape)))
     _check(robot, name, found, field)
@@ -106,8 +109,8 @@ def _by_name(robot: Tree, label: str, value: Mapping[str, Any], field: Field) ->
         places = _places(robot, name, field)
         one = (len(places), *field.shape)
         own = f"{label}[{name!r}]"
-        values = _shaped(own, x, one[1:])[(..., None, *(slice(None),) * len(field.shape))] if one[0] == 1 else None
-        parts.append(_shaped(own, x, one) if values is None else values)
+        axes = (..., None, *(slice(None),) * len(field.shape))
+        parts.append(_shaped(Argument(own, x, one[1:]))[axes] if one[0] == 1 else _shaped(Argument(own, x, one)))
         which.append(places)
     if not which:
         raise ArgumentError(f"{label} names no {'link' if field.of == LINKS else 'joint'}")
@@ -130,8 +133,8 @@ def _places(robot: Tree, name: str, field: Field) -> np.ndarray:
     return np.array([robot.body_names.index(name)])
 
 
-def _shaped(label: str, value: Any, shape: Shape) -> np.ndarray:
-    array = real_numbers(label, value)
+def _shaped(argument: Argument) -> np.ndarray:
+    label, shape, array = argument.label, argument.shape, ordered_numbers(argument)
     if array.ndim < len(shape) or array.shape[array.ndim - len(shape) :] != shape:
         wanted = ", ".join(map(str, shape))
         raise ArgumentError(f"{label} has shape {array.shape}, but ({wanted}) or (B, {wanted}) is needed")

@@ -9,8 +9,9 @@ from numpy.typing import ArrayLike
 
 from ..errors import ArgumentError, quoted
 from ..model.matrices import product
+from ..model.named_axes import coordinate_argument
 from ..model.tree import Body, Tree
-from ..validation.arrays import Argument, coerce
+from ..validation.arrays import coerce
 from .arguments import checked_robot, short_repr
 from .support import checked_plane, gaps
 
@@ -78,7 +79,7 @@ def standing(robot: Tree, q: ArrayLike, ground: Plane | Surface | None = None) -
     """
     _floating_base(checked_robot(robot))
     if ground is not None and hasattr(ground, "set_down"):
-        states = np.array(coerce(Argument("q", q, (robot.nq,))), float)
+        states = np.array(coerce(coordinate_argument(robot, "q", q)), float)
         rows = [ground.set_down(robot, state) for state in states.reshape(-1, robot.nq)]
         return np.array(rows).reshape(states.shape)
     normal, height = ((0.0, 0.0, 1.0), 0.0) if ground is None else _plane_of(ground)
@@ -90,7 +91,7 @@ def moved(robot: Tree, q: ArrayLike, direction: np.ndarray, distance: ArrayLike)
     """Return q (..., nq) with the floating base translated by distances (...) [m] along a world direction (3,)."""
     base = _floating_base(robot)
     start = robot.q_index[base.joint.name].start
-    placed = np.array(q, float)
+    placed = np.array(coerce(coordinate_argument(robot, "q", q)), float)
     placed[..., start : start + 3] += np.asarray(distance)[..., None] * product(
         base.joint.placement.rotation.T, direction
     )

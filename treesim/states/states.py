@@ -20,7 +20,9 @@ from ..kernels.entries.entry import SYMBOLS, Signature, is_mimic_entry, made_fun
 from ..kernels.entries.status import FINE
 from ..kernels.mimic.mimic_entry import mimic_entry, serves_mimic_joints
 from ..model.mimic import no_mimic_joints
+from ..model.named_axes import AXES
 from ..model.quaternions import configuration
+from ..validation.labels import Axis
 
 if TYPE_CHECKING:
     from ..model.tree import Tree
@@ -146,8 +148,16 @@ def declared(
         elif array.name in CONFIGURATIONS:
             arguments.append(configuration(robot, values[array.name], array.name))
         else:
-            arguments.append(Argument(array.name, values[array.name], shape, array.optional))
+            axes = _axes_of(array.shape)
+            arguments.append(Argument(array.name, values[array.name], shape, array.optional, None, axes, robot))
     return arguments, results
+
+
+@lru_cache(maxsize=256)
+def _axes_of(shape: tuple[str, ...]) -> tuple[Axis | None, ...]:
+    """Return the named axes of a declared shape; none for an array without any."""
+    axes = tuple(AXES.get(symbol) for symbol in shape)
+    return axes if any(axes) else ()
 
 
 def state_function(entry: Any) -> Callable[..., np.ndarray]:

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from ..engine.reproducible_math import exponential, logarithm
 from ..errors import ArgumentError
 from ..states.arguments import short_repr
+from ..validation.labels import refuse_labels
 from .normal_quantile import normal_quantile
 
 OUTERMOST = 8.3  # largest quantile of the normal distribution for the uniform numbers
@@ -353,6 +354,7 @@ def _settled(of: Any, *labels: str) -> tuple[np.ndarray, ...]:
 
 def frozen_numbers(label: str, value: Any) -> Any:
     """Return a number, or nested tuples of them, from a number or an array; raises ArgumentError for other values."""
+    refuse_labels(label, value)
     try:
         array = np.asarray(value, float)
     except (TypeError, ValueError):

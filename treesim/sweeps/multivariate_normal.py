@@ -10,8 +10,10 @@ from numpy.typing import ArrayLike
 
 from ..dynamics.operational.articulated import articulated
 from ..errors import ArgumentError
+from ..model.named_axes import velocity_argument
 from ..model.tree import Tree
 from ..states.arguments import checked_robot
+from ..validation.arrays import ordered_numbers
 from ..validation.values import positive_number
 from .distributions import OUTERMOST, Distribution, check_reach, frozen_numbers
 from .normal_quantile import normal_quantile
@@ -113,4 +115,5 @@ def maxwell_boltzmann(robot: Tree, q: ArrayLike, energy: float, mean: ArrayLike 
         raise ArgumentError(f"q must be one configuration ({robot.nq},), got shape {np.shape(q)}")
     factor = articulated(robot, q).color_velocities(np.eye(robot.nv))
     scale = np.sqrt(2.0 * positive_number("energy", energy, "number of joules", most=np.inf))
-    return MultivariateNormal(np.zeros(robot.nv) if mean is None else mean, scale * factor)
+    given = velocity_argument(robot, "mean", np.zeros(robot.nv) if mean is None else mean)
+    return MultivariateNormal(ordered_numbers(given), scale * factor)

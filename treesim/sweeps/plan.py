@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from ..engine.graph.policies import Policy
 from ..errors import ArgumentError, listed, quoted
+from ..model.named_axes import coordinate_argument, velocity_argument
 from ..model.tree import Tree
 from ..rollouts.external_forces import RolloutForces
 from ..rollouts.measures import Measure
@@ -23,7 +24,7 @@ from ..simulation.step_settings import gains_of
 from ..simulation.world import World, as_world
 from ..states.arguments import positive_number, short_repr, whole_number
 from ..states.configurations import INTEGRATE
-from ..validation.arrays import real_numbers
+from ..validation.arrays import Argument, ordered_numbers
 from .fields import STARTS, Field, Variation, fields, variation
 from .store import SENSOR, check_column
 
@@ -169,12 +170,14 @@ def plan_of(
     world = as_world(robot)
     tree = world.robot
     nv = tree.nv
+    p = () if parameters is None else parameters
     starts = {
-        "q0": tree.neutral() if q0 is None else _array("q0", q0, (tree.nq,)),
-        "v0": np.zeros(nv) if v0 is None else _array("v0", v0, (nv,)),
-        "p": np.zeros(0) if parameters is None else _array("policy_parameters", parameters, (np.size(parameters),)),
+        "q0": tree.neutral() if q0 is None else _array(coordinate_argument(tree, "q0", q0)),
+        "v0": np.zeros(nv) if v0 is None else _array(velocity_argument(tree, "v0", v0)),
+        "p": _array(Argument("policy_parameters", p, (np.size(p),))),
     }
-    kp, kd = gains_of(tree, *(_array(name, x, (nv,), one=True) for name, x in zip(("kp", "kd"), gains, strict=True)))
+    given = (velocity_argument(tree, name, x) for name, x in zip(("kp", "kd"), gains, strict=True))
+    kp, kd = gains_of(tree, *(_array(argument, one=True) for argument in given))
     if keep not in KEEPS:
         raise ArgumentError(f"keep must be one of {', '.join(map(repr, KEEPS))}, got {short_repr(keep)}")
     if not isinstance(vary, Mapping):
@@ -214,9 +217,10 @@ def _check_names(vary: Mapping[str, Any], measure: Mapping[str, Any]) -> None:
         check_column(f"measure[{quoted(name)}]", name)
 
 
-def _array(label: str, value: ArrayLike, shape: tuple[int, ...], one: bool = False) -> np.ndarray:
-    """Return a finite array of a shape or, with `one`, a number; raises ArgumentError."""
-    array = real_numbers(label, value)
+def _array(argument: Argument, one: bool = False) -> np.ndarray:
+    """Return a finite array of the argument's shape or, with `one`, a number; raises ArgumentError."""
+    label, shape = argument.label, argument.shape
+    array = ordered_numbers(argument)
     if array.shape != shape and not (one and array.shape == ()):
         raise ArgumentError(f"{label} has shape {array.shape}, but {shape} is needed: samples differ by vary=")
     if not np.isfinite(array).all():

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..errors import ArgumentError, NonFiniteError, shortened, text_of
 from ..system.memory import SMALL, check_memory
+from .labels import Axis, in_order
 
 Shape = tuple[int, ...]
 NUMBER = 8  # bytes
@@ -19,7 +20,8 @@ class Argument(NamedTuple):
     """An array argument of a public function.
 
     label: its name. value: as given. shape: of one state. optional: whether it may be None. refuse: function that
-    raises an error for invalid finite numbers (quaternions, see model.quaternions).
+    raises an error for invalid finite numbers (quaternions, see model.quaternions). axes: names along the last axes,
+    those of `robot` (see model.named_axes), for values with labels.
     """
 
     label: str
@@ -27,6 +29,8 @@ class Argument(NamedTuple):
     shape: Shape
     optional: bool = False
     refuse: Callable[[np.ndarray], None] | None = None
+    axes: tuple[Axis | None, ...] = ()
+    robot: Any = None
 
 
 def precision(*values: Any) -> type[np.floating]:
@@ -38,13 +42,24 @@ def precision(*values: Any) -> type[np.floating]:
 
 
 def coerce(argument: Argument, number: type[np.floating] = np.float64) -> np.ndarray:
-    """Return the argument as an array of `number` whose last axes have the required shape; raises ArgumentError."""
+    """Return the argument as an array of `number` whose last axes have the required shape; raises ArgumentError.
+
+    Numbers with labels are put into the robot's order.
+    """
     label, value, shape = argument[:3]
-    array = real_numbers(label, value, number)
+    array = real_numbers(label, value, number) if type(value) is np.ndarray else ordered_numbers(argument, number)
     if array.shape[array.ndim - len(shape) :] != shape or array.ndim < len(shape):
         wanted = ", ".join(map(str, shape))
         raise ArgumentError(f"{label} has shape {array.shape}, but ({wanted}) or (..., {wanted}) is needed")
     return array
+
+
+def ordered_numbers(argument: Argument, number: type[np.floating] = np.float64) -> np.ndarray:
+    """Return the argument as an array of any shape; data frames and the like are put into the robot's order."""
+    label, value = argument[:2]
+    if argument.axes and type(value) is not np.ndarray:
+        value = in_order(label, value, argument.axes, argument.robot)
+    return real_numbers(label, value, number)
 
 
 def real_numbers(label: str, value: Any, number: type[np.floating] = np.float64) -> np.ndarray:

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from .. import plugins
 from ..errors import ArgumentError, UnsupportedError
+from ..model.named_axes import coordinate_argument
 from ..model.tree import Tree
 from ..simulation.world import World
 from ..states.arguments import checked_robot, positive_number, short_repr
@@ -75,7 +76,7 @@ class View(ReprMixin):
         self._events = EventQueue()
         self._clicked: list[Callable[[Click], object]] = []
         self._open = True
-        viewer.show(self.robot, self.robot.neutral() if q is None else coerce(Argument("q", q, (self.robot.nq,))))
+        viewer.show(self.robot, self.robot.neutral() if q is None else coerce(coordinate_argument(self.robot, "q", q)))
         if ground and isinstance(viewer, GroundViewer):
             viewer.show_ground(ground)
 
@@ -131,7 +132,7 @@ class View(ReprMixin):
         """
         with self._lock:
             self._check_open("update")
-            self.viewer.update(coerce(Argument("q", q, (self.robot.nq,))))
+            self.viewer.update(coerce(coordinate_argument(self.robot, "q", q)))
         self._events.run()
 
     def wait(self, seconds: float) -> None:

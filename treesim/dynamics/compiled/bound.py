@@ -21,11 +21,12 @@ from ...kernels.dynamics.inverse_mass import solve_mass_matrix_states
 from ...kernels.dynamics.rnea import inverse_dynamics_states
 from ...kernels.entries.status import FINE
 from ...kernels.kinematics.jacobians import jacobian_states
+from ...model.named_axes import velocity_argument, wrenches_argument
 from ...model.tree import Tree
 from ...states.states import declared, for_mimic_joints
 from ...system.display import ReprMixin, vector
 from ...types import Engine, JacobianReference, Reference
-from ...validation.arrays import check_out, real_numbers
+from ...validation.arrays import check_out, coerce, ordered_numbers
 from ..base import DynamicsBackend, check_supported, chosen_backend, explain_failure, is_one_kernel
 from ..forward_dynamics import held_backend
 from ..operational.base import CompiledMethod
@@ -101,7 +102,8 @@ class Dynamics(ReprMixin):
         self.robot, self.backend, self.engine, self.dtype = robot, backend, engine, _number(dtype)
         self.threads = checked_threads(threads)
         self._constants = constants_of(robot, gravity, armature)
-        self._gravity, self._armature = (None if x is None else np.array(x, float) for x in (gravity, armature))
+        self._gravity = None if gravity is None else np.array(gravity, float)
+        self._armature = None if armature is None else coerce(velocity_argument(robot, "armature", armature)).copy()
         self._solver = chosen_backend(backend)
         check_supported(self._solver, robot, self._armature)
         self._vector, self._matrix = (robot.nv,), (robot.nv, robot.nv)
@@ -383,7 +385,9 @@ class _Function:
             result = empty((len(values[0]), *self.result), number) if out is None else out
             if bound.batch(*values, result) == FINE:
                 return result
-        arrays = [real_numbers(a.label, x, number.type) for a, x in zip(self.arguments, values, strict=True)]
+        arrays = [
+            ordered_numbers(a._replace(value=x), number.type) for a, x in zip(self.arguments, values, strict=True)
+        ]
         given = [argument._replace(value=x) for argument, x in zip(self.arguments, arrays, strict=True)]
         if f_ext is None and all(argument.value.shape == argument.shape for argument in given):
             result = np.empty(self.result, number)
@@ -391,7 +395,7 @@ class _Function:
             if self.call(*(np.ascontiguousarray(x, number) for x in arrays), result) == FINE:
                 return _delivered(result, out)
         for argument in self.forces:
-            forces = None if f_ext is None else real_numbers(argument.label, f_ext, number.type)
+            forces = None if f_ext is None else ordered_numbers(wrenches_argument(owner.robot, f_ext), number.type)
             given.append(argument._replace(value=kernel_wrenches(owner.robot, forces)))
         results = [self.result]
         return evaluate(bound.entry, bound.constants, given, results, self.explain, engine=owner.engine, out=out)[0]

@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ... import plugins
-from ...engine.call.evaluate import Argument, coerce, refuse_overflow
+from ...engine.call.evaluate import coerce, refuse_overflow
 from ...errors import ConstraintError
 from ...kernels.algebra.cholesky import factor
 from ...kernels.constrained.constraints import constraint_derivatives_states
+from ...model.named_axes import velocity_argument, wrenches_argument
 from ...model.tree import Tree
 from ...states.states import on_states
 from ..forward_dynamics import forward_dynamics
@@ -95,7 +96,7 @@ def _with_constraint_forces(problem: Problem, rows: np.ndarray, force: np.ndarra
     batch = np.broadcast_shapes(rows.shape[:-3], force.shape[:-1])
     total = np.zeros((*batch, problem.robot.n_bodies, 6))
     if problem.f_ext is not None:
-        total = total + coerce(Argument("f_ext", problem.f_ext, (problem.robot.n_bodies, 6)))
+        total = total + coerce(wrenches_argument(problem.robot, problem.f_ext))
     for body, side, part in _ends(problem):
         total[..., body - 1, :] += np.einsum("...r,...rk->...k", force[..., part], rows[..., side, part, :])
     return total
@@ -104,7 +105,7 @@ def _with_constraint_forces(problem: Problem, rows: np.ndarray, force: np.ndarra
 def _with_armature(robot: Tree, armature: ArrayLike | None) -> Tree:
     """Return the robot with other rotor inertias, without frames besides the bodies' own."""
     constants_of(robot, None, armature)  # raises what is wrong with it
-    values = np.asarray(armature, dtype=float)
+    values = coerce(velocity_argument(robot, "armature", armature))
     rotors = on_mimicked(robot, values)
     bodies = [
         replace(body, joint=replace(body.joint, armature=rotors[robot.spanning.v_index[body.joint.name]].tolist()))

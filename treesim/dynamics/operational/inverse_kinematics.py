@@ -19,6 +19,7 @@ from ...kernels.operational.inverse_kinematics import inverse_kinematics_states
 from ...kernels.operational.inverse_kinematics_tasks import CENTER, FIRST, FRAME, RELATIVE, WORLD
 from ...model.frozen import frozen
 from ...model.matrices import is_rotation
+from ...model.named_axes import coordinate_argument
 from ...model.quaternions import configuration, unit_quaternions
 from ...model.tree import Tree
 from ...states.arguments import checked_robot
@@ -466,7 +467,7 @@ def _run(
         posture = coerce(configuration(robot, posture, "posture"))
         check_copy("posture", posture.shape)
         posture = unit_quaternions(robot, "posture", posture.astype(float))
-    arguments.append(Argument("posture", posture, (robot.nq,), optional=True))
+    arguments.append(coordinate_argument(robot, "posture", posture, optional=True))
     return Solutions(*evaluate(inverse_kinematics_states, constants, arguments, shapes, engine="generic"))
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...engine.call.evaluate import Argument, coerce, refuse_non_finite
+from ...engine.call.evaluate import coerce, refuse_non_finite
 from ...engine.call.fast_entry import FastEntry
 from ...errors import ArgumentError
 from ...kernels.entries.status import FINE
@@ -21,6 +21,7 @@ from ...kernels.operational.consistent_inverse import (
 )
 from ...kernels.operational.operational_space import operational_rows_states
 from ...model.frozen import frozen
+from ...model.named_axes import velocity_argument
 from ...model.quaternions import configuration
 from ...model.tree import Tree
 from ...states.states import on_states, state_function
@@ -81,7 +82,7 @@ def centers_in(tasks: Sequence[FramesTask | CenterOfMassTask]) -> bool:
 
 def _same_batch(robot: Tree, q: ArrayLike, v: ArrayLike, f_ext: ArrayLike | None) -> dict[str, np.ndarray | None]:
     """Return q, v and wrenches in kernel coordinates by name, with the same leading axes."""
-    given = {"q": coerce(configuration(robot, q)), "v": coerce(Argument("v", v, (robot.nv,)))}
+    given = {"q": coerce(configuration(robot, q)), "v": coerce(velocity_argument(robot, "v", v))}
     forces = kernel_wrenches(robot, f_ext)
     if forces is not None:
         given["f_ext"] = forces
@@ -197,7 +198,7 @@ def _held_rows(
     """Return the rows of a robot with mimic joints, from those of its spanning tree; see `mimic`."""
     mimic_map, answer = robot.mimic_map, constraint_response(robot, q)
     assert mimic_map is not None
-    velocity = Argument("v", v, (robot.nv,))
+    velocity = velocity_argument(robot, "v", v)
     speeds = coerce(velocity)
     refuse_non_finite([velocity], [speeds])
     whole, V = answer.whole, robot.expand_velocity(speeds)
