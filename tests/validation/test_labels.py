@@ -193,6 +193,16 @@ def test_a_floating_base_is_moved_by_its_names():
     assert moved(FREE, given, np.array([0.0, 0.0, 1.0]), 2.0).tolist() == [0, 1, 4, 3, 4, 5, 6]
 
 
+def test_labels_are_put_into_order_before_a_push_is_added():
+    tau = np.arange(6.0)
+    pushed = [
+        treesim.Pushed(lambda t, q, v, x=x: x, FREE, [1.0, 2.0, 3.0], start=0.0, duration=1.0)
+        for x in (tau, by_name(tau, FREE.dof_names))
+    ]
+    state = 0.0, FREE.neutral(), np.zeros(6)
+    assert pushed[0].torque(*state).tolist() == pushed[1].torque(*state).tolist() == [1, 3, 5, 3, 4, 5]
+
+
 def test_a_controller_may_return_labels_in_any_order():
     tau = np.array([1.0, 2.0, 3.0])
     first = [treesim.Simulation(ROBOT, controller=lambda t, q, v, x=x: x).run(0.001) for x in (tau, by_name(tau))]

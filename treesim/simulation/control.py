@@ -323,7 +323,7 @@ class Pushed(ReprMixin):
         f = frame_pose(self.robot, q, self._root.name)[:3, :3].T @ self.force
         push = np.zeros(self.robot.nv)
         push[self.robot.v_index[self._root.joint.name]] = [*f, *np.cross(self._root.inertia.com, f)]
-        return np.add(given, push)
+        return np.add(in_order("torque", given, VELOCITIES, self.robot), push)
 
 
 class ExtendedController(ReprMixin):
