@@ -1,14 +1,17 @@
 """Arguments of odd types: each public function refuses them with an error of treesim, which names the argument."""
 
+import re
 import tracemalloc
 from fractions import Fraction
 from functools import reduce
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import treesim
 from treesim import TreesimError
+from treesim.compare import compare
 from treesim.dynamics import conjugate_gradient
 from treesim.engine.call import buffer_pool
 from treesim.model.frozen import frozen
@@ -18,6 +21,8 @@ from treesim.validation.values import one_of
 
 ROBOT = treesim.load("ur5")
 Q, V = np.full(6, 0.5), np.zeros(6)
+RAISED = re.compile(r"^( *)raise (.*(?:\n(?:\1 +.*|\1\).*))*)", re.MULTILINE)
+NAMES_OF_FILES = ("robot.name", "self.name", "tree.name", "frame.name", "target.name", "joint.name")  # as given
 HELD, POSE = treesim.FrameConstraint("ee_link"), treesim.frame_pose(ROBOT, np.full(6, 0.4), "ee_link")
 
 
@@ -110,6 +115,11 @@ CALLS = {
     "posture": lambda x: treesim.PD(ROBOT, x),
     "stiffness": lambda x: treesim.FrameConstraint("ee_link", stiffness=x),
     "triangles": lambda x: treesim.StaticMesh(np.eye(3), x),
+    "unit": lambda x: treesim.Factorization(ROBOT.dof_topology, np.eye(6), x),
+    "overwrite": lambda x: treesim.repair("ur5", overwrite=x),
+    "browser": lambda x: treesim.viewer(ROBOT, browser=x),
+    "controls": lambda x: compare("ur5", "mujoco", controls=x),
+    "renumber": lambda x: compare("ur5", "mujoco", renumber=x),
     "value": lambda x: treesim.IKTarget("ee_link", x),
     "weight": lambda x: treesim.IKTarget("ee_link", np.eye(4), weight=x),
     "kind of plugin": lambda x: treesim.available(x),
@@ -139,6 +149,19 @@ def test_messages_repeat_the_beginning_of_a_long_value(call):
     with pytest.raises(TreesimError) as error:
         CALLS[call](LONG)
     assert len(str(error.value)) < 1500
+
+
+def test_raised_messages_quote_names_and_values_shortened():
+    """By `quoted`, which limits their length: names of a file may have a million letters."""
+    known = {"engine", "instead", "integrator", "keep", "known", "label", "method", "name", "rule", "viewer", "where"}
+    for file in Path(treesim.__file__).parent.rglob("*.py"):
+        source = file.read_text(encoding="utf-8")
+        if "!r}" not in source or {"engine", "kernels"} & {*file.parts}:
+            continue
+        for _, statement in RAISED.findall(source):
+            for value in re.findall(r"\{([^{}]*?)!r\}", statement):
+                named = value in known or value.isupper() or value.endswith((".name", "__name__", ".group()"))
+                assert named and value not in NAMES_OF_FILES, f"{file.name}: {value}"
 
 
 def test_one_of_lists_the_names():

@@ -8,7 +8,7 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from .errors import PluginError, plain_text, unknown_name
+from .errors import PluginError, plain_text, quoted, unknown_name
 from .types import PluginKind
 
 BUILT_IN: dict[PluginKind, dict[str, str]] = {
@@ -233,12 +233,12 @@ def _found(kind: PluginKind, name: str) -> Any:
         raise unknown_name(SINGULAR[kind], name, available(kind))
     if len(points) > 1:
         owners = " and ".join(sorted(_origin(point) for point in points))
-        raise PluginError(f"{SINGULAR[kind]} {name!r} is claimed by {owners}: uninstall one of them")
+        raise PluginError(f"{SINGULAR[kind]} {quoted(name)} is claimed by {owners}: uninstall one of them")
     try:
         return _implementation(kind, points[0].load())
     except Exception as error:
         raise PluginError(
-            f"{SINGULAR[kind]} {name!r} of {_origin(points[0])} ({points[0].value}) cannot be loaded: {error}"
+            f"{SINGULAR[kind]} {quoted(name)} of {_origin(points[0])} ({points[0].value}) cannot be loaded: {error}"
         ) from error
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, cast, get_type_hint
 
 import typer
 
-from ..errors import ArgumentError, PluginError, TreesimError, UnsupportedError, UrdfError, unknown_name
+from ..errors import ArgumentError, PluginError, TreesimError, UnsupportedError, UrdfError, quoted, unknown_name
 from ..system.installation import installed_by
 from ..system.interrupts import exit_code as exit_code
 from .streams import OutputError, escaped, json_text, standard_error, standard_output, survive_pipes
@@ -317,7 +317,7 @@ def get_recorder(name: str | None) -> Any:
         name = "meshcat"
     viewer = get_viewer(name)
     if not isinstance(viewer, Recorder):
-        raise UnsupportedError(f"viewer {name!r} records no motions: it has no method `record`")
+        raise UnsupportedError(f"viewer {quoted(name)} records no motions: it has no method `record`")
     return viewer
 
 

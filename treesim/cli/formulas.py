@@ -182,7 +182,7 @@ class _Reader:
             where = self.tables[variable][name]
             if where.stop - where.start != 1:
                 raise ArgumentError(
-                    f"joint {name!r} has {where.stop - where.start} coordinates in {variable}, from "
+                    f"joint {quoted(name)} has {where.stop - where.start} coordinates in {variable}, from "
                     f"number {where.start} on: give the number of one"
                 )
             return where.start

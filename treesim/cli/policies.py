@@ -108,16 +108,17 @@ def _network_of(file: str, name: str, given: np.ndarray | None, robot: Tree, opt
     found, task = network.load(file), tasks.task_of(name)
     if (task.robot.nq, tuple(task.robot.v_index)) != (robot.nq, tuple(robot.v_index)):
         raise ArgumentError(
-            f"task {name!r} is of {task.robot.name!r}, whose joints are not those of {robot.name!r}: take that robot, "
+            f"task {quoted(name)} is of {quoted(task.robot.name)}, whose joints are not those of {quoted(robot.name)}: "
+            "take that robot, "
             "and the same --base"
         )
     default = SimulationOptions()
     for label in OF_TASK:
         if getattr(options, label) != getattr(default, label):
-            raise ArgumentError(f"--{label.replace('_', '-')} is that of task {name!r}: leave it out")
+            raise ArgumentError(f"--{label.replace('_', '-')} is that of task {quoted(name)}: leave it out")
     own = np.empty(0) if given is None else given
     if len(own) != task.parameters:
-        raise ArgumentError(f"task {name!r} takes {task.parameters} of --parameters, got {len(own)}")
+        raise ArgumentError(f"task {quoted(name)} takes {task.parameters} of --parameters, got {len(own)}")
     q, v = robot.neutral(), np.zeros(robot.nv)
     task.reset(np.full(task.random, 0.5), q, v, np.zeros(task.parameters))
     numbers = np.concatenate([own, found.parameters])

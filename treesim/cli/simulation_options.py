@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple, cast
 
 import typer
 
-from ..errors import ArgumentError, UnknownNameError
+from ..errors import ArgumentError, UnknownNameError, quoted
 from .common import (
     CONTACT,
     CONTROL,
@@ -306,7 +306,7 @@ def _drive(robot: Tree, q: np.ndarray, controller: str, kp: float, kd: float) ->
     made = make_controller(name, robot, q, kp, kd)
     if controller != "none" and not robot.effort_limit.any():
         raise ArgumentError(
-            f"--controller {controller}: every effort limit of {robot.name!r} is 0, so nothing can be driven"
+            f"--controller {controller}: every effort limit of {quoted(robot.name)} is 0, so nothing can be driven"
         )
     return made
 

@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..errors import ArgumentError, named, unknown_name
+from ..errors import ArgumentError, named, quoted, unknown_name
 
 if TYPE_CHECKING:
     import numpy as np
@@ -46,7 +46,7 @@ def gravity_vector(text: str) -> tuple[float, float, float]:
         return 0.0, 0.0, values[0]
     if len(values) == 3:
         return values[0], values[1], values[2]
-    raise ArgumentError(f"--gravity takes one number (along z) or three, got {text!r}")
+    raise ArgumentError(f"--gravity takes one number (along z) or three, got {quoted(text)}")
 
 
 def push_vector(text: str) -> tuple[float, float, float]:
@@ -54,7 +54,7 @@ def push_vector(text: str) -> tuple[float, float, float]:
     values = [_number("--push", part) for part in text.split(",")]
     if len(values) == 3:
         return values[0], values[1], values[2]
-    raise ArgumentError(f"--push takes three numbers, a force in N along the world's axes, got {text!r}")
+    raise ArgumentError(f"--push takes three numbers, a force in N along the world's axes, got {quoted(text)}")
 
 
 def external_force(text: str) -> ExternalForce:
@@ -67,16 +67,16 @@ def external_force(text: str) -> ExternalForce:
     if len(values) != 3 or not link:
         raise ArgumentError(
             f"--force takes a link, a force in N along the world's axes and its times in s, as hand:0,0,50@1:2 or "
-            f"hand:0,0,50, got {text!r}"
+            f"hand:0,0,50, got {quoted(text)}"
         )
     start, _, stop = times.partition(":")
     if at and not times:
-        raise ArgumentError(f"--force: times in s, start:stop, must follow '@', got {text!r}")
+        raise ArgumentError(f"--force: times in s, start:stop, must follow '@', got {quoted(text)}")
     begin, end = _number("--force", start or "0"), _number("--force", stop) if stop else math.inf
     try:
         return treesim.ExternalForce(link, values, start=begin, stop=end)
     except ArgumentError as error:
-        raise ArgumentError(f"--force {text!r}: {error}") from None
+        raise ArgumentError(f"--force {quoted(text)}: {error}") from None
 
 
 def _vector(option: str, text: str | None, names: Sequence[str], start: np.ndarray) -> np.ndarray:
@@ -109,10 +109,10 @@ def _from_file(option: str, path: str) -> np.ndarray:
             raise ValueError("it holds no array of real numbers")
         return values.astype(float)
     except OSError as error:
-        raise ArgumentError(f"{option}: cannot read {path!r}: {error.strerror or error}") from None
+        raise ArgumentError(f"{option}: cannot read {quoted(path)}: {error.strerror or error}") from None
     except DAMAGED as error:
         what = str(error).partition("\n")[0] or type(error).__name__
-        raise ArgumentError(f"{option}: {path!r} is not a .npy file of numbers: {what}") from None
+        raise ArgumentError(f"{option}: {quoted(path)} is not a .npy file of numbers: {what}") from None
 
 
 def _from_pairs(option: str, text: str, names: Sequence[str], start: np.ndarray) -> np.ndarray:
@@ -120,7 +120,7 @@ def _from_pairs(option: str, text: str, names: Sequence[str], start: np.ndarray)
     for pair in text.split(","):
         name, equals, value = (part.strip() for part in pair.partition("="))
         if not equals:
-            raise ArgumentError(f"{option}: {pair!r} is not a name=value pair")
+            raise ArgumentError(f"{option}: {quoted(pair)} is not a name=value pair")
         if name not in names:
             raise unknown_name(f"coordinate in {option}:", name, names)
         values[names.index(name)] = _number(f"{option}: {name}", value)
@@ -131,7 +131,7 @@ def _number(option: str, text: str) -> float:
     try:
         value = float(text)
     except ValueError:
-        raise ArgumentError(f"{option}: {text.strip()!r} is not a number ({SPELLINGS})") from None
+        raise ArgumentError(f"{option}: {quoted(text.strip())} is not a number ({SPELLINGS})") from None
     if not math.isfinite(value):
         raise ArgumentError(f"{option}: {text.strip()} is not finite")
     return value
@@ -152,6 +152,8 @@ def _with_unit_quaternions(robot: Tree, q: np.ndarray) -> np.ndarray:
             quaternion = q[where.stop - 4 : where.stop]  # a view: a joint's quaternion comes last
             length = np.linalg.norm(quaternion)
             if length < 1e-9:
-                raise ArgumentError(f"--q0: the quaternion of {body.joint.name!r} is zero; xyzw = 0,0,0,1 is no turn")
+                raise ArgumentError(
+                    f"--q0: the quaternion of {quoted(body.joint.name)} is zero; xyzw = 0,0,0,1 is no turn"
+                )
             quaternion /= length
     return q

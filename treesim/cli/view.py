@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import ArgumentError, NonFiniteError, UnsupportedError
+from ..errors import ArgumentError, NonFiniteError, UnsupportedError, quoted
 from . import common
 from .common import OUTPUT, JsonOption, RecordOption, examples, guarded
 from .simulation_options import SimulationSetup, ViewOptions, build_simulation, checked_steps
@@ -142,7 +142,8 @@ def _record(context: typer.Context, source: str, record: Path, viewer: str, opti
     """Write a recorded motion to a file instead of showing it."""
     if not is_recording(source):
         raise ArgumentError(
-            f"--record writes what `treesim simulate --out` recorded, and {source!r} is a robot: name the .npz file, "
+            f"--record writes what `treesim simulate --out` recorded, and {quoted(source)} is a robot: name the .npz "
+            "file, "
             f"or take `treesim simulate {source} --record {record}`"
         )
     given = checked_options(context)

@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import ArgumentError, TreesimError, listed
+from ..errors import ArgumentError, TreesimError, listed, quoted
 from . import common
 from .simulation_options import DT
 from .view_reference import Start, recorded_reference
@@ -96,7 +96,7 @@ def robot_of(path: str, trajectory: Trajectory, base: str | None, mimic: str | N
         return common.load_robot(source, base or str(made.get("base") or "fixed"), mimic or made.get("mimic"))
     except TreesimError as error:
         raise ArgumentError(
-            f"{path} was made with the robot {source!r}, which cannot be loaded here: {error}; in Python, "
+            f"{path} was made with the robot {quoted(source)}, which cannot be loaded here: {error}; in Python, "
             "treesim.viewing.live.Replay(robot, trajectory, viewer) takes any"
         ) from error
 

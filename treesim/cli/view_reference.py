@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from ..errors import ArgumentError
+from ..errors import ArgumentError, quoted
 from . import common
 
 if TYPE_CHECKING:
@@ -92,12 +92,12 @@ def _methods(given: str) -> dict[str, Any]:
         key, separator, value = part.partition("=")
         if not separator or key not in KEYS or key in found:
             raise ArgumentError(
-                f"--reference {given}: {part!r} is not one of {', '.join(f'{k}=...' for k in KEYS)}, each once"
+                f"--reference {given}: {quoted(part)} is not one of {', '.join(f'{k}=...' for k in KEYS)}, each once"
             )
         if key in KINDS:
             found[key] = common.checked_name(f"{key} of --reference", value, plugins.available(KINDS[key]))  # type: ignore[arg-type]
         elif value.isdecimal() and int(value) > 0:
             found[key] = int(value)
         else:
-            raise ArgumentError(f"--reference {given}: substeps must be a whole number from 1 on, got {value!r}")
+            raise ArgumentError(f"--reference {given}: substeps must be a whole number from 1 on, got {quoted(value)}")
     return {"solver" if key == "contact_solver" else key: value for key, value in found.items()}

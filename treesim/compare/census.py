@@ -14,7 +14,7 @@ import treesim
 from ..errors import SingularInertiaError, TreesimError, UnsupportedError, UrdfError
 from ..system.display import ReprMixin
 from ..types import BaseChoice
-from ..validation.values import checked_parts
+from ..validation.values import checked_flag, checked_parts
 from .adapter import EngineAdapter
 from .checks import compare_source
 from .engines import chosen_engines
@@ -210,7 +210,7 @@ def take_census(
     adapters = chosen_engines("engines", engines)
     kinds: tuple[Any, ...] = checked_parts("bases", bases, str)
     how = {"seed": seed, "states": states, "steps": steps}
-    more = _Further(chosen_scenes(scenes), renumber)
+    more = _Further(chosen_scenes(scenes), checked_flag("renumber", renumber))
     versions = {"treesim": treesim.__version__} | {engine.name: engine.version() for engine in adapters}
     with ExitStack() as stack:
         apart = [stack.enter_context(Isolated(engine, timeout)) for engine in adapters]

@@ -9,7 +9,7 @@ import numpy as np
 
 import treesim
 
-from ..errors import UnsupportedError, listed
+from ..errors import UnsupportedError, listed, quoted
 from ..model.tree import Tree
 from ..states.arguments import positive_number, whole_number
 from .adapter import EngineAdapter
@@ -44,7 +44,7 @@ def compare_source(
     states, steps, dt = whole_number("states", states, 1), whole_number("steps", steps), positive_number("dt", dt)
     robot = without_losses(source.robot)
     if reason := engine.refuses(robot):
-        raise UnsupportedError(f"{engine.name} cannot evaluate {robot.name!r}: {reason}")
+        raise UnsupportedError(f"{engine.name} cannot evaluate {quoted(robot.name)}: {reason}")
     ours = (own or TreesimEngine(engine.integrator)).read(robot)
     unequal = without_trajectory(robot, engine)
     batch = random_batch(robot, states, seed, 0 if unequal else steps, dt)

@@ -9,7 +9,7 @@ from typing import Any, overload
 from ..errors import ArgumentError, UnsupportedError
 from ..system.display import ReprMixin
 from ..types import BaseChoice
-from ..validation.values import checked_parts
+from ..validation.values import checked_flag, checked_parts
 from .adapter import EngineAdapter
 from .checks import compare_source
 from .controls import controlled
@@ -202,7 +202,8 @@ def compare(
     source = read(robot_source, base)
     how = {"seed": seed, "states": states, "steps": steps, "dt": dt}
     chosen = chosen_scenes(scenes)
-    own = own_rows(source, seed) if renumber else None
+    controls = checked_flag("controls", controls)
+    own = own_rows(source, seed) if checked_flag("renumber", renumber) else None
     reports, refused = [], {}
     for each, engine in zip(asked, engines, strict=True):
         try:

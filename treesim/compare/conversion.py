@@ -12,7 +12,7 @@ import numpy as np
 
 import treesim
 
-from ..errors import ConversionWarning, UnsupportedError, listed
+from ..errors import ConversionWarning, UnsupportedError, listed, quoted
 from ..model.tree import Tree
 from .checks import model_rows, solved_tolerance, state_row, state_rows
 from .drake import DrakeLayout
@@ -79,7 +79,7 @@ def converted(robot: Tree, engine: str) -> Any:
     for row in chain(differences(made.robot, made), held_rows(robot, made)):
         if not row.passed:
             raise EngineError(
-                f"{robot.name!r} in {adapter.title} is not the same: {row.quantity} of {row.where} is off by "
+                f"{quoted(robot.name)} in {adapter.title} is not the same: {row.quantity} of {row.where} is off by "
                 f"{row.largest:.2g}, more than {row.tolerance:.2g}"
             )
     details = list(made.changes)
@@ -144,7 +144,7 @@ def _made_layout(robot: Tree, engine: str) -> Layout:
         return _with_mimic_joints(robot, DrakeLayout(robot.spanning))
     adapter = find_engine(engine)
     if reason := adapter.refuses(robot):
-        raise UnsupportedError(f"{adapter.name} takes no states of {robot.name!r}: {reason}")
+        raise UnsupportedError(f"{adapter.name} takes no states of {quoted(robot.name)}: {reason}")
     if isinstance(adapter, ModelMaker):
         made = adapter.convert(robot)
         return made.layout if made.robot is robot else _with_mimic_joints(robot, made.layout)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..errors import UnsupportedError
+from ..errors import UnsupportedError, quoted
 from ..model.tree import Tree
 from ..states.arguments import refuse_mimic_joints
 from .layouts import WorldAxes, floating_joints
@@ -29,7 +29,9 @@ class DrakeLayout(WorldAxes):
         floating = robot.base == "floating"
         for body in robot.bodies[floating:]:
             if body.joint.type not in KNOWN:
-                raise UnsupportedError(f"joint {body.joint.name!r}: Drake reads no {body.joint.type} joint from a URDF")
+                raise UnsupportedError(
+                    f"joint {quoted(body.joint.name)}: Drake reads no {body.joint.type} joint from a URDF"
+                )
         if floating:
             q_order[:7], v_order[:6] = [6, 3, 4, 5, 0, 1, 2], [3, 4, 5, 0, 1, 2]
         super().__init__(q_order, v_order, floating_joints(robot), parts=2)

@@ -9,7 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from .. import plugins
-from ..errors import UnsupportedError
+from ..errors import UnsupportedError, quoted
 from ..model.inertia import Placement
 from ..model.joints import JOINT_TYPES, Joint
 from ..model.tree import Tree
@@ -310,7 +310,7 @@ def open_second(second: object, base: Base) -> OtherRobot:
         return SecondFile(read_description(second, base))
     engine = find_engine(name)
     if not isinstance(engine, FileReader):
-        raise UnsupportedError(f"{engine.title} has no reader of files of its own: {second!r}")
+        raise UnsupportedError(f"{engine.title} has no reader of files of its own: {quoted(second)}")
     return engine.open_file(path)
 
 

@@ -17,7 +17,7 @@ from ..engine.call.evaluate import STATES_PER_TASK, run_states
 from ..engine.call.generic import compiled, compiled_soon
 from ..engine.frontend.fastcall import BAD_LAYOUT
 from ..engine.threads import over_threads
-from ..errors import UnsupportedError
+from ..errors import UnsupportedError, quoted
 from ..kernels.contact.contact_entry import contact_step_entry
 from ..kernels.contact.contact_kinematics import contact_kinematics_states, kinematics_size
 from ..kernels.contact.contact_points import POINT
@@ -121,8 +121,8 @@ class ContactSolve:
         self.robot, self.touching = robot, touching
         if touching.resists and not chosen.exact:
             raise UnsupportedError(
-                f'contact solver {chosen!r} does not support torsional and rolling friction of surfaces: use "pgs" or '
-                '"admm", or coefficients 0'
+                f"contact solver {quoted(chosen)} does not support torsional and rolling friction of surfaces: "
+                'use "pgs" or "admm", or coefficients 0'
             )
         mimic_map, held = robot.mimic_map is not None, bool(touching.held[0][0])
         plain = not (mimic_map or held or touching.convex[1] > touching.convex[0])

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ..errors import ArgumentError
+from ..errors import ArgumentError, quoted
 from ..model.tree import Tree
 from ..validation.values import checked_part, known_name, short_repr
 from .ground import Surface
@@ -95,9 +95,9 @@ def surfaces_of(
             raise ArgumentError(f"pairs: keys must be two names, got {short_repr(key)}")
         one, other = (_check_name("pairs: link or surface", name, [*known, *names, GROUND]) for name in key)
         if not {one, other} & set(known):
-            raise ArgumentError(f"pairs[{key!r}]: surfaces that do not move never touch each other: name a link")
+            raise ArgumentError(f"pairs[{quoted(key)}]: surfaces that do not move never touch each other: name a link")
         if (one, other) in both:
-            raise ArgumentError(f"pairs[{key!r}] is given twice: the order of the names does not matter")
+            raise ArgumentError(f"pairs[{quoted(key)}] is given twice: the order of the names does not matter")
         both[one, other] = both[other, one] = checked_part(f"pairs[{key!r}]", surface, Surface)
     return Surfaces(default, sides, frozenset(names), both)
 

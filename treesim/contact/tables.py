@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from ..errors import ArgumentError
+from ..errors import ArgumentError, quoted
 from ..kernels.algebra.limits import UNLIMITED
 from ..kernels.contact.edges import AXIS, CROSSING, CROSSINGS, FEATURES
 from ..kernels.contact.shape_distance import BALL, DRUM, POLYHEDRON, ROD
@@ -253,7 +253,8 @@ def solid_of_surface(surface: Surface) -> Solid:
         place = Placement(own.rotation, own.translation + product(own.rotation, np.array([*table.center, 0.0])))
         return Solid(0, MESH, (*table.spacing, 0.0, 0.0), place, table.nodes, table.numbers)
     raise ArgumentError(
-        f"ground must be treesim.Ground, StaticBox, HeightField or StaticMesh, or several of them, got {surface!r}"
+        "ground must be treesim.Ground, StaticBox, HeightField or StaticMesh, or several of them, "
+        f"got {quoted(surface)}"
     )
 
 

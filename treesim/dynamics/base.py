@@ -263,7 +263,7 @@ def check_supported(
     for body in robot.bodies:
         if body.joint.type not in backend.capabilities.joint_types:
             raise UnsupportedError(
-                f"backend {backend.name!r} does not support the {body.joint.type} joint {body.joint.name!r}; "
+                f"backend {backend.name!r} does not support the {body.joint.type} joint {quoted(body.joint.name)}; "
                 f"it supports {', '.join(backend.capabilities.joint_types)}"
             )
     if backend.capabilities.armature:
@@ -272,7 +272,8 @@ def check_supported(
     if rotors.any():
         raise UnsupportedError(
             f"backend {backend.name!r} does not support armature, which joint "
-            f"{robot.dof_name(int(np.flatnonzero(rotors)[0]))!r} of {robot.name!r} has; backend 'aba' supports it"
+            f"{quoted(robot.dof_name(int(np.flatnonzero(rotors)[0])))} of {quoted(robot.name)} has; backend 'aba' "
+            "supports it"
         )
 
 

@@ -16,7 +16,7 @@ from ..kernels.dynamics import factored
 from ..model.topology import Topology
 from ..system.display import batch, span
 from ..validation.arrays import Argument, check_copy, coerce
-from ..validation.values import checked_part
+from ..validation.values import checked_flag, checked_part
 from .triangular_factors import TriangularFactors
 
 
@@ -45,7 +45,7 @@ class Factorization(TriangularFactors):
     """
 
     def __init__(self, topology: Topology, H: ArrayLike, unit: bool) -> None:
-        self._place(topology, unit)
+        self._place(topology, checked_flag("unit", unit))
         number = np.float32 if getattr(H, "dtype", None) == np.float32 else np.float64
         self._dtype: np.dtype = np.dtype(number)
         self._packed = self._pack(H)

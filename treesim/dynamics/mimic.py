@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import UnsupportedError
+from ..errors import UnsupportedError, quoted
 from ..kernels.mimic.mimic import follow_states
 from ..model.named_axes import velocity_argument
 from ..model.quaternions import configuration
@@ -55,8 +55,8 @@ class MimicConstrained:
         if (rotors < 0).any():
             joint = robot.dof_names[int(np.argmin(rotors[robot.kept()[1]]))]
             raise UnsupportedError(
-                f"backend {self.name!r} does not support mimic joints, and some of {robot.name!r} carry no "
-                f"inertia: give those that move with {joint!r} some, or use one of treesim's backends"
+                f"backend {quoted(self.name)} does not support mimic joints, and some of {quoted(robot.name)} carry no "
+                f"inertia: give those that move with {quoted(joint)} some, or use one of treesim's backends"
             )
         free = self._backend.forward_dynamics(whole, *state, forces, f_ext, gravity, rotors)
         return held(robot, state[0], free, armature)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..engine.call.evaluate import Argument, coerce, precision
-from ..errors import ArgumentError
+from ..errors import ArgumentError, quoted
 from ..model.named_axes import velocity_argument, wrenches_argument
 from ..model.tree import Tree
 from ..validation.arrays import check_copy
@@ -27,7 +27,7 @@ def constants_of(
     if armature is not None:
         values = _finite(velocity_argument(robot, "armature", armature))
         if (values < 0).any():
-            raise ArgumentError(f"armature of joint {robot.dof_name(int(np.argmin(values)))!r} is negative")
+            raise ArgumentError(f"armature of joint {quoted(robot.dof_name(int(np.argmin(values))))} is negative")
         reals[reals.size - 3 - robot.spanning.nv : reals.size - 3] = on_mimicked(robot, values)
     reals.setflags(write=False)
     return robot.ints, reals

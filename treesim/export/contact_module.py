@@ -12,7 +12,7 @@ from ..contact.base import ContactSolver
 from ..contact.contact_solve import CAPACITY_AT, SHARE, ContactSolve
 from ..engine.call.generic import kernel_webassembly
 from ..engine.llvm.webassembly import PAGE
-from ..errors import UnsupportedError
+from ..errors import UnsupportedError, quoted
 from ..kernels.contact.tables import FOUND
 from ..kernels.stepping.step import COLUMNS
 from ..simulation.step_settings import StepSettings
@@ -74,10 +74,10 @@ def contact_module(world: World, solver: str | ContactSolver = "pgs") -> Contact
         (1.0, 6)
     """
     if world.m or not world.touching.active:
-        raise UnsupportedError(f"{world!r} has no stage of contact alone")
+        raise UnsupportedError(f"{quoted(world)} has no stage of contact alone")
     if world.collision is not None:
         raise UnsupportedError(
-            f"contacts of {world!r} are found by {world.collision!r} in Python: leave out collision="
+            f"contacts of {quoted(world)} are found by {quoted(world.collision)} in Python: leave out collision="
         )
     robot, rule = world.robot, "implicit_midpoint"
     settings = StepSettings.of(robot, rule, 1e-3)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..contact.history import ContactHistory
-from ..errors import ConversionWarning
+from ..errors import ConversionWarning, quoted
 from ..model.coordinates import distinct
 from ..simulation.readings import Readings, recorded, unit_of
 from ..simulation.trajectory import Trajectory
@@ -95,7 +95,7 @@ def arrays_of(description: Description, names: Sequence[str], table: np.ndarray)
     """
     missing = [name for name in ("t", "energy") if name not in names]
     if missing:
-        raise ValueError(f"it has no column {missing[0]!r}")
+        raise ValueError(f"it has no column {quoted(missing[0])}")
 
     def block(label: str) -> np.ndarray:
         own = [i for i, name in enumerate(names) if name.startswith(label + ".")]

@@ -137,7 +137,9 @@ def _episodes(trajectories: Sequence[Trajectory], fps: int) -> list[Frames]:
     first, episodes, start = trajectories[0], [], 0
     for k, run in enumerate(trajectories):
         if (run.joint_names, run.joint_types) != (first.joint_names, first.joint_types):
-            raise ArgumentError(f"trajectory {k} is of {run.robot_name!r}, but the first is of {first.robot_name!r}")
+            raise ArgumentError(
+                f"trajectory {k} is of {quoted(run.robot_name)}, but the first is of {quoted(first.robot_name)}"
+            )
         if not run.joint_names:
             raise ArgumentError(
                 f"trajectory {k} is of {quoted(run.robot_name)}, which has no joints: it makes no frames"

@@ -25,7 +25,7 @@ import numpy as np
 
 from ..dynamics.joint_wrenches import link_of
 from ..dynamics.operational.frames import body_poses
-from ..errors import ArgumentError, UnsupportedError
+from ..errors import ArgumentError, UnsupportedError, quoted
 from ..model.coordinates import distinct
 from ..model.tree import Tree
 from ..simulation.provenance import recorded_world
@@ -231,7 +231,9 @@ class _Motion:
 
     def __init__(self, trajectory: Trajectory, robot: Tree, sensors: Sequence[Sensor]) -> None:
         if tuple(joint for joint in robot.q_index if robot.joint(joint).mimic is None) != trajectory.joint_names:
-            raise ArgumentError(f"the trajectory is of {trajectory.robot_name!r}, whose joints {robot.name!r} has not")
+            raise ArgumentError(
+                f"the trajectory is of {quoted(trajectory.robot_name)}, whose joints {quoted(robot.name)} has not"
+            )
         self.urdf = to_urdf(robot, shapes=False, visuals=True)
         self._set_joints(trajectory)
         self._set_links(trajectory, robot)

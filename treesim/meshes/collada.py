@@ -7,6 +7,8 @@ from typing import IO, Any
 
 import numpy as np
 
+from ..errors import quoted
+
 MOST_INSTANCES = 100_000  # of geometries in one file; humanoids' files have below a thousand
 
 
@@ -43,7 +45,7 @@ def _check_positions(root: Any) -> None:
         except ValueError:
             sound = False
         if not sound:
-            raise Refused(f"the positions in {name!r} must all be finite numbers")
+            raise Refused(f"the positions in {quoted(name)} must all be finite numbers")
 
 
 def _instances(root: Any) -> int:
@@ -57,7 +59,7 @@ def _instances(root: Any) -> int:
         if node in counts:
             known = counts[node]
             if known is None:
-                raise Refused(f"node {node.get('id')!r} contains itself")
+                raise Refused(f"node {quoted(node.get('id'))} contains itself")
             return known
         counts[node], total = None, 0
         for child in node.iterchildren("{*}*"):

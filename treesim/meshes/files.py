@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from urllib.parse import unquote
 
+from ..errors import quoted
 from ..system.input_files import read_input
 
 PACKAGE_FILES = ("package.xml", "model.config")  # of ROS and of Gazebo
@@ -59,7 +60,7 @@ class Files:
             if os.path.isfile(path):  # pipes and devices are no files
                 return read_input(path, LARGEST)
         if outside:
-            raise ValueError(f"{name!r} escapes the folder and package of the mesh; put it next to the mesh file")
+            raise ValueError(f"{quoted(name)} escapes the folder and package of the mesh; put it next to the mesh file")
         raise FileNotFoundError("it is not found; put it next to the mesh file")
 
     def _is_inside(self, path: str) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import ModelError
+from ..errors import ModelError, quoted
 from ..validation.arrays import real_numbers
 from ..validation.values import short_repr
 from .inertia import Placement
@@ -38,7 +38,8 @@ def moved_base(tree: Tree, pose: Placement | ArrayLike, parts: dict[str, Any]) -
     floating = [body.name for body in tree.bodies if body.parent == 0 and body.joint.type == "floating"]
     if floating:
         raise ModelError(
-            f"base_pose places a fixed base, but {floating[0]!r} of {tree.name!r} floats: set its pose in q, the first "
+            f"base_pose places a fixed base, but {quoted(floating[0])} of {quoted(tree.name)} floats: set its pose in "
+            "q, the first "
             "coordinates of its joint"
         )
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..errors import ModelError
+from ..errors import ModelError, quoted
 from .joints import Joint
 from .tree import Body, Frame, Tree
 
@@ -78,7 +78,7 @@ class _Parts:
         found = name if name not in known else f"{self.prefix}.{name}"
         if found in known:
             raise ModelError(
-                f"two trees have a {what} {name!r} and the name {tree.name!r}: give one another name with "
+                f"two trees have a {what} {quoted(name)} and the name {quoted(tree.name)}: give one another name with "
                 f"tree.with_name(...)"
             )
         known.add(found)

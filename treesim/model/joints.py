@@ -142,14 +142,16 @@ class Joint(ReprMixin):
             object.__setattr__(self, label, self._vector(label, size))
         object.__setattr__(self, "axis", self._unit_axis(kind))
         if np.any(np.asarray(self.lower) > np.asarray(self.upper)):
-            raise ModelError(f"joint {self.name!r}: lower limit {self.lower} is above the upper limit {self.upper}")
+            raise ModelError(
+                f"joint {quoted(self.name)}: lower limit {self.lower} is above the upper limit {self.upper}"
+            )
         if np.any(np.asarray(self.lower) == np.inf) or np.any(np.asarray(self.upper) == -np.inf):
             limits = f"lower limit {self.lower} and upper limit {self.upper}"
             raise ModelError(f"joint {quoted(self.name)}: {limits} leave no position")
         if np.any(np.asarray(self.armature) < 0):
-            raise ModelError(f"joint {self.name!r}: armature {self.armature} is negative")
+            raise ModelError(f"joint {quoted(self.name)}: armature {self.armature} is negative")
         if self.mimic is not None and kind.nv != 1:
-            raise ModelError(f"joint {self.name!r}: a {self.type} joint cannot mimic another one")
+            raise ModelError(f"joint {quoted(self.name)}: a {self.type} joint cannot mimic another one")
 
     def __repr__(self) -> str:
         axis = f", axis {vector(np.asarray(self.axis, float))}" if self.kind.has_axis else ""
@@ -197,10 +199,10 @@ class Joint(ReprMixin):
     def _unit_axis(self, kind: JointType) -> np.ndarray:
         axis = real_numbers(f"joint {quoted(self.name)}: axis", self.axis)
         if axis.shape != (3,) or not np.isfinite(axis).all():
-            raise ModelError(f"joint {self.name!r}: axis {self.axis} must be three finite numbers")
+            raise ModelError(f"joint {quoted(self.name)}: axis {self.axis} must be three finite numbers")
         if kind.has_axis and math.hypot(*axis) < NO_DIRECTION:
             raise ModelError(
-                f"joint {self.name!r}: axis is zero or as good as zero; a {self.type} joint needs a direction"
+                f"joint {quoted(self.name)}: axis is zero or as good as zero; a {self.type} joint needs a direction"
             )
         return frozen(unit_vector(axis))
 

@@ -90,5 +90,5 @@ def checked_loops(robot: str, loops: Sequence[Loop], frames: Container[str]) -> 
     for loop in loops:
         for end in (loop.first, loop.second):
             if end not in frames:
-                raise ModelError(f"loop {loop.name!r} joins {quoted(end)}, which is no frame of {robot!r}")
+                raise ModelError(f"loop {quoted(loop.name)} joins {quoted(end)}, which is no frame of {quoted(robot)}")
     return tuple(loops)

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from ..errors import ModelError, UnknownNameError, unknown_name
+from ..errors import ModelError, UnknownNameError, quoted, unknown_name
 from .joints import Joint
 from .mimic import MimicMap
 
@@ -22,7 +22,7 @@ def unique(kind: str, names: list[str]) -> tuple[str, ...]:
         if not name:
             raise ModelError(f"a {kind} has no name")
         if name in seen:
-            raise ModelError(f"{kind} {name!r} is defined twice")
+            raise ModelError(f"{kind} {quoted(name)} is defined twice")
         seen.add(name)
     return tuple(names)
 
@@ -53,7 +53,8 @@ class _Named(dict[str, T]):
     def __missing__(self, name: str) -> T:
         if name in self.led:
             raise UnknownNameError(
-                f"{self.kind} {name!r} mimics {self.led[name]!r} and has no independent coordinate in {self.of}; "
+                f"{self.kind} {quoted(name)} mimics {quoted(self.led[name])} and has no independent coordinate in "
+                f"{self.of}; "
                 f"`expand` gives its position, in the order of `spanning.q_index`"
             )
         raise unknown_name(self.kind, name, self, of=self.of)

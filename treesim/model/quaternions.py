@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import ArgumentError
+from ..errors import ArgumentError, quoted
 from ..kernels.entries.status import LONGEST, SHORTEST
 from ..validation.arrays import Argument
 from .named_axes import COORDINATES
@@ -48,7 +48,8 @@ def refuse_lengths(robot: Tree, label: str, q: np.ndarray) -> None:
             place = f"[{', '.join(map(str, state))}]" if state else ""
             length = float(np.hypot.reduce(part[state].astype(float)))
             raise ArgumentError(
-                f"{label}{place}: the quaternion of joint {joint!r} has length {length:.6g}, but must have length 1: "
+                f"{label}{place}: the quaternion of joint {quoted(joint)} has length {length:.6g}, but must have "
+                "length 1: "
                 f"divide it by its length"
                 + (", or start from robot.neutral(), where it is 0 0 0 1" if not length else "")
             )

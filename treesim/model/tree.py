@@ -230,7 +230,7 @@ class Tree(Immutable):
         lower, upper = mimic_map.limited(whole.lower, whole.upper)
         for joint, where in self.q_index.items():
             if (lower[where] > upper[where]).any():
-                raise ModelError(f"joint {joint!r}: the limits of joints that mimic it leave no position")
+                raise ModelError(f"joint {quoted(joint)}: the limits of joints that mimic it leave no position")
         slowest = whole.velocity_limit[mimic_map.independent_v]
         np.minimum.at(slowest, mimic_map.onto, whole.velocity_limit[mimic_map.v] / np.abs(mimic_map.multiplier))
         self.lower, self.upper, self.velocity_limit = frozen(lower), frozen(upper), frozen(slowest)
@@ -793,9 +793,11 @@ class Tree(Immutable):
         table = {name: Frame(name, i) for i, name in enumerate(self.body_names, start=1)}
         for frame in frames:
             if not 0 <= frame.body <= self.n_bodies:
-                raise ModelError(f"frame {frame.name!r} sits on body {frame.body}, but there are {self.n_bodies}")
+                raise ModelError(f"frame {quoted(frame.name)} sits on body {frame.body}, but there are {self.n_bodies}")
             if frame.name in table:
-                raise ModelError(f"frame {frame.name!r} is defined twice (each body's own frame has the body's name)")
+                raise ModelError(
+                    f"frame {quoted(frame.name)} is defined twice (each body's own frame has the body's name)"
+                )
             table[frame.name] = frame
         return table
 

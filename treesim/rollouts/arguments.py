@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from ..contact.base import ContactSolver, chosen_solver
 from ..dynamics.base import DynamicsBackend, chosen_backend
 from ..engine.call.steps import all_finite
-from ..errors import ArgumentError, TreesimError, UnsupportedError
+from ..errors import ArgumentError, TreesimError, UnsupportedError, quoted
 from ..kernels.stepping.constrained_step import carried_world_step_entry, counted_world_step_entry
 from ..kernels.stepping.step import carried_step_entry, counted_step_entry
 from ..model.named_axes import coordinate_argument, velocity_argument
@@ -204,9 +204,11 @@ def start_of(
         warn_of_limits(world.robot, stacklevel=4)
     number = precision(*(x for x in (q0, v0, control, parameters) if x is not None))
     if world.m and number == np.float32:
-        raise UnsupportedError(f"gaps of {world!r} are not closed in float32: give float64 arrays")
+        raise UnsupportedError(f"gaps of {quoted(world)} are not closed in float32: give float64 arrays")
     if world.sensors and number == np.float32:
-        raise UnsupportedError(f"sensors, as {world.sensors[0]!r}, are read in double precision: give float64 arrays")
+        raise UnsupportedError(
+            f"sensors, as {quoted(world.sensors[0])}, are read in double precision: give float64 arrays"
+        )
     forces = None if f_ext is None else RolloutForces(world, f_ext, method.dt)
     counts = {*counts, *(forces.counts if forces else ())}
     q, v, u, p = state_arrays(world.robot, q0, v0, control, parameters, steps, number, counts)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ArgumentError, NonFiniteError
+from ..errors import ArgumentError, NonFiniteError, quoted
 from ..model.named_axes import wrenches_argument
 from ..simulation.external_forces import ExternalForce, checked_forces, described_forces, holds_forces, wrench_table
 from ..simulation.world import World
@@ -78,7 +78,9 @@ class RolloutForces:
         """Raise ArgumentError if there are wrenches for another number of steps."""
         for link, x in self._of_steps.items():
             if x.shape[1] != steps:
-                raise ArgumentError(f"f_ext of {link!r} has wrenches for {x.shape[1]} steps, but there are {steps}")
+                raise ArgumentError(
+                    f"f_ext of {quoted(link)} has wrenches for {x.shape[1]} steps, but there are {steps}"
+                )
 
     def _count(self, label: str, given: np.ndarray, own: int) -> None:
         """Include an array, whose last `own` axes are one rollout's, in the numbers of rollouts."""

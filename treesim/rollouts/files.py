@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ArgumentError
+from ..errors import ArgumentError, quoted
 from ..states.arguments import positive_number, whole_number
 from ..system.file_locks import lock_file
 from ..system.files import DAMAGED, cannot_write, cleared_up, digest_of, free_bytes, reserve, sync_folder
@@ -158,7 +158,7 @@ def read_record(out: str | os.PathLike[str]) -> tuple[dict[str, Any], list[np.nd
         arrays = [_mapped(_part(path), "r") for path in paths]
         _check_record(record, shapes, arrays)
     except OSError as error:
-        raise ArgumentError(f"no unfinished rollouts of {os.fspath(out)!r}: {_reason(error)}") from None
+        raise ArgumentError(f"no unfinished rollouts of {quoted(os.fspath(out))}: {_reason(error)}") from None
     except DAMAGED as error:
         raise ArgumentError(f"{path} is not the record of rollouts that treesim wrote: {error}") from None
     return record, arrays

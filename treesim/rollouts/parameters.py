@@ -14,7 +14,7 @@ from ..contact.contact_solve import SHARE
 from ..dynamics.mass_matrix import mass_matrix
 from ..dynamics.physics import Parameters
 from ..engine.call.batched import BatchedTables
-from ..errors import ArgumentError, UnsupportedError
+from ..errors import ArgumentError, UnsupportedError, quoted
 from ..kernels.algebra.limits import UNLIMITED
 from ..kernels.contact.tables import COLUMNS as PAIR_COLUMNS
 from ..kernels.contact.tables import NUMBERS, OPTIONS, REALS
@@ -125,7 +125,9 @@ def given_fields(world: World, model_parameters: Parameters | None, integrator: 
     fields = given_physics(world.robot, model_parameters, FIELDS, "rollouts")
     for name, given in fields.items():
         if given.values.ndim - 1 - len(FIELDS[name].shape) > 1:
-            raise ArgumentError(f"model_parameters[{name!r}] has more than one batch axis: rollouts have one, (B, ...)")
+            raise ArgumentError(
+                f"model_parameters[{quoted(name)}] has more than one batch axis: rollouts have one, (B, ...)"
+            )
     touching = [name for name in fields if name in OF_CONTACT]
     if touching and integrator not in SHARE:
         known = " or ".join(map(repr, SHARE))
@@ -135,7 +137,9 @@ def given_fields(world: World, model_parameters: Parameters | None, integrator: 
     parts = (("joint_friction", world.use_joint_friction), ("lower", world.use_limits), ("upper", world.use_limits))
     for name, there in (*parts, ("ground_friction", bool(world.ground))):
         if name in fields and not there:
-            raise ArgumentError(f"model_parameters[{name!r}]: {world!r} has none; take a World(robot, ...) with it")
+            raise ArgumentError(
+                f"model_parameters[{quoted(name)}]: {quoted(world)} has none; take a World(robot, ...) with it"
+            )
     if "ground_friction" in fields and (world.surfaces or world.pairs):
         raise ArgumentError(
             "model_parameters['ground_friction'] would replace the friction of links: take a World without surfaces "
@@ -260,7 +264,9 @@ def _with_rows(world: World, friction: tuple[int, ...], lower: tuple[int, ...], 
         if changed is not None:
             bodies[i] = replace(body, joint=replace(body.joint, **changed))
     if changes:
-        raise UnsupportedError(f"joint {next(iter(changes))!r} is of a free body: it can have no limits or friction")
+        raise UnsupportedError(
+            f"joint {quoted(next(iter(changes)))} is of a free body: it can have no limits or friction"
+        )
     return world.with_robot(Tree(world.alone.name, **world.alone._parts() | {"bodies": bodies}))
 
 

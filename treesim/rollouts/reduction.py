@@ -12,7 +12,7 @@ import numpy as np
 from ..engine.call.steps import Arrays, Carried, Measured, RolloutSegment
 from ..engine.graph.expressions import Expression, is_number
 from ..engine.graph.user_functions import call_traced
-from ..errors import ArgumentError, UnsupportedError, unknown_name
+from ..errors import ArgumentError, UnsupportedError, quoted, unknown_name
 from ..kernels.algebra.numbers import absolute, less, select
 from ..kernels.stepping.measured_step import ENDED, HEADER, SEEN, STEP
 from ..simulation.world import World
@@ -60,11 +60,15 @@ class Reduction(Expression):
     def _refuse_missing(self, k: int, bodies: int) -> None:
         for name, takes in self.takes.items():
             if takes == WITH_READINGS and not self.sensors:
-                raise ArgumentError(f"measure {name!r} takes readings s, but the world has no sensors: give it some")
+                raise ArgumentError(
+                    f"measure {quoted(name)} takes readings s, but the world has no sensors: give it some"
+                )
             if takes == WITH_CONTACT and not bodies:
-                raise ArgumentError(f"measure {name!r} takes wrenches of contact, but nothing in this world can touch")
+                raise ArgumentError(
+                    f"measure {quoted(name)} takes wrenches of contact, but nothing in this world can touch"
+                )
             if takes == 4 and not k:
-                raise ArgumentError(f"measure {name!r} takes parameters p, but no parameters are given")
+                raise ArgumentError(f"measure {quoted(name)} takes parameters p, but no parameters are given")
 
     def _after(self, q: Any, v: Any, p: Any, c: Any, *others: Any) -> list[Any]:
         """Return the memory after a step that ends in q and v; others: readings, if they are taken; memory before."""
@@ -97,7 +101,7 @@ class Reduction(Expression):
         x = call_traced(f"measure {name!r}", function, *copies)
         if not is_number(x, t.graph):
             what = f"an array of shape {x.shape}" if isinstance(x, np.ndarray) else short_repr(x)
-            raise ArgumentError(f"measure {name!r} must return one number or condition, got {what}")
+            raise ArgumentError(f"measure {quoted(name)} must return one number or condition, got {what}")
         return x if hasattr(x, "graph") else t.constant(float(x))
 
 
@@ -191,7 +195,7 @@ def measuring_of(measure: Any, method: Method, start: Start) -> Measuring | None
     world, k = method.world, start.p.shape[1]
     robot = world.robot
     if not robot.nv:
-        raise UnsupportedError(f"{robot.name!r} cannot move: there is nothing to measure")
+        raise UnsupportedError(f"{quoted(robot.name)} cannot move: there is nothing to measure")
     check_clock(start.steps, start.number)
     bodies = bodies_in_contact(method)
     reduction = Reduction(measures, robot.nq, robot.nv, k, bodies, method.dt, start.number, sensor_sizes(world))
@@ -204,7 +208,7 @@ def _taken(name: str, function: Callable[..., Any]) -> int:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
         raise ArgumentError(
-            f"measure {name!r}: {short_repr(function)} has no signature: give lambda t, q, v: ..."
+            f"measure {quoted(name)}: {short_repr(function)} has no signature: give lambda t, q, v: ..."
         ) from None
     for count in (3, 4, WITH_CONTACT, WITH_READINGS):
         try:
@@ -212,7 +216,7 @@ def _taken(name: str, function: Callable[..., Any]) -> int:
         except TypeError:
             continue
         return count
-    raise ArgumentError(f"measure {name!r} must take {TAKEN}, not {signature}")
+    raise ArgumentError(f"measure {quoted(name)} must take {TAKEN}, not {signature}")
 
 
 def checked_measures(measure: Any) -> dict[str, Measure]:
@@ -224,6 +228,6 @@ def checked_measures(measure: Any) -> dict[str, Measure]:
     for name, one in measure.items():
         if not isinstance(one, Measure):
             raise ArgumentError(
-                f"measure {name!r} is {short_repr(one)}: make it by a function of treesim.measures, as any_"
+                f"measure {quoted(name)} is {short_repr(one)}: make it by a function of treesim.measures, as any_"
             )
     return dict(measure)

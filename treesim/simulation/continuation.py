@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import ArgumentError, ContinuationWarning, listed
+from ..errors import ArgumentError, ContinuationWarning, listed, quoted
 from ..model.named_axes import coordinate_argument, velocity_argument
 from ..model.quaternions import unit_quaternions
 from ..model.tree import Tree
@@ -93,8 +93,8 @@ def _end_of(run: Trajectory, robot: Tree) -> RunStart:
     moving = tuple(body.joint.name for body in robot.bodies if body.joint.mimic is None)
     if run.joint_names != moving:
         raise ArgumentError(
-            f"start: the trajectory of {run.robot_name!r} has the joints {listed(run.joint_names, limit=3)}, but "
-            f"{robot.name!r} has {listed(moving, limit=3)}"
+            f"start: the trajectory of {quoted(run.robot_name)} has the joints {listed(run.joint_names, limit=3)}, but "
+            f"{quoted(robot.name)} has {listed(moving, limit=3)}"
         )
     if not len(run):
         raise ArgumentError("start: the trajectory has no states, so there is nothing to go on from")

@@ -123,7 +123,7 @@ def as_controller(robot: Tree, given: Any) -> Controller:
         except TypeError:
             name = controller_name(controller)
             raise ArgumentError(
-                f"the controller {name!r} must take (t, q, v), or (t, q, v, contact): {error}"
+                f"the controller {quoted(name)} must take (t, q, v), or (t, q, v, contact): {error}"
             ) from None
     return controller
 
@@ -382,7 +382,7 @@ def in_world_of(controller: Controller, alone: Tree, whole: Tree) -> Controller:
     if whole is alone or controller.robot.joint_names != alone.joint_names or _sizes(controller.robot) != _sizes(alone):
         which = "world.robot" if whole is alone else f"the world's robot alone, {quoted(alone.name)}, or world.robot"
         raise ArgumentError(
-            f"the controller {controller_name(controller)!r} is of {quoted(controller.robot.name)}, which has "
+            f"the controller {quoted(controller_name(controller))} is of {quoted(controller.robot.name)}, which has "
             f"{controller.robot.nv} degrees of freedom, but {quoted(whole.name)} has {whole.nv}: make it of {which}"
         )
     return Zero(whole) if isinstance(controller, Zero) else ExtendedController(controller, alone, whole)
@@ -495,12 +495,12 @@ def _floating_root(robot: Tree) -> Body:
     roots = [body for body in robot.bodies if body.parent == 0]
     if len(roots) > 1:
         raise ArgumentError(
-            f"{robot.name!r} has several bodies on the world, {listed([body.name for body in roots])}: "
+            f"{quoted(robot.name)} has several bodies on the world, {listed([body.name for body in roots])}: "
             "give the robot that is pushed, without a world's bodies"
         )
     if [body.joint.type for body in roots] != ["floating"]:
         raise ArgumentError(
-            f"{robot.name!r} cannot be pushed, since its base does not float: load it with base='floating'"
+            f"{quoted(robot.name)} cannot be pushed, since its base does not float: load it with base='floating'"
         )
     return roots[0]
 

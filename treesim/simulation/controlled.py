@@ -13,7 +13,7 @@ from ..contact.report import ContactReport
 from ..dynamics.base import DynamicsBackend
 from ..dynamics.compiled.bound import Dynamics
 from ..engine.call.evaluate import coerce
-from ..errors import ArgumentError, NonFiniteError
+from ..errors import ArgumentError, NonFiniteError, quoted
 from ..model.named_axes import VELOCITIES, velocity_argument
 from ..model.tree import Tree
 from ..states.arguments import short_repr
@@ -212,10 +212,14 @@ class ControlledRobot:
             what = np.empty(0, object)
         if masked or what.dtype.kind not in "fiu":
             came = "an array with masked entries" if masked else short_repr(given)
-            raise ControllerError(f"the controller {name!r} returned {came}, but {nv} real numbers (nv) are needed")
+            raise ControllerError(
+                f"the controller {quoted(name)} returned {came}, but {nv} real numbers (nv) are needed"
+            )
         if what.shape != self._shape:
             free = f", {nv - self.world.alone.nv} of them of free bodies" if self.world.bodies else ""
-            raise ControllerError(f"the controller {name!r} returned shape {what.shape}, but ({nv},) is needed{free}")
+            raise ControllerError(
+                f"the controller {quoted(name)} returned shape {what.shape}, but ({nv},) is needed{free}"
+            )
         return what.astype(float)
 
     def _non_finite(self, tau: np.ndarray) -> NonFiniteTorqueError:

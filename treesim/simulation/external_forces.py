@@ -17,7 +17,7 @@ from ..engine.call.bound_entry import BoundEntry
 from ..engine.call.evaluate import lanes_for, run_states
 from ..engine.call.specialized import BatchCode
 from ..engine.frontend.fastcall import BAD_LAYOUT
-from ..errors import ArgumentError, NonFiniteError
+from ..errors import ArgumentError, NonFiniteError, quoted
 from ..kernels.stepping.external_forces import AT_POINTS, LOCAL, WORLD, WRENCHES, external_joint_forces_states
 from ..model.named_axes import wrenches_argument
 from ..model.tree import Tree
@@ -215,7 +215,7 @@ def _all_wrenches(robot: Tree, f_ext: Any, batch: tuple[int, ...]) -> np.ndarray
     given = _broadcast(wrenches_argument(robot, f_ext), batch)
     if not np.isfinite(given).all():
         k = int(np.argwhere(~np.isfinite(given))[0][-2])
-        raise NonFiniteError(f"f_ext: the wrench on {robot.body_names[k]!r} is not finite")
+        raise NonFiniteError(f"f_ext: the wrench on {quoted(robot.body_names[k])} is not finite")
     turned = kernel_wrenches(robot, given)
     assert turned is not None
     return turned
@@ -253,7 +253,9 @@ def _placed(robot: Tree, link: str) -> Placed:
     """Return the row of the body that carries a frame, and the frame's rotation and position on it."""
     (body,), placement = frame_tables(robot, (link,))
     if not body:
-        raise ArgumentError(f"frame {link!r} of {robot.name!r} is fixed to the world: a force on it moves nothing")
+        raise ArgumentError(
+            f"frame {quoted(link)} of {quoted(robot.name)} is fixed to the world: a force on it moves nothing"
+        )
     return int(body) - 1, placement[:9].reshape(3, 3), placement[9:]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from .. import plugins
-from ..errors import ArgumentError, PluginError
+from ..errors import ArgumentError, PluginError, quoted
 from ..system.files import DAMAGED, check_suffix, checked_output, path_of, write_whole
 from ..system.input_files import LARGEST_RECORDING, size_of_input
 
@@ -48,7 +48,9 @@ def _format_of(path: Path) -> Format:
     name = path.suffix[1:].lower()
     found = plugins.get("formats", name)
     if not isinstance(found, Format):
-        raise PluginError(f"the format {name!r} ({found!r}) must have write(trajectory, stream) and read(path)")
+        raise PluginError(
+            f"the format {quoted(name)} ({quoted(found)}) must have write(trajectory, stream) and read(path)"
+        )
     return found
 
 

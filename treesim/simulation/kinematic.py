@@ -39,7 +39,7 @@ class KinematicBody(NamedTuple):
             given = np.asarray(self.motion(float(t)))
         except Exception as error:
             what = f"{type(error).__name__}: {error}"
-            raise ArgumentError(f"the motion of {self.name!r} failed at t = {t:g} s: {what}") from error
+            raise ArgumentError(f"the motion of {quoted(self.name)} failed at t = {t:g} s: {what}") from error
         if given.dtype.kind in "fiu" and np.isfinite(given).all():
             if given.shape == (3,):
                 return np.array([*given, *STRAIGHT])
@@ -50,7 +50,8 @@ class KinematicBody(NamedTuple):
 
                 return np.concatenate([given[:3, 3], Rotation.from_matrix(given[:3, :3]).as_quat()])
         raise ArgumentError(
-            f"the motion of {self.name!r} must return a position (3,), a position and a quaternion (7,), or a pose "
+            f"the motion of {quoted(self.name)} must return a position (3,), a position and a quaternion (7,), or a "
+            "pose "
             f"(4, 4), got {short_repr(given.tolist())} at t = {t:g} s"
         )
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import ArgumentError, NonFiniteError, SlowWarning
+from ..errors import ArgumentError, NonFiniteError, SlowWarning, quoted
 from ..states.arguments import positive_number, whole_number
 from ..system.display import ReprMixin, arrays, html_table
 from ..system.events import EventQueue
@@ -105,7 +105,7 @@ class Player(ReprMixin):
         sleep: Callable[[float], object] = time.sleep,
     ) -> None:
         if not isinstance(simulation, Simulation):
-            raise ArgumentError(f"simulation must be a treesim.Simulation, not {simulation!r}")
+            raise ArgumentError(f"simulation must be a treesim.Simulation, not {quoted(simulation)}")
         self._set_up(simulation, show, fps, speed, clock, sleep)
         self.reset(q0, v0)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..dynamics.joint_wrenches import rows_of
-from ..errors import ArgumentError, UnsupportedError
+from ..errors import ArgumentError, UnsupportedError, quoted
 from .external_forces import wrench_table
 from .provenance import recorded_forces, recorded_world
 from .sensors import ForceTorque, Steps, readings_of
@@ -29,7 +29,7 @@ def joint_wrench(trajectory: Trajectory, joint: str) -> np.ndarray:
     except (ArgumentError, UnsupportedError) as error:
         if label in trajectory.sensors:
             return trajectory.sensors[label]
-        raise ArgumentError(f"the wrenches across {joint!r} are not known ({error}): {remedy}") from error
+        raise ArgumentError(f"the wrenches across {quoted(joint)} are not known ({error}): {remedy}") from error
     row = rows_of(world.robot, joint)
     points = trajectory.contact if row >= world.robot.n_bodies and _has_links(trajectory.contact) else None
     for sensor in world.sensors if points is None else ():
@@ -38,7 +38,7 @@ def joint_wrench(trajectory: Trajectory, joint: str) -> np.ndarray:
     try:
         steps = _steps(trajectory, world)
     except UnsupportedError as error:
-        raise ArgumentError(f"the wrenches across {joint!r} are not known ({error}): {remedy}") from error
+        raise ArgumentError(f"the wrenches across {quoted(joint)} are not known ({error}): {remedy}") from error
     if points is None:
         found = readings_of([ForceTorque(joint)], steps, len(trajectory))[label]
     else:
@@ -62,7 +62,8 @@ def _without_gaps(trajectory: Trajectory, robot: Tree, joint: str, found: np.nda
             body = robot.frames[robot.welds[weld].link].body
             name = robot.body_names[body - 1] if body else "the base"
             raise ArgumentError(
-                f"contact forces on {name} cannot be divided between the two sides of the fixed joint {joint!r}, in "
+                f"contact forces on {name} cannot be divided between the two sides of the fixed joint {quoted(joint)}, "
+                "in "
                 f"{len(gaps)} steps from t = {trajectory.t[gaps[0]]:.6g} s on, as both may touch something: record "
                 "them by treesim.Simulation(..., contact_points=True)"
             )

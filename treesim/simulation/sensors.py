@@ -428,7 +428,8 @@ def check_welds(robot: Tree, sensors: Sequence[Sensor], inertias: Inertias) -> N
         body = robot.frames[robot.welds[row].link].body if row >= 0 else 0
         if body and np.any(changed, axis=0)[body - 1]:
             raise UnsupportedError(
-                f"sensor {each.label!r} is in a fixed joint of body {robot.body_names[body - 1]!r}, whose inertia "
+                f"sensor {quoted(each.label)} is in a fixed joint of body {quoted(robot.body_names[body - 1])}, whose "
+                "inertia "
                 "model_parameters change as a whole: leave the body out of them, or put the sensor into a moving joint"
             )
 

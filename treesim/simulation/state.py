@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..errors import quoted
 from ..system.display import ReprMixin, arrays
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ class State(ReprMixin):
         """Return an array of a state that consists of parts of a block, when it is read for the first time."""
         values = self.__dict__
         if name not in FIELDS or "_block" not in values:
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {quoted(name)}", name=name, obj=self)
         x: np.ndarray = values["_block"][getattr(values["_sequence"], name)]
         values[name] = x
         return x

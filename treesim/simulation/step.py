@@ -20,7 +20,7 @@ from ..engine.call.batched import BatchedTables
 from ..engine.call.bound_entry import BoundEntry
 from ..engine.call.evaluate import run_states
 from ..engine.frontend.fastcall import BAD_LAYOUT
-from ..errors import NonFiniteError, UnsupportedError
+from ..errors import NonFiniteError, UnsupportedError, quoted
 from ..kernels.algebra.tables import tree_tables
 from ..kernels.constrained.rows import mimic_world_tables, plain_world_tables, row_memory
 from ..kernels.contact.contact_points import POINT
@@ -372,7 +372,7 @@ class StepCode:
     def _refuse_infinite(self, diagonal: np.ndarray) -> None:
         if not np.isfinite(diagonal).all():
             joint = self.robot.spanning.dof_name(int(np.flatnonzero(~np.isfinite(diagonal))[0]))
-            raise NonFiniteError(f"dt times the damping or gain of joint {joint!r} is no finite number")
+            raise NonFiniteError(f"dt times the damping or gain of joint {quoted(joint)} is no finite number")
 
 
 def touches(world: World, rule: str) -> bool:
@@ -395,7 +395,7 @@ def check_diagonal(solver: DynamicsBackend | CompiledBackend, robot: Tree, setti
     if not solver.capabilities.armature and settings.table[1 : 1 + 3 * robot.spanning.nv].any():
         raise UnsupportedError(
             f"backend {solver.name!r} does not support armature, as which steps take damping and gains of "
-            f"{robot.name!r}; backend 'aba' supports it"
+            f"{quoted(robot.name)}; backend 'aba' supports it"
         )
 
 
@@ -416,10 +416,14 @@ def check_rows(world: World, integrator: str) -> None:
     method = plugins.get("integrators", integrator)
     if world.kinematic and getattr(method, "rule", None) not in SHARE:
         names = ", ".join(map(repr, SHARE))
-        raise UnsupportedError(f"integrator {integrator!r} does not move kinematic bodies of {world!r}: take {names}")
+        raise UnsupportedError(
+            f"integrator {integrator!r} does not move kinematic bodies of {quoted(world)}: take {names}"
+        )
     if world.m and getattr(method, "rule", None) not in RULES_WITH_ROWS:
         names = ", ".join(repr(name) for name in RULES_WITH_ROWS)
-        raise UnsupportedError(f"integrator {integrator!r} does not support the constraints of {world!r}: take {names}")
+        raise UnsupportedError(
+            f"integrator {integrator!r} does not support the constraints of {quoted(world)}: take {names}"
+        )
 
 
 def forward_solver(robot: Tree, backend: str | DynamicsBackend) -> Any:

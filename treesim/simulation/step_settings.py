@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from ..dynamics.base import singular_inertia
 from ..dynamics.tables import constants_of, on_mimicked
-from ..errors import ArgumentError, LightJointWarning, TreesimError, UnsupportedError
+from ..errors import ArgumentError, LightJointWarning, TreesimError, UnsupportedError, quoted
 from ..kernels.algebra.limits import UNLIMITED
 from ..kernels.dynamics.crba import mass_matrix_full_states
 from ..kernels.stepping.step import COLUMNS
@@ -314,5 +314,7 @@ def _gain(robot: Tree, label: str, value: ArrayLike) -> np.ndarray:
     simple = simple_joints(robot)
     if np.ndim(value) and (gain * (1 - simple)).any():
         name = robot.dof_name(int(np.flatnonzero(gain * (1 - simple))[0]))
-        raise UnsupportedError(f"{label}: joint {name!r} has several degrees of freedom: it takes forces, not targets")
+        raise UnsupportedError(
+            f"{label}: joint {quoted(name)} has several degrees of freedom: it takes forces, not targets"
+        )
     return gain * simple

@@ -18,7 +18,7 @@ from ..contact.report import ContactReport
 from ..contact.unsolved import all_solved, warn_of_step
 from ..dynamics.base import DynamicsBackend
 from ..engine.threads import checked_threads, use_threads
-from ..errors import ArgumentError, NonFiniteError
+from ..errors import ArgumentError, NonFiniteError, quoted
 from ..kernels.entries.status import FINE
 from ..model.named_axes import coordinate_argument, velocity_argument
 from ..model.quaternions import unit_quaternions
@@ -387,5 +387,5 @@ class Stepper(ReprMixin):
         flat = u.reshape(-1)  # its product with itself is faster than isfinite
         if not math.isfinite(flat.dot(flat)) and not np.isfinite(u).all():
             k = int(np.argwhere(~np.isfinite(u))[0][-1])
-            raise NonFiniteError(f"control: that of joint {self.robot.dof_name(k)!r} is not finite")
+            raise NonFiniteError(f"control: that of joint {quoted(self.robot.dof_name(k))} is not finite")
         return u

@@ -31,7 +31,7 @@ from ..dynamics.constrained.constraints import (
 )
 from ..dynamics.tables import constants_of
 from ..engine.call.evaluate import coerce
-from ..errors import ArgumentError, ConvergenceError
+from ..errors import ArgumentError, ConvergenceError, quoted
 from ..kernels.constrained.rows import row_gaps_states
 from ..model.joined import joined
 from ..model.named_axes import coordinate_argument
@@ -207,7 +207,7 @@ class World(ReprMixin):
         placed = _configuration(robot, q)
         tables = constraint_tables(robot, given)
         if given and not robot.nv:
-            raise ArgumentError(f"{robot.name!r} cannot move: there is nothing to constrain")
+            raise ArgumentError(f"{quoted(robot.name)} cannot move: there is nothing to constrain")
         held = tuple(held_constraint(robot, c, placed) for c in given)
         geometry = tables.geometry.copy()
         for c, constraint in enumerate(held):
@@ -507,7 +507,7 @@ class World(ReprMixin):
             label = f"q0[{start + int(state[0])}]" if state else "q0"
             link = candidates(self.robot).shapes[which[j]].link
             raise ArgumentError(
-                f"{label} has link {link!r} {-found.min():.3g} m inside {_named(plane)}: start from "
+                f"{label} has link {quoted(link)} {-found.min():.3g} m inside {_named(plane)}: start from "
                 f"treesim.standing(robot, q0, ground), which moves a floating base up, or from another q0"
             )
 
@@ -523,7 +523,9 @@ class World(ReprMixin):
             link, met = sorted(self.touching.links[k], key=lambda name: name in self.touching.surfaces)
             if depth > DEEPEST:
                 hint = "treesim.standing(robot, q0, ground), or from " if met in self.touching.surfaces else ""
-                raise ArgumentError(f"q0 has link {link!r} {depth:.3g} m inside {met!r}: start from {hint}another q0")
+                raise ArgumentError(
+                    f"q0 has link {quoted(link)} {depth:.3g} m inside {quoted(met)}: start from {hint}another q0"
+                )
 
     def _open(self, gap: np.ndarray, cosine: np.ndarray) -> str:
         """Return the name of a frame turned by more than a right angle, else of the row with the largest gap."""
@@ -545,7 +547,7 @@ def _check_names(surfaces: Sequence[Surface], robot: Tree) -> None:
     for name in names:
         if names.count(name) > 1 or name in (GROUND, *robot.body_names):
             whose = "all surfaces together" if name == GROUND else "another surface, or a body"
-            raise ArgumentError(f"ground: a surface cannot be named {name!r}: that is {whose}")
+            raise ArgumentError(f"ground: a surface cannot be named {quoted(name)}: that is {whose}")
 
 
 def _named(surface: Surface) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..engine.reproducible_math import exponential, logarithm
-from ..errors import ArgumentError
+from ..errors import ArgumentError, quoted
 from ..states.arguments import short_repr
 from ..validation.labels import refuse_labels
 from .normal_quantile import normal_quantile
@@ -319,17 +319,19 @@ def as_distribution(name: str, given: Any) -> Distribution:
             middle = np.asarray(given.values(np.full((1, given.needs), 0.5)), float).shape
         except Exception as error:
             raise ArgumentError(
-                f"vary[{name!r}]: {given} cannot draw a value: {type(error).__name__}: {error}"
+                f"vary[{quoted(name)}]: {given} cannot draw a value: {type(error).__name__}: {error}"
             ) from error
         if middle != (1, *given.shape):
             raise ArgumentError(
-                f"vary[{name!r}]: {given} draws values of shape {middle} for one sample, but its shape is {given.shape}"
+                f"vary[{quoted(name)}]: {given} draws values of shape {middle} for one sample, but its shape is "
+                f"{given.shape}"
             )
         return given
     if isinstance(given, list | tuple | np.ndarray):
         return Choice(given)
     raise ArgumentError(
-        f"vary[{name!r}] must be a distribution, such as Normal(1.0, 0.1) of treesim.sweeps, or a list of values, "
+        f"vary[{quoted(name)}] must be a distribution, such as Normal(1.0, 0.1) of treesim.sweeps, or a list of "
+        "values, "
         f"got {short_repr(given)}"
     )
 

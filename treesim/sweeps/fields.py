@@ -141,9 +141,13 @@ def variation(name: str, given: Any, known: Mapping[str, Field]) -> Variation:
     distribution = as_distribution(name, given.factor if scales else given)
     if distribution.shape not in ((), np.shape(part)):
         wanted = " or ".join(sorted({"()", str(np.shape(part))}))
-        raise ArgumentError(f"vary[{name!r}]: {distribution} has shape {distribution.shape}, but {wanted} is needed")
+        raise ArgumentError(
+            f"vary[{quoted(name)}]: {distribution} has shape {distribution.shape}, but {wanted} is needed"
+        )
     if scales and not np.isfinite(part if meant is None else field.nominal[meant]).all():
-        raise ArgumentError(f"vary[{name!r}]: there is no one nominal value to scale: give values without scale()")
+        raise ArgumentError(
+            f"vary[{quoted(name)}]: there is no one nominal value to scale: give values without scale()"
+        )
     each = (len(field.nominal),) if place == EACH else ()
     shape = (*each, *distribution.shape)
     entries = None if meant is None else tuple(meant.tolist())
@@ -155,7 +159,7 @@ def _place(name: str, inside: str | None, field: Field) -> int | slice | str | N
     if inside is None:
         return None
     if not field.nominal.ndim:
-        raise ArgumentError(f"vary[{name!r}]: there is one number of it: leave out [{inside}]")
+        raise ArgumentError(f"vary[{quoted(name)}]: there is one number of it: leave out [{inside}]")
     if inside == EACH:
         return EACH
     if inside not in field.places and inside[1:-1] in field.places and inside[0] == inside[-1] == '"':
@@ -173,7 +177,7 @@ def _place(name: str, inside: str | None, field: Field) -> int | slice | str | N
 
 def _around(name: str, given: Around, place: Any, known: Mapping[str, Field]) -> Variation:
     if name != "q0" or place is not None:
-        raise ArgumentError(f"vary[{name!r}]: around() gives configurations: it is for q0 alone")
+        raise ArgumentError(f"vary[{quoted(name)}]: around() gives configurations: it is for q0 alone")
     q, nv = known["q0"].nominal, len(known["v0"].nominal)
     center = q if given.q is None else np.asarray(given.q)
     if center.shape != q.shape:

@@ -211,7 +211,8 @@ def _check_names(vary: Mapping[str, Any], measure: Mapping[str, Any]) -> None:
     for name in measure:
         if not isinstance(name, str) or name in RESERVED or name in vary or not name or name.startswith(SENSOR):
             raise ArgumentError(
-                f"measure[{name!r}]: a name of its own is needed, other than those in vary and {listed(RESERVED)}, "
+                f"measure[{quoted(name)}]: a name of its own is needed, other than those in vary and "
+                f"{listed(RESERVED)}, "
                 f"that does not begin with {SENSOR!r}"
             )
         check_column(f"measure[{quoted(name)}]", name)

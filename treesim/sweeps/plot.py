@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import ArgumentError, unknown_name
+from ..errors import ArgumentError, quoted, unknown_name
 from ..plotting.figures import new_figure, save
 from ..simulation.trajectory import PLOT_SUFFIXES
 from ..states.arguments import whole_number
@@ -44,7 +44,7 @@ def _column(data: Any, name: str) -> np.ndarray:
     if name not in data:
         raise unknown_name("column", name, list(data))
     if data[name].ndim != 1:
-        raise ArgumentError(f"{name!r} has {data[name].shape[1:]} numbers for each sample: only one can be drawn")
+        raise ArgumentError(f"{quoted(name)} has {data[name].shape[1:]} numbers for each sample: only one can be drawn")
     return np.asarray(data[name].values, float)
 
 

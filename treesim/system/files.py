@@ -291,4 +291,4 @@ def check_suffix(path: Path, suffixes: Iterable[str]) -> None:
     known = tuple(suffixes)
     if path.suffix.lower() not in known:
         ending = f"it ends in {path.suffix!r}" if path.suffix else "it has no suffix"
-        raise ArgumentError(f"unknown format of {str(path)!r}: {ending}, but one of {', '.join(known)} is needed")
+        raise ArgumentError(f"unknown format of {quoted(str(path))}: {ending}, but one of {', '.join(known)} is needed")

@@ -12,7 +12,7 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 
 from ..engine.trigonometry import arctangent, sincos
-from ..errors import UnsupportedError
+from ..errors import UnsupportedError, quoted
 from ..kernels.algebra.limits import UNLIMITED
 from ..model.inertia import Inertia, Placement
 from ..model.joints import Joint
@@ -154,7 +154,7 @@ def _geometry(shape: CollisionShape) -> str:
         return _element(shape.kind, dict(zip(("radius", "length"), shape.size, strict=False)))
     if shape.file is None:
         hint = "give it a mesh file, or write the tree without its shapes: to_urdf(tree, shapes=False)"
-        raise UnsupportedError(f"URDF has no hulls of vertices, as link {shape.link!r} has: {hint}")
+        raise UnsupportedError(f"URDF has no hulls of vertices, as link {quoted(shape.link)} has: {hint}")
     return f'<mesh filename={quoteattr(shape.file)} scale="{_numbers(shape.scale)}"/>'
 
 
@@ -264,7 +264,7 @@ def _uniform(joint: Joint, name: str) -> float:
     values = np.asarray(getattr(joint, name))
     if (values != values[0]).any():
         raise UnsupportedError(
-            f"URDF has one {ATTRIBUTES.get(name, name)} per joint, but joint {joint.name!r} has {values.tolist()}"
+            f"URDF has one {ATTRIBUTES.get(name, name)} per joint, but joint {quoted(joint.name)} has {values.tolist()}"
         )
     return float(values[0])
 

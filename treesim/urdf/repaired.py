@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from ..errors import ArgumentError, UrdfError, quoted
 from ..system.display import ReprMixin
 from ..system.files import write_whole
+from ..validation.values import checked_flag
 from .build import tree_of
 from .findings import Finding, Findings
 from .markup import Edit, Markup, edited
@@ -163,7 +164,7 @@ def repair(
     >>> treesim.repair("tiago_no_hand", repairs="inertias").changes[0].link
     'base_antenna_left_link'
     """
-    wanted = wanted_repairs(repairs)
+    wanted, overwrite = wanted_repairs(repairs), checked_flag("overwrite", overwrite)
     findings = Findings("<source>")
     given = open_source(source, findings)
     if out is not None and not overwrite and given.path is not None and _same_file(given.path, out):

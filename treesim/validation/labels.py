@@ -16,6 +16,7 @@ from ..errors import ArgumentError, listed, quoted, text_of, unknown_name
 
 Labels = list[Any]
 Reader = Callable[[Any], Sequence[Any]]
+DEEPEST = 64  # lists in lists: arrays have no more axes
 
 
 class NamedAxis(NamedTuple):
@@ -33,14 +34,15 @@ class NamedAxis(NamedTuple):
 Axis = Callable[[Any], NamedAxis]  # of a robot
 
 
-def in_order(label: str, value: Any, axes: Sequence[Axis | None], robot: Any) -> Any:
+def in_order(label: str, value: Any, axes: Sequence[Axis | None], robot: Any, depth: int = 0) -> Any:
     """Return `value`, or an array of its numbers in the robot's order if its labels are in another order.
 
     axes: of the last axes of the argument, None for an axis without names. A list may contain values with labels.
-    Raises UnknownNameError or ArgumentError for labels that are neither names nor the positions 0, 1, ... in order.
+    depth: number of lists around it. Raises UnknownNameError or ArgumentError for labels that are neither names nor the
+    positions 0, 1, ... in order.
     """
     if type(value) in (list, tuple):
-        return _in_order_each(label, value, axes, robot)
+        return value if depth > DEEPEST else _in_order_each(label, value, axes, robot, depth + 1)
     read = _reader(type(value))
     if read is None:
         return value
@@ -58,10 +60,10 @@ def in_order(label: str, value: Any, axes: Sequence[Axis | None], robot: Any) ->
     return value
 
 
-def _in_order_each(label: str, values: Sequence[Any], axes: Sequence[Axis | None], robot: Any) -> Any:
+def _in_order_each(label: str, values: Sequence[Any], axes: Sequence[Axis | None], robot: Any, depth: int) -> Any:
     if all(_reader(kind) is None and kind not in (list, tuple) for kind in set(map(type, values))):
         return values
-    ordered = [in_order(f"{label}[{k}]", x, axes, robot) for k, x in enumerate(values)]
+    ordered = [in_order(f"{label}[{k}]", x, axes, robot, depth) for k, x in enumerate(values)]
     return values if all(map(_same, ordered, values)) else ordered
 
 

@@ -65,7 +65,7 @@ def record_of(kind: type[T], values: Any, what: str, extra: bool = False) -> T:
         raise MisfitError(f"{what} has {quoted(others[0])}, which is not known: a later version of treesim wrote it")
     for name, field in known.items():
         if name not in values and field.default is MISSING and field.default_factory is MISSING:
-            raise MisfitError(f"{what} has no {name!r}")
+            raise MisfitError(f"{what} has no {quoted(name)}")
     given = {name: value for name, value in values.items() if name in known}
     return kind(**{name: _fitted(types[name], value, f"{name} of {what}") for name, value in given.items()})
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..errors import ArgumentError
+from ..errors import ArgumentError, quoted
 from ..model.tree import Tree
 from ..simulation.trajectory import Trajectory
 
@@ -19,7 +19,7 @@ def keyframes(robot: Tree, trajectory: Trajectory, fps: float) -> np.ndarray:
         raise ArgumentError(f"fps must be a positive number of poses per second, got {fps}")
     q, t = trajectory.q, trajectory.t
     if q.shape[1] != robot.nq:
-        raise ArgumentError(f"trajectory: q has shape {q.shape}, but {robot.name!r} has nq = {robot.nq}")
+        raise ArgumentError(f"trajectory: q has shape {q.shape}, but {quoted(robot.name)} has nq = {robot.nq}")
     if len(t) == 0:
         raise ArgumentError("trajectory: it is empty, there is nothing to record")
     t = t - t[0]

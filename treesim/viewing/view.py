@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import plugins
-from ..errors import ArgumentError, UnsupportedError
+from ..errors import ArgumentError, UnsupportedError, quoted
 from ..model.named_axes import coordinate_argument
 from ..model.tree import Tree
 from ..simulation.world import World
@@ -21,6 +21,7 @@ from ..states.arguments import checked_robot, positive_number, short_repr
 from ..system.display import ReprMixin, arrays, html_table, page_html
 from ..system.events import EventQueue
 from ..validation.arrays import Argument, coerce
+from ..validation.values import checked_flag
 from .protocols import ClickViewer, GroundViewer, InteractiveViewer, MarkViewer, SliderViewer, Viewer
 
 ARROW_COLOR = (0.09, 0.4, 0.75)  # red, green, blue
@@ -250,7 +251,7 @@ class View(ReprMixin):
             shade = _numbers(f"arrow {name!r}: color", color, (3,))
             if shade.min() < 0 or shade.max() > 1:
                 raise ArgumentError(
-                    f"arrow {name!r}: color must be red, green and blue from 0 to 1, got {short_repr(color)}"
+                    f"arrow {quoted(name)}: color must be red, green and blue from 0 to 1, got {short_repr(color)}"
                 )
             viewer.set_arrow(_named(name), start, along, tuple(shade.tolist()))
 
@@ -372,6 +373,7 @@ def viewer(
     """
     if not isinstance(robot, World):
         checked_robot(robot)
+    browser = checked_flag("browser", browser)
     window = plugins.get("viewers", viewer) if isinstance(viewer, str) else viewer
     if not isinstance(window, Viewer):
         raise ArgumentError(
@@ -404,7 +406,7 @@ def _limits(name: str, lower: float, upper: float) -> tuple[float, float]:
     low, high = (float(_numbers(f"slider {_named(name)!r}: {what}", x, ())) for what, x in
                  (("lower", lower), ("upper", upper)))  # fmt: skip
     if not low < high:
-        raise ArgumentError(f"slider {name!r}: lower must be below upper, got {low:g} and {high:g}")
+        raise ArgumentError(f"slider {quoted(name)}: lower must be below upper, got {low:g} and {high:g}")
     return low, high
 
 
@@ -412,7 +414,7 @@ def _start(name: str, limits: tuple[float, float], value: float | None) -> float
     lower, upper = limits
     start = (lower + upper) / 2 if value is None else float(_numbers(f"slider {name!r}: value", value, ()))
     if not lower <= start <= upper:
-        raise ArgumentError(f"slider {name!r}: value must be from {lower:g} to {upper:g}, got {start:g}")
+        raise ArgumentError(f"slider {quoted(name)}: value must be from {lower:g} to {upper:g}, got {start:g}")
     return start
 
 

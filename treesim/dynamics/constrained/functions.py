@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from ... import plugins
 from ...engine.call.evaluate import in_precision, precision
-from ...errors import ArgumentError
+from ...errors import ArgumentError, quoted
 from ...model.tree import Tree
 from ...states.arguments import checked_robot, whole_number
 from ...validation.values import finite_or_nan, parts_or_none, short_repr
@@ -118,7 +118,7 @@ def constrained_dynamics(
             robot, forward_dynamics(robot, q, v, tau, f_ext=f_ext, gravity=gravity, armature=armature)
         )
     if robot.nv == 0:
-        raise ArgumentError(f"{robot.name!r} cannot move: there is nothing to constrain")
+        raise ArgumentError(f"{quoted(robot.name)} cannot move: there is nothing to constrain")
     wanted = wanted_derivatives(robot, tables, q, v)
     found = solver.solve(
         Problem(robot, q, v, tau, f_ext, gravity, armature, tables, wanted, operational, mu, tolerance, max_iterations)

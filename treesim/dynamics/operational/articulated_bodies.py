@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from ...engine.call.evaluate import check_engine
 from ...engine.call.fast_entry import FastEntry
 from ...engine.frontend.fastcall import BAD_LAYOUT
-from ...errors import UnsupportedError
+from ...errors import UnsupportedError, quoted
 from ...kernels.dynamics import articulated as kernels
 from ...kernels.entries.status import FINE
 from ...kernels.operational.pv_osim import articulated_inverse_inertia_states
@@ -213,7 +213,7 @@ class Articulated(TriangularFactors):
         """
         found = self.robot.frame(frame)
         if found.body == 0:
-            raise UnsupportedError(f"frame {frame!r} is fixed to the base: it has no articulated-body inertia")
+            raise UnsupportedError(f"frame {quoted(frame)} is fixed to the base: it has no articulated-body inertia")
         bodies = self._quantities[..., : self._bodies].reshape(*self.shape[:-1], -1, kernels.BODY)
         inertia = bodies[..., found.body, 12:33][..., BLOCKS][..., LINEAR_FIRST, :][..., :, LINEAR_FIRST]
         turn = self.robot.body_rotations[found.body].T  # from the body's axes to those of the kernels

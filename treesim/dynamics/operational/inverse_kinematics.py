@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from ...engine.call.evaluate import Argument, coerce, evaluate, precision
 from ...engine.call.fast_entry import FastEntry
-from ...errors import ArgumentError, ModelError, NonFiniteError, ReachWarning, listed
+from ...errors import ArgumentError, ModelError, NonFiniteError, ReachWarning, listed, quoted
 from ...kernels.entries.status import FINE
 from ...kernels.operational.inverse_kinematics import inverse_kinematics_states
 from ...kernels.operational.inverse_kinematics_tasks import CENTER, FIRST, FRAME, RELATIVE, WORLD
@@ -265,7 +265,7 @@ def solve_ik(
     """
     robot = checked_robot(robot)
     if robot.nq == 0:
-        raise ModelError(f"{robot.name!r} has no joints: inverse kinematics have nothing to move")
+        raise ModelError(f"{quoted(robot.name)} has no joints: inverse kinematics have nothing to move")
     several = _several(targets)
     values = [_values(target) for target in several]
     batch = _batch(several, values)
@@ -325,7 +325,9 @@ def _several(targets: Any) -> list[IKTarget]:
     names = [target.name for target in several]
     for name in names:
         if names.count(name) > 1:
-            raise ArgumentError(f"two targets have the name {name!r}: give one of them another, with IKTarget(name=)")
+            raise ArgumentError(
+                f"two targets have the name {quoted(name)}: give one of them another, with IKTarget(name=)"
+            )
     return several
 
 
@@ -384,7 +386,9 @@ def _table(robot: Tree, target: IKTarget, values: TargetValues) -> TargetTable:
         kind, axes = FRAME if isinstance(task, FrameTask) else RELATIVE, FIRST if local else WORLD
         first, second = task.frames[0], task.frames[-1]
     if not values.turned and rows[:, 3:].any():
-        raise ArgumentError(f"the target of {target.name!r} is a position, but its rows select angles: give a pose")
+        raise ArgumentError(
+            f"the target of {quoted(target.name)} is a position, but its rows select angles: give a pose"
+        )
     if isinstance(task, CenterOfMassTask) and values.turned:
         raise ArgumentError("the target of the centre of mass is a pose: give a position (..., 3)")
     weights = np.broadcast_to(np.asarray(target.weight), len(rows)).astype(float)
@@ -403,7 +407,9 @@ def _weight(target: IKTarget, rows: int) -> np.ndarray:
     """Return a target's weight, a number or one for each row; raises ArgumentError for other values."""
     weight = real_numbers(f"weight of {target.name!r}", target.weight)
     if weight.shape not in ((), (rows,)) or not (np.isfinite(weight) & (weight > 0)).all():
-        raise ArgumentError(f"weight of {target.name!r} must be a positive number, or one for each of {rows} rows")
+        raise ArgumentError(
+            f"weight of {quoted(target.name)} must be a positive number, or one for each of {rows} rows"
+        )
     return weight
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...engine.call.evaluate import coerce, precision
-from ...errors import ModelError
+from ...errors import ModelError, quoted
 from ...kernels.kinematics.center_of_mass import center_of_mass_jacobian_states, center_of_mass_states
 from ...kernels.kinematics.frame_motion import ACCELERATION, frame_motions_states
 from ...model.tree import Tree
@@ -141,7 +141,7 @@ def frame_acceleration(
 def massive(robot: Tree) -> Tree:
     """Return the robot; raises ModelError if its mass is zero and it has no centre of mass."""
     if not robot.mass > 0:
-        raise ModelError(f"{robot.name!r} has no mass: it has no centre of mass")
+        raise ModelError(f"{quoted(robot.name)} has no mass: it has no centre of mass")
     return robot
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from ...compare import CANONICAL, Isolated, StateBatch, find_engine
 from ...compare.source import canonical, without_losses
 from ...dynamics.energy import energy
-from ...errors import UnsupportedError
+from ...errors import UnsupportedError, quoted
 from ...model.tree import Tree
 from ...simulation.trajectory import Trajectory
 from ...states.arguments import positive_number
@@ -69,7 +69,7 @@ def engine_motion(
         found = isolated.read(bodies, canonical(bodies), CANONICAL).evaluate(batch)
     if "trajectory_q" not in found.values:
         why = found.skipped.get("trajectory", "it has no function for trajectories")
-        raise UnsupportedError(f"{adapter.title} makes no motion of {robot.name!r}: {why}")
+        raise UnsupportedError(f"{adapter.title} makes no motion of {quoted(robot.name)}: {why}")
     q, v = found.values["trajectory_q"], found.values["trajectory_v"]
     kinetic, potential = energy(bodies, q, v)
     t = t0 + dt * np.arange(steps + 1)

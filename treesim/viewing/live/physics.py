@@ -14,7 +14,7 @@ import numpy as np
 
 from ...contact.ground import Ground
 from ...dynamics.operational.motion import center_of_mass
-from ...errors import ArgumentError, TreesimError, unknown_name
+from ...errors import ArgumentError, TreesimError, quoted, unknown_name
 from ...model.tree import Tree
 from ...simulation.control import PD, Controller
 from ...simulation.player import Frame, Player
@@ -238,7 +238,7 @@ class LivePhysics:
         number = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
         if not number or not lower - AT_LIMIT <= value <= upper + AT_LIMIT:
             raise ArgumentError(
-                f"joint {name!r} goes from {lower:.6g} to {upper:.6g}; it cannot be set to {short_repr(value)}"
+                f"joint {quoted(name)} goes from {lower:.6g} to {upper:.6g}; it cannot be set to {short_repr(value)}"
             )
         return float(np.clip(value, lower, upper))
 

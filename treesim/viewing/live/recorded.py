@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...errors import ArgumentError
+from ...errors import ArgumentError, quoted
 from ...model.tree import Tree
 from ...simulation.trajectory import Trajectory
 
@@ -14,8 +14,9 @@ def check_fits(robot: Tree, trajectory: Trajectory) -> None:
     moving = tuple(body.joint.name for body in robot.bodies if body.joint.mimic is None)
     if moving != trajectory.joint_names or trajectory.q.shape[1:] != (robot.nq,):
         raise ArgumentError(
-            f"trajectory: it is of {trajectory.robot_name!r} with {len(trajectory.joint_names)} joints, and does not "
-            f"fit {robot.name!r} with {len(moving)}: take the robot, and the base, that it was made with"
+            f"trajectory: it is of {quoted(trajectory.robot_name)} with {len(trajectory.joint_names)} joints, and does "
+            "not "
+            f"fit {quoted(robot.name)} with {len(moving)}: take the robot, and the base, that it was made with"
         )
     if len(trajectory) == 0:
         raise ArgumentError("trajectory: it is empty, there is nothing to show")

@@ -10,7 +10,7 @@ from pydrake.multibody.plant import MultibodyPlant
 from pydrake.multibody.tree import RotationalInertia
 
 from treesim.compare import EngineError
-from treesim.errors import UnsupportedError
+from treesim.errors import UnsupportedError, quoted
 from treesim.urdf.document import Document, remove
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def _refuse_replaced(link: etree._Element) -> None:
     weightless = float(mass.get("value", 0.0)) == 0 and any(moments.values())
     if weightless or _impossible(moments):
         what = "an inertia, but no mass" if weightless else "an inertia that no rigid body has"
-        raise UnsupportedError(f"link {link.get('name')!r} has {what}: Drake puts another in its place")
+        raise UnsupportedError(f"link {quoted(link.get('name'))} has {what}: Drake puts another in its place")
 
 
 def _impossible(moments: dict[str, float]) -> bool:

@@ -157,7 +157,7 @@ class Task:
         names = self.robot.body_names
         for name in self.contact_links:
             if name not in names:
-                raise unknown_name("link", name, names, of=f"{self.robot.name!r} that moves")
+                raise unknown_name("link", name, names, of=f"{quoted(self.robot.name)} that moves")
         return [names.index(name) + 1 for name in self.contact_links]
 
     @property
@@ -171,19 +171,22 @@ class Task:
         simple = [name for name, where in robot.v_index.items() if where.stop - where.start == 1]
         names = simple if self.joints is None else tuple(self.joints)
         if not names:
-            raise ArgumentError(f"{robot.name!r} has no joint of one degree of freedom, and no other can be driven")
+            raise ArgumentError(
+                f"{quoted(robot.name)} has no joint of one degree of freedom, and no other can be driven"
+            )
         found: list[int] = []
         for name in names:
             if name not in robot.v_index:
-                raise unknown_name("joint", name, robot.v_index, of=f"{robot.name!r} that moves by itself")
+                raise unknown_name("joint", name, robot.v_index, of=f"{quoted(robot.name)} that moves by itself")
             where = robot.v_index[name]
             if where.stop - where.start != 1:
                 raise ArgumentError(
-                    f"joint {name!r} of {robot.name!r} has {where.stop - where.start} degrees of freedom, but actions "
+                    f"joint {quoted(name)} of {quoted(robot.name)} has {where.stop - where.start} degrees of freedom, "
+                    "but actions "
                     f"drive joints of one"
                 )
             if where.start in found:
-                raise ArgumentError(f"joint {name!r} is named twice among those that actions drive")
+                raise ArgumentError(f"joint {quoted(name)} is named twice among those that actions drive")
             found.append(where.start)
         return np.array(found, int)
 
@@ -200,10 +203,12 @@ class Task:
             bound = self._each(label, limit[k] if given is None else given)
             for name, value in zip((robot.dof_name(int(j)) for j in k), bound, strict=True):
                 if not np.isfinite(value) and given is not None:
-                    raise ArgumentError(f"{label} must be finite, got {value} for joint {name!r}")
+                    raise ArgumentError(f"{label} must be finite, got {value} for joint {quoted(name)}")
                 if not np.isfinite(value):
                     kind = "position" if self._tracks else "effort"
-                    raise ArgumentError(f"joint {name!r} has no {kind} limit: give the actions' range, low= and high=")
+                    raise ArgumentError(
+                        f"joint {quoted(name)} has no {kind} limit: give the actions' range, low= and high="
+                    )
             bounds.append(bound)
         if (bounds[0] > bounds[1]).any():
             raise ArgumentError(f"low must not be above high, got {quoted(self.low)} and {quoted(self.high)}")
@@ -226,5 +231,5 @@ class Task:
             return np.broadcast_to(np.asarray(value, float), self.driven.shape).copy()
         except (TypeError, ValueError):
             raise ArgumentError(
-                f"{label} must be one number, or one for each of {len(self.driven)} joints, got {value!r}"
+                f"{label} must be one number, or one for each of {len(self.driven)} joints, got {quoted(value)}"
             ) from None

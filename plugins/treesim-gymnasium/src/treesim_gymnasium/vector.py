@@ -10,7 +10,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import DTypeLike
 
-from treesim.errors import ArgumentError
+from treesim.errors import ArgumentError, quoted
 from treesim.types import Engine
 
 from .episodes import Episodes, copied
@@ -120,7 +120,7 @@ class TreesimVectorEnv(VectorEnv):
             return np.arange(self.num_envs)
         mask = np.asarray(options[MASK])
         if mask.dtype != bool or mask.shape != (self.num_envs,) or not mask.any():
-            raise ArgumentError(f"{MASK} must be ({self.num_envs},) booleans, one of them true, got {mask!r}")
+            raise ArgumentError(f"{MASK} must be ({self.num_envs},) booleans, one of them true, got {quoted(mask)}")
         return np.flatnonzero(mask)
 
     def _seed(self, rows: np.ndarray, seed: int | Sequence[int | None] | None) -> None:

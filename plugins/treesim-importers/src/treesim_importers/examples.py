@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from treesim.errors import quoted
+
 from .rule import Rule
 
 BASE_INERTIA = '<inertia ixx="0.04" ixy="0" ixz="0" iyy="0.04" iyz="0" izz="0.04"/>'
@@ -93,7 +95,7 @@ def example_of(rule: Rule) -> str:
     text = SOUND
     for old, new in rule.example:
         if old not in text:
-            raise ValueError(f"{rule.code}: no {old!r} in the example")
+            raise ValueError(f"{rule.code}: no {quoted(old)} in the example")
         text = text.replace(old, new, 1)
     return text
 

@@ -10,7 +10,7 @@ from meshcat.geometry import MeshPhongMaterial
 
 from treesim import Ground, Tree
 from treesim.contact.history import ContactHistory
-from treesim.errors import ArgumentError
+from treesim.errors import ArgumentError, quoted
 from treesim.model.matrices import unit_vector
 from treesim.model.pack import axis_rotation
 from treesim.simulation.trajectory import Trajectory
@@ -55,7 +55,9 @@ def contact_arrows(
         return Arrows((), np.empty((len(index), 0, 8), np.float32))
     unknown = sorted(set(contact.bodies) - set(robot.body_names))
     if unknown:
-        raise ArgumentError(f"trajectory: its contact is that of body {unknown[0]!r}, which {robot.name!r} has not")
+        raise ArgumentError(
+            f"trajectory: its contact is that of body {quoted(unknown[0])}, which {quoted(robot.name)} has not"
+        )
     planes = [surface for surface in trajectory.ground if isinstance(surface, Ground)]
     scale = weight_length / (robot.mass * G)
     names, arrows = [], []

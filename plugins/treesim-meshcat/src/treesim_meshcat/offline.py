@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 import treesim
 from treesim import Tree, World
-from treesim.errors import ArgumentError
+from treesim.errors import ArgumentError, quoted
 from treesim.export.contact_module import contact_module
 from treesim.export.description import description, joints
 from treesim.export.webassembly import step_module
@@ -156,7 +156,9 @@ def holding_gains(world: World, q: np.ndarray) -> tuple[float, float]:
 
 def _check_name(what: str, name: str, known: Sequence[str]) -> None:
     if name not in known:
-        raise ArgumentError(f"{what} {name!r} is not known to pages without Python: take one of {', '.join(known)}")
+        raise ArgumentError(
+            f"{what} {quoted(name)} is not known to pages without Python: take one of {', '.join(known)}"
+        )
 
 
 def _packed(code: bytes) -> np.ndarray:

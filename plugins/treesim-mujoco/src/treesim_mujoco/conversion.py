@@ -8,7 +8,7 @@ import mujoco
 import numpy as np
 
 from treesim.compare.source import without_losses
-from treesim.errors import UnsupportedError
+from treesim.errors import UnsupportedError, quoted
 
 from .model import MujocoModel
 from .reading import WORLD, bodies_alone, body_name, free_of_constraints, model_of
@@ -91,7 +91,7 @@ def furnish_joint(joint: Any, given: Joint) -> None:
     for label, name in (("damping", "damping"), ("joint_friction", "frictionloss"), ("armature", "armature")):
         values = np.unique(getattr(given, label))
         if values.size != 1:
-            raise UnsupportedError(f"joint {given.name!r}: MuJoCo has one {label} for all directions of a joint")
+            raise UnsupportedError(f"joint {quoted(given.name)}: MuJoCo has one {label} for all directions of a joint")
         if name == "damping":
             joint.damping[0] = values[0]  # linear; the others are for higher powers of the velocity
         else:

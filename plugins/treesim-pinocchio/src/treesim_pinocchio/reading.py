@@ -8,7 +8,7 @@ import numpy as np
 import pinocchio as pin
 
 from treesim import Placement
-from treesim.errors import UnsupportedError, listed
+from treesim.errors import UnsupportedError, listed, quoted
 from treesim.model.pack import axis_rotation
 
 from .layout import PinocchioLayout
@@ -100,7 +100,7 @@ def mimicked_first(robot: Tree) -> list[int]:
         else:
             names = [robot.joint_names[i - 1] for i in waiting if robot.joint_names[i - 1] in leads]
             raise UnsupportedError(
-                f"{robot.name!r}: Pinocchio has no joint that follows one which hangs on it, as {listed(names)}"
+                f"{quoted(robot.name)}: Pinocchio has no joint that follows one which hangs on it, as {listed(names)}"
             )
         placed[i] = None
         waiting.remove(i)

@@ -9,7 +9,7 @@ import pinocchio as pin
 
 import treesim
 from treesim.compare.layouts import Layout, SpanningLayout
-from treesim.errors import ArgumentError, listed
+from treesim.errors import ArgumentError, listed, quoted
 
 from .layout import PinocchioLayout
 
@@ -71,7 +71,7 @@ def _joint_ids(robot: Tree, model: Any) -> dict[str, int]:
     ]  # fmt: skip
     if parts:
         raise ArgumentError(
-            f"the model has other joints than {robot.name!r}: {'; '.join(parts)}; make both from the same URDF, "
+            f"the model has other joints than {quoted(robot.name)}: {'; '.join(parts)}; make both from the same URDF, "
             "with the same base (JointModelFreeFlyer here, base='floating' in treesim.load)"
         )
     return {name: theirs[renamed.get(name, name)] for name in ours}
@@ -87,8 +87,9 @@ def _check_joints(robot: Tree, model: Any, ids: dict[str, int]) -> None:
         dependent = joint.nq == 0 and name in robot.mimic_joints
         if not (fits or dependent):
             raise ArgumentError(
-                f"joint {name!r} has nq {joint.nq} and nv {joint.nv} in the model ({joint.shortname()}), but it is "
-                f"{whole.joint(name).type} in {robot.name!r}, with nq {nq} and nv {whole.joint(name).nv}"
+                f"joint {quoted(name)} has nq {joint.nq} and nv {joint.nv} in the model ({joint.shortname()}), but it "
+                "is "
+                f"{whole.joint(name).type} in {quoted(robot.name)}, with nq {nq} and nv {whole.joint(name).nv}"
             )
 
 
@@ -110,6 +111,7 @@ def _check_motion(robot: Tree, model: Any, ids: dict[str, int], layout: Layout) 
     for name, difference in zip(ids, apart, strict=True):
         if not difference <= TOLERANCE:
             raise ArgumentError(
-                f"joint {name!r} moves otherwise in the model than in {robot.name!r}: poses of its body differ by "
+                f"joint {quoted(name)} moves otherwise in the model than in {quoted(robot.name)}: poses of its body "
+                "differ by "
                 f"{difference:.2g} at the same state; make both from the same URDF"
             )

@@ -24,7 +24,7 @@ from treesim.compare import (
 )
 from treesim.compare.cases import INVERSE, MASS
 from treesim.compare.treesim_engine import random_batch
-from treesim.errors import UnsupportedError
+from treesim.errors import UnsupportedError, quoted
 
 from .layout import joint_table
 from .strip import StripError, strip
@@ -95,7 +95,7 @@ class PybulletModel(EngineModel):
             try:
                 return BulletMachine(str(path), self._job)
             except (ValueError, BulletError) as error:
-                raise EngineError(f"Bullet refused {self.robot.name!r}: {error}") from error
+                raise EngineError(f"Bullet refused {quoted(self.robot.name)}: {error}") from error
 
     @property
     def layout(self) -> BulletLayout:  # type: ignore[override]  # known once Bullet has read the robot

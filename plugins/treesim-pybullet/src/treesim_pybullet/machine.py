@@ -10,7 +10,7 @@ import pybullet
 from pybullet import error as BulletError
 from pybullet_utils.bullet_client import BulletClient
 
-from treesim.errors import UnsupportedError
+from treesim.errors import UnsupportedError, quoted
 
 from .conversions import InertialFrame, quaternion_of, rotation_of
 from .layout import BulletJoint, BulletLayout
@@ -96,7 +96,7 @@ class BulletMachine:
         for row in rows[1:] if self.floating else rows:
             info = by_name.pop(row["name"], None)
             if info is None:
-                raise ValueError(f"Bullet has no joint {row['name']!r}")
+                raise ValueError(f"Bullet has no joint {quoted(row['name'])}")
             size = row["v"][1] - row["v"][0]
             first = info[4] - (0 if self.floating else 6)  # Bullet counts the base's six, free or not
             dofs = slice(first, first + size)

@@ -12,7 +12,7 @@ from pybullet import error as BulletError
 from treesim import CollisionShape, Tree, lowest_point
 from treesim.compare import EngineError, GroundForces, Scene, SceneRun, Softness
 from treesim.compare.source import without_losses
-from treesim.errors import UnsupportedError
+from treesim.errors import UnsupportedError, quoted
 from treesim.states.support import candidates
 from treesim.urdf import to_urdf
 
@@ -103,7 +103,7 @@ def _loaded(scene: Scene, folder: Path) -> BulletMachine:
     try:
         return BulletMachine(str(path), job)
     except (ValueError, BulletError) as error:
-        raise EngineError(f"Bullet refused {whole.name!r}: {error}") from error
+        raise EngineError(f"Bullet refused {quoted(whole.name)}: {error}") from error
 
 
 def _limited(robot: Tree) -> list[str]:

@@ -13,6 +13,7 @@ import numpy as np
 from lxml import etree
 
 from treesim import Placement
+from treesim.errors import quoted
 from treesim.urdf.document import Document, child_of, parent_of, remove
 from treesim.urdf.export import rpy_from_rotation
 
@@ -126,7 +127,7 @@ def _weigh_root(root: etree._Element) -> list[str]:
         return []
     massive = [(link, place) for link, place in _fixed_below(root, name, Placement()) if _mass(link) > 0]
     if not massive:
-        raise StripError(f"Bullet holds a massless root fast, and nothing with a mass is fixed to {name!r}")
+        raise StripError(f"Bullet holds a massless root fast, and nothing with a mass is fixed to {quoted(name)}")
     heavy, placement = massive[0]
     inertial = heavy.find("inertial")
     _set_origin(inertial, placement @ _origin(inertial))
