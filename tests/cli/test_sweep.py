@@ -168,8 +168,10 @@ def test_what_is_wrong_with_a_policy_is_named(robot, treesim, tmp_path, monkeypa
     for name, size in (("large.py", (1 << 24) + 1), ("large.npz", (1 << 26) + 1)):
         with (tmp_path / name).open("wb") as stream:
             stream.truncate(size)
-    for name in ("pipe.py", "pipe.npz"):
-        os.mkfifo(tmp_path / name)
+    if "pipe" in options[1]:
+        if not hasattr(os, "mkfifo"):
+            pytest.skip("this system has no named pipes")
+        os.mkfifo(tmp_path / options[1].partition(":")[0])
     found = treesim("sweep", robot, "--out", tmp_path / "run.zarr", *options)
     assert found.exit_code == 2 and text in found.stderr.replace("\n", " ")
 
