@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from ..errors import ArgumentError, UrdfError, quoted
 from ..system.display import ReprMixin
-from ..system.files import write_whole
+from ..system.files import path_of, write_whole
 from ..validation.values import checked_flag
-from .build import tree_of
+from .build import check_options, tree_of
 from .findings import Finding, Findings
 from .markup import Edit, Markup, edited
 from .read import ODD_DECLARATION, Source, SourceBytes, bytes_of_text, parse, parsed, xacro_allowed
@@ -165,6 +165,8 @@ def repair(
     'base_antenna_left_link'
     """
     wanted, overwrite = wanted_repairs(repairs), checked_flag("overwrite", overwrite)
+    check_options(base=base, mimic=mimic)
+    out = None if out is None else path_of(out, "out")
     findings = Findings("<source>")
     given = open_source(source, findings)
     if out is not None and not overwrite and given.path is not None and _same_file(given.path, out):

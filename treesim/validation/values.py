@@ -16,6 +16,7 @@ from .arrays import real_numbers
 
 T = TypeVar("T")
 MOST = 1 << 48  # of anything counted: array sizes in bytes stay below 2^63
+MOST_PARTS = 1 << 20  # of an array in the place of a sequence
 LONGEST = 1e9  # s, about thirty years: squares of it times any gain are still numbers
 NO_SEQUENCES = (str, bytes, bytearray, Mapping, Set)  # which can be iterated over, but have no order, or no parts
 
@@ -159,10 +160,10 @@ def checked_parts(label: str, values: Any, kind: type[T] | tuple[type[T], ...]) 
 
 
 def parts_or_none(values: Any) -> tuple[Any, ...] | None:
-    """Return the parts of a sequence as a tuple, None for other values, such as a text, a mapping or numbers."""
-    numbers = isinstance(values, np.ndarray) and values.dtype.kind not in "OU"  # whose parts may be very many
+    """Return the parts of a sequence as a tuple, None for other values, such as a text or a mapping."""
+    huge = isinstance(values, np.ndarray) and values.size > MOST_PARTS  # although it may take no memory
     try:
-        return None if numbers or isinstance(values, NO_SEQUENCES) else tuple(values)
+        return None if huge or isinstance(values, NO_SEQUENCES) else tuple(values)
     except Exception:  # whatever a user's class raises
         return None
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from ...engine.call.evaluate import coerce
 from ...engine.call.fast_entry import FastEntry
-from ...errors import ArgumentError, TreesimError, UnsupportedError, quoted, unknown_name
+from ...errors import ArgumentError, TreesimError, UnsupportedError, plain_text, quoted, unknown_name
 from ...kernels.entries.status import FINE
 from ...kernels.kinematics.bodies import body_poses_states, frame_pose_states, frame_poses_states
 from ...kernels.kinematics.jacobians import FRAME_AXES, WORLD_AXES, frame_velocity_states, jacobian_states
@@ -277,6 +277,8 @@ def frame_jacobian(
     """
     if type(robot) is not Tree:
         robot = checked_robot(robot)
+    if type(reference) is not str:
+        reference = plain_text(reference)
     if isinstance(reference, str) and reference == SPATIAL:
         return move_to_origin(robot, q, frame, frame_jacobian(robot, q, frame))
     try:
@@ -327,6 +329,8 @@ def frame_velocity(
     """
     if type(robot) is not Tree:
         robot = checked_robot(robot)
+    if type(reference) is not str:
+        reference = plain_text(reference)
     if isinstance(reference, str) and reference == SPATIAL:
         velocity = frame_velocity(robot, q, v, frame)
         return move_to_origin(robot, q, frame, velocity[..., None])[..., 0]

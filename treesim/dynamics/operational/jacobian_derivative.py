@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ...errors import plain_text
 from ...kernels.kinematics.jacobian_derivative import jacobian_derivative_states
 from ...model.tree import Tree
 from ...states.arguments import checked_robot
@@ -68,7 +69,7 @@ def frame_jacobian_derivative(
     >>> np.allclose(J @ a + Jd @ v, treesim.frame_acceleration(robot, q, v, a, "ee_link"))
     True
     """
-    robot = checked_robot(robot)
+    robot, reference = checked_robot(robot), plain_text(reference)
     if isinstance(reference, str) and reference == SPATIAL:
         Jd = move_to_origin(robot, q, frame, frame_jacobian_derivative(robot, q, v, frame))
         velocity = frame_velocity(robot, q, v, frame)[..., :3, None]

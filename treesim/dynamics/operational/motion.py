@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...engine.call.evaluate import coerce, precision
-from ...errors import ModelError, quoted
+from ...errors import ModelError, plain_text, quoted
 from ...kernels.kinematics.center_of_mass import center_of_mass_jacobian_states, center_of_mass_states
 from ...kernels.kinematics.frame_motion import ACCELERATION, frame_motions_states
 from ...model.tree import Tree
@@ -124,11 +124,11 @@ def frame_acceleration(
     >>> treesim.frame_acceleration(robot, q, v, a, "ee_link").round(2)
     array([-0.02, -2.57,  1.95, -4.1 , -3.89,  2.02])
     """
-    robot = checked_robot(robot)
+    robot, reference = checked_robot(robot), plain_text(reference)
     local = not (isinstance(reference, str) and reference == SPATIAL) and not in_world_axes(reference)
     motion = frame_motions(robot, q, v, a, (frame,))
     acceleration = motion.acceleration[..., 0, :]
-    if reference == SPATIAL:
+    if isinstance(reference, str) and reference == SPATIAL:
         velocity, rates = motion.velocity[..., 0, :], acceleration[..., 3:]
         turning = np.cross(motion.position[..., 0, :], rates) - np.cross(velocity[..., 3:], velocity[..., :3])
         return np.concatenate([acceleration[..., :3] + turning, rates], axis=-1)

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...engine.call.evaluate import Argument, coerce
-from ...errors import ArgumentError, NonFiniteError, unknown_name
+from ...errors import ArgumentError, NonFiniteError
 from ...types import RowNames
+from ...validation.values import is_name_of, known_name
 
 ROWS = {"all": np.eye(6), "linear": np.eye(6)[:3], "angular": np.eye(6)[3:]}
 Rows: TypeAlias = RowNames | ArrayLike | None  # None is "all"
@@ -17,7 +18,7 @@ Rows: TypeAlias = RowNames | ArrayLike | None  # None is "all"
 
 def is_all(rows: Any) -> bool:
     """Return whether `rows` selects all rows by name."""
-    return rows is None or (isinstance(rows, str) and rows == "all")
+    return rows is None or is_name_of(rows, ("all",))
 
 
 def row_matrix(label: str, rows: Rows, width: int = 6) -> np.ndarray:
@@ -29,9 +30,7 @@ def row_matrix(label: str, rows: Rows, width: int = 6) -> np.ndarray:
         return ROWS["all"] if width == 6 else np.eye(width)
     if isinstance(rows, str):
         known = tuple(ROWS) if width == 6 else ("all",)
-        if rows not in known:
-            raise unknown_name("name", rows, known, of=label)
-        return ROWS[rows]
+        return ROWS[known_name("name", rows, known, of=label)]
     matrix = coerce(Argument(label, rows, (width,)))  # type: ignore[arg-type]
     if matrix.ndim != 2:
         raise ArgumentError(f"{label} must be a (r, {width}) matrix, got shape {matrix.shape}")

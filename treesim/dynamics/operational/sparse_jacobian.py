@@ -19,6 +19,7 @@ from ...states.arguments import checked_frames, checked_robot
 from ...system.display import ReprMixin
 from ...types import JacobianReference
 from ...validation.arrays import Argument, coerce, precision, real_numbers, refuse_non_finite
+from ...validation.values import checked_part, checked_parts, whole_number
 from ..factorization import Factorization
 from .frames import frame_jacobian, frame_tables
 
@@ -53,11 +54,10 @@ class SparseJacobian(ReprMixin):
     """
 
     def __init__(self, topology: Topology, last: Sequence[int], J: ArrayLike) -> None:
-        n, m = topology.n_dofs, len(last)
-        self.topology = topology
-        self._last = np.array(last, dtype=np.int64).reshape(m) - 1
-        if ((self._last < -1) | (self._last >= n)).any():
-            raise ArgumentError(f"last must hold degrees of freedom from 0 to {n}, one a row, got {list(last)}")
+        self.topology = checked_part("topology", topology, Topology)
+        n, dofs = topology.n_dofs, checked_parts("last", last, object)
+        self._last = np.array([whole_number(f"last[{k}]", dof, 0, n) for k, dof in enumerate(dofs)], np.int64) - 1
+        m = len(dofs)
         self._parent, self._depth = topology.dof_parent - 1, topology.dof_depth - 1
         dense = coerce(Argument("J", J, (m, n)))
         if dense.ndim != 2 or not np.isfinite(dense).all():
