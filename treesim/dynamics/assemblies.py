@@ -24,8 +24,9 @@ from ..kernels.published.parallel import assembly_velocities as velocities
 from ..model.tree import Tree
 from ..states.states import declared
 from . import contraction
-from .base import Capabilities, CompiledBackend, explain_failure
+from .base import Capabilities, explain_failure
 from .block_counts import Block, Counting, Stages, each
+from .checked import CheckedBackend, checked_stages, explain_lost_digits
 from .contraction import Plan
 from .schedule import Schedule
 
@@ -35,11 +36,11 @@ LIGHT = 1e-3  # of a neighbour's inertia: with lighter bodies, joints between as
 ROUNDING = 1e-10  # of the moments about the origin: below, those about the centre of mass are rounding errors
 
 
-class AssembliesBackend(CompiledBackend):
+class AssembliesBackend(CheckedBackend):
     """A backend that joins assemblies in the order of a plan, which is made once for each tree."""
 
     negative_rotors = False
-    entry = kernel.forward_dynamics_by_plan_states
+    method = kernel.forward_dynamics_by_plan_states
 
     def __init__(self) -> None:
         super().__init__()
@@ -71,7 +72,8 @@ class AssembliesBackend(CompiledBackend):
         tree = tree_tables(robot.ints, robot.reals)
         blocks = np.diff(layout.plan_tables(tree, self.integers(robot)).stage_start).tolist()
         widths = [N, *blocks, *reversed(blocks), N, *blocks, *reversed(blocks), N, 1]
-        return staged(compiled(kernel.some_stages), (), (N + 1) * layout.NUMBERS_PER_BODY, widths, BLOCKS_PER_SHARE)
+        numbers = (N + 1) * layout.NUMBERS_PER_BODY
+        return checked_stages(staged(compiled(kernel.some_stages), (), numbers, widths, BLOCKS_PER_SHARE))
 
     def explain(
         self, robot: Tree, named: dict[str, np.ndarray], gravity: ArrayLike | None, armature: ArrayLike | None
@@ -80,9 +82,10 @@ class AssembliesBackend(CompiledBackend):
         general = explain_failure(robot, named, armature)
         if isinstance(general, SingularInertiaError):
             return general
-        i = first_violated(robot, named, self.constants(robot, gravity, armature))
+        constants = self.constants(robot, gravity, armature)
+        i = first_violated(robot, named, constants)
         if i is None:
-            return general
+            return explain_lost_digits(self, robot, named, constants, general)
         return AccuracyError(
             f"{self.name} lost its digits on {robot.name!r}: accelerations break the constraints of joint "
             f"{robot.joint_names[i - 1]!r} by more than {kernel.LOST:g} of their size; use the backend 'aba'"
@@ -176,6 +179,7 @@ class DivideAndConquer(AssembliesBackend):
         cost="O(N), O(log N) in parallel on a chain, O(log^2 N) on any tree",
         source="Featherstone 1999, Parts 1 and 2",
         error_factor=100.0,
+        worst_error_factor=1e6,
     )
 
     def plan(self, robot: Tree) -> contraction.Plan:
@@ -191,6 +195,7 @@ class TreeContraction(AssembliesBackend):
         cost="O(N), O(log N) in parallel",
         source="Featherstone 1999 on the rounds of Miller and Reif 1985",
         error_factor=100.0,
+        worst_error_factor=1e6,
     )
 
     def plan(self, robot: Tree) -> contraction.Plan:

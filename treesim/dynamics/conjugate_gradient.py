@@ -18,13 +18,15 @@ from ..kernels.published.conjugate_gradient import (
     forward_dynamics_preconditioned_states,
     forward_dynamics_within_states,
 )
+from ..kernels.published.residual_check import transforms_first
 from ..model.quaternions import configuration
 from ..model.tree import Tree
 from ..states.arguments import positive_number, whole_number
 from ..states.states import on_states
 from ..system.display import arrays, batch, html_table, span
 from ..validation.arrays import coerce
-from .base import Capabilities, CompiledBackend, explain_failure, singular_inertia
+from .base import Capabilities, explain_failure, singular_inertia
+from .checked import CheckedBackend, explain_lost_digits
 from .tables import constants_of, kernel_wrenches
 
 MOST_ITERATIONS = 1_000_000
@@ -117,12 +119,15 @@ def _solve(
     return solution
 
 
-class ConjugateGradient(CompiledBackend):
+class ConjugateGradient(CheckedBackend):
     """Conjugate gradients without a preconditioner; H p is computed by inverse dynamics at rest."""
 
     name = "conjugate_gradient"
-    capabilities = Capabilities(cost="O(N) an iteration", source="Jain 1991, section 4", error_factor=2e6)
-    entry = forward_dynamics_plain_states
+    capabilities = Capabilities(
+        cost="O(N) an iteration", source="Jain 1991, section 4", error_factor=100, worst_error_factor=1e3
+    )
+    method = forward_dynamics_plain_states
+    transforms_in = transforms_first
     preconditioned: ClassVar[bool] = False
     way_out: ClassVar[str] = "backend 'conjugate_gradient_hrh' takes fewer steps on branched robots, 'aba' takes none"
 
@@ -132,6 +137,8 @@ class ConjugateGradient(CompiledBackend):
         """Return the error of the worst state; a ConvergenceError contains the results of all states."""
         values, constants = {"f_ext": None, **named}, constants_of(robot, gravity, armature)
         solution = _solve(robot, values, constants, _limits(robot, TOLERANCE, None), self.preconditioned, armature)
+        if (solution.residual < TOLERANCE).all():
+            return explain_lost_digits(self, robot, named, constants, explain_failure(robot, named, armature))
         return not_converged(robot, solution, self.way_out)
 
 
@@ -140,9 +147,12 @@ class ConjugateGradientHrh(ConjugateGradient):
 
     name = "conjugate_gradient_hrh"
     capabilities = Capabilities(
-        cost="O(N) an iteration", source="Jain 1991, section 4, eq. 30 corrected", error_factor=2e4
+        cost="O(N) an iteration",
+        source="Jain 1991, section 4, eq. 30 corrected",
+        error_factor=30,
+        worst_error_factor=1e3,
     )
-    entry = forward_dynamics_preconditioned_states
+    method = forward_dynamics_preconditioned_states
     preconditioned = True
     way_out = "backend 'aba' needs no iteration"
 

@@ -15,8 +15,6 @@ from ..engine.call.fast_entry import FastEntry
 from ..engine.call.generic import compiled
 from ..engine.call.stages import staged
 from ..engine.threads import thread_count
-from ..errors import AccuracyError, NonFiniteError, SingularInertiaError
-from ..kernels.dynamics.aba import forward_dynamics_states
 from ..kernels.entries.status import FINE
 from ..kernels.published.parallel import constraint_force as kernel
 from ..kernels.published.parallel import (
@@ -35,8 +33,9 @@ from ..states.physics import Numbers
 from ..states.states import on_states
 from ..types import Engine
 from . import heavy_paths
-from .base import NO_FORCES, Capabilities, CompiledBackend, explain_failure
+from .base import NO_FORCES, Capabilities, explain_failure
 from .block_counts import Counting, Stages
+from .checked import CheckedBackend, checked_stages, explain_lost_digits
 from .path_stages import branches_first_stages, grouped_stages, path_stages
 from .schedule import Schedule
 from .tables import kernel_wrenches
@@ -46,7 +45,7 @@ LARGE = 5000  # bodies; in a smaller robot, handing blocks to threads takes long
 BLOCKS_PER_SHARE = 100
 
 
-class HeavyPathBackend(CompiledBackend):
+class HeavyPathBackend(CheckedBackend):
     """Constraint-force method on heavy paths, level after level, one block-tridiagonal system per path."""
 
     negative_rotors = False
@@ -94,7 +93,7 @@ class HeavyPathBackend(CompiledBackend):
         numbers = (robot.n_bodies + 1) * (kernel.NUMBERS + type(self).solver.EXTRA)
         code = compiled(type(self).stages)
         widths = [*self.widths(robot), 1]  # the last returns the status
-        return staged(code, (self.table(robot),), numbers, widths, BLOCKS_PER_SHARE)
+        return checked_stages(staged(code, (self.table(robot),), numbers, widths, BLOCKS_PER_SHARE))
 
     def joint_wrenches(
         self,
@@ -136,35 +135,15 @@ class HeavyPathBackend(CompiledBackend):
     ) -> Exception:
         """Return the error: a singular mass matrix, loss of accuracy, or an overflow."""
         constants = self.constants(robot, gravity, armature)
-        return explain_lost_precision(robot, named, constants, explain_failure(robot, named, armature), self.name)
-
-
-def explain_lost_precision(
-    robot: Tree,
-    named: dict[str, np.ndarray],
-    constants: tuple[np.ndarray, np.ndarray],
-    general: Exception,
-    name: str,
-) -> Exception:
-    """Return AccuracyError if the articulated-body algorithm has a finite result, else the error `general`."""
-    if isinstance(general, SingularInertiaError) or "tau" not in named:
-        return general
-    try:
-        on_states(forward_dynamics_states, robot, constants, {**named, "f_ext": None})
-    except NonFiniteError:
-        return general
-    return AccuracyError(
-        f"{name} lost its digits on {robot.name!r}: accelerations break the constraints of its joints by more than "
-        f"{kernel.MOST_LEFT:g} of their size, as light links between heavy ones can cause; use the backend 'aba'"
-    )
+        return explain_lost_digits(self, robot, named, constants, explain_failure(robot, named, armature))
 
 
 class ConstraintForce(HeavyPathBackend):
     """Constraint-force method; heavy paths are solved by elimination from the tip."""
 
     name = "constraint_force"
-    capabilities = Capabilities(cost="O(N)", source=SOURCE, error_factor=100)
-    entry = constraint_force_serial.forward_dynamics_constraint_force_states
+    capabilities = Capabilities(cost="O(N)", source=SOURCE, error_factor=100, worst_error_factor=1e8)
+    method = constraint_force_serial.forward_dynamics_constraint_force_states
     prepare = constraint_force_serial.prepare_constraint_force
     stages = constraint_force_serial.constraint_force_stages
     wrenches = constraint_force_serial.joint_wrenches_constraint_force_states
@@ -175,8 +154,8 @@ class ConstraintForceCr(HeavyPathBackend):
     """Constraint-force method; heavy paths are solved by cyclic reduction."""
 
     name = "constraint_force_cr"
-    capabilities = Capabilities(cost="O(N), O(log^2 N) stages", source=SOURCE, error_factor=100)
-    entry = constraint_force_cr.forward_dynamics_constraint_force_cr_states
+    capabilities = Capabilities(cost="O(N), O(log^2 N) stages", source=SOURCE, error_factor=100, worst_error_factor=1e8)
+    method = constraint_force_cr.forward_dynamics_constraint_force_cr_states
     prepare = constraint_force_cr.prepare_constraint_force_cr
     stages = constraint_force_cr.constraint_force_cr_stages
     wrenches = constraint_force_cr.joint_wrenches_constraint_force_cr_states
@@ -187,15 +166,17 @@ class ConstraintForcePcr(HeavyPathBackend):
     """Constraint-force method; heavy paths are solved by parallel cyclic reduction."""
 
     name = "constraint_force_pcr"
-    capabilities = Capabilities(cost="O(N log N), O(log^2 N) stages", source=SOURCE, error_factor=1000)
-    entry = constraint_force_pcr.forward_dynamics_constraint_force_pcr_states
+    capabilities = Capabilities(
+        cost="O(N log N), O(log^2 N) stages", source=SOURCE, error_factor=1000, worst_error_factor=1e9
+    )
+    method = constraint_force_pcr.forward_dynamics_constraint_force_pcr_states
     prepare = constraint_force_pcr.prepare_constraint_force_pcr
     stages = constraint_force_pcr.constraint_force_pcr_stages
     wrenches = constraint_force_pcr.joint_wrenches_constraint_force_pcr_states
     solver: ClassVar[ModuleType] = parallel_cyclic_reduction
 
 
-class ChainsBackend(CompiledBackend):
+class ChainsBackend(CheckedBackend):
     """Constraint-force method on the main chains of a tree, with another method for side branches."""
 
     negative_rotors = False
@@ -206,7 +187,7 @@ class ChainsBackend(CompiledBackend):
     ) -> Exception:
         """Return the error: a singular mass matrix, loss of accuracy, or an overflow."""
         constants = self.constants(robot, gravity, armature)
-        return explain_lost_precision(robot, named, constants, explain_failure(robot, named, armature), self.name)
+        return explain_lost_digits(self, robot, named, constants, explain_failure(robot, named, armature))
 
     def schedule(self, robot: Tree) -> Schedule:
         """Return the stages in which the blocks of `robot` are eliminated; see `treesim.schedule`."""
@@ -222,8 +203,9 @@ class ConstraintForceGrouped(ChainsBackend):
         cost="O(N) for short branches, their size cubed for long ones",
         source="Fijany and Featherstone 2013; grouped side branches",
         error_factor=100,
+        worst_error_factor=1e8,
     )
-    entry = constraint_force_grouped.forward_dynamics_constraint_force_grouped_states
+    method = constraint_force_grouped.forward_dynamics_constraint_force_grouped_states
     parts = grouped_stages
 
 
@@ -232,7 +214,10 @@ class ConstraintForceBranchesFirst(ChainsBackend):
 
     name = "constraint_force_branches_first"
     capabilities = Capabilities(
-        cost="O(N)", source="Fijany and Featherstone 2013; articulated side branches", error_factor=100
+        cost="O(N)",
+        source="Fijany and Featherstone 2013; articulated side branches",
+        error_factor=100,
+        worst_error_factor=1e8,
     )
-    entry = constraint_force_branches_first.forward_dynamics_constraint_force_branches_first_states
+    method = constraint_force_branches_first.forward_dynamics_constraint_force_branches_first_states
     parts = branches_first_stages

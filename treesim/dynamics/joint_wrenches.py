@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -11,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from .. import plugins
 from ..engine.call.fast_entry import FastEntry
-from ..errors import unknown_name
+from ..errors import AccuracyError, unknown_name
 from ..kernels.dynamics.joint_wrenches import joint_wrenches_states
 from ..kernels.entries.status import FINE
 from ..model.frozen import frozen
@@ -128,9 +129,11 @@ def joint_wrenches(
     refinements = whole_number("refinements", refinements, most=MOST_REFINEMENTS)
     direct = isinstance(solver, HeavyPathBackend) and robot.mimic_map is None and not refinements
     whole = rows is None or bool(np.all(rows < robot.n_bodies))
+    found = None
     if direct and whole:
-        found = solver.joint_wrenches(robot, q, v, tau, f_ext, gravity, armature, engine, physics)
-    else:
+        with suppress(AccuracyError):  # of forces that are not refined; accelerations below are
+            found = solver.joint_wrenches(robot, q, v, tau, f_ext, gravity, armature, engine, physics)
+    if found is None:
         a = forward_dynamics(
             robot, q, v, tau, f_ext=f_ext, backend=backend, gravity=gravity, armature=armature, refinements=refinements,
             engine=engine, model_parameters=model_parameters,

@@ -41,7 +41,7 @@ INLINED, CALLED, SWEEP = (
 )
 FEW = 8  # parts of a result whose LLVM type has no name
 LONGEST = 800_000  # characters of a module, such as a step with contact; beyond, most loops are not optimised
-LONG = 490_000  # characters of a module that takes LLVM nearly two seconds
+LONG = 700_000  # characters of a module that takes LLVM two seconds
 
 OWN = "treesim."
 

@@ -72,6 +72,15 @@ def with_armature(tree, armature):
     )  # fmt: skip
 
 
+def with_gravity(tree, gravity):
+    """Return the same tree with another gravity."""
+    return Tree(
+        tree.n_bodies, tree.nq, tree.nv, tree.nnz, tree.parent, tree.code, tree.kind, tree.q_start, tree.v_start,
+        tree.last_dof, tree.screw, tree.dof_parent, tree.dof_depth, tree.row_start, tree.placement, tree.inertia,
+        tree.armature, gravity,
+    )  # fmt: skip
+
+
 # ---- tuples from rows and to rows
 
 

@@ -32,7 +32,7 @@ from ..entries.entry import entry, is_mimic_entry
 from ..entries.status import FINE
 from ..kinematics.configuration import advance, into_start_axes
 from ..mimic.mimic_entry import mimic_entry
-from .step import PASSES, actuate, add_work, label, put_work, resist, settings_of, step_memory
+from .step import PASSES, actuate, add_work, label, mark_failure, put_work, resist, settings_of, step_memory
 
 CLOSURES = 2  # corrections after those of the passes, each with an error of about h times its change of the rows
 GAIN = 0.01  # of the kinetic energy: a correction may not add more, as it would near singular configurations
@@ -187,7 +187,8 @@ def world_step_entry(name, dynamics):
         """Compute a step as without rows, and the rows' impulses and residuals."""
         s = settings_of(tree, settings)
         actuate(tree, s, q, v, control, force)
-        return rule(tree, s, held, q, v, force, q_new, v_new, work, impulses, residual, m, rows, forward, memory)
+        status = rule(tree, s, held, q, v, force, q_new, v_new, work, impulses, residual, m, rows, forward, memory)
+        return mark_failure(v_new, status)
 
     step.__name__ = f"{name}_with_rows_by_{label(dynamics)}"
     return made_world_entry(

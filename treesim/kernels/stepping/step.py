@@ -21,7 +21,7 @@ from ..algebra.limits import within
 from ..algebra.numbers import absolute, less, maximum, select
 from ..algebra.tables import with_armature
 from ..entries.entry import KERNELS, entry, is_mimic_entry
-from ..entries.status import FINE
+from ..entries.status import FINE, undefined
 from ..kinematics.configuration import advance, into_start_axes, semi_implicit_step
 from ..mimic.mimic_entry import mimic_entry
 from .explicit_rules import bullet, explicit_euler, midpoint, rk4
@@ -105,6 +105,14 @@ def resist(tree, s, v, force, m):
         m.added[k] = lead * (maximum(m.resistance[k], 0) + kd) + lead * lead * kp
         m.diagonal[k] = m.added[k] + tree.armature[k]
         m.tau[k] = force[k] - (m.resistance[k] + lead * kp) * v[k]
+
+
+def mark_failure(v_new, status):
+    """Return the status of the dynamics; if they failed, v_new becomes NaN, by which rollouts recognize failures."""
+    if status != FINE:
+        for k in range(v_new.size):
+            v_new[k] = undefined(v_new[k])
+    return status
 
 
 def put_work(tree, s, v, force, mean, m, work):
@@ -191,7 +199,8 @@ def step_entry(name, dynamics):
         """Compute (q, v) at the end of a step, the force [N m, N], and the work of control and damping [J]."""
         s = settings_of(tree, settings)
         actuate(tree, s, q, v, control, force)
-        return rule(tree, s, q, v, force, q_new, v_new, work, m, forward, memory)
+        status = rule(tree, s, q, v, force, q_new, v_new, work, m, forward, memory)
+        return mark_failure(v_new, status)
 
     step.__name__ = f"{name}_by_{label(dynamics)}"
     mimic = is_mimic_entry(dynamics)

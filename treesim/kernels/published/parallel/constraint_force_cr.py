@@ -6,6 +6,7 @@ import numpy as np
 
 from ...entries.annotations import Integers, TableOfIntegers, TableOfReals
 from ...entries.entry import stages_of
+from ..residual_check import check_memory, residual_status
 from .constraint_force_stages import (
     constraint_force_entry,
     forward_dynamics,
@@ -38,17 +39,17 @@ def scratch_for(tree, q):
 forward_dynamics_constraint_force_cr_states = constraint_force_entry(forward_dynamics_constraint_force_cr, scratch_for)
 
 
-def joint_wrenches_constraint_force_cr(tree, q, v, tau, f_ext, wrenches, turns, qdd, paths, w):
+def joint_wrenches_constraint_force_cr(tree, q, v, tau, f_ext, wrenches, turns, qdd, check, paths, w):
     """Wrenches across all joints, the unknowns of this method; returns a status."""
     status = forward_dynamics_constraint_force_cr(tree, q, v, tau, f_ext, qdd, paths, w)
     put_joint_wrenches(tree, paths, w, turns, wrenches)
-    return status
+    return max(status, residual_status(tree, w.X, v, tau, f_ext, qdd, check))
 
 
 def scratch_for_wrenches(tree, q):
-    """Scratch memory for accelerations, and that of forward dynamics."""
+    """Scratch memory for accelerations, for their check, and for forward dynamics."""
     paths, w = scratch_for(tree, q)
-    return np.empty(tree.nv, q.dtype), paths, w
+    return np.empty(tree.nv, q.dtype), check_memory(tree, q), paths, w
 
 
 joint_wrenches_constraint_force_cr_states = joint_wrenches_entry(

@@ -56,7 +56,7 @@ def forward_dynamics(robot: Tree, backend: DynamicsBackend) -> Count | None:
     """
     if not isinstance(backend, CompiledBackend):
         return None
-    entry, constants = serving(type(backend).entry, robot, backend.constants(robot))
+    entry, constants = serving(backend.counted_entry(), robot, backend.constants(robot))
 
     def count(rng: np.random.Generator) -> Count:
         q, (v, a) = robot.random(rng), rng.normal(size=(2, robot.nv))

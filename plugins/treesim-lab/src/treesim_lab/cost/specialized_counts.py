@@ -35,7 +35,7 @@ def forward_dynamics(robot: Tree, backend: DynamicsBackend) -> Count | None:
     if not isinstance(backend, CompiledBackend):
         return None
     sizes = (robot.nq, robot.nv, robot.nv, 0)
-    return _of_entry(*serving(type(backend).entry, robot, backend.constants(robot)), sizes, robot.nv)
+    return _of_entry(*serving(backend.counted_entry(), robot, backend.constants(robot)), sizes, robot.nv)
 
 
 def inverse_inertia(
