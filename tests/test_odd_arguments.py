@@ -129,7 +129,8 @@ RIGHT = {
     ("refinements", "number"), ("refinements of joint_wrenches", "number"), ("f_ext of rollout", "dict"),
     *((f"kp of {one}", number) for one in ("BatchStepper", "rollout", "Stepper") for number in ("0-d", "number")),
     *((one, number) for one in ("stiffness", "weight") for number in ("0-d", "number")), ("value", "many"),
-    ("model_parameters", "dict"), ("gravity of Stepper", "many"), ("gravity of Simulation", "many"),
+    ("model_parameters", "dict"), ("tasks", "empty"), ("joints", "empty"),
+    ("gravity of Stepper", "many"), ("gravity of Simulation", "many"),
 }  # fmt: skip
 NO_TEXTS = ("robot of articulated", "robot of Dynamics", "parent", "topology", "q", "rtol", "out")
 

@@ -5,9 +5,11 @@ import pytest
 from scipy.spatial import ConvexHull
 
 from treesim.errors import ModelError
+from treesim.model import hulls
 from treesim.model.hulls import distinct, hull_of_file, hull_vertices, reduced
 
 CUBE = np.array([[x, y, z] for x in (0.0, 1) for y in (0.0, 1) for z in (0.0, 1)])
+TIPS = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
 RNG = np.random.default_rng(3)
 
 TETRAHEDRON = """solid
@@ -140,3 +142,13 @@ def test_meshes_reach_a_billion_metres(tmp_path):
 def test_points_are_flat_below_a_billionth_of_their_width():
     assert len(hull_vertices(CUBE * [1.0, 1.0, 1.04e-9])) == 8
     assert len(hull_vertices(CUBE * [1.0, 1.0, 0.96e-9])) == 4
+
+
+def test_a_file_is_read_once_whatever_the_scales_of_its_shapes(tmp_path, monkeypatch):
+    path, read = str(tmp_path / "t.stl"), []
+    (tmp_path / "t.stl").write_text(TETRAHEDRON)
+    points = hulls.mesh_points
+    monkeypatch.setattr(hulls, "mesh_points", lambda file: read.append(file) or points(file))
+    for scale in (1.0, 0.5, -2.0, 1e-3):
+        assert as_set(hull_of_file(path, (scale, 1.0, 1.0))) == as_set(TIPS * (scale, 1, 1))
+    assert read == [path]

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import treesim
 from treesim.errors import ArgumentError, UnknownNameError, UrdfError, UrdfWarning
-from treesim.urdf import load, read
+from treesim.urdf import load, read, resolve
 
 
 def test_a_source_may_be_text_bytes_path_or_open_file(arm, tmp_path):
@@ -53,6 +53,62 @@ def test_a_robot_has_up_to_16_mib(arm, refusal, tmp_path, monkeypatch):
         error = refusal(source)
         assert error.findings[0].code == "U100" and f"it has {size + 1:,} " in str(error)
         assert f"and {size:,} are read at most" in str(error)
+
+
+def with_elements(count, element="<a/>"):
+    """Return a robot of `count` elements."""
+    return f"<robot name='r'><link name='base'/>{element * (count - 2)}</robot>"
+
+
+@pytest.mark.filterwarnings("ignore::treesim.UrdfWarning")
+def test_a_robot_has_up_to_131072_elements(refusal, monkeypatch):
+    assert read.MOST_ELEMENTS == 1 << 17 and read.TAGS == read.ATTRIBUTES == 4 and read.MOST_OF_ELEMENT == 100
+    start = time.process_time()
+    error = refusal(with_elements((1 << 22) - 20))  # nearly 16 MiB
+    assert error.findings[0].code == "U100" and "tags, also in comments, and 524,288 are read at most" in str(error)
+    assert time.process_time() - start < 2
+    assert "it has 131,073 elements, and 131,072 are read at most" in str(refusal(with_elements((1 << 17) + 1)))
+    monkeypatch.setattr(read, "MOST_ELEMENTS", 5)
+    assert load(with_elements(5)).nv == 0
+    assert "it has 6 elements, and 5 are read at most" in str(refusal(with_elements(6)))
+    assert load(with_elements(5) + "<!-- -->" * 15).nv == 0
+    assert "it has 21 tags, also in comments, and 20 are" in str(refusal(with_elements(5) + "<!-- -->" * 16))
+
+
+@pytest.mark.filterwarnings("ignore::treesim.UrdfWarning")
+def test_an_element_has_up_to_100_attributes_and_a_robot_four_for_each_element(refusal, monkeypatch):
+    many = " ".join(f"a{k}=''" for k in range(100))
+    assert load(with_elements(3, f"<a {many}/>")).nv == 0
+    error = refusal(with_elements(3, f"<a {many} b=''/>"))
+    assert "it has 101 attributes in one element, and 100 are read at most" in str(error)
+    monkeypatch.setattr(read, "MOST_ELEMENTS", 4)  # 16 attributes, of which robot and link have one each
+    assert load(with_elements(4, "<a b='' c='' d='' e='' f='' g='' h=''/>")).nv == 0
+    assert "it has 18 attributes, and 16 are" in str(refusal(with_elements(4, f"<a {' '.join(many.split()[:8])}/>")))
+
+
+def with_meshes(*names):
+    visuals = "".join(f"<visual><geometry><mesh filename='{name}'/></geometry></visual>" for name in names)
+    return f"<robot name='r'><link name='base'>{visuals}</link></robot>"
+
+
+@pytest.mark.filterwarnings("ignore::treesim.UrdfWarning")
+def test_a_robot_has_up_to_4_gib_of_meshes(refusal, tmp_path, monkeypatch):
+    """Equal files count once: a file is read once, however many shapes name it."""
+    assert resolve.LARGEST_MESHES == 1 << 32
+    monkeypatch.setattr(resolve, "LARGEST_MESHES", 2000)
+    monkeypatch.chdir(tmp_path)
+    for name in ("a.stl", "b.stl"):
+        (tmp_path / name).write_bytes(bytes(1000))
+    os.link(tmp_path / "a.stl", tmp_path / "c.stl")
+    names = ("a.stl", "b.stl", "./a.stl", "c.stl", "missing.stl")
+    assert len(load(with_meshes(*names)).visuals) == 5
+    with (tmp_path / "b.stl").open("ab") as stream:
+        stream.write(b"1")
+    error = refusal(with_meshes(*names))
+    assert error.findings[0].code == "U100" and "its 2 files of meshes and textures" in str(error)
+    assert "have 2,001 bytes together, and 2,000 are read at most" in str(error)
+    diagnosis = treesim.check(with_meshes(*names))  # which reads no mesh then
+    assert [found.code for found in diagnosis.findings if found.severity == "error"] == ["U100"]
 
 
 def test_missing_file_is_named(refusal, tmp_path):
@@ -163,6 +219,10 @@ def test_xacro_is_run_when_it_is_installed(arm, refusal, tmp_path, monkeypatch):
     assert "U103: xacro failed on this file: unknown macro arm; when processing file: a" in str(refusal(source))
     fake_xacro(tmp_path, monkeypatch, "exit 3")
     assert "xacro failed on this file: status 3 (no message)" in str(refusal(source))
+    monkeypatch.setattr(read, "LARGEST", len(arm()) - 1)
+    fake_xacro(tmp_path, monkeypatch, f'cat "{tmp_path}/expanded"')
+    assert f"its expansion has {len(arm()):,} bytes, and {len(arm()) - 1:,} are" in str(refusal(source))
+    monkeypatch.undo()
     fake_xacro(tmp_path, monkeypatch, f'cat "{source}"')
     assert "unexpanded" in str(refusal(source))
 

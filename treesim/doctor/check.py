@@ -104,7 +104,8 @@ def check(
     except UrdfError:  # all errors are among the findings
         skipped.append("the robot as a whole: it cannot be built")
     if document is not None:
-        skipped += _examine(document, robot, find_mesh, Meshes() if meshes else None, tiers, findings)
+        readable = meshes and all(found.code != "U100" for found in findings)  # else the meshes are too large together
+        skipped += _examine(document, robot, find_mesh, Meshes() if readable else None, tiers, findings)
     usage = () if document is None else element_usage(document.root, findings, find_mesh)
     kept = tuple(_wanted(findings, tiers, strict))
     return Diagnosis(findings.file, kept, usage, robot, tuple(tiers), tuple(skipped), strict, document)

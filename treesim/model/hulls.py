@@ -23,10 +23,16 @@ def hull_of_file(file: str, scale: tuple[float, ...]) -> np.ndarray:
     The result is cached. Raises ModelError for a file that cannot be read and for a scale that makes it too large.
     """
     with np.errstate(over="ignore"):
-        points = mesh_points(file) * scale
+        points = _unscaled_hull(file) * scale
     if np.abs(points).max() > LARGEST:
         raise ModelError(f"mesh {quoted(file)}, scaled by {scale}, reaches beyond {LARGEST:g} m")
-    return frozen(reduced(hull_vertices(points)))
+    return frozen(reduced(points if set(scale) == {1.0} else hull_vertices(points)))
+
+
+@lru_cache(maxsize=4096)
+def _unscaled_hull(file: str) -> np.ndarray:
+    """Return vertices of the convex hull of a mesh file: the file is read once, whatever the scales of its shapes."""
+    return frozen(hull_vertices(mesh_points(file)))
 
 
 def hull_vertices(points: np.ndarray) -> np.ndarray:

@@ -27,7 +27,7 @@ from .loops import Loops
 from .materials import clean_materials
 from .mimics import Mimics, report_limits
 from .read import SourceBytes, parse, typed_model
-from .resolve import MeshResolver
+from .resolve import MeshResolver, check_meshes
 from .schema import ATTRIBUTES, clean
 from .singular import report_singular
 from .validate import validate
@@ -69,7 +69,10 @@ def tree_of(document: Document, find_mesh: MeshFinder, base: str, mimic: str | N
     clean_materials(root, findings)
     capsules = clean_visuals(root, findings)
     findings.stop_on_errors()
-    return Builder(document, capsules, collisions, inertias, find_mesh, findings, mimic).build(base)
+    tree = Builder(document, capsules, collisions, inertias, find_mesh, findings, mimic).build(base)
+    looks = (file for visual in tree.visuals for file in (visual.file, visual.texture))
+    check_meshes((*looks, *(shape.file for shape in tree.shapes)), findings)
+    return tree
 
 
 @dataclass

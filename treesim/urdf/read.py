@@ -44,6 +44,9 @@ _ENCODING = re.compile(r"""^(\ufeff?\s*<\?xml\b[^>]*?)\sencoding\s*=\s*(["'])[^"
 _DECLARATIONS = re.compile(r"<!DOCTYPE\s[^>\[]*\[")
 ODD_DECLARATION = r"""\s+<\?xml\b[^>]*\?>|<\?xml\s+version=["']0\.0["'][^>]*\?>"""
 LARGEST = 1 << 24  # bytes of a robot description; that of a thousand links has one million
+MOST_ELEMENTS = 1 << 17  # of a robot description; that of a thousand links has twelve thousand
+TAGS, ATTRIBUTES = 4, 4  # for each of these elements: more tags, also in comments, are not even parsed
+MOST_OF_ELEMENT = 100  # attributes of one element
 _LONGEST_LABEL = 500  # characters of a file's name in messages
 
 
@@ -198,6 +201,7 @@ def _parse_xml(data: bytes, findings: Findings) -> _Element:
 
     if not data.strip():
         raise findings.fail("U102", "not a URDF (the source is empty)")
+    _check_count(data.count(b"<") - data.count(b"</"), TAGS * MOST_ELEMENTS, "tags, also in comments", findings)
     parser = etree.XMLParser(
         recover=False, resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False,
         remove_comments=True, remove_pis=True,
@@ -206,6 +210,10 @@ def _parse_xml(data: bytes, findings: Findings) -> _Element:
         root = etree.fromstring(data, parser)
     except etree.XMLSyntaxError as error:
         raise _syntax_error(error, data, findings) from None
+    attributes = [len(element.attrib) for element in root.iter()]
+    _check_count(len(attributes), MOST_ELEMENTS, "elements", findings)
+    _check_count(sum(attributes), ATTRIBUTES * MOST_ELEMENTS, "attributes", findings)
+    _check_count(max(attributes), MOST_OF_ELEMENT, "attributes in one element", findings)
     if _has_declarations(root):
         line = data.replace(b"\0", b"").partition(b"<!DOCTYPE")[0].count(b"\n") + 1
         text = "the document's <!DOCTYPE> declares entities or attributes, or names an external DTD"
@@ -217,6 +225,12 @@ def _parse_xml(data: bytes, findings: Findings) -> _Element:
     if root.find("link") is None and root.find("group") is not None:
         raise findings.fail("U102", "not a URDF (found an SRDF: groups, no links)", root)
     return root
+
+
+def _check_count(found: int, most: int, what: str, findings: Findings) -> None:
+    """Raise UrdfError for a document with too many elements, each of which takes time and memory to check."""
+    if found > most:
+        raise findings.fail("U100", f"cannot read the robot: it has {found:,} {what}, and {most:,} are read at most")
 
 
 def _has_declarations(root: _Element) -> bool:
@@ -283,7 +297,11 @@ def _expand_xacro(source: SourceBytes, element: _Element, findings: Findings) ->
         raise findings.fail("U103", f"xacro failed on this file: {_complaint(failed.errors) or failed}", 1)
     program = command[0] if len(command) == 2 else "the package xacro"
     findings.add("U105", f"expanded by {program}: lines are those of its output")
-    return output.encode()
+    data = output.encode()
+    if len(data) > LARGEST:
+        reason = f"its expansion has {len(data):,} bytes, and {LARGEST:,} are read at most"
+        raise findings.fail("U100", f"cannot read the robot: {reason}")
+    return data
 
 
 def _xacro_command(file: str) -> list[str] | None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+import stat
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import cache, cached_property
 from pathlib import Path
@@ -107,6 +108,29 @@ def _file_of_package(rest: str, findings: Findings) -> Path:
     roots = dict.fromkeys(label_of(root) for root, _ in resolver.package_roots)
     message = f"cannot read the robot: package {quoted(package)} with this file is in none of {', '.join(roots)}"
     raise findings.fail("U100", message, hint="set ROS_PACKAGE_PATH to the folder in which the package is")
+
+
+LARGEST_MESHES = 1 << 32  # bytes of all files of meshes and textures of a robot
+
+
+def check_meshes(files: Iterable[str | None], findings: Findings) -> None:
+    """Raise UrdfError if the files of a robot's meshes and textures are too large together; equal files count once.
+
+    Files that are missing or not regular are not read, and do not count.
+    """
+    sizes: dict[tuple[int, int], int] = {}
+    for file in filter(None, dict.fromkeys(files)):
+        with suppress(OSError, ValueError):
+            found = os.stat(file)
+            if stat.S_ISREG(found.st_mode):
+                sizes[found.st_dev, found.st_ino] = found.st_size
+    total = sum(sizes.values())
+    if total > LARGEST_MESHES:
+        raise findings.fail(
+            "U100",
+            f"cannot read the robot: its {len(sizes)} files of meshes and textures have {total:,} bytes together, and "
+            f"{LARGEST_MESHES:,} are read at most",
+        )
 
 
 NEAR = 4  # folders: that of the document and those above it
