@@ -299,6 +299,16 @@ class FrictionWarning(TreesimWarning):
     """
 
 
+class LayoutWarning(TreesimWarning):
+    """Issued if an integer selects a body in an array whose rows a later version will order in another way.
+
+    Examples
+    --------
+    >>> issubclass(treesim.LayoutWarning, treesim.TreesimWarning)
+    True
+    """
+
+
 class LightJointWarning(TreesimWarning):
     """Issued if a joint has so little effective inertia that it needs more substeps than the automatic choice provides.
 

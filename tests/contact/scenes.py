@@ -84,5 +84,5 @@ def simulate(world, q, v=None, duration=1.0, dt=1e-3, control=None, substeps=1, 
     for _ in range(round(duration / dt)):
         state, report = stepper.step(state, control)
         assert not report.status.any()  # whether contact is solved well enough, each test says itself
-        rows.append((state.q, state.v, report.contact.wrench, report.contact.solver_info, float(report.energy)))
+        rows.append((state.q, state.v, report.contact.wrench_array, report.contact.solver_info, float(report.energy)))
     return Run(*(np.array(x) for x in zip(*rows, strict=True)))

@@ -53,7 +53,7 @@ def test_what_is_deep_is_a_twentieth_of_a_radius(part, expected):
     touching = thrown(0.02, 17)[0].world.touching
     solver_info, wrench = np.zeros((2, SOLVER_INFO)), np.ones((2, 2, 6))
     solver_info[1, PENETRATION] = depth = part * 0.01 * 3**0.5
-    report = SimpleNamespace(touching=touching, solver_info=solver_info[1], wrench=wrench[1])
+    report = SimpleNamespace(touching=touching, solver_info=solver_info[1], wrench_array=wrench[1])
     checks = SimpleNamespace(growth=np.array([depth]), body=np.array([1]), step=np.array([3]))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

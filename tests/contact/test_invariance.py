@@ -172,7 +172,7 @@ def test_simulations_step_as_steppers_do_and_again_the_same():
     state = stepper.reset(q, v)
     for k in range(300):
         state, report = stepper.step(state)
-        assert np.array_equal(run.contact.wrench[k], report.contact.wrench[list(made.world.touching.bodies)])
+        assert np.array_equal(run.contact.wrench[k], report.contact.wrench_array[list(made.world.touching.bodies)])
     assert np.array_equal(run.q[-1], state.q) and run.contact.wrench.any()
 
 
@@ -185,7 +185,7 @@ def test_trajectories_with_contact_come_back_from_files(ending, tmp_path):
     assert np.array_equal(back.contact.wrench, run.contact.wrench) and back.contact.bodies == run.contact.bodies
     assert np.array_equal(back.contact.solver_info, run.contact.solver_info)
     assert np.array_equal(back.contact_wrench("body" if "body" in run.contact.bodies else run.contact.bodies[0]),
-                          run.contact.wrench[:, 0])  # fmt: skip
+                          run.contact.wrench_array[:, 0])  # fmt: skip
     for name in ("penetration", "residual", "energy_certificate"):
         assert np.array_equal(getattr(back, name), getattr(run, name))
     with pytest.raises(treesim.UnknownNameError, match="nobody"):

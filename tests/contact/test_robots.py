@@ -36,7 +36,7 @@ def held(robot, kp, kd, duration, push=None, integrator="implicit_midpoint"):
         state, report = stepper.step(state, targets)
         states.append(state.q)
         solver_info.append(report.contact.solver_info)
-        force.append(report.contact.wrench[1:, :3].sum(axis=0))
+        force.append(report.contact.wrench_array[1:, :3].sum(axis=0))
     return np.array(states), np.array(solver_info), np.array(force), state, q
 
 
@@ -111,7 +111,7 @@ def test_g1_stands_with_motors_that_are_too_weak_for_its_arms():
             feet.append(treesim.frame_pose(robot, state.q, "left_ankle_roll_link")[:3, 3])
     assert np.abs(state.q[arms] - 0.5).max() > 0.1
     assert np.ptp(feet, axis=0).max() < 1e-4 and abs(state.q[2] - q[2]) < 2e-3
-    assert report.contact.wrench[1:, 2].sum() == pytest.approx(robot.mass * G, rel=0.05)
+    assert report.contact.wrench_array[1:, 2].sum() == pytest.approx(robot.mass * G, rel=0.05)
 
 
 def squat_targets(robot, targets, t, depth):

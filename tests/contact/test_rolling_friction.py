@@ -115,7 +115,7 @@ def test_torques_are_bounded_and_only_dissipate(rule, surface):
     state = stepper.reset(at((0, 0, 0.2)), [0.5, 0.1, 0, 3.0, 2.0, 15.0])
     for _ in range(800):
         state, report = stepper.step(state)
-        force, moment = np.split(report.contact.wrench[1], 2)
+        force, moment = np.split(report.contact.wrench_array[1], 2)
         torques.append((*(moment - np.cross([0, 0, -R], force)), force[2]))
         assert report.ok and report.contact.certificate <= 1e-12
     x, y, z, normal = np.array(torques).T

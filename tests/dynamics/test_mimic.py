@@ -392,4 +392,4 @@ def test_ground_holds_a_leader_by_its_follower():
         now, report = stepper.step(now)
     np.testing.assert_allclose(robot.expand(now.q), [0, 0, -0.2, 0.1], rtol=0, atol=1e-5)
     np.testing.assert_allclose(now.v, 0, atol=1e-9)
-    np.testing.assert_allclose(report.contact.wrench[4, 2], (0.2 + 0.3 / 0.5) * 9.81, rtol=1e-9)
+    np.testing.assert_allclose(report.contact.wrench_array[4, 2], (0.2 + 0.3 / 0.5) * 9.81, rtol=1e-9)

@@ -240,7 +240,7 @@ def test_policies_see_contact_and_their_last_control(every):
         for one in zip(state.q, state.v, gains, u, c, strict=True):
             lift(state.t, *one)
         state, report = stepper.step(state, u)
-        c = report.contact.wrench
+        c = report.contact.wrench_array
         if (k + 1) % every == 0:
             np.testing.assert_allclose(runs.q[:, k // every], state.q, rtol=0, atol=1e-9)
     assert np.abs(runs.v[:, -1, 2]).max() > 0.1  # it has bounced off

@@ -230,7 +230,7 @@ def test_controllers_see_the_contact_of_the_step_before():
     seen = []
 
     def lift(t, q, v, contact):
-        seen.append(contact.wrench[1, 2])
+        seen.append(contact.wrench["box", 2])
         return [0, 0, 0.5 * seen[-1], 0, 0, 0]
 
     class Lift:

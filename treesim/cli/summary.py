@@ -110,7 +110,7 @@ def _pusher(robot: Tree, trajectory: Trajectory) -> str | None:
     roots = [body.joint for body in robot.bodies if body.parent == 0]
     if [joint.type for joint in roots] != ["floating"]:
         return "the base is fixed to the world"
-    if trajectory.contact is not None and trajectory.contact.wrench.any():
+    if trajectory.contact is not None and trajectory.contact.wrench_array.any():
         return "the ground pushes"
     if trajectory.metadata.get("external_forces"):
         return "external forces act"

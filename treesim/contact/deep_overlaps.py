@@ -27,7 +27,7 @@ def warn_of_run(touching: Touching, history: ContactHistory | None, t: np.ndarra
     depth = history.solver_info[:, PENETRATION]
     growth = np.maximum(depth[1:] - depth[:-1], 0)
     for k in np.flatnonzero(growth > least)[np.argsort(-growth[growth > least], kind="stable")]:
-        force = np.linalg.norm(history.wrench[k : k + 2, :, :3], axis=-1).max(axis=0)
+        force = np.linalg.norm(history.wrench_array[k : k + 2, :, :3], axis=-1).max(axis=0)
         body = int(force.argmax())
         radius = touching.radii[body]
         if growth[k] > DEEP * radius:
@@ -45,7 +45,7 @@ def warn_of_step(report: ContactReport, names: Sequence[str], dt: float, stackle
     worst = int(depth.argmax()) if depth.size else 0
     if not depth.size or not depth[worst] > touching.largest_overlap:
         return False
-    body = int(deepest_bodies(report.wrench.reshape(-1, *report.wrench.shape[-2:])[worst], touching.bodies))
+    body = int(deepest_bodies(report.wrench_array.reshape(-1, *report.wrench_array.shape[-2:])[worst], touching.bodies))
     radius = touching.radii[touching.bodies.index(body)]
     deep = bool(depth[worst] > DEEP * radius)
     if deep:

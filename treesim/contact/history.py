@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ArgumentError, unknown_name
+from ..errors import ArgumentError
 from ..kernels.contact.contact_step import SOLVER_INFO
 from ..model.coordinates import distinct
 from ..system.display import ReprMixin, arrays
 from ..validation.arrays import real_numbers
 from ..validation.values import checked_parts, checked_texts, short_repr
+from .named_wrenches import NamedWrenches, WrenchRows
 from .pairs import between
 from .points import LINKS, point_type
 
@@ -35,7 +36,8 @@ class ContactHistory(ReprMixin):
     """Contact results of the steps that start at K recorded states; those of the last state are zero.
 
     bodies: names of bodies whose shapes may touch. wrench (K, number of bodies, 6): mean contact force [N] and
-    moment [N m] on them during the step, in world axes at the body's origin. solver_info (K, 7): diagnostics, see
+    moment [N m] on them during the step, in world axes at the body's origin. It is indexed by names: wrench["foot"],
+    or wrench["ground"] and the names of surfaces (K, 6). solver_info (K, 7): diagnostics, see
     `ContactReport`. surfaces: names of surfaces of the world, and of links on fixed bases. pairs: pairs of bodies,
     or of a body and a surface, that touched at some time. pair_wrench (K, number of pairs, 12): wrench on the
     first, then on the second, of each pair. points (n,): contact points of all steps, as `ContactReport.points`,
@@ -76,6 +78,8 @@ class ContactHistory(ReprMixin):
             if array.shape != (count, *shape):
                 raise ArgumentError(f"{label} of contact has shape {array.shape}, but {(count, *shape)} is needed")
             object.__setattr__(self, label, array)
+        rows = WrenchRows(self.bodies, self.surfaces, self.pairs, self.pair_wrench)
+        object.__setattr__(self, "wrench", NamedWrenches.of(self.wrench, rows))
         self._check_points(count)
 
     def _check_points(self, count: int) -> None:
@@ -96,6 +100,11 @@ class ContactHistory(ReprMixin):
         if not (whole and first[0] == 0 and first[-1] == len(points) and (np.diff(first) >= 0).all()):
             raise ArgumentError(f"first_point of contact must be {count + 1} rising indices from 0 to {len(points)}")
 
+    @property
+    def wrench_array(self) -> np.ndarray:
+        """Wrenches (K, number of bodies, 6) of `wrench` as an array without names."""
+        return np.asarray(self.wrench)
+
     def at_step(self, k: int) -> np.ndarray:
         """Return the contact points (n,) of step k; raises ArgumentError if they were not recorded."""
         if self.points is None or self.first_point is None:
@@ -110,15 +119,13 @@ class ContactHistory(ReprMixin):
         """
         if other is not None:
             return between(self.pairs, self.pair_wrench, self.bodies, self.surfaces, body, other)
-        if body not in self.bodies:
-            raise unknown_name("body with collision shapes that may touch", body, self.bodies)
-        return self.wrench[:, self.bodies.index(body)]
+        return np.asarray(self.wrench[body])
 
     def columns(self) -> Iterator[tuple[str, np.ndarray]]:
         """Yield the name and the values (K,) of every column of a table."""
         for b, body in enumerate(self.bodies):
             for p, part in enumerate(PARTS):
-                yield f"contact.{body}.{part}", self.wrench[:, b, p]
+                yield f"contact.{body}.{part}", self.wrench_array[:, b, p]
         for p, name in enumerate(pair_columns(self.pairs)):
             yield name, self.pair_wrench.reshape(len(self), -1)[:, p]
         for k, name in enumerate(SOLVER_INFO_NAMES):

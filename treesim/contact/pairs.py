@@ -11,6 +11,19 @@ from ..errors import unknown_name
 GROUND = "ground"  # all surfaces of the world together
 
 
+def on_surfaces(pairs: Sequence[tuple[str, str]], wrench: np.ndarray, surfaces: Sequence[str]) -> np.ndarray:
+    """Return the wrench (..., 6) on some surfaces together, at the origin of the world.
+
+    pairs: names of the P pairs that may touch. wrench (..., P, 12): on the first of each, then on the second.
+    """
+    total = np.zeros((*wrench.shape[:-2], 6))
+    for k, pair in enumerate(pairs):
+        for side, name in enumerate(pair):
+            if name in surfaces:
+                total += wrench[..., k, 6 * side : 6 * side + 6]
+    return total
+
+
 def between(
     pairs: Sequence[tuple[str, str]],
     wrench: np.ndarray,

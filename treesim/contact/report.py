@@ -21,6 +21,7 @@ from ..kernels.contact.contact_step import (
 )
 from ..model.tree import Tree
 from ..system.display import ReprMixin, arrays
+from .named_wrenches import NamedWrenches
 from .pairs import between
 from .points import contact_points
 from .tables import Touching
@@ -108,12 +109,20 @@ class ContactReport(ReprMixin):
             return self.__dict__
         return self.__dict__ | {"_points_of": partial(list, self._points_of())}
 
-    @cached_property
-    def wrench(self) -> np.ndarray:
-        """Mean contact force [N] and moment [N m] (..., N + 1, 6) on every body in the step. Row 0: ground.
+    @property
+    def wrench(self) -> NamedWrenches:
+        """Mean contact force [N] and moment [N m] (..., N + 1, 6) on every body in the step, indexed by names.
 
-        The axes are those of the world, and the moment is about the body's origin.
+        `wrench["foot"]` is the wrench (..., 6) on a body, and `wrench["ground"]` or the name of a surface that on the
+        ground. The axes are those of the world, and the moment is about the body's origin, or for a surface about the
+        world's origin. Row 0 is the ground. `ContactHistory.wrench` has other rows, so integers in the place of names
+        issue a `LayoutWarning`.
         """
+        return NamedWrenches.of(self.wrench_array, self.touching.wrench_rows.with_forces(lambda: self.pairs))
+
+    @cached_property
+    def wrench_array(self) -> np.ndarray:
+        """Wrenches (..., N + 1, 6) of `wrench` as an array without names."""
         return _mean([each.wrench for each in self._substeps])
 
     @cached_property

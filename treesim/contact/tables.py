@@ -25,6 +25,8 @@ from ..states.support import candidate_points, candidates
 from .bodies import solid_of_shape
 from .ground import Ground, HeightField, StaticBox, Surface
 from .hull_faces import face_planes
+from .named_wrenches import WrenchRows
+from .pairs import GROUND
 from .solid import Solid
 from .static_mesh import StaticMesh
 from .surfaces import Surfaces
@@ -55,6 +57,7 @@ class Touching:
     groups: tuple[tuple[str, str], ...]  # pairs of bodies, or of a body and a surface, that may touch
     convex: tuple[int, int]  # range of the pairs with external contacts
     held: tuple[np.ndarray, np.ndarray]  # constrained rows of frames and loops: layout and geometry
+    body_names: tuple[str, ...]  # of all bodies of the robot
     capacity: int  # initial capacity for contacts of one state
     most_contacts: int  # largest number of one state
     slots: int
@@ -110,6 +113,12 @@ class Touching:
     def active(self) -> bool:
         """True if there is any contact, joint limit, joint friction or speed limit."""
         return bool(self.slots or self.limits or self.frictions or self.speeds)
+
+    @cached_property
+    def wrench_rows(self) -> WrenchRows:
+        """Names of the rows of the wrenches on the ground and on all bodies; without those of pairs."""
+        touching = tuple(self.body_names[body - 1] for body in self.bodies)
+        return WrenchRows((GROUND, *self.body_names), self.surfaces, self.groups, None, touching)
 
     @cached_property
     def radii(self) -> np.ndarray:
@@ -199,7 +208,10 @@ def touching(
     static = [shape.link for pair in (*pairs, *convex) for shape in pair if not shape.body]
     names, external = (*surface_names(grounds), *dict.fromkeys(static)), (first_convex, len(made.ints))
     counts = [min(CAPACITY, made.capacity), made.capacity, made.slots, len(bound), len(rough), len(speed)]
-    return Touching(layout, geometry, tuple(made.links), bodies, names, tuple(made.groups), external, held, *counts)
+    groups = tuple(made.groups)
+    return Touching(
+        layout, geometry, tuple(made.links), bodies, names, groups, external, held, robot.body_names, *counts
+    )
 
 
 def surface_names(grounds: Sequence[Surface]) -> tuple[str, ...]:

@@ -84,7 +84,7 @@ def warn_of_run(history: ContactHistory | None, t: np.ndarray, energy_range: flo
 
 def _touching(history: ContactHistory, step: int) -> str:
     """Return a text that names the bodies with the largest contact forces in a step."""
-    size = np.linalg.norm(history.wrench[step, :, :3], axis=1)
+    size = np.linalg.norm(history.wrench_array[step, :, :3], axis=1)
     names = [history.bodies[b] for b in np.argsort(-size)[:NAMED] if size[b] > 0]
     return f"{listed(names)} had the largest contact forces" if names else "nothing but joints was at its limits"
 

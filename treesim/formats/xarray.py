@@ -111,7 +111,7 @@ def _contact(contact: ContactHistory) -> tuple[dict[str, Any], dict[str, Any]]:
     variables: dict[str, Any] = {"contact_solver_info": (("time", "solver_info"), contact.solver_info)}
     names: dict[str, Sequence[str]] = {"solver_info": SOLVER_INFO_NAMES}
     if contact.bodies:
-        variables["contact_wrench"] = ("time", "body", "part"), contact.wrench, axes
+        variables["contact_wrench"] = ("time", "body", "part"), contact.wrench_array, axes
         names |= {"body": contact.bodies, "part": PARTS}
     if contact.pairs:
         variables["contact_pair_wrench"] = ("time", "pair", "side", "part"), forces, axes

@@ -100,7 +100,7 @@ def _contact_forces(trajectory: Trajectory) -> list[tuple[str, np.ndarray]]:
 def _touching(contact: ContactHistory) -> tuple[list[str], np.ndarray]:
     """Return the names of touching bodies, and their wrenches (K, n, 6 or more); pairs if bodies touch each other."""
     if all(other in contact.surfaces for _, other in contact.pairs):
-        return list(contact.bodies), contact.wrench
+        return list(contact.bodies), contact.wrench_array
     return [" and ".join(pair) for pair in contact.pairs], contact.pair_wrench
 
 

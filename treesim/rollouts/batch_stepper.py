@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from ..contact import deep_overlaps
 from ..contact.base import ContactSolver
 from ..contact.checks import begin_checks
+from ..contact.named_wrenches import NamedWrenches
 from ..contact.unsolved import UNSOLVED, warn_of_states
 from ..dynamics.base import DynamicsBackend, check_supported, chosen_backend
 from ..dynamics.physics import Parameters
@@ -91,9 +92,8 @@ class BatchStepper(ReprMixin):
     t : float
         Simulated time of all calls of `step` together [s]; `put` does not change this time.
     contact_wrench : ndarray, shape (B, N + 1, 6), or None
-        Mean contact wrenches on all bodies in the last step, as in `ContactReport.wrench`. Row 0: ground. 0 after
-        `put`.
-        None without contact_wrenches=True.
+        Mean contact wrenches on all bodies in the last step, indexed by names as `ContactReport.wrench`:
+        `contact_wrench["foot"]` is (B, 6). 0 after `put`. None without contact_wrenches=True.
     sensors : mapping of str to ndarray, shape (B, n)
         Readings of the world's sensors in the last step, by name; NaN before the first step and after `put`.
     finite : ndarray of bool, shape (B,)
@@ -172,7 +172,8 @@ class BatchStepper(ReprMixin):
         self._limits = own_limits(self.robot, fields)
         self._has_stepped = self._has_warned_of_start = False
         self.finite = np.ones(self.count, bool)
-        self.contact_wrench = self._first_wrench(method) if checked_flag("contact_wrenches", contact_wrenches) else None
+        requested = checked_flag("contact_wrenches", contact_wrenches)
+        self._contact_wrench = self._first_wrench(method) if requested else None
         self._taken = 0  # steps
         self._age = np.zeros(self.count, np.int64)  # steps of each state since it was put
         self._used = threading.Lock()
@@ -225,7 +226,7 @@ class BatchStepper(ReprMixin):
     def _requested(self) -> tuple[bool, bool]:
         """Whether wrenches on bodies, and controls within their limits are requested."""
         contact, controls = (False, False) if self._last is None else (self._last.contact, self._last.controls)
-        return contact or self.contact_wrench is not None, controls
+        return contact or self._contact_wrench is not None, controls
 
     def _start(self, forces: RolloutForces | None) -> Start:
         held = np.broadcast_to(self._control[:, None], (self.count, 2 * self.steps, self.robot.nv))
@@ -250,14 +251,14 @@ class BatchStepper(ReprMixin):
     def __reduce__(self) -> tuple[Any, ...]:
         with self._alone("copying"):
             impulses = None if self._kept is None else self._kept.impulses()
-            arrays = self._q, self._v, self.finite, self.residual, impulses, self.contact_wrench
+            arrays = self._q, self._v, self.finite, self.residual, impulses, self._contact_wrench
             flags = self._has_warned, self._has_warned_of_overlaps, self._has_stepped, self._has_warned_of_start
             last = None if self._last is None else copy.deepcopy(self._last.last)
             state = (*(x if x is None else x.copy() for x in arrays), last, flags, self._taken, self._age.copy())
         return unwarned, (self._again,), state
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
-        q, v, finite, residual, impulses, self.contact_wrench, last, flags, self._taken, self._age = state
+        q, v, finite, residual, impulses, self._contact_wrench, last, flags, self._taken, self._age = state
         self._has_warned, self._has_warned_of_overlaps, self._has_stepped, self._has_warned_of_start = flags
         self._q[...], self._v[...], self.finite[...] = q, v, finite
         if self.residual is not None:
@@ -288,6 +289,12 @@ class BatchStepper(ReprMixin):
         The next call of `step` leaves this array unchanged; the call after that overwrites it.
         """
         return _read_only(self._v)
+
+    @property
+    def contact_wrench(self) -> NamedWrenches | None:
+        """Mean contact wrenches (B, N + 1, 6) in the last step, indexed by names; None if they are not requested."""
+        found = self._contact_wrench
+        return None if found is None else NamedWrenches.of(found, self.world.touching.wrench_rows)
 
     @property
     def sensors(self) -> Readings:
@@ -335,8 +342,8 @@ class BatchStepper(ReprMixin):
             self._age[rows] = 0
             if self._kept is not None:
                 self._kept.restart(rows)
-            if self.contact_wrench is not None:
-                self.contact_wrench[rows] = 0.0
+            if self._contact_wrench is not None:
+                self._contact_wrench[rows] = 0.0
             if self._last is not None:
                 self._last.forget(rows)
 
@@ -435,8 +442,8 @@ class BatchStepper(ReprMixin):
         finite = finite and fine
         if self._last is not None:
             self._last.store(begun, [x[:, 0] for x in self._next], steps_by, last, forces)
-        if self.contact_wrench is not None and steps_by is not None:
-            self.contact_wrench = steps_by.mean_wrench
+        if self._contact_wrench is not None and steps_by is not None:
+            self._contact_wrench = steps_by.mean_wrench
         before = self._q[:, None], self._v[:, None]
         self._q, self._v = (x[:, 0] for x in self._next)
         self._next = before

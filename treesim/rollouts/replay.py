@@ -274,7 +274,7 @@ def _pairs(recorded: Trajectory, repeated: Trajectory) -> dict[str, tuple[np.nda
     if one is not None and other is not None and one.bodies == other.bodies:
         axes = ("fx", "fy", "fz", "mx", "my", "mz")
         bodies = tuple(f"{body}.{axis}" for body in one.bodies for axis in axes)
-        pairs["contact wrench"] = _rows(one.wrench), _rows(other.wrench), bodies
+        pairs["contact wrench"] = _rows(one.wrench_array), _rows(other.wrench_array), bodies
         pairs["contact"] = one.solver_info, other.solver_info, ("penetration", "residual", "energy certificate")
     return pairs
 

@@ -290,7 +290,7 @@ class ControlledRobot:
         def step() -> Steps:
             q, v, q_next, v_next, tau = (x[None] for x in (*last[1:], applied))
             return Steps(
-                robot, gravity, np.array([last.dt]), q, v, q_next, v_next, tau, self.contact.wrench[None], table,
+                robot, gravity, np.array([last.dt]), q, v, q_next, v_next, tau, self.contact.wrench_array[None], table,
                 on_welds,
             )  # fmt: skip
 

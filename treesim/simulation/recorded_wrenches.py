@@ -76,7 +76,7 @@ def _steps(trajectory: Trajectory, world: World) -> Steps:
     wrench = np.zeros((K, robot.n_bodies + 1, 6))
     if trajectory.contact is not None:
         for k, body in enumerate(trajectory.contact.bodies):
-            wrench[:, robot.body_names.index(body) + 1] = trajectory.contact.wrench[:K, k]
+            wrench[:, robot.body_names.index(body) + 1] = trajectory.contact.wrench_array[:K, k]
     gravity = np.asarray(trajectory.metadata.get("gravity", robot.gravity), float)
     q, v, t = trajectory.q, trajectory.v, trajectory.t
     states = q[:K], v[:K], q[1:], v[1:], trajectory.tau[:K]

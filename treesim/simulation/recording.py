@@ -59,7 +59,7 @@ class Recording:
         """Record the contact report of the step that starts at the last state."""
         if self._touching is not None:
             k = self.count - 1
-            contact.wrench.take(self._bodies, axis=0, out=self.wrench[k], mode="clip")  # faster than "raise"
+            contact.wrench_array.take(self._bodies, axis=0, out=self.wrench[k], mode="clip")  # faster than "raise"
             self.solver_info[k] = contact.solver_info
             if self._keeps_points:
                 self._points.append(contact.points)

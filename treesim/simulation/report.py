@@ -153,7 +153,7 @@ class Report(ReprMixin):
                 for x in (before.q, before.v, after.q, after.v, self.force, self._control)
             )
             gravity = robot.gravity if stepper.gravity is None else stepper.gravity
-            wrench = self.contact.wrench.reshape(len(q), robot.n_bodies + 1, 6)
+            wrench = self.contact.wrench_array.reshape(len(q), robot.n_bodies + 1, 6)
             external = control[:, robot.nv :] if control.shape[1] > robot.nv else None
             dt = np.full(len(q), stepper.dt)
             on_welds = None if self._on_welds is None else self._on_welds.reshape(len(q), -1)

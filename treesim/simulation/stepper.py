@@ -365,7 +365,7 @@ class Stepper(ReprMixin):
         if not self._has_warned and not all_solved(results):
             self._has_warned = True
             report = ContactReport(self.world.touching, results)
-            warn_of_step(report.solver_info, report.wrench, self.robot.body_names, stacklevel)
+            warn_of_step(report.solver_info, report.wrench_array, self.robot.body_names, stacklevel)
         if not self._has_warned_of_depth:
             report, names = ContactReport(self.world.touching, results), self.robot.body_names
             self._has_warned_of_depth = deep_overlaps.warn_of_step(report, names, self.dt, stacklevel)

@@ -398,7 +398,7 @@ class LivePhysics:
         player, robot, settings = self.player, self.robot, self.settings
         q, v = player.q, player.v
         system = player.simulation.system
-        wrench = system.contact.wrench[1:, :3]
+        wrench = system.contact.wrench_array[1:, :3]
         held = settings.controller != "none"
         aim = self.drive.inner.posture if isinstance(self.drive.inner, PD) else None
         return {

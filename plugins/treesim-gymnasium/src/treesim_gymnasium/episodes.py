@@ -106,7 +106,7 @@ class Episodes:
         """
         t = self.task.dt * self.task.steps * self.elapsed[rows]
         stepper, wrench = self.stepper, self.stepper.contact_wrench
-        c = np.empty((len(t), 0, WRENCH)) if wrench is None else wrench[rows][:, self._touched]
+        c = np.empty((len(t), 0, WRENCH)) if wrench is None else np.asarray(wrench)[rows][:, self._touched]
         seen = self.functions.look(t, stepper.q[rows], stepper.v[rows], self._p[rows], self._a[rows], c)
         if self.perception.size:
             more = self.perception.look(stepper, rows)

@@ -80,7 +80,7 @@ def _acting(contact: ContactHistory) -> Iterator[tuple[str, str, np.ndarray, boo
     """
     if all(other in contact.surfaces for _, other in contact.pairs):
         for b, body in enumerate(contact.bodies):
-            yield body, body, contact.wrench[:, b], False
+            yield body, body, contact.wrench_array[:, b], False
         return
     for p, (one, other) in enumerate(contact.pairs):
         on_ground = other in contact.surfaces
