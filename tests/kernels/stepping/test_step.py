@@ -10,6 +10,9 @@ from tests import trees
 from treesim import plugins
 from treesim.kernels.algebra.limits import UNLIMITED, within
 from treesim.kernels.algebra.numbers import select
+from treesim.kernels.entries.status import FINE, NOT_CONVERGED, NOT_FINITE
+from treesim.kernels.stepping.step import mark_failure
+from treesim.model import generators as make
 from treesim.simulation.step import compiled_rule, forward_kernel
 from treesim.simulation.stepper import Stepper
 
@@ -44,6 +47,27 @@ def test_limits_hold_and_nan_stays():
     assert within(3.0, 2.0) == 2.0 and within(-3.0, 2.0) == -2.0 and within(1.5, 2.0) == 1.5
     assert np.isnan(within(np.nan, 2.0)) and within(1e40, UNLIMITED) == 1e40
     assert select(1, 2.0, 3.0) == 2.0
+
+
+@pytest.mark.nojit
+@np.errstate(invalid="ignore")
+@pytest.mark.parametrize("status", [NOT_CONVERGED, NOT_FINITE])
+def test_velocities_after_dynamics_that_fail_are_not_numbers(status):
+    v = np.array([0.0, 1.0, -2.0])
+    assert mark_failure(v, FINE) == FINE and v.tolist() == [0.0, 1.0, -2.0]
+    assert mark_failure(v, status) == status and np.isnan(v).all()
+
+
+@SLOW
+def test_a_rollout_by_conjugate_gradients_that_do_not_converge_diverges():
+    robot = make.chain(200, axes=((0.0, 1.0, 0.0),))
+    q, tau = 0.01 * trees.random_state(robot).q, trees.random_state(robot).tau
+    with pytest.warns(treesim.DivergedWarning):
+        found = treesim.rollout(
+            robot, q[None], np.zeros(200), tau[None], 1e-6, backend="conjugate_gradient_hrh",
+            integrator="semi_implicit_euler",
+        )  # fmt: skip
+    assert np.isnan(found.v).all()
 
 
 def check_backend(backend, integrator):
