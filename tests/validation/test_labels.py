@@ -133,6 +133,12 @@ def test_labels_that_cannot_be_read_are_an_error_of_the_argument():
         ordered(broken)
 
 
+def test_copies_that_do_not_fit_in_memory_are_refused():
+    huge = Frame(np.broadcast_to(np.ones(3), (1 << 50, 3)), range(2), SHUFFLED)
+    with pytest.raises(ArgumentError, match=r"a copy of q, of shape .* would take .*: give fewer states at once"):
+        ordered(huge)
+
+
 def test_labels_are_refused_where_no_names_are_known():
     refuse_labels("sd", Frame([1.0, 2.0], range(2)))
     refuse_labels("sd", [1.0, 2.0])

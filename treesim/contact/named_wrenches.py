@@ -117,18 +117,17 @@ class NamedWrenches(np.ndarray):
     """
 
     _rows: WrenchRows | None
-    _after: int  # number of axes after that of the bodies
 
     @classmethod
-    def of(cls, array: np.ndarray, rows: WrenchRows | None, after: int = 1) -> NamedWrenches:
-        """Return a view of an array with names of its rows; after: number of axes after that of the bodies."""
+    def of(cls, array: np.ndarray, rows: WrenchRows | None) -> NamedWrenches:
+        """Return a view of an array (..., bodies, parts) with names of its rows."""
         found = np.asarray(array).view(cls)
-        found._rows, found._after = rows, after
+        found._rows = rows
         return found
 
     def __array_finalize__(self, other: object) -> None:
         """Drop the names: the axes of a view may be others."""
-        self._rows, self._after = None, 1
+        self._rows = None
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = (), **options: Any) -> Any:
         """Compute with plain arrays; results of the same shape have the names."""
@@ -143,7 +142,7 @@ class NamedWrenches(np.ndarray):
         if any(x._rows is not named._rows for x in inputs if isinstance(x, NamedWrenches)):
             return found
         rows = named._rows
-        return NamedWrenches.of(found, None if rows is None else rows.with_forces(None), named._after)
+        return NamedWrenches.of(found, None if rows is None else rows.with_forces(None))
 
     def __getitem__(self, key: Any) -> Any:
         rows, plain = self._rows, np.asarray(self)
@@ -153,12 +152,12 @@ class NamedWrenches(np.ndarray):
         if self._starts_with_name(items):
             found = self._of_name(rows, items[0])
             return found[items[1:]] if items[1:] else found
-        states, index, parts = _divided(items, self.ndim, self.ndim - 1 - self._after)
+        states, index, parts = _divided(items, self.ndim)
         if isinstance(index, str):
             row = rows.row(index)
             return rows.on_surface(index)[(*states, *parts)] if row is None else plain[(*states, row, *parts)]
         if _are_names(index):
-            several = np.stack([self._of_name(rows, name) for name in index], axis=self.ndim - 1 - self._after)
+            several = np.stack([self._of_name(rows, name) for name in index], axis=-2)
             return several[(*states, FULL, *parts)]
         if isinstance(index, slice) and index == FULL:
             return self._of_states(rows, plain[key], states, parts)
@@ -174,9 +173,9 @@ class NamedWrenches(np.ndarray):
             plain[key] = value
             return
         if self._starts_with_name(items):
-            self._in_row(_row_of(rows, items[0]))[items[1:] or ...] = value
+            plain[..., _row_of(rows, items[0]), :][items[1:] or ...] = value
             return
-        states, index, parts = _divided(items, self.ndim, self.ndim - 1 - self._after)
+        states, index, parts = _divided(items, self.ndim)
         if isinstance(index, str) or _are_names(index):
             found = _row_of(rows, index) if isinstance(index, str) else [_row_of(rows, name) for name in index]
             plain[(*states, found, *parts)] = value
@@ -187,40 +186,36 @@ class NamedWrenches(np.ndarray):
 
     def _starts_with_name(self, items: Key) -> bool:
         """Return whether the first index is a name, though the first axis is not that of the bodies."""
-        return bool(items) and isinstance(items[0], str) and self.ndim - 1 - self._after != 0
+        return bool(items) and isinstance(items[0], str) and self.ndim > 2
 
     def _of_name(self, rows: WrenchRows, name: str) -> np.ndarray:
         """Return the wrenches (...) on a body or surface."""
         row = rows.row(name)
-        return rows.on_surface(name) if row is None else self._in_row(row)
-
-    def _in_row(self, row: int) -> np.ndarray:
-        """Return a view of one row."""
-        key: Any = (..., row, *[FULL] * self._after)
-        return np.asarray(self)[key]
+        return rows.on_surface(name) if row is None else np.asarray(self)[..., row, :]
 
     def _of_states(self, rows: WrenchRows, found: np.ndarray, states: Key, parts: Key) -> np.ndarray:
         """Return the result of an index that leaves the axis of bodies in its place, with their names.
 
-        It has none if several arrays are among the indices, which may reorder the axes.
+        It has none without an axis of parts, or if arrays are among the indices that may reorder the axes.
         """
         arrays = [x for x in states if not _is_basic(x)]
-        if not all(isinstance(x, slice) or _is_basic(x) for x in parts) or len(arrays) > 1:
+        slices = sum(isinstance(x, slice) for x in states)
+        if len(parts) != 1 or not isinstance(parts[0], slice) or (arrays and slices + 1 != len(states)):
             return found
-        if arrays and not all(isinstance(x, slice) for x in (*states, *parts) if x is not arrays[0]):
-            return found
-        after = sum(x is None or isinstance(x, slice) for x in parts)
-        whole = all(isinstance(x, slice) and x == FULL for x in parts)
-        return NamedWrenches.of(found, rows.of_states(states) if whole else rows.with_forces(None), after)
+        return NamedWrenches.of(found, rows.of_states(states) if parts[0] == FULL else rows.with_forces(None))
 
     def __iter__(self) -> Iterator[Any]:
-        if self._rows is None or self.ndim - 1 - self._after == 0:
+        if self._rows is None or self.ndim == 2:
             return iter(np.asarray(self))
         return (self[k] for k in range(len(self)))
 
     def copy(self, order: Any = "C") -> NamedWrenches:
         """Return a copy with the same names."""
-        return NamedWrenches.of(np.asarray(self).copy(order), self._rows, self._after)
+        return NamedWrenches.of(np.asarray(self).copy(order), self._rows)
+
+    def astype(self, *given: Any, **options: Any) -> Any:
+        """Return numbers of another type with the same names."""
+        return NamedWrenches.of(np.asarray(self).astype(*given, **options), self._rows)
 
     def __copy__(self) -> NamedWrenches:
         return self.copy("K")
@@ -231,7 +226,13 @@ class NamedWrenches(np.ndarray):
     def __reduce__(self) -> tuple[Any, ...]:
         rows = self._rows
         kept = None if rows is None else rows.with_forces(rows.pair_forces())
-        return NamedWrenches.of, (np.asarray(self), kept, self._after)
+        return NamedWrenches.of, (np.asarray(self), kept)
+
+    def __repr__(self) -> str:
+        return repr(np.asarray(self))
+
+    def __str__(self) -> str:
+        return str(np.asarray(self))
 
 
 def _row_of(rows: WrenchRows, name: str) -> int:
@@ -246,10 +247,10 @@ def _plain(x: Any) -> Any:
     return np.asarray(x) if isinstance(x, NamedWrenches) else x
 
 
-def _divided(items: Key, ndim: int, axis: int) -> tuple[Key, Any, Key]:
-    """Return the indices of the axes before one axis, of that axis, and of the axes after it.
+def _divided(items: Key, ndim: int) -> tuple[Key, Any, Key]:
+    """Return the indices of the axes before the last but one, of that axis, and of the last one.
 
-    A mask of several axes that includes this axis is returned as its index.
+    A mask of several axes that includes the axis is returned as its index.
     """
     used = sum(_axes_of(x) for x in items if x is not Ellipsis)
     rest = [FULL] * (ndim - used)
@@ -261,7 +262,7 @@ def _divided(items: Key, ndim: int, axis: int) -> tuple[Key, Any, Key]:
     begun = 0
     for k, x in enumerate(filled):
         begun += _axes_of(x)
-        if begun > axis:
+        if begun > ndim - 2:
             return tuple(filled[:k]), x, tuple(filled[k + 1 :])
     raise IndexError(f"too many indices: an array of {ndim} axes is indexed by {used}")
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import ArgumentError, listed, quoted, text_of, unknown_name
+from ..system.memory import check_memory
 
 Labels = list[Any]
 Reader = Callable[[Any], Sequence[Any]]
@@ -52,12 +53,18 @@ def in_order(label: str, value: Any, axes: Sequence[Axis | None], robot: Any, de
         orders = [(k, _order(label, indices, k, axis(robot), len(axes))) for k, axis in named if axis is not None]
         for k, order in orders:
             if order is not None:
-                value = np.take(np.asarray(value), order, axis=k)
+                value = _taken(label, np.asarray(value), order, k)
     except ArgumentError:
         raise
     except Exception as error:  # whatever a user's class raises
         raise ArgumentError(f"the labels of {label} cannot be read: {text_of(error, str)}") from None
     return value
+
+
+def _taken(label: str, array: np.ndarray, order: list[int], axis: int) -> np.ndarray:
+    """Return a copy in another order; raises ArgumentError if it does not fit in memory."""
+    check_memory(array.nbytes, f"a copy of {label}, of shape {array.shape},", "give fewer states at once")
+    return np.take(array, order, axis=axis)
 
 
 def _in_order_each(label: str, values: Sequence[Any], axes: Sequence[Axis | None], robot: Any, depth: int) -> Any:
