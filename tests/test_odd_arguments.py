@@ -14,6 +14,7 @@ from treesim import TreesimError
 from treesim.compare import compare
 from treesim.dynamics import conjugate_gradient
 from treesim.engine.call import buffer_pool
+from treesim.errors import reason_of
 from treesim.model.frozen import frozen
 from treesim.system import memory
 from treesim.validation.arrays import check_copy
@@ -163,6 +164,12 @@ def test_raised_messages_quote_names_and_values_shortened():
             for value in re.findall(r"\{([^{}]*?)!r\}", statement):
                 named = value in known or value.isupper() or value.endswith((".name", "__name__", ".group()"))
                 assert named and value not in NAMES_OF_FILES, f"{file.name}: {value}"
+
+
+def test_messages_of_others_are_shortened_within_a_message():
+    assert reason_of(ValueError("a" * 300)) == "a" * 300 and len(reason_of(ValueError("a" * 301))) == 305
+    assert reason_of(TreesimError("a" * 1000)) == "a" * 1000, "it names what is known"
+    assert reason_of(KeyError()) == "KeyError" and reason_of(OSError(2, "gone", "file")) == "gone"
 
 
 def test_one_of_lists_the_names():

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 LONGEST = 80  # characters of a name or value that a message quotes
+LONGEST_REASON = 300  # characters of another library's message in a message
 _BEGINNINGS = tuple("_.~<(['\"/-+")  # of names, besides letters and digits
 COMPARED = 1000  # names compared with a misspelt one, at 50 us each
 
@@ -387,6 +388,12 @@ class UrdfWarning(TreesimWarning):
 def shortened(text: str, limit: int = LONGEST) -> str:
     """Return a text, or its beginning and end if it has more than `limit` characters."""
     return text if len(text) <= limit else f"{text[: limit // 2]} ... {text[-(limit // 2) :]}"
+
+
+def reason_of(error: BaseException) -> str:
+    """Return an error's message, or reason, as a part of another message: shortened, unless it is treesim's."""
+    text = getattr(error, "strerror", None) or text_of(error, str) or type(error).__name__
+    return text if isinstance(error, TreesimError) else shortened(text, LONGEST_REASON)
 
 
 def quoted(name: object) -> str:

@@ -8,7 +8,7 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from .errors import PluginError, plain_text, quoted, unknown_name
+from .errors import PluginError, plain_text, quoted, reason_of, unknown_name
 from .types import PluginKind
 
 BUILT_IN: dict[PluginKind, dict[str, str]] = {
@@ -238,7 +238,8 @@ def _found(kind: PluginKind, name: str) -> Any:
         return _implementation(kind, points[0].load())
     except Exception as error:
         raise PluginError(
-            f"{SINGULAR[kind]} {quoted(name)} of {_origin(points[0])} ({points[0].value}) cannot be loaded: {error}"
+            f"{SINGULAR[kind]} {quoted(name)} of {_origin(points[0])} ({points[0].value}) cannot be loaded: "
+            f"{reason_of(error)}"
         ) from error
 
 

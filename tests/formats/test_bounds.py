@@ -172,3 +172,11 @@ def test_netcdf_holds_less_than_2_gib_of_a_variable(monkeypatch: pytest.MonkeyPa
     variables["v"] = SimpleNamespace(nbytes=2_200_000_000)
     with pytest.raises(ArgumentError, match="less than 2 GiB of v, not 2,200,000,000 bytes"):
         xarray.write(example(1), stream)
+
+
+def test_a_message_repeats_the_beginning_of_a_long_number(tmp_path: Path) -> None:
+    path = example(3).save(tmp_path / "run.csv")
+    path.write_text(path.read_text(encoding="utf-8").rstrip() + "\ufeff" * 100_000, encoding="utf-8")
+    with pytest.raises(ArgumentError, match="is damaged: could not convert string to float") as error:
+        Trajectory.load(path)
+    assert len(str(error.value)) < 300 + len(str(path)) + 100

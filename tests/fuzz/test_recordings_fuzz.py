@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import base64
+import faulthandler
 import json
+import os
 import random
+import time
 import warnings
 import zlib
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import date
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,7 +21,10 @@ import numpy as np
 import pytest
 
 import treesim
+from tests.formats.test_damage import falling, saved
+from tests.fuzz.mutators import delete_bytes, flip_bits, insert_bytes, repeat_bytes, truncate
 from treesim import Trajectory, TreesimError
+from treesim.formats import description, suffixes
 from treesim.formats.description import described, read_description, restored
 
 DEEP = {"nested 300": 300, "nested 100000": 100_000}  # texts that stand for so many lists in each other
@@ -29,6 +36,7 @@ HOSTILE = (
     {"is": "array", "of": "int64", "shape": [-1], "numbers": [1]}, {"is": "Placement"}, {"is": "Zero", "of": []},
     {"is": "array", "of": "float64", "shape": [1 << 40, 1 << 40], "numbers": []}, "/etc/passwd", "\ud800", "\0", *DEEP,
 )  # fmt: skip
+SPOILERS = (truncate, flip_bits, insert_bytes, delete_bytes, repeat_bytes)
 SEEDS = [pytest.param(seed, marks=[pytest.mark.slow] * (seed > 0)) for seed in range(3)]
 
 
@@ -152,6 +160,45 @@ def test_changed_descriptions_are_loaded_or_refused(tmp_path: Path, number: int,
         tried(lambda: used(text_of(spoiled(small, rng) | {"provenance": values["provenance"]}))) for _ in range(60)
     ]
     assert 0 < sum(worked) < 60
+
+
+def spoilt_files(folder: Path, suffix: str, rng: random.Random, count: int) -> Iterator[Path]:
+    """Write files whose bytes are spoilt, and as many with a spoilt description, in turns."""
+    good = saved(folder, suffix).read_bytes()
+    path = folder / f"spoilt{suffix}"
+    for k in range(count):
+        if k % 2:
+            path.write_bytes(rng.choice(SPOILERS)(rng, good))
+        else:
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(description, "with_digests", lambda plain, run: spoiled(plain, rng))  # without digests
+                falling().save(path)
+        yield path
+
+
+def check_spoilt_files(folder: Path, suffix: str, seed: str, count: int) -> None:
+    """Each is loaded or refused, in time."""
+    rng, loaded = random.Random(f"{seed} {suffix}"), 0
+    for k, path in enumerate(spoilt_files(folder, suffix, rng, count)):
+        faulthandler.dump_traceback_later(60, exit=True)
+        start = time.process_time()
+        loaded += tried(lambda path=path: len(Trajectory.load(path)))  # type: ignore[misc]
+        assert time.process_time() - start < 5, f"TREESIM_FUZZ_SEED={seed}: file {k}"
+    faulthandler.cancel_dump_traceback_later()
+    assert loaded < count
+
+
+@pytest.mark.slow
+@pytest.mark.nightly
+@pytest.mark.parametrize("suffix", suffixes())
+def test_2000_spoilt_files_of_each_format_are_loaded_or_refused(tmp_path: Path, suffix: str) -> None:
+    seed = os.environ.get("TREESIM_FUZZ_SEED", str(date.today()))
+    print(f"TREESIM_FUZZ_SEED={seed}")
+    check_spoilt_files(tmp_path, suffix, seed, 2000)
+
+
+def test_some_spoilt_files_are_loaded_or_refused(tmp_path: Path) -> None:
+    check_spoilt_files(tmp_path, ".csv", "0", 20)
 
 
 @pytest.mark.slow

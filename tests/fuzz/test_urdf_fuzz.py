@@ -1,7 +1,7 @@
 """Whatever a robot description holds, loading it gives a sound tree or a reasoned, bounded refusal, and so does
 repairing it.
 
-A campaign of 20,000 files: TREESIM_FUZZ_LONG=560 TREESIM_FUZZ_SEED=1 pytest -m slow tests/fuzz/test_urdf_fuzz.py
+Each night another 20,000 files are spoilt; the seed is that of the day, or TREESIM_FUZZ_SEED.
 """
 
 import faulthandler
@@ -11,6 +11,7 @@ import re
 import time
 import warnings
 from contextlib import contextmanager
+from datetime import date
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +23,9 @@ from treesim.urdf import REPAIRS, installed_robots, load, repair
 
 EVERYDAY = int(os.environ.get("TREESIM_FUZZ_EVERYDAY", "4"))  # mutations for each mutator
 LONG = int(os.environ.get("TREESIM_FUZZ_LONG", "32"))
+NIGHTLY = 20_000  # mutations of all mutators together
 SEED = os.environ.get("TREESIM_FUZZ_SEED", "0")
+SEED_OF_THE_DAY = os.environ.get("TREESIM_FUZZ_SEED", str(date.today()))
 LONGEST_MESSAGE = 8000  # characters
 LIMIT = 5  # [s] of the processor, for any source
 HANG = 60  # [s] after which a load is taken to hang: the run then ends with where it was
@@ -121,10 +124,10 @@ def check_tree(tree):
         assert len(str(note)) < LONGEST_MESSAGE / 4 and str(note).encode()
 
 
-def mutants(mutator, texts, count, folder):
+def mutants(mutator, texts, count, folder, seed=SEED):
     """Some mutants of one mutator: what to load, what messages call it, how to load it, and the bytes."""
     for k in range(count):
-        rng = random.Random(f"{SEED} {mutator.__name__} {k}")
+        rng = random.Random(f"{seed} {mutator.__name__} {k}")
         data = spoil(rng, texts[rng.choice(sorted(texts))], mutator, more=rng.choice([0, 0, 1, 3]))
         options = {"base": rng.choice(["fixed", "floating"]), "mimic": rng.choice([None, "free"])}
         options["strict"] = rng.random() < 0.1
@@ -168,6 +171,16 @@ def mended_codes(repairs):
     """The codes of findings of which none remains after repairs."""
     named = set(REPAIRS) if repairs is True else {repairs} if isinstance(repairs, str) else set(repairs)
     return {"U306", "U403", "U412"} & {code for name in named for code in REPAIRS[name].codes}
+
+
+@pytest.mark.slow
+@pytest.mark.nightly
+@pytest.mark.parametrize("mutator", MUTATORS, ids=lambda mutator: mutator.__name__)
+def test_20000_spoilt_robots_are_sound_or_refused(mutator, tmp_path):
+    print(f"TREESIM_FUZZ_SEED={SEED_OF_THE_DAY}")
+    texts = documents(ASSETS)
+    for source, label, options, _ in mutants(mutator, texts, -(-NIGHTLY // len(MUTATORS)), tmp_path, SEED_OF_THE_DAY):
+        outcome(source, label, **options)
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ..errors import ArgumentError
+from ..errors import ArgumentError, reason_of
 from .common import JsonOption, examples, guarded, output, print_json
 
 
@@ -30,7 +30,7 @@ def cache(
             try:
                 shutil.rmtree(path)
             except OSError as error:
-                raise ArgumentError(f"cannot delete {path}: {error.strerror or error}") from error
+                raise ArgumentError(f"cannot delete {path}: {reason_of(error)}") from error
     found = usage()
     if json:
         print_json(found)

@@ -7,7 +7,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..errors import ArgumentError, TreesimError, quoted, unknown_name
+from ..errors import ArgumentError, TreesimError, quoted, reason_of, unknown_name
 from ..system.input_files import LARGEST_ARRAYS, read_input, size_of_input
 from ..system.installation import installed_by
 from .simulation_options import SimulationOptions
@@ -54,7 +54,7 @@ def policy_option(text: str, numbers: str | None, robot: Tree, options: Simulati
     except FileNotFoundError:
         raise ArgumentError(f"--policy: there is no file {quoted(file)}") from None
     except (OSError, ValueError) as error:
-        raise ArgumentError(f"--policy: cannot read {quoted(file)}: {getattr(error, 'strerror', error)}") from None
+        raise ArgumentError(f"--policy: cannot read {quoted(file)}: {reason_of(error)}") from None
     own = _numbers(numbers)
     if file.endswith(".py"):
         return GivenPolicy(_function_of(file, name), own, {})
@@ -88,7 +88,7 @@ def _function_of(file: str, name: str) -> Callable[..., None]:
     try:
         exec(compile(read_input(file, LARGEST_PROGRAM), file, "exec"), vars(module))
     except (Exception, SystemExit) as error:
-        raise ArgumentError(f"--policy: {file} raises {type(error).__name__}: {error}") from error
+        raise ArgumentError(f"--policy: {file} raises {type(error).__name__}: {reason_of(error)}") from error
     functions = [key for key, value in vars(module).items() if callable(value) and not key.startswith("_")]
     if name not in functions:
         raise ArgumentError(f"--policy: {unknown_name('function', name, functions, of=str(file)).args[0]}")

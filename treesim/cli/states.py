@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..errors import ArgumentError, named, quoted, unknown_name
+from ..errors import ArgumentError, named, quoted, reason_of, unknown_name
 
 if TYPE_CHECKING:
     import numpy as np
@@ -109,9 +109,9 @@ def _from_file(option: str, path: str) -> np.ndarray:
             raise ValueError("it holds no array of real numbers")
         return values.astype(float)
     except OSError as error:
-        raise ArgumentError(f"{option}: cannot read {quoted(path)}: {error.strerror or error}") from None
+        raise ArgumentError(f"{option}: cannot read {quoted(path)}: {reason_of(error)}") from None
     except DAMAGED as error:
-        what = str(error).partition("\n")[0] or type(error).__name__
+        what = reason_of(error).partition("\n")[0]
         raise ArgumentError(f"{option}: {quoted(path)} is not a .npy file of numbers: {what}") from None
 
 

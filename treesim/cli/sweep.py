@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import ArgumentError, SweepError, quoted
+from ..errors import ArgumentError, SweepError, quoted, reason_of
 from ..system.memory import peak_memory
 from . import common
 from .common import CONTROL, OUTPUT, BaseOption, JsonOption, QuietOption, RobotArgument, checked_name, examples, guarded
@@ -190,7 +190,7 @@ def _client(address: str) -> Any:
     try:
         return Client(address, timeout=10)
     except (OSError, ValueError) as error:
-        raise ArgumentError(f"--scheduler {address}: no Dask scheduler answers: {error}") from None
+        raise ArgumentError(f"--scheduler {address}: no Dask scheduler answers: {reason_of(error)}") from None
 
 
 def _holding(setup: SimulationSetup, steps: int) -> dict[str, Any]:

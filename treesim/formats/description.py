@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..contact.history import ContactHistory
-from ..errors import ArgumentError
+from ..errors import ArgumentError, reason_of
 from ..simulation.trajectory import Trajectory
 from ..validation.schema import fits, parsed, record_of
 from .digests import check_arrays, check_description, with_digests
@@ -48,7 +48,9 @@ def described(trajectory: Trajectory) -> str:
     try:
         plain = json.loads(json.dumps(content))
     except (TypeError, ValueError, RecursionError) as error:
-        raise ArgumentError(f"metadata of the trajectory must be plain values, as JSON holds them: {error}") from None
+        raise ArgumentError(
+            f"metadata of the trajectory must be plain values, as JSON holds them: {reason_of(error)}"
+        ) from None
     text = json.dumps(with_digests(plain, trajectory))
     if not fits(text):
         raise ArgumentError(f"metadata of the trajectory take {len(text):,} bytes: too much to be read back")

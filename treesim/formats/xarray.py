@@ -14,7 +14,7 @@ import numpy as np
 
 from ..contact.history import PARTS, SOLVER_INFO_NAMES, ContactHistory
 from ..contact.points import LINKS, point_type
-from ..errors import ArgumentError, quoted
+from ..errors import ArgumentError, quoted, reason_of
 from ..model.coordinates import Q_PARTS, V_PARTS, configuration_names, velocity_names
 from ..simulation.readings import recorded
 from ..simulation.trajectory import Trajectory
@@ -150,7 +150,7 @@ def trajectory_of(dataset: Any) -> Trajectory:
         arrays["sensors"] = recorded(description.sensors, found)
         return restored(description, arrays)
     except (LookupError, ValueError, TypeError, AttributeError) as error:
-        raise ArgumentError(f"the dataset is not one of Trajectory.to_xarray: {error}") from error
+        raise ArgumentError(f"the dataset is not one of Trajectory.to_xarray: {reason_of(error)}") from error
 
 
 def _readings_in(dataset: Any, sensor: str, k: int) -> np.ndarray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ..errors import ArgumentError, quoted
+from ..errors import ArgumentError, quoted, reason_of
 from ..system.files import write_whole
 from ..system.installation import installed_by
 
@@ -37,4 +37,4 @@ def save(figure: Any, path: Path) -> None:
     except ArgumentError:
         raise
     except (OSError, ValueError) as error:
-        raise ArgumentError(f"cannot write the plot {quoted(str(path))}: {error}") from None
+        raise ArgumentError(f"cannot write the plot {quoted(str(path))}: {reason_of(error)}") from None

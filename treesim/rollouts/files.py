@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ArgumentError, quoted
+from ..errors import ArgumentError, quoted, reason_of
 from ..states.arguments import positive_number, whole_number
 from ..system.file_locks import lock_file
 from ..system.files import DAMAGED, cannot_write, cleared_up, digest_of, free_bytes, reserve, sync_folder
@@ -160,7 +160,7 @@ def read_record(out: str | os.PathLike[str]) -> tuple[dict[str, Any], list[np.nd
     except OSError as error:
         raise ArgumentError(f"no unfinished rollouts of {quoted(os.fspath(out))}: {_reason(error)}") from None
     except DAMAGED as error:
-        raise ArgumentError(f"{path} is not the record of rollouts that treesim wrote: {error}") from None
+        raise ArgumentError(f"{path} is not the record of rollouts that treesim wrote: {reason_of(error)}") from None
     return record, arrays
 
 
@@ -237,7 +237,7 @@ def _locked(path: Path) -> Any:
         except OSError as error:
             raise cannot_write(path, error) from error
         except ValueError as error:
-            raise ArgumentError(f"out is no name of a file: {error}") from error
+            raise ArgumentError(f"out is no name of a file: {reason_of(error)}") from error
         if lock_file(stream):
             if _same(stream, path):
                 return stream

@@ -14,7 +14,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import ArgumentError, ContactWarning, DivergedWarning, EnergyWarning, TreesimError, unknown_name
+from ..errors import (
+    ArgumentError,
+    ContactWarning,
+    DivergedWarning,
+    EnergyWarning,
+    TreesimError,
+    reason_of,
+    unknown_name,
+)
 from ..model.tree import Tree
 from ..simulation.continuation import first_state
 from ..simulation.control import Controller
@@ -229,7 +237,7 @@ def _simulation(provenance: Provenance, controller: Any) -> tuple[Simulation, fl
         except (KeyError, TypeError) as error:
             if isinstance(error, ArgumentError):  # an UnknownNameError, which is a KeyError, too
                 raise
-            raise ArgumentError(f"the recording's settings do not fit: {error}") from None
+            raise ArgumentError(f"the recording's settings do not fit: {reason_of(error)}") from None
 
 
 def _is_cut(trajectory: Trajectory) -> bool:

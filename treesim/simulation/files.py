@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from .. import plugins
-from ..errors import ArgumentError, PluginError, quoted
+from ..errors import ArgumentError, PluginError, quoted, reason_of
 from ..system.files import DAMAGED, check_suffix, checked_output, path_of, write_whole
 from ..system.input_files import LARGEST_RECORDING, size_of_input
 
@@ -100,7 +100,8 @@ def load(path: str | os.PathLike[str]) -> Trajectory:
         size_of_input(path, LARGEST_RECORDING)  # readers of plugins open the file themselves
         return form.read(path)
     except OSError as error:
-        raise ArgumentError(f"cannot read {path}: {error.strerror or error}") from error
+        raise ArgumentError(f"cannot read {path}: {reason_of(error)}") from error
     except DAMAGED as error:
-        what = str(error) or type(error).__name__
-        raise ArgumentError(f"{path} is not a trajectory that treesim wrote, or is damaged: {what}") from error
+        raise ArgumentError(
+            f"{path} is not a trajectory that treesim wrote, or is damaged: {reason_of(error)}"
+        ) from error

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..dynamics.constrained.constraints import ConstraintTables
 from ..dynamics.energy import energy
-from ..errors import ArgumentError, ContactWarning, EnergyWarning, quoted, unknown_name
+from ..errors import ArgumentError, ContactWarning, EnergyWarning, quoted, reason_of, unknown_name
 from ..model.matrices import is_rotation
 from ..model.tree import Tree
 from ..validation.values import short_repr
@@ -38,7 +38,7 @@ class KinematicBody(NamedTuple):
         try:
             given = np.asarray(self.motion(float(t)))
         except Exception as error:
-            what = f"{type(error).__name__}: {error}"
+            what = f"{type(error).__name__}: {reason_of(error)}"
             raise ArgumentError(f"the motion of {quoted(self.name)} failed at t = {t:g} s: {what}") from error
         if given.dtype.kind in "fiu" and np.isfinite(given).all():
             if given.shape == (3,):

@@ -7,7 +7,7 @@ import io
 import pickle
 from typing import Any
 
-from ..errors import ArgumentError
+from ..errors import ArgumentError, reason_of
 from ..states.arguments import short_repr
 from .control import Controller
 
@@ -26,7 +26,7 @@ class Carried:
             _Trial(self).dump(self.controller)
         except Exception as error:
             raise ArgumentError(
-                f"the controller {short_repr(self.controller)} cannot be pickled: {error}; "
+                f"the controller {short_repr(self.controller)} cannot be pickled: {reason_of(error)}; "
                 "define its class, and the functions that it holds, at the top level of a module"
             ) from error
         return Carried, (self.controller,)

@@ -18,7 +18,7 @@ import numpy as np
 from .. import plugins
 from ..engine.call.generic import runs_compiled
 from ..engine.llvm.machine_code import processor
-from ..errors import ArgumentError, TreesimError, UnsupportedError, shortened
+from ..errors import ArgumentError, TreesimError, UnsupportedError, reason_of, shortened
 from ..validation.schema import LARGEST, fits, parsed, record_of
 from ..validation.values import short_repr
 from .control import Controller, controller_name
@@ -114,7 +114,9 @@ def unpacked(text: str) -> Provenance:
             )
         return record_of(Provenance, values, "it")
     except (ValueError, zlib.error, binascii.Error) as error:
-        raise ArgumentError(f"the recording has no record of how it was made, or is damaged: {error}") from None
+        raise ArgumentError(
+            f"the recording has no record of how it was made, or is damaged: {reason_of(error)}"
+        ) from None
 
 
 def world_of(provenance: Provenance) -> World:

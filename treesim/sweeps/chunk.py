@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import SweepError
+from ..errors import SweepError, reason_of
 from ..rollouts.rollout import Rollouts, rollout
 from ..simulation.provenance import surroundings
 from ..types import Keep
@@ -120,7 +120,7 @@ def _impossible_here(what: str) -> Iterator[None]:
         yield
     except Exception as error:
         raise SweepError(
-            f"the worker {_here()} {what}: {type(error).__name__}: {error}; the same call goes on"
+            f"the worker {_here()} {what}: {type(error).__name__}: {reason_of(error)}; the same call goes on"
         ) from error
 
 

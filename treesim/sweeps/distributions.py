@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..engine.reproducible_math import exponential, logarithm
-from ..errors import ArgumentError, quoted
+from ..errors import ArgumentError, quoted, reason_of
 from ..states.arguments import short_repr
 from ..validation.labels import refuse_labels
 from .normal_quantile import normal_quantile
@@ -319,7 +319,7 @@ def as_distribution(name: str, given: Any) -> Distribution:
             middle = np.asarray(given.values(np.full((1, given.needs), 0.5)), float).shape
         except Exception as error:
             raise ArgumentError(
-                f"vary[{quoted(name)}]: {given} cannot draw a value: {type(error).__name__}: {error}"
+                f"vary[{quoted(name)}]: {given} cannot draw a value: {type(error).__name__}: {reason_of(error)}"
             ) from error
         if middle != (1, *given.shape):
             raise ArgumentError(

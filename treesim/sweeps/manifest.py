@@ -20,7 +20,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
-from ..errors import ArgumentError, SweepError
+from ..errors import ArgumentError, SweepError, reason_of
 from ..system.file_locks import lock_file
 from ..system.files import DAMAGED, cannot_write
 from ..system.input_files import LARGEST_RECORDING, open_input
@@ -59,7 +59,7 @@ class Manifest:
         except FileNotFoundError:
             return
         except OSError as error:
-            raise ArgumentError(f"cannot read {self.path}: {error.strerror or error}") from None
+            raise ArgumentError(f"cannot read {self.path}: {reason_of(error)}") from None
 
     def _read(self, content: bytes) -> dict[str, Any] | None:
         """Return the object in a line; None if it is damaged or belongs to another store."""

@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import ArgumentError
+from ..errors import ArgumentError, reason_of
 from ..system.files import cannot_write, write_whole
 from ..system.input_files import LARGEST_DETAILS, read_input
 from .store import ASIDE
@@ -38,7 +38,7 @@ def packed(plan: Plan) -> bytes:
     try:
         return cloudpickle.dumps(plan)
     except Exception as error:
-        raise ArgumentError(f"the sweep cannot be sent to other processes: {error}") from error
+        raise ArgumentError(f"the sweep cannot be sent to other processes: {reason_of(error)}") from error
 
 
 def program_digest(content: bytes) -> str:
@@ -90,7 +90,7 @@ def read_plan(folder: Path, manifest: Manifest) -> Plan:
     try:
         content = read_input(folder / PLAN, LARGEST_DETAILS)
     except OSError as error:
-        raise ArgumentError(f"{folder / PLAN} is missing: {error.strerror or error}: {REMEDY}") from None
+        raise ArgumentError(f"{folder / PLAN} is missing: {reason_of(error)}: {REMEDY}") from None
     if program_digest(content) not in manifest.programs:
         raise ArgumentError(_foreign(folder))
     return pickle.loads(content)  # type: ignore[no-any-return]

@@ -23,7 +23,7 @@ from urllib.parse import quote
 
 import numpy as np
 
-from ..errors import ArgumentError, SweepError, quoted
+from ..errors import ArgumentError, SweepError, quoted, reason_of
 from ..system.files import DAMAGED, cannot_write, digest_of, part_name, rename_new, write_whole
 from ..system.input_files import LARGEST_DETAILS, read_input
 from ..system.installation import installed_by
@@ -111,8 +111,8 @@ class Store:
             return np.asarray(self._arrays[name][: self.samples])
         except Exception as error:  # of Zarr and its codecs
             raise SweepError(
-                f"column {quoted(name)} of {self.folder} cannot be read: {type(error).__name__}: {error}: the same "
-                f"call of treesim.sweep computes again what is damaged"
+                f"column {quoted(name)} of {self.folder} cannot be read: {type(error).__name__}: {reason_of(error)}: "
+                "the same call of treesim.sweep computes again what is damaged"
             ) from error
 
 

@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import ArgumentError, SweepError
+from ..errors import ArgumentError, SweepError, reason_of
 from ..rollouts.rollout import Rollouts
 from ..simulation.provenance import surroundings
 from ..states.arguments import whole_number
@@ -320,7 +320,7 @@ class Study(ReprMixin):
             if checksum(columns) == self._manifest.finished[start]["checksum"]:
                 return columns
         except Exception as error:  # of Zarr and its codecs, for damaged files
-            reason = f"{type(error).__name__}: {error}"
+            reason = f"{type(error).__name__}: {reason_of(error)}"
         raise SweepError(
             f"columns of samples from {start} on in {self.path} are damaged: {reason}: the same call of treesim.sweep "
             f"computes them again"

@@ -15,7 +15,7 @@ from pathlib import Path
 from subprocess import TimeoutExpired
 from typing import IO, TYPE_CHECKING
 
-from ..errors import ArgumentError, UrdfError, shortened
+from ..errors import ArgumentError, UrdfError, reason_of, shortened
 from ..system.input_files import UnsuitableFileError, read_input
 from ..system.subprocesses import can_start_python, import_path, program_path, python_command, run
 from ..validation.values import checked_flag
@@ -292,7 +292,7 @@ def _expand_xacro(source: SourceBytes, element: _Element, findings: Findings) ->
     try:
         output, failed = run(command, timeout=_XACRO_SECONDS, encoding="utf-8")
     except (OSError, TimeoutExpired) as error:
-        raise findings.fail("U103", f"xacro failed on this file: {error}", 1) from None
+        raise findings.fail("U103", f"xacro failed on this file: {reason_of(error)}", 1) from None
     if failed is not None:
         raise findings.fail("U103", f"xacro failed on this file: {_complaint(failed.errors) or failed}", 1)
     program = command[0] if len(command) == 2 else "the package xacro"

@@ -9,7 +9,7 @@ from dataclasses import MISSING, fields
 from types import NoneType, UnionType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
-from ..errors import ArgumentError, quoted
+from ..errors import ArgumentError, quoted, reason_of
 from .values import finite_or_nan, short_repr
 
 T = TypeVar("T")
@@ -48,7 +48,7 @@ def parsed(text: str | bytes, what: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise ArgumentError(f"{what} is no text of JSON: {error}") from None
+        raise ArgumentError(f"{what} is no text of JSON: {reason_of(error)}") from None
 
 
 def record_of(kind: type[T], values: Any, what: str, extra: bool = False) -> T:

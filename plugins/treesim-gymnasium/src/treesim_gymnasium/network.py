@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from treesim.errors import ArgumentError
+from treesim.errors import ArgumentError, reason_of
 from treesim.numbers import maximum, minimum
 from treesim.system.archives import open_arrays
 from treesim.system.files import DAMAGED
@@ -77,10 +77,9 @@ def load(path: str | os.PathLike[str]) -> Network:
             layers = [(_real(arrays, f"W_{k}", 2), _real(arrays, f"b_{k}", 1)) for k in range(count)]
             return checked(Network(layers, _real(arrays, "mean", 1), _real(arrays, "scale", 1)))
     except OSError as error:
-        raise ArgumentError(f"cannot read {os.fspath(path)}: {error.strerror or error}") from None
+        raise ArgumentError(f"cannot read {os.fspath(path)}: {reason_of(error)}") from None
     except DAMAGED as error:
-        what = str(error) or type(error).__name__
-        raise ArgumentError(f"{os.fspath(path)} holds no network of Network.save: {what}") from None
+        raise ArgumentError(f"{os.fspath(path)} holds no network of Network.save: {reason_of(error)}") from None
 
 
 def _real(arrays: Any, name: str, axes: int) -> np.ndarray:
