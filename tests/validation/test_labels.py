@@ -14,6 +14,7 @@ from treesim.states.physics import OF_ROBOT, given_physics
 from treesim.states.standing import moved
 from treesim.states.states import declared
 from treesim.sweeps import Normal
+from treesim.system import memory
 from treesim.validation.arrays import coerce
 from treesim.validation.labels import NamedAxis, in_order, refuse_labels
 
@@ -133,7 +134,8 @@ def test_labels_that_cannot_be_read_are_an_error_of_the_argument():
         ordered(broken)
 
 
-def test_copies_that_do_not_fit_in_memory_are_refused():
+def test_copies_that_do_not_fit_in_memory_are_refused(monkeypatch):
+    monkeypatch.setattr(memory, "free_memory", lambda: memory.SMALL)
     huge = Frame(np.broadcast_to(np.ones(3), (1 << 50, 3)), range(2), SHUFFLED)
     with pytest.raises(ArgumentError, match=r"a copy of q, of shape .* would take .*: give fewer states at once"):
         ordered(huge)
