@@ -123,7 +123,7 @@ class ContactReport(ReprMixin):
     @cached_property
     def wrench_array(self) -> np.ndarray:
         """Wrenches (..., N + 1, 6) of `wrench` as an array without names."""
-        return _mean([each.wrench for each in self._substeps])
+        return mean_of([each.wrench for each in self._substeps])
 
     @cached_property
     def pairs(self) -> np.ndarray:
@@ -131,7 +131,7 @@ class ContactReport(ReprMixin):
 
         The array has one row of zeros if there are no pairs.
         """
-        return _mean([each.pairs for each in self._substeps])
+        return mean_of([each.pairs for each in self._substeps])
 
     @cached_property
     def points(self) -> np.ndarray:
@@ -246,5 +246,6 @@ class ContactReport(ReprMixin):
         return [*arrays(self, "wrench", "penetration", "residual", "certificate")]
 
 
-def _mean(every: list[np.ndarray]) -> np.ndarray:
+def mean_of(every: list[np.ndarray]) -> np.ndarray:
+    """Return the mean of the substeps' results: that of a single one itself."""
     return every[0] if len(every) == 1 else sum(every[1:], every[0]) / len(every)

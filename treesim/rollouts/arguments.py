@@ -38,6 +38,8 @@ ENTRIES: dict[tuple[bool, bool], Callable[..., Any]] = {
 }
 COUNTED_IN_SINGLE = 1 << 24  # steps: counted by a policy's clock; float32 represents no larger consecutive integers
 
+GAINS = {"kp", "kd", "effort_limit"}  # model parameters with which gains may saturate
+
 
 class Method(NamedTuple):
     """Settings of the steps of rollouts.
@@ -90,17 +92,17 @@ def method_of(
     work: bool,
     engine: Engine,
     contact_solver: str | ContactSolver,
-    own_inertia: bool,
+    fields: frozenset[str],
 ) -> Method:
     """Return the settings of the steps; warns the caller of `rollout` of friction that the integrator leaves out.
 
-    own_inertia: whether model parameters may change the inertia. Otherwise raises SingularInertiaError for a
-    joint that moves no inertia, in a world without constrained rows.
+    fields: names of batched model parameters, which may change the inertia. Without any, raises SingularInertiaError
+    for a joint that moves no inertia, in a world without constrained rows.
     """
     nv = world.robot.nv
     given: Any = (
         world, dt, integrator, chosen_backend(backend), substeps, _hashable(kp, nv), _hashable(kd, nv),
-        checked_flag("work", work), engine, chosen_solver(contact_solver), own_inertia,
+        checked_flag("work", work), engine, chosen_solver(contact_solver), fields,
     )  # fmt: skip
     try:
         method = _remembered(*given)
@@ -129,25 +131,26 @@ def _method(
     work: bool,
     engine: Engine,
     contact_solver: ContactSolver,
-    own_inertia: bool,
+    fields: frozenset[str],
 ) -> Method:
     """Return the settings of the steps; raises as `method_of`."""
     check_rows(world, integrator)
     robot, dynamics, rule = world.robot, forward_kernel(world.robot, backend), compiled_rule(integrator)
     substeps = substeps_of(robot, rule, dt, substeps)
     touching = touches(world, rule)
-    settings = StepSettings.of(robot, rule, dt / substeps, kp, kd)
+    settings, own_gains = StepSettings.of(robot, rule, dt / substeps, kp, kd), not fields.isdisjoint(GAINS)
     check_diagonal(dynamics, robot, settings)
-    if not world.m and not own_inertia:
+    if not world.m and not fields:
         check_inertia(robot, rule, dt / substeps, *gains_of(robot, kp, kd))
     step_entry = ENTRIES[bool(world.m), work]
     constants = (*mimic_constants(robot, dynamics.constants(robot)), *world.held, settings.table)
 
     @cache
     def code_of(pushed: bool) -> StepCode:
-        return StepCode(world, rule, dynamics, None, settings, engine, contact_solver, work, pushed)
+        return StepCode(world, rule, dynamics, None, settings, engine, contact_solver, work, pushed, own_gains)
 
-    forward, code = dynamics.entry_for(robot), code_of(False) if touching or world.kinematic else None
+    by_steps = touching or world.kinematic or settings.may_saturate(rule, own_gains)
+    forward, code = dynamics.entry_for(robot), code_of(False) if by_steps else None
     entry = step_entry(rule, forward)
     return Method(world, dt, integrator, substeps, entry, constants, work, rule, forward, code, code_of)
 

@@ -147,7 +147,7 @@ class BatchStepper(ReprMixin):
         self.robot = world.robot
         self.count, self.steps = whole_number("count", count, 1), whole_number("steps", steps, 1)
         self.dt, self.threads = positive_number("dt", dt), checked_threads(threads)
-        how = engine, contact_solver, bool(fields)
+        how = engine, contact_solver, frozenset(fields)
         method = method_for_sensors(method_of(world, self.dt, integrator, backend, substeps, kp, kd, False, *how))
         physics = physics_of_rollouts(world, fields, method.rule, method.dt / method.substeps, kp, kd)
         self._check_physics(physics, backend)

@@ -27,6 +27,7 @@ from ..kernels.contact.simd_contact_step import BEFORE, DONE, GREW_IN, GREW_ON, 
 from ..kernels.contact.simd_warm_start import ALL
 from ..kernels.entries.status import FINE
 from ..kernels.stepping.measured_step import ENDED
+from ..simulation.effort_limits import MeanForces
 from ..simulation.kinematic import StepMotion, Times
 from ..simulation.step import StepCode
 from ..simulation.step_result import StepResult
@@ -72,11 +73,15 @@ class ContactSteps:
         if self.code.forces is not None and engine != "generic":
             self.code.forces.use_simd()
         self.free, self.touching = self._batched(physics)
+        self.gains = None
+        if physics is not None and self.code.effort is not None:
+            self.gains = physics.within(self.code.effort.bound.entry, "settings", count=len(start.q))
         fields = {} if physics is None else physics.fields
         self.gravity = fields["gravity"].values[..., 0, :] if "gravity" in fields else None
         # parameters of the current rollouts: inputs of unconstrained steps, and constants of the contact solve
         self.own: list[np.ndarray] = []
         self.own_touching: BatchedTables | None = None
+        self.own_gains: BatchedTables | None = None
         # SIMD contact solves neither return wrenches nor include external forces
         self.moves = bool(method.world.kinematic)
         self.elapsed: int | np.ndarray = 0  # steps before the step of number 0, of all or of each rollout (B,)
@@ -96,7 +101,9 @@ class ContactSteps:
         self.memory: LaneMemory | None = None  # of the current rollouts, if these are on SIMD lanes
         self.wrench = np.zeros(1)  # mean wrenches in the current step, times substeps
         self.control = np.empty((0, 0))  # of a policy that takes contact, in the last step
-        self.applied = np.empty((0, 0))  # controls (count, nv) of the last substep, within their limits
+        self.applied: np.ndarray = np.empty(
+            (0, 0)
+        )  # mean forces (count, nv) of the controls in the last step, if requested
 
     def _batched(self, physics: Physics | None) -> tuple[BatchedTables | None, BatchedTables | None]:
         """Return the batched model parameters in the constants of unconstrained steps, and of the contact solve."""
@@ -138,14 +145,15 @@ class ContactSteps:
             carried = self._walk(controls, self.checks.residual[rows], steps, states, results, every, measured)
             self._put_checks(rows)
             return carried
-        done: dict[tuple[int, int], Carried] = {}
+        done, applied = dict[tuple[int, int], Carried](), dict[tuple[int, int], np.ndarray]()
         memory = self.memory
         assert memory is not None
         memory.complete = False
 
         def carry_part(first: int, last: int) -> int:
             with use_threads(1):
-                done[first, last] = self._carry_part(slice(first, last), rows, steps, states, results, every)
+                part = first, last
+                done[part], applied[part] = self._carry_part(slice(first, last), rows, steps, states, results, every)
             return FINE
 
         over_threads(carry_part, count, STATES_PER_THREAD)
@@ -156,19 +164,24 @@ class ContactSteps:
         parts = [done[part] for part in sorted(done)]
         ends = [np.concatenate(x) for x in zip(*(part.states for part in parts), strict=True)]
         if self.reports_controls:
-            self.applied = np.concatenate([memory.parts[part].applied for part in sorted(done)])
+            self.applied = np.concatenate([applied[part] for part in sorted(done)])
         return Carried(ends, all(part.finite for part in parts))
 
     def _carry_part(
         self, part: slice, rows: slice, steps: slice, states: Arrays, results: Arrays, every: int
-    ) -> Carried:
-        """Step a part of the rollouts `rows`, with arrays of its own: parts run on different threads."""
+    ) -> tuple[Carried, np.ndarray]:
+        """Step a part of the rollouts `rows`, with arrays of its own: parts run on different threads.
+
+        Returns also their mean forces in the last step.
+        """
         own, one = slice(rows.start + part.start, rows.start + part.stop), copy(self)
         one.own = [x[part] for x in self.own]
+        one.own_gains = None if self.own_gains is None else self.own_gains.of(part)
         measured = self.measured and self.measured.of(own)
         given = [x[part] for x in states], [x[part] for x in results]
         one.part = self._lane_steps(part, one._bound_free, given[0])
-        return one._walk(partial(self._control, own), self.checks.residual[own], steps, *given, every, measured)
+        how = self.checks.residual[own], steps, *given, every, measured
+        return one._walk(partial(self._control, own), *how), one.applied
 
     def _lane_steps(self, part: slice, free: BoundFree, states: Arrays) -> LaneSteps:
         """Return the substeps of a part of the current rollouts, with states like those given."""
@@ -188,6 +201,7 @@ class ContactSteps:
         """Reset the warm start unless the same rollouts continue; select these rollouts' model parameters."""
         self.own = [] if self.free is None else [self.free.numbers[rows]]
         self.own_touching = None if self.touching is None else self.touching.of(rows)
+        self.own_gains = None if self.gains is None else self.gains.of(rows)
         if steps.start == 0 or rows.start != self.first:
             self._reset(rows.start, count)
 
@@ -280,8 +294,10 @@ class ContactSteps:
                 before, residuals = [x.copy() for x in now], np.zeros_like(worst)
             if self.moves:
                 motion = self.code.motion(self._time(step, len(worst)), self.method.dt, self.method.substeps)
+            self.applied = np.zeros(1)
             for k in range(self.method.substeps):
                 now = self._substep(control, now, residuals, k, motion)
+            self.applied = self.applied / self.method.substeps
             if measured:
                 residuals[kept[0][:, ENDED] != 0] = 0.0
                 now, kept[0] = measured.after(before, now, kept[0], self.wrench / self.method.substeps)
@@ -342,21 +358,26 @@ class ContactSteps:
             q, v = motion.begin(k, q, v)
         part = self.part
         if part is not None:
-            found = part.step(q, v, velocities)
+            found = part.step(q, v, velocities, None if self.code.effort is None else self._mean_forces)
             if motion is not None:
                 motion.end(k, found[0])
+            if self.reports_controls:
+                self.applied = self.applied + part.applied
             if self.measured is not None:
                 np.maximum(worst, part.residuals, out=worst)
             return [*found, *[x + part.work for x in total]]
         result = self.code.new_result((len(q),))
         self.code.step_with(
-            self._free, q, v, control, self.kept, result, batched=self.own_touching, velocities=velocities
-        )
+            self._free, q, v, control, self.kept, result, self.own_touching, velocities=velocities,
+            gains=self.own_gains,
+        )  # fmt: skip
         if motion is not None:
             motion.end(k, result.q)
             if total:
                 total = [x + self._work_of_motion(motion, now, result) for x in total]
-        total, self.applied = [x + result.work for x in total], result.force
+        total = [x + result.work for x in total]
+        if self.reports_controls:
+            self.applied = self.applied + result.force
         if self.code.stage is None:
             return [result.q, result.v, *total]
         self.kept = result.warm_start
@@ -366,6 +387,11 @@ class ContactSteps:
         if self.overlaps:
             self._grow(result.solver_info[:, PENETRATION], result.wrench)
         return [result.q, result.v, *total]
+
+    def _mean_forces(self, *arrays: np.ndarray) -> MeanForces:
+        """Return the mean forces of a substep, see `EffortLimits.of_arrays`."""
+        assert self.code.effort is not None
+        return self.code.effort.of_arrays(arrays, self.own_gains)
 
     def _free(self, *arrays: Any) -> int:
         """Take the unconstrained step of a batch, by the same code for any number of states."""

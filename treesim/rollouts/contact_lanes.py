@@ -11,6 +11,7 @@ from ..contact.lanes import ContactLanes, begin_info, clear_info, clear_warm_sta
 from ..engine.call.buffer_pool import is_unused
 from ..engine.threads import lock_across_forks
 from ..kernels.entries.status import FINE
+from ..simulation.effort_limits import REPEATS, MeanForces
 from ..simulation.kinematic import EndVelocities
 
 MOST_MEMORIES, LARGEST = 8, 1 << 22  # memories that are kept for later rollouts, and bytes of impulses in one of them
@@ -97,20 +98,34 @@ class LaneSteps:
         return self.info[:, 0]
 
     def step(
-        self, q: np.ndarray, v: np.ndarray, velocities: EndVelocities | None = None
+        self,
+        q: np.ndarray,
+        v: np.ndarray,
+        velocities: EndVelocities | None = None,
+        mean_forces: Callable[..., MeanForces] | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Take a substep under `control`; return q and v, valid until the second substep from now.
 
-        velocities: of kinematic bodies, if they differ from v. `work`, `finite`: those of the substep. States that are
-        not finite keep the unconstrained step.
+        velocities: of kinematic bodies, if they differ from v. mean_forces: function of q, v, q_new, v_new and forces
+        at the start, for joints with implicit gains; their effort limits are kept. `work`, `finite`: those of the
+        substep. States that are not finite keep the unconstrained step.
         """
         turn = self.turn
+        self.turn = 1 - turn
+        before = None if mean_forces is None else (self.control.copy(), self.info.copy())
+        self._step(turn, q, v, velocities)
+        if before is not None:
+            assert mean_forces is not None
+            self._keep_limits(turn, q, v, velocities, mean_forces, *before)
+        return self.states[1 - turn]
+
+    def _step(self, turn: int, q: np.ndarray, v: np.ndarray, velocities: EndVelocities | None) -> None:
+        """Step from (q, v) to the other states than those of `turn`."""
         own = self.states[turn]
         if own[0] is not q:
             own[0][...] = q
         if own[1] is not v:
             own[1][...] = v
-        self.turn = 1 - turn
         status = self._free[turn]()
         if velocities is not None:
             velocities.put(own[1], self.inputs[turn][3])
@@ -119,7 +134,30 @@ class LaneSteps:
         else:
             self.finite = False
             self._step_finite(self.inputs[turn], self.results[turn])
-        return self.states[1 - turn]
+
+    def _keep_limits(
+        self,
+        turn: int,
+        q: np.ndarray,
+        v: np.ndarray,
+        velocities: EndVelocities | None,
+        mean_forces: Callable[..., MeanForces],
+        control: np.ndarray,
+        info: np.ndarray,
+    ) -> None:
+        """Repeat a step with forces at their limits until no mean force exceeds its limit; set `applied` to the means.
+
+        control, info: those before the step.
+        """
+        start, ends = self.states[turn], self.states[1 - turn]
+        for attempt in range(REPEATS + 1):
+            forces = mean_forces(*start, *ends, self.applied)
+            changed = forces.saturated(self.control) if attempt < REPEATS else None
+            if changed is None:
+                break
+            self.control[...], self.info[...] = changed, info
+            self._step(turn, q, v, velocities)
+        self.control[...], self.applied[...] = control, forces.mean
 
     def _step_finite(self, inputs: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> None:
         """Add contact to the unconstrained steps that are finite."""

@@ -164,6 +164,7 @@ class WatchedSteps(ContactSteps):
         part = copy(self)
         part.own, part.own_watched = ([x[near] for x in group] for group in (self.own, self.own_watched))
         part.own_touching = None if self.own_touching is None else self.own_touching.of(near)
+        part.own_gains = None if self.own_gains is None else self.own_gains.of(near)
         part.kept, part.next = self.kept[near], np.empty_like(self.kept[near])
         recorded = results[: len(self.method.sizes)]
         worst, own = self.checks.residual[rows][near], [np.empty_like(x[near]) for x in recorded]

@@ -216,7 +216,7 @@ def rollout(
     world = world_with_rows(world, fields)
     method = method_of(
         world, positive_number("dt", dt), integrator, backend, substeps, kp, kd, work, engine, contact_solver,
-        bool(fields),
+        frozenset(fields),
     )  # fmt: skip
     if f_ext is not None:
         method = method.under_forces()

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..contact.base import ContactSolver
-from ..contact.report import ContactReport
+from ..contact.report import ContactReport, mean_of
 from ..dynamics.base import DynamicsBackend
 from ..dynamics.compiled.bound import Dynamics
 from ..engine.call.evaluate import coerce
@@ -125,7 +125,7 @@ class ControlledRobot:
         self._joint_forces: ExternalJointForces | None = None  # for integrators in Python
         self.last: LastStep | None = None
         self.controller = in_world_of(as_controller(robot, controller), self.world.alone, robot)
-        self.applied: np.ndarray | None = None  # torque at the start of the current step
+        self.applied: np.ndarray | None = None  # mean torque of the current step, or that at its start
         self.failure: Exception | None = None  # what the controller itself raised
         self.latest: GivenTorque | None = None  # of a controller that may have a state
         self.repeated: GivenTorque | None = None  # the next torque, if it is that of this state
@@ -268,7 +268,7 @@ class ControlledRobot:
         _, results = substeps(*start, controls, failed, points=points, motion=motion)
         for part in results:
             self.work += part.work
-        self.applied, end = results[0].force, results[-1]
+        self.applied, end = mean_of([part.force for part in results]), results[-1]
         if code.stage is not None:
             again = partial(_points_of, *start, used or [SubstepControl(given)] * count, motion)
             found = again if points is None else partial(list, points)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..contact.report import ContactReport
+from ..contact.report import ContactReport, mean_of
 from ..contact.unsolved import REMEDY, all_solved, is_solved, misses
 from ..dynamics.energy import energy
 from ..errors import ConvergenceError
@@ -81,8 +81,12 @@ class Report(ReprMixin):
 
     @property
     def force(self) -> np.ndarray:
-        """Applied forces (..., nv) of the last substep, clipped to the effort limits [N, N m]."""
-        return self._substeps[-1].force
+        """Forces (..., nv) of the controls, their means in the step: those that did `control_work` [N, N m].
+
+        Those of gains stay within the effort limits, too. Where a few attempts at a step find no such forces, they are
+        beyond their limits, but are those that acted.
+        """
+        return mean_of([each.force for each in self._substeps])
 
     @cached_property
     def _work(self) -> np.ndarray:

@@ -360,7 +360,7 @@ class FramePose(Sensor):
 
 @dataclass(frozen=True, repr=False)
 class JointTorque(Sensor):
-    """Sensor of motor forces: readings are the forces of all motors in a step [N m, N], clipped to the effort limits.
+    """Sensor of motor forces: readings are the mean forces of all motors in a step [N m, N], within the effort limits.
 
     Parameters
     ----------

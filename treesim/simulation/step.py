@@ -39,12 +39,13 @@ from ..model.tree import Tree
 from ..states.states import mimic_constants
 from ..types import Engine
 from ..validation.arrays import Shape
+from .effort_limits import REPEATS, EffortLimits
 from .external_forces import LEAD, ExternalJointForces
 from .integrators import CompiledRule
 from .kinematic import EndVelocities, StepMotion, Times
 from .step_result import StepResult, shapes_of_result
 from .step_sequence import ResultBlocks, StepSequence
-from .step_settings import StepSettings
+from .step_settings import IMPLICIT, StepSettings
 from .world import World
 
 # entries of steps, by whether there are constrained rows, and external forces
@@ -61,6 +62,7 @@ class StepCode:
 
     It is compiled if the backend is one kernel; otherwise the interpreter runs the same source. pushed: whether steps
     have external forces; then controls (..., nv + 21 N) end with their table (`external_forces.wrench_table`).
+    own_gains: whether gains may be those of each state.
     """
 
     def __init__(
@@ -74,6 +76,7 @@ class StepCode:
         contact_solver: str | ContactSolver = "pgs",
         work: bool = True,
         pushed: bool = False,
+        own_gains: bool = False,
     ) -> None:
         self.world = world
         self.robot = robot = world.kinematic_bodies.stepped
@@ -101,6 +104,9 @@ class StepCode:
         if touches(world, rule):
             how = settings.table, gravity, contact_solver, work, world.contact_tolerance, engine
             self.stage = ContactSolve(robot, world.touching, rule, *how, pushed=pushed)
+        self.effort: EffortLimits | None = None  # of steps with implicit gains
+        if (own_gains or settings.has_gains) and rule in IMPLICIT and self.bound is not None:
+            self.effort = EffortLimits(robot, settings.table, gravity, bool(world.m) and self.stage is None)
         self._kinematics: Shape | None = None  # of the contact solve, if one state's unconstrained step computes them
         certain = self.stage is not None and self.stage.quick is None and self.stage.kinematics is not None
         if self.bound is not None and self.stage is not None and certain and not (world.m or world.kinematic):
@@ -179,7 +185,7 @@ class StepCode:
                 self.stage.begin()
             placed = self._kinematics is not None
             how = self._shapes, count, self.forces
-            sequence = self._sequences[count] = StepSequence(free, self.stage, *how, placed=placed)
+            sequence = self._sequences[count] = StepSequence(free, self.stage, *how, placed=placed, effort=self.effort)
         return sequence
 
     def run_at_once(
@@ -200,14 +206,43 @@ class StepCode:
         kinematics: np.ndarray | None = None,
         points: np.ndarray | None = None,
         velocities: EndVelocities | None = None,
+        gains: BatchedTables | None = None,
     ) -> int:
-        """Take the unconstrained step by `free`, then solve contact; return the worst status.
+        """Take the unconstrained step by `free`, then solve contact, with mean forces within the effort limits.
 
         States that are not finite keep the unconstrained step. If the world has joint limits only, so do states
         that reach no limit. batched: model parameters for the contact solve. kinematics: of the contact solve, if
-        `free` computes them. velocities: of kinematic bodies, if they differ from v. Returns BAD_LAYOUT if `free` does,
-        with nothing done.
+        `free` computes them. velocities: of kinematic bodies, if they differ from v. gains: settings of each state.
+        Returns the worst status; BAD_LAYOUT if `free` does, with nothing done.
         """
+        how: Any = warm_start, result, batched, kinematics, points, velocities
+        status = self._step_with(free, q, v, control, *how)
+        if self.effort is None or status == BAD_LAYOUT:
+            return status
+        for attempt in range(REPEATS + 1):
+            forces = self.effort.of(q, v, result, gains)
+            changed = forces.saturated(control) if attempt < REPEATS else None
+            if changed is None:
+                break
+            control = changed
+            status = self._step_with(free, q, v, control, *how)
+        result.force[...] = forces.mean
+        return status
+
+    def _step_with(
+        self,
+        free: Callable[..., int],
+        q: np.ndarray,
+        v: np.ndarray,
+        control: np.ndarray,
+        warm_start: np.ndarray | None,
+        result: StepResult,
+        batched: BatchedTables | None,
+        kinematics: np.ndarray | None,
+        points: np.ndarray | None,
+        velocities: EndVelocities | None,
+    ) -> int:
+        """Take a step as `step_with`, whose result.force is that at the start."""
         rows, external, given = result.constraint_rows(), None, [q, v, control]
         if self.forces is not None:
             nv = self.robot.nv

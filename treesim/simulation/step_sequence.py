@@ -16,6 +16,7 @@ from ..engine.call.call_sequence import Bound, Call, Place, call_sequence
 from ..engine.frontend.fastcall import BAD_LAYOUT, OUT_OF_BOUNDS
 from ..kernels.contact.contact_step import LEFT_OUT, PENETRATION
 from ..kernels.entries.status import FINE
+from .effort_limits import EffortLimits
 from .external_forces import ExternalJointForces
 from .state import State
 from .step_result import StepResult
@@ -81,7 +82,8 @@ class StepSequence:
     another step's `out`. Both are built-in functions if `free`, the unconstrained step, and the contact solve have code
     that code can call; otherwise they return BAD_LAYOUT.
 
-    forces: joint forces of external forces, whose table follows the control. solves: whether the contact solve is
+    effort: mean forces of steps with implicit gains. forces: joint forces of external forces, whose table follows the
+    control. solves: whether the contact solve is
     called in any case. placed: whether `free` also computes the kinematics of the contact solve.
     """
 
@@ -94,6 +96,7 @@ class StepSequence:
         forces: ExternalJointForces | None = None,
         solves: bool = False,
         placed: bool = False,
+        effort: EffortLimits | None = None,
     ) -> None:
         self.bound = None if stage is None else stage.bound  # another one when memory has grown
         self.size = 0
@@ -104,18 +107,19 @@ class StepSequence:
         quick = stage is not None and stage.quick is not None and not solves
         self.new = np.zeros if quick else np.empty  # of joint limits that do not act, all results are 0
         self._near_limits: list[View] = [self._view((1,)) for _ in self.parts if quick]
+        self._excess: list[View] = [self._view(shapes.force) for _ in self.parts if effort is not None]
         self._solved: StepSequence | None = None
-        self._made_of, self._placed, self._forces = (free, stage, shapes), placed, forces
+        self._made_of, self._placed, self._forces, self._effort = (free, stage, shapes), placed, forces, effort
         if free is not None:
             self._write(free, stage, shapes)
 
     def _write(self, free: BoundEntry, stage: ContactSolve | None, shapes: StepResult) -> None:
         """Replace `call` and `go_on` by the calls of the parts, if there is code of all."""
         given = [shape[0] for shape in (shapes.q, shapes.v, shapes.force, shapes.warm_start or (0,))]
-        forces = self._forces
+        forces, effort = self._forces, self._effort
         wrenches = Place(CONTROL, given[CONTROL], 0 if forces is None else forces.size)
         q, v, control, warm_start = (Place(k, 0, size) for k, size in enumerate(given))
-        external = np.empty(control.size)
+        external, at_start = np.empty((2, control.size))
         given[CONTROL] += wrenches.size
         near = [view.place for view in self._near_limits]
         between = [] if stage is None or near else [np.empty(shape) for shape in stage.between]
@@ -126,11 +130,16 @@ class StepSequence:
             else:
                 calls.append(forces.bound.call_of([*state[:2], wrenches, external]))
                 controls = [control, external]
-            calls += _calls(free, stage, state, controls, part, near[k : k + 1], between, self._placed)
+            force = part.force.place if effort is None else at_start
+            calls += _calls(free, stage, state, controls, part, force, near[k : k + 1], between, self._placed)
+            if effort is not None:
+                ends = part.q.place, part.v.place, at_start, part.force.place, self._excess[k].place
+                calls.append(effort.bound.call_of([*state[:2], *ends]))
             state = [part.q.place, part.v.place, warm_start if part.warm_start is None else part.warm_start.place]
         found = [call for call in calls if call is not None]
         if len(found) == len(calls):
-            bounds = [*_bounds(self.parts, stage), *(Bound(place, 0.0) for place in near)]
+            within = [*near, *(view.place for view in self._excess)]
+            bounds = [*_bounds(self.parts, stage), *(Bound(place, 0.0) for place in within)]
             self.call = call_sequence([*given, self.size], found, bounds)
             of = self._places_in_block()
             calls_on = [call._replace(arrays=[of(x) for x in call.arrays]) for call in found]
@@ -162,12 +171,14 @@ class StepSequence:
         """Return the results of a step from the status of `call` or `go_on`.
 
         Returns None where the step must be taken otherwise: for parts that run in Python; several parts near joint
-        limits, if there is no other contact; for arrays of another layout; for steps that fail; and where there was no
-        memory for a contact.
+        limits, if there is no other contact; where a force is beyond its limit; for arrays of another layout; for steps
+        that fail; and where there was no memory for a contact.
         """
         if status == FINE:
             return ResultBlocks(out, self, True)
         if status != OUT_OF_BOUNDS:
+            return None
+        if any((out[view.at] > 0).any() for view in self._excess):
             return None
         if any(out[view.at] for view in self._near_limits):
             return self._with_contact.run(q, v, control, warm_start) if len(self.parts) == 1 else None
@@ -178,7 +189,8 @@ class StepSequence:
     def _with_contact(self) -> StepSequence:
         """The same step with the contact solve in any case."""
         if self._solved is None:
-            self._solved = StepSequence(*self._made_of, len(self.parts), self._forces, solves=True)
+            how = len(self.parts), self._forces
+            self._solved = StepSequence(*self._made_of, *how, solves=True, effort=self._effort)
         return self._solved
 
     def _view(self, shape: tuple[int, ...] | None) -> Any:
@@ -221,19 +233,21 @@ def _calls(
     state: list[Place],
     controls: list[Any],
     part: Any,
+    force: Any,
     near: list[Place],
     between: list[np.ndarray],
     placed: bool,
 ) -> Iterator[Call | None]:
     """Yield the calls of a part that starts at `state`: q, v and impulses of the warm start.
 
-    controls: places of the control and, with external forces, of their joint forces. near: place of the test whether
+    controls: places of the control and, with external forces, of their joint forces. force: that of the force at the
+    start. near: place of the test whether
     the part is near joint limits, if contact is not solved. between: what the calls pass to each other if it is
     (`ContactSolve.between`). placed: whether `free` computes the last of these.
     """
     q, v, warm_start = state
     rows = [view.place for view in part.constraint_rows()]
-    own = [view.place for view in (part.q, part.v, part.force, part.work)]
+    own = [part.q.place, part.v.place, force, part.work.place]
     if stage is None:
         yield free.call_of([q, v, *controls, *own, *rows])
     elif near:

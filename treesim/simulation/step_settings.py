@@ -64,6 +64,20 @@ class StepSettings(NamedTuple):
                 pass
         return cls(cls._table(robot, rule, h, kp, kd, driven))
 
+    @property
+    def has_gains(self) -> bool:
+        """Whether any joint has gains, or may have later."""
+        nv = (self.table.size - 1) // COLUMNS
+        return bool(self.table.flags.writeable or self.table[1 : 1 + 2 * nv].any())
+
+    def may_saturate(self, rule: str, own_gains: bool) -> bool:
+        """Return whether steps of an integrator may have to limit the force of implicit gains.
+
+        own_gains: whether gains or limits are those of each state.
+        """
+        kp, kd, _, effort = self.table[1:].reshape(COLUMNS, -1)[:4]
+        return rule in IMPLICIT and (own_gains or bool((((kp != 0) | (kd != 0)) & (effort < UNLIMITED)).any()))
+
     def copy(self) -> StepSettings:
         """Return settings whose gains `put_gains` may change."""
         return StepSettings(self.table.copy())

@@ -89,8 +89,8 @@ class Trajectory(ReprMixin):
     v : array_like, shape (K, nv)
         Velocities.
     tau : array_like, shape (K, nv)
-        Generalised forces in the step that starts at each state [N m, N]. 0 for the last state if its torque is
-        unknown.
+        Generalised forces, their means in the step that starts at each state [N m, N]. For the last state that of the
+        controller, or 0 if it is unknown.
     energy : array_like, shape (K,)
         Kinetic plus potential energy [J].
     joint_names : sequence of str

@@ -1,12 +1,13 @@
-"""Unconstrained step of a rollout, which also returns the smallest distance from joint limits so far."""
+"""Unconstrained step of a rollout, which also returns the smallest distance from its limits so far."""
 
 from __future__ import annotations
 
 from functools import lru_cache
 
-from ..algebra.numbers import minimum
+from ..algebra.numbers import absolute, minimum
 from ..entries.entry import entry
-from ..stepping.step import add_work, step_entry, step_memory
+from ..stepping.mean_force import mean_force
+from ..stepping.step import add_work, settings_of, step_entry, step_memory
 from .constraint_rows import limit_slack
 from .tables import touch_tables
 
@@ -15,7 +16,8 @@ from .tables import touch_tables
 def watched_step_entry(name, dynamics):
     """Return the entry of the step of `step.step_entry` with additional states `slack` and `work`.
 
-    slack: smallest slack of joint limits since the start (`constraint_rows.limit_slack`). work: accumulated work. Its
+    slack: smallest slack since the start, of joint limits (`constraint_rows.limit_slack`), and of effort limits with
+    the mean forces of gains (`mean_force`). work: accumulated work. Its
     arguments are (ints, reals, settings, layout, geometry, q, v, slack, force, work, control, then the next of all but
     the control).
     """
@@ -29,6 +31,11 @@ def watched_step_entry(name, dynamics):
         status = one_step(tree, settings, q, v, control, q_new, v_new, force_new, work_new, m, memory)
         add_work(work, work_new)
         slack_new[0] = minimum(slack[0], limit_slack(touch_tables(layout, geometry), q, q_new))
+        s = settings_of(tree, settings)
+        for k in range(tree.nv):
+            slack_new[0] = minimum(
+                slack_new[0], s.effort_limit[k] - absolute(mean_force(s, v[k], v_new[k] - v[k], force_new, k))
+            )
         return status
 
     watched_step.__name__ = f"watched_{one_step.__name__}"

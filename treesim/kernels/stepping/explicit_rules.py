@@ -1,7 +1,8 @@
 """Explicit integrators: Euler, midpoint, Runge-Kutta of order 4, and Bullet's.
 
-Damping and gains are evaluated at the state of each stage; the control is constant during the step. Coulomb friction,
-which would need very small steps, is not included.
+Damping and gains are evaluated at the state of each stage; the control is constant during the step. A step overwrites
+`force`, that of the control at the start, by its mean. Coulomb friction, which would need very small steps, is not
+included.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ import numpy as np
 from ..algebra.limits import within
 from ..algebra.numbers import absolute, less
 from ..kinematics.configuration import chart_rate, integrate, semi_implicit_step
+
+SEVERAL_STAGES = ("midpoint", "rk4")  # integrators whose mean force is not that at the start
 
 
 def drive(s, d, v_start, v, force, k):
@@ -89,6 +92,8 @@ def midpoint(tree, s, q, v, force, q_new, v_new, work, m, forward, memory):
     status = max(status, stage(tree, s, m.q_mid, m.a, v, m.v_mid, force, m, forward, memory, m.qdd))
     no_work(s, work)
     add_work(tree, s, m.a, v, m.v_mid, force, s.dt, work)
+    for k in range(tree.nv):
+        force[k] = drive(s, m.a, v, m.v_mid, force, k)
     moved(tree, m.mean, m.v_mid, s.dt, m.a)
     integrate(tree, q, m.a, q_new)
     moved(tree, v, m.qdd, s.dt, v_new)
@@ -129,4 +134,6 @@ def rk4(tree, s, q, v, force, q_new, v_new, work, m, forward, memory):
         add_work(tree, s, d[i], v, u[i], force, sixth if i in (0, 3) else 2 * sixth, work)
     for k in range(tree.nv):
         v_new[k] = vs[k]
+        between = drive(s, d[1], v, u[1], force, k) + drive(s, d[2], v, u[2], force, k)
+        force[k] = (drive(s, d[0], v, u[0], force, k) + 2 * between + drive(s, d[3], v, u[3], force, k)) / 6
     return status

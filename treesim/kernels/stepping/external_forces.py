@@ -21,6 +21,7 @@ from ..kinematics.bodies import body_transform, place_bodies
 from ..kinematics.configuration import integrate, vector_at
 from ..mimic.mimic_entry import mimic_entry
 from .constrained_step import made_world_entry, memory_for, world_step_entry
+from .explicit_rules import SEVERAL_STAGES
 from .step import COLUMNS, actuate, gains, settings_of, step_entry, step_memory
 
 # numbers of the wrenches on a body, about its origin: along its own axes, moment first (6), along the world's axes,
@@ -147,7 +148,7 @@ def pushed_step_entry(name, dynamics):
 
     Its work of the control includes that of the external forces.
     """
-    one_step, forward_memory = step_entry(name, dynamics).kernel, dynamics.memory
+    one_step, forward_memory, several = step_entry(name, dynamics).kernel, dynamics.memory, name in SEVERAL_STAGES
 
     def memory_for(tree, ints, q):
         own = external_memory(tree, q, 0)
@@ -161,7 +162,11 @@ def pushed_step_entry(name, dynamics):
     def pushed_step(tree, settings, q, v, control, external, q_new, v_new, force, work, total, m, memory, own):
         actuate(tree, settings_of(tree, settings), q, v, control, force)
         put_external(tree, settings, force, external, own)
-        return one_step(tree, own.table, q, v, own.force, q_new, v_new, total, work, m, memory)
+        status = one_step(tree, own.table, q, v, own.force, q_new, v_new, total, work, m, memory)
+        if several:
+            for k in range(tree.nv):
+                force[k] = total[k] - external[k]
+        return status
 
     pushed_step.__name__ = f"pushed_{one_step.__name__}"
     mimic = is_mimic_entry(dynamics)

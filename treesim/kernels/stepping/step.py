@@ -28,6 +28,7 @@ from .explicit_rules import bullet, explicit_euler, midpoint, rk4
 from .gyroscopic import turn_implicitly
 
 PASSES = 4  # of the implicit midpoint rule's fixed-point iteration: see docs/integrators.md for what each costs
+SATURATED = 1e150  # a control of this size or larger sets the force to its limit, whatever the gains are
 COLUMNS = 6  # numbers for each degree of freedom in the table of settings, behind dt
 
 
@@ -79,11 +80,12 @@ def step_memory(tree, q):
 
 
 def actuate(tree, s, q, v, control, force):
-    """force = actuator force for the control, within the effort limits."""
+    """force = actuator force for the control, within the effort limits; at its limit if |control| is SATURATED."""
     for i in range(1, tree.n_bodies + 1):
         for k in range(tree.v_start[i], tree.v_start[i + 1]):
             spring = s.kp[k] * (control[k] - q[tree.q_start[i] + k - tree.v_start[i]]) - s.kd[k] * v[k]
-            force[k] = within(s.driven[k] * spring + (1 - s.driven[k]) * control[k], s.effort_limit[k])
+            follows = s.driven[k] * less(absolute(control[k]), SATURATED)
+            force[k] = within(follows * spring + (1 - follows) * control[k], s.effort_limit[k])
 
 
 def gains(s, force, k):

@@ -1,0 +1,70 @@
+"""Effort limits of joints with implicit gains: mean forces of steps, and controls that keep them within limits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from ..dynamics.tables import constants_of
+from ..engine.call.batched import BatchedTables
+from ..engine.call.bound_entry import BoundEntry
+from ..engine.call.evaluate import run_states
+from ..kernels.stepping.mean_force import mean_forces_entry
+from ..kernels.stepping.step import SATURATED
+from ..model.tree import Tree
+from ..states.states import mimic_constants
+
+if TYPE_CHECKING:
+    from .step_result import StepResult
+
+REPEATS = 4  # of a step, each with more forces at their limits
+
+
+class MeanForces(NamedTuple):
+    """Mean forces of the controls in a step (..., nv), and by how much each exceeds its effort limit [N m, N]."""
+
+    mean: np.ndarray
+    excess: np.ndarray
+
+    def saturated(self, control: np.ndarray) -> np.ndarray | None:
+        """Return controls that set forces beyond their limits to them; None if there are none.
+
+        control (..., nv + n): may end with a table of external forces.
+        """
+        beyond = self.excess > 0
+        if not beyond.any():
+            return None
+        changed = control.copy()
+        forces = changed[..., : self.mean.shape[-1]]
+        forces[beyond] = np.copysign(SATURATED, self.mean[beyond])
+        return changed
+
+
+class EffortLimits:
+    """Computation of the mean forces in steps with implicit gains.
+
+    settings: table of the steps, which may change. rows: whether steps have constraint impulses but no contact solve.
+    """
+
+    def __init__(self, robot: Tree, settings: np.ndarray, gravity: np.ndarray | None, rows: bool) -> None:
+        q, v = (robot.nq,), (robot.nv,)
+        entry = mean_forces_entry(robot.mimic_map is not None, rows)
+        self.constants = *mimic_constants(robot, constants_of(robot, gravity)), settings
+        self.bound = BoundEntry(entry, self.constants, (q, v, q, v, v), (v, v), engine="generic")
+
+    def of(self, q: np.ndarray, v: np.ndarray, result: StepResult, batched: BatchedTables | None = None) -> MeanForces:
+        """Return the mean forces of steps from (q, v); result.force: those at the start. batched: own settings."""
+        given = [np.ascontiguousarray(np.atleast_2d(x), float) for x in (q, v, result.q, result.v, result.force)]
+        return MeanForces(*(x.reshape(v.shape) for x in self.of_arrays(given, batched)))
+
+    def of_arrays(self, given: Sequence[np.ndarray], batched: BatchedTables | None) -> MeanForces:
+        """Return the mean forces of many steps, from arrays (count, n): q, v, q_new, v_new, and forces at the start."""
+        entry, constants, own = self.bound.entry, self.constants, list[np.ndarray]()
+        if batched is not None:
+            entry, constants = batched.taken_by(entry, constants, 7, 5)
+            own.append(batched.numbers)
+        found = MeanForces(*np.empty((2, *given[1].shape)))
+        run_states(entry, constants, [*given, *own], list(found), "generic")
+        return found
