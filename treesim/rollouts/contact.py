@@ -27,7 +27,6 @@ from ..kernels.contact.simd_contact_step import BEFORE, DONE, GREW_IN, GREW_ON, 
 from ..kernels.contact.simd_warm_start import ALL
 from ..kernels.entries.status import FINE
 from ..kernels.stepping.measured_step import ENDED
-from ..simulation.effort_limits import MeanForces
 from ..simulation.kinematic import StepMotion, Times
 from ..simulation.step import StepCode
 from ..simulation.step_result import StepResult
@@ -190,10 +189,11 @@ class ContactSteps:
         parts, key = self.memory.parts, (part.start, part.stop)
         if key not in parts:
             q, v = states[:2]
+            effort, gains = self.code.effort, None if self.own_gains is None else self.own_gains.of(part)
             self.memory.exchanged = self.kept is not self.memory.kept
             parts[key] = LaneSteps(
                 free, self.touch, q.shape, v.shape, self.kept[part], self.next[part], self.info[part],
-                self.method.world.m,
+                self.method.world.m, None if effort is None else partial(effort.bound_to, batched=gains),
             )  # fmt: skip
         return parts[key]
 
@@ -358,7 +358,7 @@ class ContactSteps:
             q, v = motion.begin(k, q, v)
         part = self.part
         if part is not None:
-            found = part.step(q, v, velocities, None if self.code.effort is None else self._mean_forces)
+            found = part.step(q, v, velocities)
             if motion is not None:
                 motion.end(k, found[0])
             if self.reports_controls:
@@ -387,11 +387,6 @@ class ContactSteps:
         if self.overlaps:
             self._grow(result.solver_info[:, PENETRATION], result.wrench)
         return [result.q, result.v, *total]
-
-    def _mean_forces(self, *arrays: np.ndarray) -> MeanForces:
-        """Return the mean forces of a substep, see `EffortLimits.of_arrays`."""
-        assert self.code.effort is not None
-        return self.code.effort.of_arrays(arrays, self.own_gains)
 
     def _free(self, *arrays: Any) -> int:
         """Take the unconstrained step of a batch, by the same code for any number of states."""

@@ -18,6 +18,8 @@ MOST_MEMORIES, LARGEST = 8, 1 << 22  # memories that are kept for later rollouts
 
 # returns the function that takes the unconstrained steps from (q, v, control) to (q, v, applied controls, work)
 BoundFree = Callable[[Sequence[np.ndarray]], Callable[[], int]]
+# returns the function that computes the mean forces from (q, v, q_new, v_new, forces at the start)
+BoundMeans = Callable[[Sequence[np.ndarray]], Callable[[], MeanForces]]
 
 
 class LaneMemory:
@@ -73,12 +75,13 @@ class LaneSteps:
 
     q, v: shapes of the states. kept: impulses (count, n) for the warm start. following: memory for those of the next
     substep; after an odd number of substeps these two have exchanged their roles. info: diagnostics of the states
-    (`ContactLanes.bound`), overwritten. rows: number of constrained rows.
+    (`ContactLanes.bound`), overwritten. rows: number of constrained rows. mean_forces: those of implicit gains, whose
+    effort limits are kept.
     """
 
     def __init__(
         self, free: BoundFree, touch: ContactLanes, q: tuple[int, ...], v: tuple[int, ...], kept: np.ndarray,
-        following: np.ndarray, info: np.ndarray, rows: int,
+        following: np.ndarray, info: np.ndarray, rows: int, mean_forces: BoundMeans | None,
     ) -> None:  # fmt: skip
         self.touch, self.turn, self.finite, count = touch, 0, True, len(kept)
         self.states = [(np.empty(q), np.empty(v)) for _ in range(2)]
@@ -90,6 +93,11 @@ class LaneSteps:
         unread = np.empty((2, count, rows)) if rows else ()  # impulses and gaps of constrained rows
         self._free = [free((*state, self.control, *ends, *unread)) for state in self.states]
         self.info = info
+        self._means = [
+            mean_forces((*start, *end, self.applied))
+            for start, end in (self.states, self.states[::-1])
+            if mean_forces is not None
+        ]
         self._solve = [touch.bound(*each, info) for each in zip(self.inputs, self.results, strict=True)]
 
     @property
@@ -102,21 +110,18 @@ class LaneSteps:
         q: np.ndarray,
         v: np.ndarray,
         velocities: EndVelocities | None = None,
-        mean_forces: Callable[..., MeanForces] | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Take a substep under `control`; return q and v, valid until the second substep from now.
 
-        velocities: of kinematic bodies, if they differ from v. mean_forces: function of q, v, q_new, v_new and forces
-        at the start, for joints with implicit gains; their effort limits are kept. `work`, `finite`: those of the
-        substep. States that are not finite keep the unconstrained step.
+        velocities: of kinematic bodies, if they differ from v. `work`, `finite`: those of the substep. States that are
+        not finite keep the unconstrained step.
         """
         turn = self.turn
         self.turn = 1 - turn
-        before = None if mean_forces is None else (self.control.copy(), self.info.copy())
+        before = self.info.copy() if self._means else None
         self._step(turn, q, v, velocities)
         if before is not None:
-            assert mean_forces is not None
-            self._keep_limits(turn, q, v, velocities, mean_forces, *before)
+            self._keep_limits(turn, q, v, velocities, before)
         return self.states[1 - turn]
 
     def _step(self, turn: int, q: np.ndarray, v: np.ndarray, velocities: EndVelocities | None) -> None:
@@ -136,28 +141,24 @@ class LaneSteps:
             self._step_finite(self.inputs[turn], self.results[turn])
 
     def _keep_limits(
-        self,
-        turn: int,
-        q: np.ndarray,
-        v: np.ndarray,
-        velocities: EndVelocities | None,
-        mean_forces: Callable[..., MeanForces],
-        control: np.ndarray,
-        info: np.ndarray,
+        self, turn: int, q: np.ndarray, v: np.ndarray, velocities: EndVelocities | None, info: np.ndarray
     ) -> None:
         """Repeat a step with forces at their limits until no mean force exceeds its limit; set `applied` to the means.
 
-        control, info: those before the step.
+        info: diagnostics before the step.
         """
-        start, ends = self.states[turn], self.states[1 - turn]
-        for attempt in range(REPEATS + 1):
-            forces = mean_forces(*start, *ends, self.applied)
-            changed = forces.saturated(self.control) if attempt < REPEATS else None
+        forces, control = self._means[turn](), None
+        for _ in range(REPEATS):
+            changed = forces.saturated(self.control)
             if changed is None:
                 break
+            control = self.control.copy() if control is None else control
             self.control[...], self.info[...] = changed, info
             self._step(turn, q, v, velocities)
-        self.control[...], self.applied[...] = control, forces.mean
+            forces = self._means[turn]()
+        if control is not None:
+            self.control[...] = control
+        self.applied[...] = forces.mean
 
     def _step_finite(self, inputs: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> None:
         """Add contact to the unconstrained steps that are finite."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from ..dynamics.tables import constants_of
 from ..engine.call.batched import BatchedTables
 from ..engine.call.bound_entry import BoundEntry
-from ..engine.call.evaluate import run_states
+from ..engine.call.generic import bound_call
 from ..kernels.stepping.mean_force import mean_forces_entry
 from ..kernels.stepping.step import SATURATED
 from ..model.tree import Tree
@@ -56,15 +56,23 @@ class EffortLimits:
 
     def of(self, q: np.ndarray, v: np.ndarray, result: StepResult, batched: BatchedTables | None = None) -> MeanForces:
         """Return the mean forces of steps from (q, v); result.force: those at the start. batched: own settings."""
-        given = [np.ascontiguousarray(np.atleast_2d(x), float) for x in (q, v, result.q, result.v, result.force)]
-        return MeanForces(*(x.reshape(v.shape) for x in self.of_arrays(given, batched)))
+        given = [np.array(x, float, order="C", ndmin=2) for x in (q, v, result.q, result.v, result.force)]
+        return MeanForces(*(x.reshape(v.shape) for x in self.bound_to(given, batched)()))
 
-    def of_arrays(self, given: Sequence[np.ndarray], batched: BatchedTables | None) -> MeanForces:
-        """Return the mean forces of many steps, from arrays (count, n): q, v, q_new, v_new, and forces at the start."""
-        entry, constants, own = self.bound.entry, self.constants, list[np.ndarray]()
+    def bound_to(self, given: Sequence[np.ndarray], batched: BatchedTables | None) -> Callable[[], MeanForces]:
+        """Return the function that computes the mean forces of many steps from the present numbers of arrays.
+
+        given (count, n): q, v, q_new, v_new, and forces at the start. Results are always in the same memory.
+        """
+        entry, constants, inputs = self.bound.entry, self.constants, [*given]
         if batched is not None:
             entry, constants = batched.taken_by(entry, constants, 7, 5)
-            own.append(batched.numbers)
+            inputs.append(np.ascontiguousarray(batched.numbers))
         found = MeanForces(*np.empty((2, *given[1].shape)))
-        run_states(entry, constants, [*given, *own], list(found), "generic")
-        return found
+        call = bound_call(entry, *constants, *(x.reshape(-1) for x in (*inputs, *found)))
+
+        def run() -> MeanForces:
+            call()
+            return found
+
+        return run

@@ -29,15 +29,15 @@ FRICTIONLESS: dict[str, Any] = {"use_limits": False, "use_joint_friction": False
 
 
 @cache
-def limbs() -> Tree:
-    """Return a floating trunk with a spherical, a prismatic and a revolute limb, the last one with limits; shared."""
+def limbs(slide: float = 50.0) -> Tree:
+    """Return a floating trunk with a spherical, a prismatic and a revolute limb, which has limits; shared."""
     at = Placement.from_xyz_rpy((0.1, 0.2, 0.3), (0.3, -0.2, 0.1))
     down = Placement.from_xyz_rpy((0, 0, -0.4))
     com, inertia = np.array([0, 0.05, -0.2]), np.diag([0.2, 0.3, 0.1])
     joints = [
         (0, Joint("root_joint", "floating")),
         (1, Joint("ball", "spherical", placement=at)),
-        (2, Joint("slide", "prismatic", placement=down, axis=(0, 0, 1), lower=-0.3, upper=0.3, effort_limit=50.0)),
+        (2, Joint("slide", "prismatic", placement=down, axis=(0, 0, 1), lower=-0.3, upper=0.3, effort_limit=slide)),
         (
             1,
             Joint(
@@ -144,7 +144,7 @@ def opened(watch: Callable[[str], Any], tmp_path: Path) -> Iterator[Callable[...
 @pytest.mark.parametrize("touching", [False, True])
 @pytest.mark.slow
 def test_steps_are_those_of_python(opened: Callable[..., Page], touching: bool) -> None:
-    robot, gravity, kp, kd = limbs(), [0.5, 0.0, -9.0], 60.0, 3.0
+    robot, gravity, kp, kd = limbs(slide=4.0), [0.5, 0.0, -9.0], 60.0, 3.0
     q0 = robot.random(np.random.default_rng(3))
     q0[:3], q0[robot.q_index["hinge"]] = 0.0, 0.2
     target = np.zeros(robot.nv)
@@ -160,11 +160,13 @@ def test_steps_are_those_of_python(opened: Callable[..., Page], touching: bool) 
         found = page.steps(300)
         stepper = treesim.Stepper(world, H, backend=backend, kp=kp, kd=kd, gravity=gravity, contact_solver=solver)
         state = stepper.reset(q0)
-        most = 0
+        most, within = 0, set()
         for _ in range(300):
             state, report = stepper.step(state, target)
+            within.add(bool(abs(report.force[robot.v_index["slide"]]) < 4.0))
             most = max(most, int(report.contact.count))
         report.check()
+        assert within == ({False, True} if touching else {True}), "the limit acts, and not always"
         accuracy = 1e-12 if solver == "pgs" else SOLVED
         np.testing.assert_allclose(found["q"], state.q, rtol=0, atol=accuracy)
         np.testing.assert_allclose(found["v"], state.v, rtol=0, atol=10 * accuracy)  # velocities of order ten

@@ -8,6 +8,9 @@ const STRONGEST = 3, G = 9.80665;  // weights of the robot: no pull is stronger;
 const LEAST_FORCE = 1;  // N: what the strongest pull is at least, on robots that weigh nothing
 const PART_OF_STABLE = 0.25;  // of the gains at which a spring and damper held through a step become unstable
 const SHORTEST = 1e-9;  // m: a spring of this length pulls nowhere
+const REPEATS = 4;  // of a substep, each with more forces at their limits
+const SATURATED = 1e150;  // a control of this size sets the force to its limit
+const IMPLICIT = ["implicit_midpoint", "semi_implicit_euler"];  // integrators with springs at a later time
 const TUNED_STEPS = 16;  // substeps for which the gains of a pull stay
 const DIVERGED = 1e9;  // rad, m, rad/s, m/s: beyond, sines lose their digits, and nothing moves so
 const MOST_FORCES = 100;
@@ -90,15 +93,14 @@ class Physics {
 
     // One step of dt; whether the state at its end is one of a motion. If it is not, the state stays what it was.
     step() {
-        const {exports, arrays, base} = this.module, count = this.substeps, h = this.dt / count;
+        const {arrays} = this.module, count = this.substeps, h = this.dt / count;
         this.write(arrays);
         this.settle(arrays, h);
         const touches = this.contact && this.integrator in this.contact.share;
         if (touches) this.contact.settle(arrays.settings, this.gravity);
         for (let k = 0; k < count; k++) {
             this.act();
-            exports[this.integrator](base);
-            if (touches) this.contact.touch(this.integrator, arrays);
+            this.substep(h, touches);
             arrays.q.set(arrays.q_new);
             arrays.v.set(arrays.v_new);
         }
@@ -108,6 +110,35 @@ class Physics {
         this.v.set(arrays.v);
         this.t += this.dt;
         return true;
+    }
+
+    // A substep, which is repeated with forces at their limits where the springs and dampers of joints would be beyond
+    // them; see treesim.simulation.effort_limits.
+    substep(h, touches) {
+        const {exports, arrays, base} = this.module, control = arrays.control.slice();
+        const impulses = touches ? this.contact.arrays.before.slice() : [];
+        for (let again = REPEATS; again >= 0; again--) {
+            exports[this.integrator](base);
+            if (touches) this.contact.touch(this.integrator, arrays);
+            if (!again || !this.saturate(h)) break;
+            if (touches) this.contact.arrays.before.set(impulses);
+        }
+        arrays.control.set(control);
+    }
+
+    // Set the controls of forces that were beyond their limits, in their mean, so that they are at the limits; whether
+    // there were any.
+    saturate(h) {
+        const {nv, joints, effort} = this.facts, {settings, control, force, v, v_new} = this.module.arrays;
+        if (this.controller === "none" || !IMPLICIT.includes(this.integrator)) return false;
+        const beyond = joints.filter(({v: k}) => {
+            if (Math.abs(force[k]) >= effort[k]) return false;
+            const lead = h * settings[1 + 5 * nv + k], stiffness = lead * settings[1 + k];
+            const mean = force[k] - stiffness * v[k] - lead * (settings[1 + nv + k] + stiffness) * (v_new[k] - v[k]) / h;
+            if (Math.abs(mean) > effort[k]) control[k] = Math.sign(mean) * SATURATED;
+            return Math.abs(mean) > effort[k];
+        });
+        return beyond.length > 0;
     }
 
     // Poses and energy of the state as it is.
