@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+from collections.abc import Callable
 from functools import cache
 
 import numpy as np
@@ -12,7 +13,10 @@ import pytest
 from treesim.export.contact_module import ContactModule
 from treesim.export.webassembly import StepModule
 from treesim.kernels.entries.status import FINE
-from treesim.simulation.step_settings import StepSettings
+from treesim.kernels.stepping.mean_force import mean_force
+from treesim.kernels.stepping.step import COLUMNS, SATURATED, Settings
+from treesim.simulation.effort_limits import REPEATS
+from treesim.simulation.step_settings import IMPLICIT, StepSettings
 from treesim.simulation.world import World
 
 wasmtime = pytest.importorskip("wasmtime", reason="needs wasmtime (pip install wasmtime)")
@@ -87,9 +91,32 @@ class Machine(Instance):
 
     def step(self, rule: str, count: int = 1) -> tuple[np.ndarray, np.ndarray]:
         for _ in range(count):
-            self.call(rule, self.module.base)
+            self.step_within_limits(rule, lambda: None)
             self.put(q=self.arrays["q_new"], v=self.arrays["v_new"])
         return self.arrays["q"].copy(), self.arrays["v"].copy()
+
+    def step_within_limits(self, rule: str, contact: Callable[[], None]) -> None:
+        """Step, add contact, and repeat both with forces at their limits while mean forces are beyond them."""
+        control = self.arrays["control"].copy()
+        for again in range(REPEATS, -1, -1):
+            self.call(rule, self.module.base)
+            contact()
+            if not again or rule not in IMPLICIT or not self.saturate():
+                break
+        self.put(control=control)
+
+    def saturate(self) -> bool:
+        """Set the controls of forces beyond their limits; return whether there are any."""
+        arrays = self.arrays
+        h, table = arrays["settings"][0], arrays["settings"][1:].reshape(COLUMNS, -1)
+        s = Settings(h, *table)
+        changes = arrays["v_new"] - arrays["v"]
+        mean = np.array(
+            [mean_force(s, *each, arrays["force"], k) for k, each in enumerate(zip(arrays["v"], changes, strict=True))]
+        )
+        beyond = np.abs(mean) > s.effort_limit
+        arrays["control"][beyond] = np.copysign(SATURATED, mean[beyond])
+        return bool(beyond.any())
 
     def view(self) -> tuple[np.ndarray, np.ndarray]:
         self.call("view", self.module.base)
@@ -126,13 +153,17 @@ class Stage(Instance):
 
     def step(self, machine: Machine) -> dict[str, np.ndarray]:
         """Step the machine, and turn that into a step with contact; return the arrays."""
-        machine.call(self.rule, machine.module.base)
+        machine.step_within_limits(self.rule, lambda: self._add_contact(machine))
+        found = self.arrays
+        found["before"][:] = found["after"]
+        machine.put(q=found["q_new"], v=found["v_new"])
+        return found
+
+    def _add_contact(self, machine: Machine) -> None:
         given, arrays = machine.arrays, self.arrays
         for name in ("q", "v", "force", "external"):
             arrays[name][:] = given[name]
         for name in ("q", "v"):
             arrays[f"{name}_free"][:] = given[f"{name}_new"]
         found = self._solved()
-        found["before"][:] = found["after"]
-        machine.put(q=found["q_new"], v=found["v_new"])
-        return found
+        machine.put(q_new=found["q_new"], v_new=found["v_new"])

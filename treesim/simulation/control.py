@@ -57,6 +57,13 @@ class StatelessController:
     stiffness: np.ndarray
     damping: np.ndarray
 
+    def limited(self, force: np.ndarray) -> np.ndarray | None:
+        """Return the torque (nv,) for a substep again whose mean force was `force` (nv,); None if that is right.
+
+        It serves controllers with effort limits of their own, whose gains would be beyond them.
+        """
+        return None
+
 
 class Function(ReprMixin):
     """Controller that wraps a function of (t, q, v) or of (t, q, v, contact), which returns the torque."""

@@ -253,11 +253,19 @@ class ControlledRobot:
         code, count = self._step_code(rule, dt, table is not None)
         stateless, used = self._stateless, list[SubstepControl]()
 
-        def control(k: int, q_now: np.ndarray, v_now: np.ndarray) -> np.ndarray:
-            held = self._held(tau, (q, v), (q_now, v_now), t + k * dt / count) if k and self._follows else tau
+        def put(held: np.ndarray) -> np.ndarray:
             gains = None if stateless is None else (self._gain_now("stiffness"), self._gain_now("damping"))
             used.append(SubstepControl(held if table is None else np.concatenate([held, table]), gains))
             return used[-1].put(code)
+
+        def control(k: int, q_now: np.ndarray, v_now: np.ndarray) -> np.ndarray:
+            return put(self._held(tau, (q, v), (q_now, v_now), t + k * dt / count) if k and self._follows else tau)
+
+        def limited(force: np.ndarray) -> np.ndarray | None:
+            held = None if stateless is None else stateless.limited(force)
+            if held is not None:
+                used.pop()
+            return None if held is None else put(held)
 
         def failed(*state: np.ndarray) -> None:
             raise code.explain(*state)
@@ -265,7 +273,7 @@ class ControlledRobot:
         points: list[np.ndarray] | None = [] if self.records_points and code.stage is not None else None
         controls = control if self._follows else given
         start, motion = (code, q, v, self.impulses, count), code.motion(t, dt, count)
-        _, results = substeps(*start, controls, failed, points=points, motion=motion)
+        _, results = substeps(*start, controls, failed, points=points, motion=motion, again=limited)
         for part in results:
             self.work += part.work
         self.applied, end = mean_of([part.force for part in results]), results[-1]

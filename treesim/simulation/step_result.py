@@ -9,6 +9,7 @@ import numpy as np
 
 from ..contact.contact_solve import ContactOutput
 from ..kernels.entries.status import FINE
+from .effort_limits import REPEATS
 
 if TYPE_CHECKING:
     from .kinematic import StepMotion
@@ -57,6 +58,7 @@ def substeps(
     at_once: bool = True,
     points: list[np.ndarray] | None = None,
     motion: StepMotion | None = None,
+    again: Callable[[np.ndarray], np.ndarray | None] | None = None,
 ) -> tuple[int, Sequence[Any]]:
     """Take the `count` equal parts of a step of one state or a batch; return the worst status, and each part's results.
 
@@ -64,7 +66,8 @@ def substeps(
     zeros. control: constant (..., nv), or control(k, q, v) of the k-th part, which starts at (q, v). failed(q, v,
     control): called for a part whose status is not FINE, to raise. at_once: False if parts under constant control
     cannot be taken by one call. points: list to which the contact points of each part of a step of one state are
-    appended. motion: that of kinematic bodies.
+    appended. motion: that of kinematic bodies. again(force): returns the control of a part that is taken again because
+    of the mean forces in it, else None.
     """
     batch, constant = q.shape[:-1], isinstance(control, np.ndarray)
     if constant and at_once and not batch and points is None and motion is None:
@@ -79,9 +82,14 @@ def substeps(
             velocities = motion.end_velocities(k, v)
             q, v = motion.begin(k, q, v)
         known = batch or velocities is not None or (constant and count == 1)  # that there is no such call
-        part = None if known else code.run_at_once(q, v, u, warm_start, 1)
-        result = code.new_result(batch) if part is None else part[0]
-        status = code.run(q, v, u, warm_start, result, velocities=velocities) if part is None else FINE
+        for _ in range(REPEATS + 1):
+            part = None if known else code.run_at_once(q, v, u, warm_start, 1)
+            result = code.new_result(batch) if part is None else part[0]
+            status = code.run(q, v, u, warm_start, result, velocities=velocities) if part is None else FINE
+            changed = None if again is None else again(result.force)
+            if changed is None:
+                break
+            u = changed
         if status != FINE:
             worst = max(worst, status)
             if failed is not None:

@@ -56,7 +56,7 @@ class Drive(StatelessController):
         self.stiffness, self.damping = self._gains
         self.pull: MouseSpring | None = None
         self.forces: Mapping[str, Force] = {}
-        self._limit = robot.effort_limit
+        self._limit, self._motors, self._hands = robot.effort_limit, zero, zero
 
     def aim(self, target: np.ndarray) -> None:
         """Set the controller's target (nq,), if it has one."""
@@ -74,6 +74,20 @@ class Drive(StatelessController):
         tau = np.asarray(self._driven.torque(t, q, v))
         unsaturated = np.abs(tau) < self._limit
         self.stiffness, self.damping = (gain * unsaturated for gain in self._gains)
+        self._motors, self._hands = tau, np.zeros(tau.shape)
         for hand in (*((self.pull,) if self.pull else ()), *self.forces.values()):
-            tau = tau + hand.generalised(q, v)
-        return tau
+            self._hands = self._hands + hand.generalised(q, v)
+        return tau + self._hands
+
+    def limited(self, force: np.ndarray) -> np.ndarray | None:
+        """Return the torque (nv,) with motors at their limits that exceed them by the mean `force` of a substep.
+
+        Returns None if there are none.
+        """
+        motors = force - self._hands
+        beyond = (np.abs(motors) > self._limit) & ((self.stiffness != 0) | (self.damping != 0))
+        if not beyond.any():
+            return None
+        self.stiffness, self.damping = (gain * ~beyond for gain in (self.stiffness, self.damping))
+        self._motors = np.where(beyond, np.copysign(self._limit, motors), self._motors)
+        return self._motors + self._hands
