@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..engine.call.evaluate import Runner, run_states
 from ..errors import AccuracyError, NonFiniteError, SingularInertiaError
@@ -20,7 +21,11 @@ from ..kernels.published.residual_check import (
 )
 from ..model.tree import Tree
 from ..states.states import on_states
+from ..types import Engine
 from .base import CompiledBackend
+
+NO_GRAVITY = (0.0, 0.0, 0.0)
+ROUNDINGS = 10  # growth of a residual that may be due to rounding errors
 
 
 class CheckedBackend(CompiledBackend):
@@ -41,6 +46,35 @@ class CheckedBackend(CompiledBackend):
     def counted_entry(cls) -> Callable[..., int]:
         """Return the entry of the method alone."""
         return cls.method
+
+    def improved(
+        self,
+        robot: Tree,
+        q: ArrayLike,
+        qdd: np.ndarray,
+        residual: Callable[[np.ndarray], np.ndarray],
+        armature: ArrayLike | None,
+        engine: Engine,
+    ) -> np.ndarray:
+        """Return accelerations qdd (..., nv) after one step of refinement, unchanged where their residual would grow.
+
+        residual: function that returns the forces (..., nv) that accelerations leave unexplained. The accelerations
+        that these forces cause may be inaccurate, so they are not refused.
+        """
+        left, constants = residual(qdd), self.constants(robot, NO_GRAVITY, armature)
+        given = {"q": q, "v": np.zeros(robot.nv), "tau": left, "f_ext": None}
+        runner = None if robot.mimic_map is not None else self.runner(robot)
+        entry = type(self).entry
+        change = on_states(entry, robot, constants, given, accepted=NOT_FINITE, runner=runner, engine=engine)[0]
+        found = qdd + change
+        found = np.where(np.isfinite(found).all(axis=-1, keepdims=True), found, qdd)
+        kept = _largest(residual(found)) > ROUNDINGS * _largest(left)
+        return np.where(kept[..., None], qdd, found)
+
+
+def _largest(x: np.ndarray) -> np.ndarray:
+    """Return the largest absolute value (...) of each state of x (..., n)."""
+    return np.asarray(np.abs(x).max(axis=-1, initial=0.0))
 
 
 def checked_stages(run: Runner) -> Runner:

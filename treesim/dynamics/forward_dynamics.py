@@ -17,11 +17,11 @@ from ..states.arguments import checked_robot, whole_number
 from ..types import Engine
 from .auto import Auto
 from .base import Backend, CompiledBackend, DynamicsBackend, check_supported, chosen_backend, copied
+from .checked import NO_GRAVITY, CheckedBackend
 from .inverse_dynamics import inverse_dynamics
 from .mimic import MimicConstrained, takes_mimic_joints
 from .physics import ModelParameters, check_physics_of_backend, physics_of
 
-NO_GRAVITY = (0.0, 0.0, 0.0)
 MOST_REFINEMENTS = 1000
 
 
@@ -134,11 +134,17 @@ def forward_dynamics(
     if not refinements:
         return solve(robot, q, v, tau, f_ext, gravity, armature, out=out)
     qdd = solve(robot, q, v, tau, f_ext, gravity, armature)
-    for _ in range(refinements):
-        residual = tau - inverse_dynamics(
-            robot, q, v, qdd, f_ext=f_ext, gravity=gravity, armature=armature, engine=engine
+
+    def residual(a: np.ndarray) -> np.ndarray:
+        return np.asarray(
+            tau - inverse_dynamics(robot, q, v, a, f_ext=f_ext, gravity=gravity, armature=armature, engine=engine)
         )
-        qdd = qdd + solve(robot, q, np.zeros(robot.nv), residual, None, NO_GRAVITY, armature)
+
+    for _ in range(refinements):
+        if isinstance(solver, CheckedBackend):
+            qdd = solver.improved(robot, q, qdd, residual, armature, engine)
+        else:
+            qdd = qdd + solve(robot, q, np.zeros(robot.nv), residual(qdd), None, NO_GRAVITY, armature)
     refuse_overflow("the refinement of forward dynamics", qdd.astype(float))
     return copied(qdd, out)
 
