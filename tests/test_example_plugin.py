@@ -48,6 +48,22 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         del sys.modules[name]
 
 
+def imported() -> list[str]:
+    return [name for name in sys.modules if name.partition(".")[0] == "treesim_example"]
+
+
+def test_a_plugin_is_imported_when_it_is_named_and_not_before():
+    for name in imported():
+        del sys.modules[name]
+    forget()
+    listed = {kind: treesim.available(kind) for kind in plugins.BUILT_IN}
+    assert all(set(names) <= set(listed[kind]) for kind, names in POINTS.items()) and not imported()
+    treesim.mass_matrix(treesim.load("ur5"), [0.5] * 6)
+    assert not imported()
+    plugins.get("dynamics", next(iter(POINTS["dynamics"])))
+    assert imported()
+
+
 def test_all_kinds_but_those_of_few_are_shown():
     assert set(plugins.BUILT_IN) - set(POINTS) == {"operational", "constrained", "importers", "plots"}
 

@@ -70,6 +70,18 @@ def test_mistakes_are_named(q0: str | None, v0: str | None, seed: int | None, me
         initial_state(flyer(), q0, v0, seed)
 
 
+def test_a_file_with_a_state_has_up_to_64_mib(tmp_path: Path) -> None:
+    path = tmp_path / "q.npy"
+    np.save(path, flyer().neutral())
+    with path.open("r+b") as stream:
+        stream.truncate(1 << 26)
+    assert initial_state(flyer(), f"@{path}", None, None)
+    with path.open("r+b") as stream:
+        stream.truncate((1 << 26) + 1)
+    with pytest.raises(ArgumentError, match="it has 67,108,865 bytes, and 67,108,864 are read at most"):
+        initial_state(flyer(), f"@{path}", None, None)
+
+
 def test_file_that_holds_no_array_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "q.npy"
     path.write_text("0,0,0")

@@ -149,8 +149,24 @@ def test_what_is_no_regular_file_is_not_opened(make, tmp_path):
 def test_a_file_that_is_too_large_is_not_opened(tmp_path):
     path = tmp_path / "a.obj"
     with path.open("wb") as stream:
-        stream.truncate(1_100_000_000)
-    assert "are read at most" in refusal(str(path))
+        stream.truncate(1 << 30)
+    reader._check_file(str(path))
+    with path.open("ab") as stream:
+        stream.write(b"\0")
+    assert refusal(str(path)) == "it has 1,073,741,825 bytes, and 1,073,741,824 are read at most"
+
+
+def test_a_child_process_reads_all_formats_but_binary_stl(tmp_path, monkeypatch):
+    """The length of a file of binary STL is that of its triangles."""
+    asked = []
+    monkeypatch.setattr(reader._child, "ask", lambda request: asked.append(request.file) or "not here")
+    for name, content in SOUND.items():
+        path = written(tmp_path, name, content)
+        if reader.is_binary_stl(path):
+            assert len(read_parts(path)) == 1
+        else:
+            assert refusal(path) == "not here" and asked[-1] == path
+    assert len(asked) == len(SOUND) - 1
 
 
 @pytest.fixture

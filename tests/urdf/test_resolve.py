@@ -43,6 +43,12 @@ def test_slashes_and_dots_inside_a_package_change_nothing(name, package):
     assert shapes(package / "urdf" / "r.urdf", name) == 1
 
 
+@pytest.mark.parametrize("name", ["http://localhost/a.stl", "https://127.0.0.1/a.stl", "ftp://a.stl", "file://host/a"])
+def test_a_mesh_of_a_network_address_is_not_looked_for(name, package, monkeypatch):
+    monkeypatch.setattr(os.path, "isfile", lambda path: pytest.fail("nothing has this name"))
+    assert MeshResolver(package / "urdf" / "r.urdf").find(name) == (name, False)
+
+
 @pytest.mark.parametrize(
     "name",
     [
