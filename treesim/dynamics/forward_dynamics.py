@@ -134,19 +134,30 @@ def forward_dynamics(
     if not refinements:
         return solve(robot, q, v, tau, f_ext, gravity, armature, out=out)
     qdd = solve(robot, q, v, tau, f_ext, gravity, armature)
-
-    def residual(a: np.ndarray) -> np.ndarray:
-        return np.asarray(
-            tau - inverse_dynamics(robot, q, v, a, f_ext=f_ext, gravity=gravity, armature=armature, engine=engine)
-        )
-
+    left = partial(_unexplained, robot, q, v, tau, f_ext, gravity, armature, engine)
     for _ in range(refinements):
         if isinstance(solver, CheckedBackend):
-            qdd = solver.improved(robot, q, qdd, residual, armature, engine)
+            qdd = solver.improved(robot, q, qdd, left, armature, engine)
         else:
-            qdd = qdd + solve(robot, q, np.zeros(robot.nv), residual(qdd), None, NO_GRAVITY, armature)
+            qdd = qdd + solve(robot, q, np.zeros(robot.nv), left(qdd), None, NO_GRAVITY, armature)
     refuse_overflow("the refinement of forward dynamics", qdd.astype(float))
     return copied(qdd, out)
+
+
+def _unexplained(
+    robot: Tree,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike,
+    f_ext: ArrayLike | None,
+    gravity: ArrayLike | None,
+    armature: ArrayLike | None,
+    engine: Engine,
+    a: np.ndarray,
+) -> np.ndarray:
+    """Return the forces (..., nv) that accelerations a leave unexplained."""
+    found = inverse_dynamics(robot, q, v, a, f_ext=f_ext, gravity=gravity, armature=armature, engine=engine)
+    return np.asarray(tau - found)
 
 
 def _of_own_physics(
