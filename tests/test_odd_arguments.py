@@ -124,14 +124,21 @@ CALLS = {
     "value": lambda x: treesim.IKTarget("ee_link", x),
     "weight": lambda x: treesim.IKTarget("ee_link", np.eye(4), weight=x),
     "kind of plugin": lambda x: treesim.available(x),
+    "threads": lambda x: treesim.Dynamics(ROBOT, threads=x),
+    "external_forces": lambda x: treesim.Simulation(ROBOT, external_forces=x),
+    "controller": lambda x: treesim.Simulation(ROBOT, controller=x),
+    "stiffness of a long name": lambda x: treesim.LoopConstraint(LONG, LONG, name=LONG, stiffness=x),
+    "weight of a long name": lambda x: treesim.IKTarget("ee_link", np.eye(4), name=LONG, weight=x),
 }
+NUMBERS_EACH = ("stiffness", "weight", "stiffness of a long name", "weight of a long name")
 RIGHT = {
     ("height", "0-d"), ("height", "number"), ("frames", "empty"), ("frames", "dict"), ("parent", "empty"),
     ("refinements", "number"), ("refinements of joint_wrenches", "number"), ("f_ext of rollout", "dict"),
     *((f"kp of {one}", number) for one in ("BatchStepper", "rollout", "Stepper") for number in ("0-d", "number")),
-    *((one, number) for one in ("stiffness", "weight") for number in ("0-d", "number")), ("value", "many"),
+    *((one, number) for one in NUMBERS_EACH for number in ("0-d", "number")), ("value", "many"),
     ("model_parameters", "dict"), ("tasks", "empty"), ("joints", "empty"),
-    ("gravity of Stepper", "many"), ("gravity of Simulation", "many"),
+    ("gravity of Stepper", "many"), ("gravity of Simulation", "many"), ("threads", "number"),
+    ("external_forces", "empty"), ("external_forces", "class"),
 }  # fmt: skip
 NO_TEXTS = ("robot of articulated", "robot of Dynamics", "parent", "topology", "q", "rtol", "out")
 
@@ -170,6 +177,14 @@ def test_messages_of_others_are_shortened_within_a_message():
     assert reason_of(ValueError("a" * 300)) == "a" * 300 and len(reason_of(ValueError("a" * 301))) == 305
     assert reason_of(TreesimError("a" * 1000)) == "a" * 1000, "it names what is known"
     assert reason_of(KeyError()) == "KeyError" and reason_of(OSError(2, "gone", "file")) == "gone"
+
+
+@pytest.mark.parametrize("name", ["", ".", "\0", "\ud800", "x" * 300, "nowhere/robot.urdf"])
+def test_names_that_no_file_can_have_are_refused_before_a_robot_is_repaired(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(treesim.ArgumentError, match="cannot write"):
+        treesim.repair("ur5", name)
+    assert not list(tmp_path.iterdir())
 
 
 def test_one_of_lists_the_names():

@@ -88,7 +88,7 @@ def surfaces_of(
     sides = dict(zip(names, grounds, strict=True))
     for name, surface in _items("surfaces", links, "{link: Surface}"):
         _check_name("surfaces: link with collision shapes", name, known)
-        sides[name] = checked_part(f"surfaces[{name!r}]", surface, Surface)
+        sides[name] = checked_part(f"surfaces[{quoted(name)}]", surface, Surface)
     both: dict[tuple[str, str], Surface] = {}
     for key, surface in _items("pairs", pairs, "{(name, name): Surface}"):
         if not (isinstance(key, tuple) and len(key) == 2):
@@ -98,7 +98,7 @@ def surfaces_of(
             raise ArgumentError(f"pairs[{quoted(key)}]: surfaces that do not move never touch each other: name a link")
         if (one, other) in both:
             raise ArgumentError(f"pairs[{quoted(key)}] is given twice: the order of the names does not matter")
-        both[one, other] = both[other, one] = checked_part(f"pairs[{key!r}]", surface, Surface)
+        both[one, other] = both[other, one] = checked_part(f"pairs[{quoted(key)}]", surface, Surface)
     return Surfaces(default, sides, frozenset(names), both)
 
 

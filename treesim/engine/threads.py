@@ -82,7 +82,7 @@ def checked_threads(threads: Any) -> int | None:
         return None
     try:
         number = None if isinstance(threads, bool | np.bool_) else index(threads)
-    except TypeError:
+    except Exception:  # whatever a user's class raises
         number = None
     if number is None or not 1 <= number <= MOST_THREADS:
         raise ArgumentError(f"threads must be a whole number from 1 to {MOST_THREADS}, or None, got {quoted(threads)}")

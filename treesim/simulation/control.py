@@ -18,7 +18,7 @@ from ..system.display import ReprMixin, span, vector
 from ..types import ControllerName
 from ..validation.arrays import coerce, ordered_numbers
 from ..validation.labels import in_order
-from ..validation.values import finite_vector
+from ..validation.values import finite_vector, is_name_of
 
 if TYPE_CHECKING:
     from ..contact.report import ContactReport
@@ -104,7 +104,7 @@ def as_controller(robot: Tree, given: Any) -> Controller:
     if given is None:
         return Zero(robot)
     if isinstance(given, str):
-        known = given if given in CONTROLLERS else "hold"
+        known = str.__str__(given) if is_name_of(given, CONTROLLERS) else "hold"
         raise ArgumentError(
             f"controller must be an object, not the name {quoted(given)}: "
             f"treesim.control.make_controller({known!r}, robot, q0) makes one of a name"

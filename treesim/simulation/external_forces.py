@@ -134,12 +134,12 @@ def checked_forces(robot: Tree, given: Any) -> tuple[ExternalForce, ...]:
 
     Raises ArgumentError for other values, UnknownNameError for a link the robot does not have.
     """
-    forces = (given,) if isinstance(given, ExternalForce) else given
-    if not isinstance(forces, Sequence) or not all(isinstance(force, ExternalForce) for force in forces):
+    forces = (given,) if isinstance(given, ExternalForce) else parts_or_none(given)
+    if forces is None or not all(isinstance(force, ExternalForce) for force in forces):
         raise ArgumentError(f"external_forces must be treesim.ExternalForce objects in a list, got {short_repr(given)}")
     for force in forces:
         checked_robot(robot).frame(force.link)
-    return tuple(forces)
+    return forces
 
 
 def given_forces(

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import ArgumentError, NonFiniteError, unknown_name
+from ..errors import ArgumentError, NonFiniteError, quoted, unknown_name
 from ..kernels.algebra.tables import N_INERTIA, N_PLACEMENT
 from ..model.matrices import product
 from ..model.named_axes import body_axis, velocity_axis
@@ -87,7 +87,7 @@ def given_physics(
 
 
 def _given(robot: Tree, name: str, value: Any, field: Field) -> Given:
-    label = f"model_parameters[{name!r}]"
+    label = f"model_parameters[{quoted(name)}]"
     if isinstance(value, Mapping):
         found = _by_name(robot, label, value, field)
     else:
@@ -108,7 +108,7 @@ def _by_name(robot: Tree, label: str, value: Mapping[str, Any], field: Field) ->
     for name, x in value.items():
         places = _places(robot, name, field)
         one = (len(places), *field.shape)
-        own = f"{label}[{name!r}]"
+        own = f"{label}[{quoted(name)}]"
         axes = (..., None, *(slice(None),) * len(field.shape))
         parts.append(_shaped(Argument(own, x, one[1:]))[axes] if one[0] == 1 else _shaped(Argument(own, x, one)))
         which.append(places)

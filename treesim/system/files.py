@@ -23,10 +23,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
-from ..errors import ArgumentError, quoted
+from ..errors import ArgumentError, quoted, reason_of, shortened
 from .file_locks import lock_file
 from .input_files import open_input
 
+LONGEST_NAME = 500  # characters of a file's name in a message
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 NO_RESERVING = (errno.EOPNOTSUPP, errno.ENOTSUP, errno.EINVAL, errno.ENOSYS)  # of a file system
 PART = re.compile(r"\.treesim\.([0-9a-f]{8})\.(\d{1,18})\.[0-9a-f]{8}\.part")  # a name of `part_name`
@@ -262,12 +263,18 @@ def checked_output(path: str | os.PathLike[str], suffixes: Iterable[str]) -> Pat
     """
     path = path_of(path)
     check_suffix(path, suffixes)
+    return writable(path)
+
+
+def writable(path: Path) -> Path:
+    """Return `path` if a file can be written there; raises ArgumentError otherwise."""
     try:
         fault = _unwritable(path)
-    except OSError as error:
-        fault = error.strerror or str(error)
+    except (OSError, ValueError) as error:  # ValueError: a name that the system cannot have
+        fault = reason_of(error)
     if fault is not None:
-        raise ArgumentError(f"cannot write {path}: {fault}")
+        name = str(path) if str(path).isprintable() else repr(str(path))
+        raise ArgumentError(f"cannot write {shortened(name, LONGEST_NAME)}: {fault}")
     return path
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import ArgumentError, UrdfError, quoted
 from ..system.display import ReprMixin
-from ..system.files import path_of, write_whole
+from ..system.files import path_of, writable, write_whole
 from ..validation.values import checked_flag
 from .build import check_options, tree_of
 from .findings import Finding, Findings
@@ -80,7 +80,7 @@ class Repaired(ReprMixin):
             If the file cannot be written.
         """
         data = self.text.encode(self.encoding)
-        return write_whole(Path(path), lambda stream: stream.write(data))
+        return write_whole(writable(path_of(path)), lambda stream: stream.write(data))
 
     def __repr__(self) -> str:
         changes, doubts = len(self.changes), sum(found.severity != "info" for found in self.findings)
@@ -166,7 +166,7 @@ def repair(
     """
     wanted, overwrite = wanted_repairs(repairs), checked_flag("overwrite", overwrite)
     check_options(base=base, mimic=mimic)
-    out = None if out is None else path_of(out, "out")
+    out = None if out is None else writable(path_of(out, "out"))
     findings = Findings("<source>")
     given = open_source(source, findings)
     if out is not None and not overwrite and given.path is not None and _same_file(given.path, out):

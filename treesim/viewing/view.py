@@ -276,7 +276,7 @@ class View(ReprMixin):
         """
         with self._lock:
             viewer: MarkViewer = self._able("frame", MarkViewer, "draws no frames: it has no method `set_frame`")
-            axes = positive_number(f"frame {name!r}: length", length, "number of metres")
+            axes = positive_number(f"frame {quoted(name)}: length", length, "number of metres")
             viewer.set_frame(_named(name), _rigid(f"frame {name!r}: pose", pose), axes)
 
     def remove(self, name: str) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...engine.call.evaluate import Argument, coerce
-from ...errors import ArgumentError, NonFiniteError, plain_text
+from ...errors import ArgumentError, NonFiniteError, plain_text, quoted
 from ...model.loops import Loop
 from ...model.tree import Tree
 from ...states.arguments import checked_robot
@@ -99,7 +99,7 @@ class FrameConstraint(_ConstraintRepr):
     @property
     def label(self) -> str:
         """Name of the constraint in messages."""
-        return f"the constraint on frame {self.frame!r}"
+        return f"the constraint on frame {quoted(self.frame)}"
 
     @property
     def ends(self) -> tuple[str, None]:
@@ -157,7 +157,8 @@ class LoopConstraint(_ConstraintRepr):
     @property
     def label(self) -> str:
         """Name of the constraint in messages."""
-        return f"the loop {f'{self.name!r} ' if self.name else ''}between frames {self.first!r} and {self.second!r}"
+        own = f"{quoted(self.name)} " if self.name else ""
+        return f"the loop {own}between frames {quoted(self.first)} and {quoted(self.second)}"
 
     @property
     def ends(self) -> tuple[str, str]:

@@ -333,7 +333,7 @@ def _several(targets: Any) -> list[IKTarget]:
 
 def _value(name: str, value: Any) -> np.ndarray:
     """Return the finite numbers of a target's value, poses (..., 4, 4) or positions (..., 3), in their precision."""
-    label = f"value of the target of {name!r}"
+    label = f"value of the target of {quoted(name)}"
     array = real_numbers(label, value, precision(value))
     if array.shape[-2:] != (4, 4) and array.shape[-1:] != (3,):
         raise ArgumentError(f"{label} has shape {array.shape}, but (..., 4, 4) or (..., 3) is needed")
@@ -405,7 +405,7 @@ def _rows(task: Any, turned: bool) -> np.ndarray:
 
 def _weight(target: IKTarget, rows: int) -> np.ndarray:
     """Return a target's weight, a number or one for each row; raises ArgumentError for other values."""
-    weight = real_numbers(f"weight of {target.name!r}", target.weight)
+    weight = real_numbers(f"weight of {quoted(target.name)}", target.weight)
     if weight.shape not in ((), (rows,)) or not (np.isfinite(weight) & (weight > 0)).all():
         raise ArgumentError(
             f"weight of {quoted(target.name)} must be a positive number, or one for each of {rows} rows"
