@@ -15,6 +15,7 @@ from ..kernels.entries.status import FINE, NOT_FINITE
 from ..kernels.published.residual_check import (
     REFINED,
     REFUSED,
+    cheap_residual_states,
     checked_entry,
     residual_states,
     transforms_second,
@@ -88,17 +89,22 @@ def checked_stages(run: Runner) -> Runner:
         engine: str,
     ) -> int:
         found = [np.empty(x.shape) for x in outputs]  # in double precision also for results in single precision
-        status = run(entry, constants, inputs, found, engine)
-        sizes = np.empty((len(found[0]), 2))
-        if status == FINE:
-            run_states(residual_states, constants, [*inputs, *found], [sizes], "generic")
-        if status != FINE or not (sizes[:, 0] <= REFINED * sizes[:, 1]).all():
+        status, given = run(entry, constants, inputs, found, engine), [*inputs, *found]
+        small = (_is_small(test, constants, given) for test in (cheap_residual_states, residual_states))
+        if status != FINE or not any(small):
             return run_states(entry, constants, inputs, outputs, engine)
         for output, double in zip(outputs, found, strict=True):
             output[...] = double
         return FINE
 
     return checked
+
+
+def _is_small(entry: Callable[..., int], constants: Sequence[Any], arrays: list[np.ndarray]) -> bool:
+    """Return whether the residuals of all states are so small, by an entry of residuals, that none is refined."""
+    sizes = np.empty((len(arrays[0]), 2))
+    status = run_states(entry, constants, arrays, [sizes], "generic")
+    return status == FINE and bool((sizes[:, 0] <= REFINED * sizes[:, 1]).all())
 
 
 def explain_lost_digits(

@@ -139,12 +139,24 @@ def residual_status(tree, X, v, tau, f_ext, qdd, m):
     return NOT_FINITE if left > REFINED * force_scale(own, X, v, tau, f_ext, m) else FINE
 
 
-def residual(tree, q, v, tau, f_ext, qdd, size, X, m):
-    """Compute size = largest number of the residual of accelerations qdd, and the largest joint force."""
+def put_transforms(tree, q, X):
+    """Write the transforms of all bodies to their parents."""
     for i in range(1, tree.n_bodies + 1):
         put_transform(X, i, body_transform(tree, i, q))
+
+
+def residual(tree, q, v, tau, f_ext, qdd, size, X, m):
+    """Compute size = largest number of the residual of accelerations qdd, and the largest joint force."""
+    put_transforms(tree, q, X)
     size[0], _ = put_residual(tree, X, v, tau, f_ext, qdd, m)
     size[1] = force_scale(tree, X, v, tau, f_ext, m)
+
+
+def cheap_residual(tree, q, v, tau, f_ext, qdd, size, X, m):
+    """Compute size = largest number of the residual, and the largest number of tau and of forces of single bodies."""
+    put_transforms(tree, q, X)
+    size[0], needed = put_residual(tree, X, v, tau, f_ext, qdd, m)
+    size[1] = maximum(needed, largest(tau))
 
 
 def scratch_for(tree, q):
@@ -153,6 +165,9 @@ def scratch_for(tree, q):
 
 
 residual_states = entry(residual, scratch_for, q="nq", v="nv", tau="nv'", f_ext="N, 6 | none", qdd="nv", size="-> 2")
+cheap_residual_states = entry(
+    cheap_residual, scratch_for, q="nq", v="nv", tau="nv'", f_ext="N, 6 | none", qdd="nv", size="-> 2"
+)
 
 
 def improve(tree, X, v, tau, f_ext, qdd, left, m):
