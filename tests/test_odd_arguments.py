@@ -179,6 +179,34 @@ def test_messages_of_others_are_shortened_within_a_message():
     assert reason_of(KeyError()) == "KeyError" and reason_of(OSError(2, "gone", "file")) == "gone"
 
 
+INDICES = {
+    "children": lambda x: ROBOT.topology.children(x),
+    "support": lambda x: ROBOT.topology.support(x),
+    "subtree": lambda x: ROBOT.topology.subtree(x),
+    "ancestor": lambda x: ROBOT.topology.nearest_common_ancestor(x, 1),
+    "ancestor of the second": lambda x: ROBOT.topology.nearest_common_ancestor(1, x),
+    "body": lambda x: ROBOT.last_dof(x),
+    "degree of freedom": lambda x: ROBOT.dof_name(x),
+}
+
+
+@pytest.mark.parametrize("call", INDICES)
+def test_indices_are_those_of_parts_of_the_robot(call):
+    INDICES[call](0)
+    INDICES[call](np.int64(5))
+    for value in (*ODD.values(), -1, 10**400, 1.0, True):
+        with pytest.raises(TreesimError):
+            INDICES[call](value)
+
+
+def test_seeds_are_whole_numbers_or_generators():
+    """NumPy crashes for a seed of deeply nested lists."""
+    assert np.array_equal(ROBOT.random(3), ROBOT.random(np.random.default_rng(3)))
+    for value in (*(value for name, value in ODD.items() if name != "number"), -1, 1.0):
+        with pytest.raises(treesim.ArgumentError, match="rng"):
+            ROBOT.random(value)
+
+
 @pytest.mark.parametrize("name", ["", ".", "\0", "\ud800", "x" * 300, "nowhere/robot.urdf"])
 def test_names_that_no_file_can_have_are_refused_before_a_robot_is_repaired(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

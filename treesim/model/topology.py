@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from ..errors import ArgumentError, ModelError
 from ..system.display import ReprMixin
-from ..validation.values import short_repr
+from ..validation.values import short_repr, whole_number
 from .frozen import Immutable, frozen
 
 MOST_DOFS = 1 << 24  # whose tables take gigabytes
@@ -135,7 +135,7 @@ class Topology(Immutable, ReprMixin):
         tuple of int
             Numbers of the children, in increasing order.
         """
-        return tuple(int(j) + 1 for j in np.flatnonzero(self.parent == i))
+        return tuple(int(j) + 1 for j in np.flatnonzero(self.parent == whole_number("i", i, 0, self.n_bodies)))
 
     def support(self, i: int) -> tuple[int, ...]:
         """Return κ(i), the indices of the joints on the path from the base to body i.
@@ -150,7 +150,7 @@ class Topology(Immutable, ReprMixin):
         tuple of int
             Numbers of the joints, in increasing order.
         """
-        path = []
+        path, i = [], whole_number("i", i, 0, self.n_bodies)
         while i:
             path.append(i)
             i = int(self.parent[i - 1])
@@ -169,6 +169,7 @@ class Topology(Immutable, ReprMixin):
         tuple of int
             Numbers of the bodies, in increasing order, i included.
         """
+        i = whole_number("i", i, 0, self.n_bodies)
         inside = [j == i for j in range(self.n_bodies + 1)]
         for j in range(i + 1, self.n_bodies + 1):
             inside[j] = inside[int(self.parent[j - 1])]
@@ -187,6 +188,7 @@ class Topology(Immutable, ReprMixin):
         int
             Number of the body; 0 if only the base is common.
         """
+        p, q = (whole_number(label, i, 0, self.n_bodies) for label, i in (("p", p), ("q", q)))
         while p != q:
             if p > q:
                 p = int(self.parent[p - 1])

@@ -14,7 +14,7 @@ from ..errors import ArgumentError, ModelError, UnknownNameError, quoted, unknow
 from ..system.display import html_table
 from ..types import Base
 from ..validation.arrays import coerce, precision, real_numbers
-from ..validation.values import checked_parts, checked_text, short_repr
+from ..validation.values import checked_parts, checked_text, index_or_none, short_repr, whole_number
 from .base_pose import moved_base
 from .coordinates import position_of
 from .frozen import Immutable, frozen
@@ -527,6 +527,7 @@ class Tree(Immutable):
         int
             Number of the degree of freedom, from 1; 0 if none moves the body.
         """
+        body = whole_number("body", body, 0, self.n_bodies)
         if self.mimic_map is None:
             return self.topology.last_dof[body]
         joints = np.repeat(np.arange(1, self.n_bodies + 1), self.topology.dofs)
@@ -613,8 +614,9 @@ class Tree(Immutable):
         str
             Name of the joint.
         """
+        number = index_or_none(k)
         for joint, where in self.v_index.items():
-            if where.start <= k < where.stop:
+            if number is not None and where.start <= number < where.stop:
                 return joint
         raise unknown_name("degree of freedom", k, [f"0 ... {self.nv - 1}"])
 
@@ -688,6 +690,8 @@ class Tree(Immutable):
         numpy.ndarray
             Configuration (nq,).
         """
+        if not (rng is None or isinstance(rng, np.random.Generator)):
+            rng = whole_number("rng, if it is not a numpy.random.Generator,", rng)
         return random_configuration(self, np.random.default_rng(rng))
 
     def clamp(self, q: ArrayLike) -> np.ndarray:

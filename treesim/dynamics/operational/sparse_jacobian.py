@@ -187,6 +187,7 @@ class SparseJacobian(ReprMixin):
         ArgumentError
             If the patterns differ.
         """
+        checked_part("other", other, SparseJacobian)
         if not np.array_equal(other._last, self._last) or other.shape != self.shape:
             raise ArgumentError("the rows of the two matrices do not lie on the same paths")
         out = np.zeros((self.shape[0],) * 2)
