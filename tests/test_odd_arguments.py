@@ -190,6 +190,29 @@ INDICES = {
 }
 
 
+DYNAMICS = treesim.Dynamics(ROBOT)
+METHODS = {
+    "reference of a bound Jacobian": lambda x: DYNAMICS.frame_jacobian(Q, "ee_link", reference=x),
+    "frame of a bound Jacobian": lambda x: DYNAMICS.frame_jacobian(Q, x),
+    "frames of a bound inverse": lambda x: DYNAMICS.inverse_operational_inertia(Q, [x]),
+    "method of a bound inverse": lambda x: DYNAMICS.inverse_operational_inertia(Q, ["ee_link"], method=x),
+    "reference of a bound inverse": lambda x: DYNAMICS.inverse_operational_inertia(Q, ["ee_link"], reference=x),
+    "state": lambda x: treesim.Stepper(ROBOT).step(x),
+    "start": lambda x: treesim.Simulation(ROBOT).run_from(0.001, x),
+    "factors": lambda x: treesim.sparse_jacobian(ROBOT, Q, "ee_link").divide(x),
+    "other": lambda x: treesim.sparse_jacobian(ROBOT, Q, "ee_link").multiply_rows(x),
+    "placement": lambda x: treesim.Inertia(1.0).in_frame(x),
+}
+
+
+@pytest.mark.parametrize("call", METHODS)
+def test_odd_arguments_of_methods_are_refused(call):
+    for value in (*ODD.values(), LONG, BadText("aba"), None):
+        with pytest.raises(TreesimError) as error:
+            METHODS[call](value)
+        assert len(str(error.value)) < 1500
+
+
 @pytest.mark.parametrize("call", INDICES)
 def test_indices_are_those_of_parts_of_the_robot(call):
     INDICES[call](0)

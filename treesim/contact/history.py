@@ -13,7 +13,7 @@ from ..kernels.contact.contact_step import SOLVER_INFO
 from ..model.coordinates import distinct
 from ..system.display import ReprMixin, arrays
 from ..validation.arrays import real_numbers
-from ..validation.values import checked_parts, checked_texts, short_repr
+from ..validation.values import checked_parts, checked_text, checked_texts, short_repr
 from .named_wrenches import NamedWrenches, WrenchRows
 from .pairs import between
 from .points import LINKS, point_type
@@ -119,7 +119,7 @@ class ContactHistory(ReprMixin):
         """
         if other is not None:
             return between(self.pairs, self.pair_wrench, self.bodies, self.surfaces, body, other)
-        return np.asarray(self.wrench[body])
+        return np.asarray(self.wrench[checked_text("body", body)])
 
     def columns(self) -> Iterator[tuple[str, np.ndarray]]:
         """Yield the name and the values (K,) of every column of a table."""

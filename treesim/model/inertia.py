@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from ..errors import ModelError
 from ..system.display import ReprMixin, matrix, vector
 from ..validation.arrays import real_numbers
-from ..validation.values import finite_or_nan, finite_vector, short_repr
+from ..validation.values import checked_part, finite_or_nan, finite_vector, short_repr
 from .frozen import frozen, record
 from .matrices import cross_matrix, is_rotation, product, rotation_from_rpy
 
@@ -197,7 +197,7 @@ class Inertia(ReprMixin):
         Inertia
             Inertia in the other frame.
         """
-        R = placement.rotation
+        R = checked_part("placement", placement, Placement).rotation
         com = product(R, self.com) + placement.translation
         return Inertia(self.mass, com, _symmetric(product(product(R, self.rotational), R.T)))
 

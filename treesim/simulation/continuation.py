@@ -12,6 +12,7 @@ from ..model.named_axes import coordinate_argument, velocity_argument
 from ..model.quaternions import unit_quaternions
 from ..model.tree import Tree
 from ..validation.arrays import Argument, coerce
+from ..validation.values import parts_or_none, short_repr
 from .provenance import contact_impulses
 from .state import State
 from .trajectory import Trajectory
@@ -65,7 +66,10 @@ def run_start(start: Trajectory | State | RunStart | Pair, world: World, has_con
     elif isinstance(start, State):
         made, impulses = RunStart(start.q, start.v, start.t), start.contact
     else:
-        made = RunStart(*start)
+        parts = parts_or_none(start)
+        if parts is None or not 2 <= len(parts) <= len(RunStart._fields):
+            raise ArgumentError(f"start must be a Trajectory, a State, or a pair (q, v), got {short_repr(start)}")
+        made = RunStart(*parts)
         impulses = made.impulses
     if not has_contact:
         impulses = None

@@ -27,7 +27,7 @@ from ..states.arguments import positive_number
 from ..system.display import ReprMixin, vector
 from ..types import Engine
 from ..validation.arrays import coerce
-from ..validation.values import finite_vector
+from ..validation.values import checked_part, finite_vector
 from .external_forces import Wrenches, wrench_table
 from .report import Report, summed
 from .robot_warnings import unwarned, warn_of_friction
@@ -280,6 +280,8 @@ class Stepper(ReprMixin):
             If contact was not solved; in worlds without soft surfaces also if a body ends deep in another one. Each
             warning is issued at most once for a stepper.
         """
+        if type(state) is not State:
+            checked_part("state", state, State)
         if f_ext is None:
             return self._step(state, self._still if control is None else control, False)
         after, report = self._step(state, self._with_wrenches(state, control, f_ext), True)

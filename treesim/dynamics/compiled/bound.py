@@ -23,10 +23,12 @@ from ...kernels.entries.status import FINE
 from ...kernels.kinematics.jacobians import jacobian_states
 from ...model.named_axes import velocity_argument, wrenches_argument
 from ...model.tree import Tree
+from ...states.arguments import checked_frames
 from ...states.states import declared, for_mimic_joints
 from ...system.display import ReprMixin, vector
 from ...types import Engine, JacobianReference, Reference
 from ...validation.arrays import check_out, coerce, ordered_numbers
+from ...validation.values import checked_text, checked_texts
 from ..base import DynamicsBackend, check_supported, chosen_backend, explain_failure, is_one_kernel
 from ..forward_dynamics import held_backend
 from ..operational.base import CompiledMethod
@@ -274,6 +276,8 @@ class Dynamics(ReprMixin):
         numpy.ndarray
             Jacobians J (..., 6, nv).
         """
+        if not type(frame) is type(reference) is str:
+            frame, reference = checked_text("frame", frame), checked_text("reference", reference)  # type: ignore
         if reference == SPATIAL:
             return move_to_origin(self.robot, q, frame, self.frame_jacobian(q, frame, out=out))
         function = self._frames.get((frame, reference)) or self._jacobian_function(frame, reference)
@@ -308,7 +312,8 @@ class Dynamics(ReprMixin):
         numpy.ndarray
             Λ^-1 (..., 6k, 6k).
         """
-        names = (frames,) if isinstance(frames, str) else tuple(frames)
+        names = (frames,) if type(frames) is str else checked_texts("frames", checked_frames(frames))
+        method, reference = checked_text("method", method), checked_text("reference", reference)  # type: ignore
         function = self._frames.get((names, method, reference)) or self._space_function(names, method, reference)
         inertia = np.empty((6 * len(names),) * 2, self.dtype) if out is None else out
         return inertia if function.call(q, inertia) == FINE else function.checked_call((q,), out)

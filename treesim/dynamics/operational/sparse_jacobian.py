@@ -153,6 +153,7 @@ class SparseJacobian(ReprMixin):
         ArgumentError
             If the factors belong to another tree, or to a batch of matrices.
         """
+        checked_part("factors", factors, Factorization)
         if not np.array_equal(factors.topology.dof_parent, self.topology.dof_parent):
             raise ArgumentError("the factors belong to another tree than the Jacobian")
         if len(factors.shape) > 1:
