@@ -124,6 +124,9 @@ CALLS = {
     "value": lambda x: treesim.IKTarget("ee_link", x),
     "weight": lambda x: treesim.IKTarget("ee_link", np.eye(4), weight=x),
     "kind of plugin": lambda x: treesim.available(x),
+    "engine of Dynamics": lambda x: treesim.Dynamics(ROBOT, backend="auto", engine=x),
+    "kinematic": lambda x: treesim.World(ROBOT, kinematic=x),
+    "control": lambda x: treesim.rollout(ROBOT, Q, V, x),
     "threads": lambda x: treesim.Dynamics(ROBOT, threads=x),
     "external_forces": lambda x: treesim.Simulation(ROBOT, external_forces=x),
     "controller": lambda x: treesim.Simulation(ROBOT, controller=x),
@@ -137,7 +140,8 @@ RIGHT = {
     *((f"kp of {one}", number) for one in ("BatchStepper", "rollout", "Stepper") for number in ("0-d", "number")),
     *((one, number) for one in NUMBERS_EACH for number in ("0-d", "number")), ("value", "many"),
     ("model_parameters", "dict"), ("tasks", "empty"), ("joints", "empty"),
-    ("gravity of Stepper", "many"), ("gravity of Simulation", "many"), ("threads", "number"),
+    ("gravity of Stepper", "many"), ("gravity of Simulation", "many"), ("threads", "number"), ("kinematic", "dict"),
+    ("kinematic", "empty"),
     ("external_forces", "empty"), ("external_forces", "class"),
 }  # fmt: skip
 NO_TEXTS = ("robot of articulated", "robot of Dynamics", "parent", "topology", "q", "rtol", "out")

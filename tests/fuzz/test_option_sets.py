@@ -244,7 +244,7 @@ def numbers_in(value: Any, depth: int = 0) -> Iterator[np.ndarray]:
     elif depth < 2 and type(value).__module__.startswith("treesim"):
         slots = getattr(type(value), "__slots__", ())
         for label in (*vars(value), *slots) if hasattr(value, "__dict__") else slots:
-            if not label.startswith("_"):
+            if not label.startswith("_") and label != "notes":  # which may hold anything
                 yield from numbers_in(getattr(value, label, None), depth + 1)
 
 

@@ -26,7 +26,16 @@ import numpy as np
 from ..errors import ArgumentError, quoted, reason_of
 from ..states.arguments import positive_number, whole_number
 from ..system.file_locks import lock_file
-from ..system.files import DAMAGED, cannot_write, cleared_up, digest_of, free_bytes, reserve, sync_folder
+from ..system.files import (
+    DAMAGED,
+    cannot_write,
+    cleared_up,
+    digest_of,
+    free_bytes,
+    name_in_message,
+    reserve,
+    sync_folder,
+)
 from ..system.input_files import LARGEST_DETAILS, read_input
 from .time_slices import Progress
 
@@ -194,7 +203,7 @@ def _refuse_folder(path: Path) -> None:
     except OSError as error:
         raise cannot_write(path, error) from error
     if folder:
-        raise ArgumentError(f"cannot write {path}: it is a folder")
+        raise ArgumentError(f"cannot write {name_in_message(path)}: it is a folder")
 
 
 def _removed(path: Path) -> None:
@@ -233,7 +242,9 @@ def _locked(path: Path) -> Any:
         except FileNotFoundError as error:
             if path.parent.is_dir():
                 continue  # another run has just removed it
-            raise ArgumentError(f"cannot write {path}: there is no folder {path.parent}") from error
+            raise ArgumentError(
+                f"cannot write {name_in_message(path)}: there is no folder {name_in_message(path.parent)}"
+            ) from error
         except OSError as error:
             raise cannot_write(path, error) from error
         except ValueError as error:
@@ -244,7 +255,9 @@ def _locked(path: Path) -> Any:
             stream.close()  # the run that locked it has ended meanwhile, and removed it
         else:
             stream.close()
-            raise ArgumentError(f"cannot write {path}: another run is writing files of this name: take another for out")
+            raise ArgumentError(
+                f"cannot write {name_in_message(path)}: another run is writing files of this name: take another for out"
+            )
 
 
 def _same(stream: Any, path: Path) -> bool:

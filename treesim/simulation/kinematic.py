@@ -66,8 +66,8 @@ class KinematicBodies:
 
     def __init__(self, robot: Tree, motions: Mapping[str, Motion] | None) -> None:
         try:
-            self.motions = dict(motions or {})
-        except (TypeError, ValueError):
+            self.motions = {} if motions is None else dict(motions)
+        except Exception:  # whatever a user's class raises
             raise ArgumentError(
                 f'kinematic must be motions by name of a body, as {{"lift": treesim.Waypoints(...)}}, got '
                 f"{short_repr(motions)}"

@@ -198,7 +198,7 @@ def cannot_write(path: Path, error: OSError, needed: int | None = None, written:
 
     needed: size in bytes, if known. written: bytes written so far.
     """
-    reason = f"cannot write {path}: {error.strerror or error}"
+    reason = f"cannot write {name_in_message(path)}: {reason_of(error)}"
     if error.errno not in NO_ROOM:
         return ArgumentError(reason)
     wants = f"more than {written:,} bytes" if needed is None else f"{needed:,} bytes"
@@ -273,9 +273,14 @@ def writable(path: Path) -> Path:
     except (OSError, ValueError) as error:  # ValueError: a name that the system cannot have
         fault = reason_of(error)
     if fault is not None:
-        name = str(path) if str(path).isprintable() else repr(str(path))
-        raise ArgumentError(f"cannot write {shortened(name, LONGEST_NAME)}: {fault}")
+        raise ArgumentError(f"cannot write {name_in_message(path)}: {fault}")
     return path
+
+
+def name_in_message(path: Path) -> str:
+    """Return a file's name for a message: long names shortened, unprintable ones escaped."""
+    name = str(path)
+    return shortened(name if name.isprintable() else repr(name), LONGEST_NAME)
 
 
 def _unwritable(path: Path) -> str | None:
@@ -287,7 +292,7 @@ def _unwritable(path: Path) -> str | None:
     if path.is_dir():
         return "it is a folder"
     if not path.parent.is_dir():
-        return f"there is no folder {path.parent}"
+        return f"there is no folder {name_in_message(path.parent)}"
     if not os.access(path.parent, os.W_OK) or (path.exists() and not os.access(path, os.W_OK)):
         return "permission denied"
     return None

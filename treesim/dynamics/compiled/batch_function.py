@@ -95,6 +95,8 @@ class BatchFunction(ReprMixin):
         called = f"{what} {name_of(self.function)}"
         try:
             inspect.signature(self.function).bind(*inputs)
+        except ValueError:
+            raise ArgumentError(f"{called} has no signature: write a function of ({', '.join(self._names)})") from None
         except TypeError as error:
             raise ArgumentError(f"{called} must take ({', '.join(self._names)}): {error}") from None
         graph = next((x.graph for array in inputs for x in array), Graph())

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, DTypeLike
 from ... import plugins
 from ...engine.call.bound_entry import BoundEntry
 from ...engine.call.buffer_pool import empty
-from ...engine.call.evaluate import evaluate
+from ...engine.call.evaluate import check_engine, evaluate
 from ...engine.frontend.fastcall import BAD_LAYOUT
 from ...engine.threads import checked_threads, use_threads
 from ...errors import ArgumentError, UnsupportedError, quoted
@@ -101,6 +101,7 @@ class Dynamics(ReprMixin):
     ) -> None:
         if not isinstance(robot, Tree):
             raise ArgumentError(f"robot must be a Tree, as treesim.load returns it, not {quoted(robot)}")
+        check_engine(engine)
         self.robot, self.backend, self.engine, self.dtype = robot, backend, engine, _number(dtype)
         self.threads = checked_threads(threads)
         self._constants = constants_of(robot, gravity, armature)

@@ -49,7 +49,10 @@ class Policy(Expression):
 
 def _takes_contact(function: Callable[..., Any]) -> bool:
     """Return whether a policy takes contact wrenches; raises ArgumentError if it takes other arguments."""
-    signature = inspect.signature(function)
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"the policy {name_of(function)} has no signature: write def {ARGUMENTS}") from None
     try:
         signature.bind(*range(5))
     except TypeError as error:
