@@ -18,8 +18,9 @@ NODES, SPACING, TILES = 21, 0.15, 7
 GROUNDS = ("mesh", "height field", "static boxes")
 FEET = {"foot of g1": ("g1_29dof_rev_1_0", "left_ankle_roll_link"), "foot of icub": ("icub", "l_foot"),
         "foot of romeo": ("romeo", "l_ankle")}  # fmt: skip
-STANDING = ("box", "cylinder", "hull", *FEET)
-ROLLING = ("ball", "capsule", "drum")
+STANDING = ("box", "hull", *FEET)
+# with round surfaces: on uneven ground, a standing cylinder rolls on its rim as a coin does
+ROLLING = ("cylinder", "ball", "capsule", "drum")
 
 
 def ground_of(kind, uneven, rng, **surface):
@@ -152,6 +153,14 @@ def test_bodies_come_to_rest(name, kind, uneven, rule):
 @pytest.mark.parametrize("name", (*STANDING, *ROLLING))
 def test_bodies_come_to_rest_with_the_seeds_of_the_commit(name, kind, uneven, rule):
     check(name, kind, uneven, seeds_of_commit(), rule)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rolling_friction", [0.0, 0.01])
+def test_a_cylinder_on_uneven_ground_rolls_on_its_rim_until_rolling_friction_stops_it(rolling_friction):
+    run = run_on("cylinder", "mesh", 1e-3, 103, "implicit_midpoint", rolling_friction=rolling_friction)
+    assert (np.abs(run.v[-500:]).max() > 0.2) == (rolling_friction == 0)
+    assert np.abs(run.energy_error).max() < 1e-11
 
 
 @pytest.mark.parametrize("kind", GROUNDS[:2])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import treesim
-from tests.contact.scenes import at, ball, cube, simulate, turned
+from tests.contact.scenes import at, ball, cube, free_body, quaternion, shape, simulate, turned
 from tests.kernels.contact.test_collision import contacts
 from treesim.kernels.contact.box_internal_edges import FLUSH
 
@@ -83,3 +83,21 @@ def test_the_edge_of_a_step_carries_a_cube_that_leans_over_it(step, carries, lea
     found = contacts(cube(), floor, at((0, 0, 0.05), turned((0, 1, 0), lean)))
     on_edge = (np.abs(found.point[:, 0]) < 1e-3) & (found.pair == 0)
     assert on_edge.sum() == 2 * (carries or lean < 0)  # leaning away from the seam, the edge is no internal one
+
+
+@pytest.mark.parametrize("lean", [1e-4, 0.0, -1e-4])
+@pytest.mark.parametrize("step", [0.01, -0.01])
+def test_a_plate_keeps_its_contacts_on_an_edge_away_from_a_higher_box(lean, step):
+    """Its normal leans to the higher box, at whose side the contacts are not."""
+    corners = [(x, y, z) for x in (-0.1, 0.1) for y in (-0.045, 0.045) for z in (-0.01, 0.01)]
+    plate = free_body(1.0, 5e-3, shape("hull", (), vertices=corners))
+    places = [treesim.Placement(np.eye(3), (0.075, y, z)) for y, z in ((-0.075, -0.1), (0.075, step - 0.1))]
+    ground = [treesim.StaticBox((0.15, 0.15, 0.2), place, name=name) for place, name in zip(places, "ab", strict=True)]
+    turn = turned((0, 1, 0), -0.05) @ turned((1, 0, 0), lean)  # only the edge at x = 0 touches
+    q = np.r_[turn @ (0, 0, 0.01 - 1e-5) + (0, -0.075, 0), quaternion(turn)]
+    stepper = treesim.Stepper(treesim.World(plate, ground=ground), 1e-3, substeps=1)
+    points = stepper.step(stepper.reset(q))[1].contact.points
+    wanted = [(0, -0.12, 0), (0, -0.03, 0)]
+    found = points["position"][np.argsort(points["position"][:, 1])]
+    np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-4)
+    np.testing.assert_allclose(np.sort(points["gap"]), -1e-5 - 0.045 * abs(lean) * np.array([1, -1]), rtol=0, atol=1e-6)

@@ -107,7 +107,8 @@ def on_internal_face(touch, k, x, gap, n, covers):
         S = transform_at(touch.solid, own)
         p, out, size = rotate_back(S.R, sub(w, S.p)), rotate_back(S.R, out), vector_of(touch.size, own)
         for axis in range(3):
-            if absolute(part(out, axis)) > TILT:
+            at_face = absolute(part(p, axis)) > part(size, axis) - EDGE_MARGIN
+            if at_face and absolute(part(out, axis)) > TILT:
                 probe, rim = beyond_face(p, out, size, axis)
                 probe, rim = add(S.p, rotate(S.R, probe)), add(S.p, rotate(S.R, rim))
                 found = found or covered_by_another(touch, own, probe, rim, covers)
