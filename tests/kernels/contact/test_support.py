@@ -45,6 +45,15 @@ def test_a_point_that_overlaps_comes_before_those_in_the_air_and_at_rest(overlap
     assert ((found - {4, 5, 6}) == {7}) == first
 
 
+@pytest.mark.parametrize(("part", "first"), [(0.9, True), (1.1, False)])
+def test_a_point_as_deep_as_those_that_carry_comes_before_those_in_the_air(part, first):
+    """Although it widens nothing: edges that move over each other carry under new names."""
+    for depth in (0, 1e-5):
+        gaps = [*4 * [1e-5], *3 * [-depth], part * TOUCHING - depth]
+        found = chosen([*SQUARE, *MIDDLE, (0.0, 0.0)], gaps, carried=(4, 5, 6))
+        assert ((found - {4, 5, 6}) == {7}) == first
+
+
 @pytest.mark.parametrize(("overlap", "first"), [(0.9 * DEEP, False), (1.1 * DEEP, True)])
 def test_a_point_that_overlaps_deeply_comes_before_those_that_carry(overlap, first):
     """Overlaps count from that of the points that carry."""

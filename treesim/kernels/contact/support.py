@@ -2,9 +2,9 @@
 
 More than four contacts do not change what two rigid bodies can do to each other. Candidates are ranked. Points that
 carried in the last step and still touch come first, so that a body at rest keeps the points that carry it. Then come
-points that overlap more than these, then all others, of which those are chosen that widen the support most, unless
-their gap is large. Points of a soft surface are not ranked, since each of them carries. The same functions serve one
-state, and several on SIMD lanes.
+points that overlap more than these, then those that touch as deep, then all others. Of each kind those are chosen that
+widen the support most, unless their gap is large. Points of a soft surface are not ranked, since each of them carries.
+The same functions serve one state, and several on SIMD lanes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ FAST_PRICE = 1.0  # ... unless all its points may arrive in the step, in which t
 FAST = 0.5  # of its radius
 NO_WIDTH = 1e-60  # m^2
 DEEP, OVERLAP = 1e-6, 1e-9  # m: overlaps that rank before points that carry, and that rank after them
-TOUCHING = 1e-6  # m: a larger gap carries nothing
+TOUCHING = 1e-6  # m: a gap that is larger, than 0 or than those that carry, carries nothing
 
 
 class Choice(NamedTuple):
@@ -88,13 +88,15 @@ def lowest_carrying(c, first, end):
 
 
 def rank(gap, carried, lowest):
-    """Return 3 for a point that overlaps deeply, 2 for one that carries, 1 for one that overlaps, else 0.
+    """Return 4 for a point that overlaps deeply, 3 if it carries, 2 if it overlaps, 1 if it touches, else 0.
 
-    lowest: gap from which overlaps count (`lowest_carrying`).
+    lowest: gap from which overlaps count (`lowest_carrying`). The point of an edge that moves over another has another
+    place than in the last step, and then counts as one that carried nothing.
     """
-    found = select(gap < lowest - OVERLAP, gap * 0 + 1, gap * 0)
-    found = select(carries(gap, carried), gap * 0 + 2, found)
-    return select(gap < lowest - DEEP, gap * 0 + 3, found)
+    found = select(gap < lowest + TOUCHING, gap * 0 + 1, gap * 0)
+    found = select(gap < lowest - OVERLAP, gap * 0 + 2, found)
+    found = select(carries(gap, carried), gap * 0 + 3, found)
+    return select(gap < lowest - DEEP, gap * 0 + 4, found)
 
 
 def choose(c, first, end, price, rigid):
