@@ -15,7 +15,7 @@ from ..errors import ArgumentError, SingularInertiaError
 from ..kernels.dynamics import factored
 from ..model.topology import Topology
 from ..system.display import batch, span
-from ..validation.arrays import Argument, check_copy, coerce
+from ..validation.arrays import Argument, check_copy, coerce, precision
 from ..validation.values import checked_flag, checked_part
 from .triangular_factors import TriangularFactors
 
@@ -69,10 +69,20 @@ class Factorization(TriangularFactors):
         -------
         Factorization
             Factors L and D, with the dtype of `packed`.
+
+        Raises
+        ------
+        ArgumentError
+            If the shape does not fit.
+        SingularInertiaError
+            If an entry of D is not positive.
         """
         made = cls.__new__(cls)
         made._place(topology, unit=True)
-        made._dtype, made._packed = packed.dtype, np.array(packed, float)
+        number = precision(packed)
+        given = coerce(Argument("packed", packed, (int((made._depth + 1).sum()),)), number)
+        check_copy("packed", given.shape)
+        made._dtype, made._packed = np.dtype(number), np.array(given, float, order="C")
         made._check()
         return made
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
@@ -10,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from ..errors import ArgumentError, quoted
 from ..system.display import ReprMixin
-from ..validation.arrays import Argument, real_numbers, refuse_non_finite
+from ..validation.arrays import Argument, check_copy, real_numbers, refuse_non_finite
 from ..validation.values import whole_number
 
 MULTIPLY, MULTIPLY_TRANSPOSED, SOLVE_LOWER, SOLVE_LOWER_TRANSPOSED, SOLVE = range(5)
@@ -221,7 +222,8 @@ class TriangularFactors(ReprMixin, ABC):
                 f"rng must be a numpy.random.Generator (numpy.random.default_rng(0)), got {quoted(rng)}"
             )
         axes = tuple(whole_number("size", k) for k in (size if isinstance(size, Sequence) else (size,)))
-        noise = rng.standard_normal((int(np.prod(axes, dtype=int)), *self.shape))
+        check_copy("the samples", (*axes, *self.shape))
+        noise = rng.standard_normal((math.prod(axes), *self.shape))
         found = self.color_velocities(np.moveaxis(noise, 0, -1))
         return np.ascontiguousarray(np.moveaxis(found, -1, 0)).reshape(*axes, *self.shape)
 
@@ -231,6 +233,7 @@ class TriangularFactors(ReprMixin, ABC):
         if rows.ndim != len(self.shape) + 1 or rows.shape[-1:] + rows.shape[:-2] != self.shape[-1:] + self.shape[:-1]:
             leading = "".join(f"{k}, " for k in self.shape[:-1])
             raise ArgumentError(f"J has shape {rows.shape}, but ({leading}m, {self.shape[-1]}) is needed")
+        check_copy("J H^-1 J'", (*rows.shape[:-1], rows.shape[-2]))
         z = self.whiten_forces(np.swapaxes(rows, -1, -2))
         product = np.swapaxes(z, -1, -2) @ z
         return (product + np.swapaxes(product, -1, -2)) / 2
@@ -262,5 +265,6 @@ class TriangularFactors(ReprMixin, ABC):
             n = self.shape[-1]
             needed = f"({leading}{n}{'' if leading else ','}) or ({leading}{n}, k)"
             raise ArgumentError(f"{name} has shape {vectors.shape}, but {needed} is needed")
+        check_copy(name, vectors.shape)
         refuse_non_finite([Argument(name, x, self.shape)], [vectors])
         return vectors, columns

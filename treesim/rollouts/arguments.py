@@ -21,7 +21,7 @@ from ..model.tree import Tree
 from ..simulation.robot_warnings import warn_of_friction, warn_of_limits
 from ..simulation.step import StepCode, check_diagonal, check_rows, compiled_rule, forward_kernel, touches
 from ..simulation.step_settings import StepSettings, check_inertia, gains_of, substeps_of
-from ..simulation.world import World
+from ..simulation.world import World, started
 from ..states.arguments import whole_number
 from ..states.states import mimic_constants
 from ..types import Engine
@@ -219,7 +219,7 @@ def start_of(
         forces.check_steps(u.shape[1])
     if world.kinematic:
         q, v = world.kinematic_bodies.begin(0.0, method.dt, q, v)
-    return Start(number, world.start(q), v, u, p, law, forces)
+    return Start(number, started(world, q), v, u, p, law, forces)
 
 
 def state_arrays(

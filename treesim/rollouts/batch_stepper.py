@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
 
@@ -30,12 +30,12 @@ from ..simulation.external_forces import Wrenches
 from ..simulation.readings import NO_READINGS, Readings
 from ..simulation.robot_warnings import unwarned
 from ..simulation.start_limits import warn_of_start
-from ..simulation.world import World, as_world
+from ..simulation.world import World, as_world, started
 from ..states.arguments import positive_number, short_repr, whole_number
 from ..system.display import ReprMixin, arrays
 from ..system.memory import check_memory
 from ..types import Engine
-from ..validation.arrays import coerce, refuse_non_finite
+from ..validation.arrays import check_copy, coerce, refuse_non_finite
 from ..validation.values import checked_flag
 from .arguments import Method, Start, method_of
 from .contact import ContactSteps
@@ -322,18 +322,21 @@ class BatchStepper(ReprMixin):
         """
         given = coordinate_argument(self.robot, "q", q), velocity_argument(self.robot, "v", v)
         q, v = (coerce(argument) for argument in given)
-        refuse_non_finite(given, (q, v))
         rows = self._rows(rows)
         count = len(self.finite[rows])
+        wanted = (count, self.robot.nq), (count, self.robot.nv)
         try:
-            q = np.broadcast_to(unit_quaternions(self.robot, "q", q), (count, self.robot.nq))
-            v = np.broadcast_to(v, (count, self.robot.nv))
+            for x, shape in zip((q, v), wanted, strict=True):
+                np.broadcast_to(x, shape)
         except ValueError:
             raise ArgumentError(f"q and v have shapes {q.shape} and {v.shape}, for {count} states") from None
+        refuse_non_finite(given, (q, v))
+        q = np.broadcast_to(unit_quaternions(self.robot, "q", q), wanted[0])
+        v = np.broadcast_to(v, wanted[1])
         if not count:
             return
         q, v = self.world.kinematic_bodies.begin(0.0, self.dt, q, v)
-        q = self.world.start(np.ascontiguousarray(q))
+        q = started(self.world, np.ascontiguousarray(q))
         with self._alone("put"):
             if self._has_stepped:  # else the first step checks all starts at once
                 self._warn_of_start(rows, q, stacklevel=2)
@@ -349,17 +352,28 @@ class BatchStepper(ReprMixin):
 
     def _rows(self, rows: Any) -> slice | np.ndarray:
         """Return rows of the states: a slice, or an array of indices or a mask; raises ArgumentError for others."""
-        if isinstance(rows, slice):
-            return rows
-        given = np.atleast_1d(np.asarray(rows, object if isinstance(rows, str) else None))
-        given = given if given.size else given.astype(int)
-        is_mask = given.dtype == bool and given.shape == (self.count,)
-        if not is_mask and (given.ndim > 1 or given.dtype.kind not in "iu" or (abs(given + 0.5) > self.count).any()):
+        given = None
+        with suppress(Exception):  # whatever a user's class raises
+            if isinstance(rows, slice):
+                rows.indices(self.count)
+                return rows
+            given = np.atleast_1d(np.asarray(rows, object if isinstance(rows, str) else None))
+            given = given if given.size else np.zeros(given.shape, int)
+        if given is None or not self._are_rows(given):
             raise ArgumentError(
                 f"rows must be a slice, indices below {self.count}, or a mask of {self.count} flags, "
                 f"got {short_repr(rows)}"
             )
         return given
+
+    def _are_rows(self, given: np.ndarray) -> bool:
+        """Return whether an array consists of indices of the states, or is a mask."""
+        if given.dtype == bool:
+            return given.shape == (self.count,)
+        if given.ndim > 1 or given.dtype.kind not in "iu":
+            return False
+        check_copy("rows", given.shape)
+        return not (abs(given + 0.5) > self.count).any()
 
     def step(self, control: ArrayLike | None = None, f_ext: Wrenches | None = None) -> None:
         """Advance all states by the stepper's number of steps under a constant control.

@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..dynamics.operational.frames import frame_pose
+from ..engine.graph.trace import is_traced
 from ..errors import ArgumentError, listed, quoted, unknown_name
 from ..model.named_axes import VELOCITIES, coordinate_argument, velocity_argument
 from ..model.tree import Body, Tree
 from ..states.arguments import checked_robot, positive_number, short_repr
 from ..system.display import ReprMixin, span, vector
 from ..types import ControllerName
-from ..validation.arrays import coerce, ordered_numbers
+from ..validation.arrays import batch_shape, coerce, ordered_numbers
 from ..validation.labels import in_order
 from ..validation.values import finite_vector, is_name_of
 
@@ -239,6 +240,10 @@ class PD(ReprMixin):
             Generalised forces [N m, N].
         """
         error = self.robot.difference(q, self.posture)
+        if (type(v) is not np.ndarray or v.shape != error.shape or v.dtype.kind != "f") and not is_traced(v):
+            argument = velocity_argument(self.robot, "v", v)
+            v = coerce(argument)
+            batch_shape([argument._replace(label="q"), argument], [error, v])
         return np.clip(self.stiffness * error - self.damping * v, -self._effort, self._effort)
 
 

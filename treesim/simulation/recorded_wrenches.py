@@ -8,6 +8,7 @@ import numpy as np
 
 from ..dynamics.joint_wrenches import rows_of
 from ..errors import ArgumentError, UnsupportedError, quoted
+from ..validation.values import checked_text
 from .external_forces import wrench_table
 from .provenance import recorded_forces, recorded_world
 from .sensors import ForceTorque, Steps, readings_of
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
 
 def joint_wrench(trajectory: Trajectory, joint: str) -> np.ndarray:
     """Return the wrenches (K, 6) of `Trajectory.joint_wrench`."""
-    remedy = f"give the World sensors=treesim.ForceTorque({joint!r}), which records them"
+    joint = checked_text("joint", joint)
+    remedy = f"give the World sensors=treesim.ForceTorque({quoted(joint)}), which records them"
     label = ForceTorque(joint).label
     try:
         world = recorded_world(trajectory)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 import warnings
 from collections.abc import Callable
@@ -18,14 +19,16 @@ from ..contact.description import described
 from ..contact.unsolved import warn_of_run
 from ..dynamics.base import DynamicsBackend, check_supported, chosen_backend
 from ..errors import ArgumentError, DivergedWarning, TreesimError, keep_with
+from ..model.named_axes import coordinate_argument, velocity_argument
 from ..model.tree import Tree
 from ..states.arguments import checked_progress, positive_number
 from ..system.display import ReprMixin, vector
 from ..types import Engine
-from ..validation.values import checked_flag, finite_vector
+from ..validation.arrays import Argument, coerce
+from ..validation.values import checked_flag, finite_number, finite_vector
 from .continuation import Pair, RunStart, initial_array, run_start
 from .control import Controller, controller_name
-from .controlled import ControlledRobot
+from .controlled import REAL, ControlledRobot
 from .durations import check_room, step_count
 from .energy_balance import checked_energy
 from .external_forces import ExternalForces, described_forces
@@ -40,7 +43,7 @@ from .state import State
 from .step import check_rows, touches
 from .step_settings import substeps_of
 from .trajectory import Trajectory
-from .world import World, as_world
+from .world import World, as_world, started
 
 
 class Simulation(ReprMixin):
@@ -156,6 +159,7 @@ class Simulation(ReprMixin):
         how = self.gravity, engine, substeps, contact_solver, external_forces, self.contact_points
         self.system = ControlledRobot(self.world, backend, controller, *how)
         self.system.check_inertia(getattr(self._method, "rule", None), self.dt)
+        self._shapes = (robot.nq,), (robot.nv,)
 
     def __repr__(self) -> str:
         how = f"{self._solver.name}, {self.integrator}, dt {self.dt:g} s"
@@ -200,12 +204,27 @@ class Simulation(ReprMixin):
 
         Raises
         ------
+        ArgumentError
+            If a shape does not fit, or t is not a finite number.
         TreesimError
             Every error that the dynamics or the controller raise.
         """
+        shapes = self._shapes
+        if not (type(q) is type(v) is np.ndarray and q.dtype is v.dtype is REAL and (q.shape, v.shape) == shapes):
+            q, v = (self._one(*given) for given in ((coordinate_argument, "q", q), (velocity_argument, "v", v)))
+        if type(t) is not float or not math.isfinite(t):
+            t = finite_number("t", t)
         self.system.applied = None
         q, v = self._method.step(self.system, t, q, v, self.dt)
         return q, v
+
+    def _one(self, made: Callable[..., Argument], label: str, value: Any) -> np.ndarray:
+        """Return the q or v of one state as float64."""
+        argument = made(self.robot, label, value)
+        found = coerce(argument)
+        if found.ndim > 1:
+            raise ArgumentError(f"{label} must be one state of shape {argument.shape}, got {found.shape}")
+        return found.astype(float)
 
     def initial_state(self, q0: ArrayLike | None = None, v0: ArrayLike | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Check and return an initial state of the simulation, and reset the warm start of the contact solver.
@@ -243,7 +262,7 @@ class Simulation(ReprMixin):
         q = initial_array(self.robot, "q0", q0, self.world.close(neutral) if q0 is None else neutral)
         v = initial_array(self.robot, "v0", v0, np.zeros(self.robot.nv))
         q, v = self.world.kinematic_bodies.begin(0.0, self.dt, q, v)
-        q = self.world.start(q)
+        q = started(self.world, q)
         if self.touches:
             warn_of_start(self.world, q, stacklevel, self.gravity)
         return q, v

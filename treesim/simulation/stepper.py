@@ -26,8 +26,8 @@ from ..model.tree import Tree
 from ..states.arguments import positive_number
 from ..system.display import ReprMixin, vector
 from ..types import Engine
-from ..validation.arrays import coerce
-from ..validation.values import checked_part, finite_vector
+from ..validation.arrays import check_copy, coerce
+from ..validation.values import checked_part, finite_number, finite_vector
 from .external_forces import Wrenches, wrench_table
 from .report import Report, summed
 from .robot_warnings import unwarned, warn_of_friction
@@ -38,7 +38,7 @@ from .step import StepCode, check_rows, compiled_rule, forward_solver
 from .step_result import substeps
 from .step_sequence import StepSequence
 from .step_settings import StepSettings, check_inertia, gains_of, substeps_of
-from .world import World, as_world
+from .world import World, as_world, started
 
 
 class Stepper(ReprMixin):
@@ -210,26 +210,28 @@ class Stepper(ReprMixin):
         LimitWarning
             If joints are beyond their position limits; at most once for a stepper.
         """
-        robot = self.robot
+        robot, t = self.robot, finite_number("t", t)
         q = coerce(coordinate_argument(robot, "q0", self.world.close(robot.neutral()) if q0 is None else q0))
         v = coerce(velocity_argument(robot, "v0", np.zeros(robot.nv) if v0 is None else v0))
         for label, x in (("q0", q), ("v0", v)):
             if x.ndim > 2:
                 raise ArgumentError(f"{label} must be one state or a batch (B, n), got shape {x.shape}")
-            if not np.isfinite(x).all():
-                raise NonFiniteError(f"{label} holds a number that is not finite")
         try:
             batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
         except ValueError:
             raise ArgumentError(f"q0 and v0 are of different numbers of states: {len(q)} and {len(v)}") from None
+        check_copy("q0 and v0, with impulses", (*batch, 2 * (robot.nq + robot.nv) + self.world.m + self._kept))
+        for label, x in (("q0", q), ("v0", v)):
+            if not np.isfinite(x).all():
+                raise NonFiniteError(f"{label} holds a number that is not finite")
         q = np.array(np.broadcast_to(unit_quaternions(robot, "q0", q), (*batch, robot.nq)), float, order="C")
         v = np.array(np.broadcast_to(v, (*batch, robot.nv)), float, order="C")
         q, v = self.world.kinematic_bodies.begin(t, self.dt, q, v)
         impulses, contact = np.zeros((*batch, self.world.m)), np.zeros((*batch, self._kept))
-        q = self.world.start(q)
+        q = started(self.world, q)
         if self.code.stage is not None and not self._has_warned_of_start:
             self._has_warned_of_start = warn_of_start(self.world, q, 2, self.gravity)
-        return State(float(t), q, v, impulses, contact)
+        return State(t, q, v, impulses, contact)
 
     @property
     def _kept(self) -> int:

@@ -214,7 +214,7 @@ class Trajectory(ReprMixin):
         moving = [body.joint for body in checked_robot(robot).bodies if body.joint.mimic is None]
         names, types = tuple(joint.name for joint in moving), tuple(joint.type for joint in moving)
         mimic_joints = {} if robot.mimic_map is None else robot.mimic_map.lines()
-        made = dict(metadata or {})
+        made = {} if metadata is None else dict(checked_part("metadata", metadata, Mapping))  # type: ignore[type-abstract]
         return cls(robot.name, t, q, v, tau, energy, names, types, made, work, contact, mimic_joints)  # type: ignore[arg-type]
 
     def __repr__(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
@@ -30,7 +31,7 @@ from ..dynamics.constrained.constraints import (
     loop_constraints,
 )
 from ..dynamics.tables import constants_of
-from ..engine.call.evaluate import coerce
+from ..engine.graph.trace import is_traced
 from ..errors import ArgumentError, ConvergenceError, quoted
 from ..kernels.constrained.rows import row_gaps_states
 from ..model.joined import joined
@@ -42,6 +43,7 @@ from ..states.states import on_states
 from ..states.support import candidates, deep_gaps
 from ..system.display import ReprMixin
 from ..types import Engine
+from ..validation.arrays import check_copy, coerce, refuse_non_finite
 from ..validation.values import checked_flag, checked_part, checked_parts, is_name_of, positive_number, short_repr
 from .kinematic import KinematicBodies
 from .motions import Motion
@@ -371,7 +373,7 @@ class World(ReprMixin):
     def _look(self, q: ArrayLike, engine: Engine = "auto") -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return gaps (..., m), Jacobian (..., m, nv), and cosines (..., C) of the frames' rotation errors."""
         if not self.m:
-            batch = np.shape(q)[:-1]
+            batch = (q if is_traced(q) else _states(self.robot, q)).shape[:-1]  # type: ignore[union-attr]
             return np.empty((*batch, 0)), np.empty((*batch, 0, self.robot.nv)), np.empty((*batch, 0))
         constants = (*constants_of(self.robot), *self.constants)
         gap, jacobian, cosine = on_states(row_gaps_states, self.robot, constants, {"q": q}, engine=engine)
@@ -464,24 +466,11 @@ class World(ReprMixin):
             If a gap is larger than 1e-6; the error names the row. If a link is more than 2 cm inside the ground or
             another body.
         """
-        self._refuse_overlaps(q)
-        if not self.m:
-            return q
-        gap, _, cosine = self._look(q, "generic")  # independent of the number of starts
-        largest = np.abs(gap).max(axis=-1, initial=0.0)
-        wrong = (largest > CLOSED) | (cosine < 0).any(axis=-1)
-        if wrong.any():
-            k = np.unravel_index(int(np.argmax(wrong)), wrong.shape)
-            state = f"q0[{k[0]}]" if k else "q0"
-            raise ArgumentError(
-                f"{state} leaves open {self._open(gap[k], cosine[k])}: start from world.close(q0), or hold frames "
-                f"where they are in q0, with World(robot, constraints, q=q0)"
-            )
-        inexact = largest > 1e-13
-        if inexact.any():
-            q = q.copy()
-            q[inexact] = [self.close(one) for one in np.atleast_2d(q[inexact])]
-        return q
+        q = _states(self.robot, q)
+        if q.ndim <= 2:
+            return started(self, q)
+        rows = q.reshape(math.prod(q.shape[:-1]), self.robot.nq)
+        return started(self, rows).reshape(q.shape)
 
     def _refuse_overlaps(self, q: np.ndarray) -> None:
         """Raise ArgumentError for deep overlaps: with planes in every state, with other solids in the first only."""
@@ -563,6 +552,37 @@ def as_world(robot: Tree | World) -> World:
 def _plain_world(robot: Tree) -> World:
     """Return the world of a robot alone, cached, since short rollouts need it at every call."""
     return World(robot)
+
+
+def started(world: World, q: np.ndarray) -> np.ndarray:
+    """Return checked configurations q (nq,) or (B, nq) as initial ones, see `World.start`."""
+    world._refuse_overlaps(q)
+    if not world.m:
+        return q
+    gap, _, cosine = world._look(q, "generic")  # independent of the number of starts
+    largest = np.abs(gap).max(axis=-1, initial=0.0)
+    wrong = (largest > CLOSED) | (cosine < 0).any(axis=-1)
+    if wrong.any():
+        k = np.unravel_index(int(np.argmax(wrong)), wrong.shape)
+        state = f"q0[{k[0]}]" if k else "q0"
+        raise ArgumentError(
+            f"{state} leaves open {world._open(gap[k], cosine[k])}: start from world.close(q0), or hold frames "
+            f"where they are in q0, with World(robot, constraints, q=q0)"
+        )
+    inexact = largest > 1e-13
+    if inexact.any():
+        q = q.copy()
+        q[inexact] = [world.close(one) for one in np.atleast_2d(q[inexact])]
+    return q
+
+
+def _states(robot: Tree, q: ArrayLike) -> np.ndarray:
+    """Return configurations (..., nq), all of which are finite."""
+    argument = coordinate_argument(robot, "q", q)
+    found = coerce(argument)
+    check_copy("q", found.shape)
+    refuse_non_finite([argument], [found])
+    return found
 
 
 def _configuration(robot: Tree, q: ArrayLike | None) -> np.ndarray:

@@ -55,6 +55,17 @@ def positive_number(
     return number
 
 
+def finite_number(label: str, value: Any, what: str = "number of seconds") -> float:
+    """Return `value` as a float if it is one finite real number; raises ArgumentError naming `label` otherwise.
+
+    what: the kind of number, for the error.
+    """
+    number = finite_or_nan(value)
+    if math.isnan(number):
+        raise ArgumentError(f"{label} must be a finite {what}, got {short_repr(value)}")
+    return number
+
+
 def finite_or_nan(value: Any) -> float:
     """Return one real number, of Python's or NumPy's types, as a float; NaN for other or non-finite values."""
     if type(value) is float:
