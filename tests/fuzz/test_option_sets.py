@@ -1,8 +1,9 @@
 """Sets of options of the public interface, drawn at random: each call returns numbers, or raises an error of treesim.
 
-Every callable of `treesim.__all__` is called with valid arguments, of which a few are replaced: by other valid ones, or
-by values of other kinds. No call crashes, hangs, changes an array that it is given, returns NaN without a warning, or
-raises an error that is not treesim's. A case is repeated by its seed and number:
+Every callable of `treesim.__all__`, and every method of some objects, is called with valid arguments, of which a few
+are replaced: by other valid ones, or by values of other kinds. No call crashes, hangs, changes an array that it is
+given, returns NaN without a warning, or raises an error that is not treesim's. A case is repeated by its seed and
+number:
 
     python -m tests.fuzz.test_option_sets SEED NUMBER 1
 """
@@ -36,7 +37,7 @@ from treesim import TreesimError
 from treesim.validation.values import short_repr
 
 SEED = os.environ.get("TREESIM_FUZZ_SEED", str(date.today()))
-EVERYDAY, NIGHTLY = 500, 100_000  # sets of options
+EVERYDAY, METHODS, NIGHTLY = 500, 500, 100_000  # sets of options
 LONGEST = 2000  # characters of a message
 SLOWEST = 10.0  # s of a call
 HANG = 120  # s after which a call is taken to hang: the process then ends with its traceback
@@ -46,10 +47,14 @@ ROOT = Path(__file__).parents[2]
 NOT_CALLED = {  # classes of results, and functions that show, start processes, need other libraries, or set threads
     "BatchFunction", "ConstrainedAcceleration", "ContactReport", "Diagnosis", "IKResult", "OperationalSpace", "Player",
     "Repaired", "Repetition", "Report", "Rollouts", "State", "View", "available", "replay", "sweep", "to_mujoco",
-    "to_mujoco_spec", "to_pinocchio", "use_threads", "viewer",
+    "to_mujoco_spec", "to_pinocchio", "use_threads", "viewer", "Trajectory.from_xarray", "Trajectory.plot",
+    "Trajectory.to_arrow", "Trajectory.to_dataframe", "Trajectory.to_xarray",
 }  # fmt: skip
 FUNCTIONS = {"progress", "controller", "control", "measure", "provenance", "model"}  # whose errors are their author's
-NAN_STANDS = {"Trajectory", "convert_state"}  # whose states may be NaN, where a run has diverged
+NAN_STANDS = {  # whose states may be NaN, where a run has diverged
+    "BatchStepper.step", "PD.torque", "Simulation.run", "Stepper.step", "Trajectory", "Trajectory.of", "Tree.clamp",
+    "Tree.expand", "Tree.expand_velocity", "convert_state",
+}  # fmt: skip
 
 
 def robot() -> treesim.Tree:
@@ -115,9 +120,62 @@ GIVEN: dict[str, Any] = {  # valid arguments by name
     "joints": "b",
     "policy_parameters": None,
 }
+OBJECTS: dict[str, Callable[[], Any]] = {  # whose methods are called
+    "BatchStepper": lambda: treesim.BatchStepper(ARM, 2),
+    "Dynamics": lambda: treesim.Dynamics(ARM),
+    "Factorization": lambda: treesim.ltdl([0, 1], GIVEN["H"]),
+    "Inertia": lambda: treesim.Inertia(1.0),
+    "PD": lambda: treesim.PD(ARM, Q),
+    "Simulation": lambda: treesim.Simulation(ARM, dt=1e-3),
+    "SparseJacobian": lambda: treesim.sparse_jacobian(ARM, Q, "tip"),
+    "Stepper": lambda: treesim.Stepper(ARM),
+    "Topology": lambda: ARM.dof_topology,
+    "Trajectory": lambda: treesim.Simulation(ARM, dt=1e-3).run(2e-3, Q, V),
+    "Tree": robot,
+    "World": lambda: treesim.World(ARM),
+    "World with rows": lambda: treesim.World(ARM, treesim.FrameConstraint("tip", rows=[[1, 0, 0, 0, 0, 0]]), q=Q),
+}
+OF_METHODS: dict[str, Callable[[], dict[str, Any]]] = {  # valid arguments that take some time to make
+    "SparseJacobian.divide": lambda: {"factors": object_of("Factorization")},
+    "SparseJacobian.multiply_rows": lambda: {"other": object_of("SparseJacobian")},
+    "Stepper.step": lambda: {"state": object_of("Stepper").reset(Q, V)},
+}
 OF_CALLABLE: dict[str, dict[str, Any]] = {  # valid arguments of one callable, besides those of its name
     "rollout": {"steps": 2},
     "standing": {"robot": CRATE, "q": CRATE.neutral()},
+    "BatchStepper.put": {"rows": [1]},
+    "Factorization.color_forces": {"z": V},
+    "Factorization.color_velocities": {"z": V},
+    "Factorization.of_packed": {"packed": np.array([0.5, 1.0, 2.0])},
+    "Factorization.sample": {"rng": np.random.default_rng(0)},
+    "Inertia.in_frame": {"placement": treesim.Placement()},
+    "PD.torque": {"t": 0.0},
+    "Simulation.run": {"duration": 1e-3},
+    "Simulation.run_from": {"duration": 1e-3, "start": (Q, V)},
+    "Simulation.step": {"t": 0.0},
+    "SparseJacobian.multiply_transposed": {"x": np.ones(6)},
+    "SparseJacobian.null_space": {"jbar": np.ones((2, 6))},
+    "Topology.children": {"i": 1},
+    "Topology.nearest_common_ancestor": {"p": 1, "q": 2},
+    "Topology.subtree": {"i": 1},
+    "Topology.support": {"i": 1},
+    "Trajectory.contact_wrench": {"body": "b_link"},
+    "Trajectory.contacts": {"k": 0},
+    "Trajectory.joint_wrench": {"joint": "b"},
+    "Trajectory.load": {"path": "run.npz"},
+    "Trajectory.of": {"t": [0.0], "q": [Q], "v": [V], "tau": [V], "energy": [1.0]},
+    "Trajectory.save": {"path": "run.npz"},
+    "Tree.configuration": {"positions": {"a": 0.1}},
+    "Tree.difference": {"q1": V},
+    "Tree.dof_joint": {"k": 0},
+    "Tree.dof_name": {"k": 0},
+    "Tree.frame": {"name": "tip"},
+    "Tree.integrate": {"displacement": V},
+    "Tree.joint": {"name": "a"},
+    "Tree.last_dof": {"body": 1},
+    "Tree.with_base_pose": {"pose": [0, 0, 1, 0, 0, 0, 1]},
+    "Tree.with_name": {"name": "leg"},
+    "World.with_sensors": {"sensors": treesim.ForceTorque("b")},
 }
 OTHERS: dict[str, tuple[Any, ...]] = {  # further valid values, and names that hold elsewhere
     "engine": ("auto", "generic"), "reference": ("local", "local_world_aligned", "world", "spatial"),
@@ -182,23 +240,55 @@ SPOILT: tuple[Callable[[np.ndarray], Any], ...] = (  # of arrays
 )  # fmt: skip
 
 
-@cache
-def callables() -> dict[str, dict[str, Any]]:
-    """Return valid arguments of each public callable."""
-    found = {}
+def names() -> list[str]:
+    """Return the names of public callables, and of methods with those of their objects."""
+    found = list[str]()
     for name in treesim.__all__:
         one = getattr(treesim, name)
-        if not callable(one) or name in NOT_CALLED or (isinstance(one, type) and issubclass(one, BaseException)):
-            continue
-        required = [p.name for p in parameters(name) if p.default is p.empty]
-        own = MADE.get(name, {}) | OF_CALLABLE.get(name, {})
-        found[name] = {label: GIVEN.get(label) for label in required} | own
+        if callable(one) and name not in NOT_CALLED and not (isinstance(one, type) and issubclass(one, BaseException)):
+            found.append(name)
+    for kind in OBJECTS:
+        for method, _ in inspect.getmembers(class_of(kind), inspect.isroutine):
+            name = f"{kind}.{method}"
+            if not method.startswith("_") and unqualified(name) not in NOT_CALLED:
+                found.append(name)
     return found
+
+
+def class_of(kind: str) -> type:
+    """Return the class of an object: the first word of its name."""
+    found: type = getattr(treesim, kind.partition(" ")[0])
+    return found
+
+
+def unqualified(name: str) -> str:
+    """Return the name of a callable, or of a method and its class."""
+    kind, dot, method = name.partition(".")
+    return kind.partition(" ")[0] + dot + method
+
+
+@cache
+def object_of(kind: str) -> Any:
+    return OBJECTS[kind]()
+
+
+def called(name: str) -> Any:
+    """Return the public callable, or the bound method, of a name."""
+    kind, _, method = name.partition(".")
+    return getattr(object_of(kind), method) if method else getattr(treesim, name)
+
+
+@cache
+def valid(name: str) -> dict[str, Any]:
+    """Return valid arguments of a callable."""
+    plain = unqualified(name)
+    own = MADE.get(plain, {}) | OF_CALLABLE.get(plain, {}) | OF_METHODS.get(plain, dict)()
+    return {p.name: GIVEN.get(p.name) for p in parameters(name) if p.default is p.empty} | own
 
 
 @cache
 def parameters(name: str) -> list[inspect.Parameter]:
-    given = inspect.signature(getattr(treesim, name)).parameters.values()
+    given = inspect.signature(called(name)).parameters.values()
     return [p for p in given if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
 
 
@@ -221,11 +311,11 @@ def replaced(rng: random.Random, label: str, right: Any) -> Any:
     return rng.choice(ODD)()
 
 
-def option_set(seed: str, number: int, names: tuple[str, ...]) -> tuple[str, dict[str, Any]]:
+def option_set(seed: str, number: int, chosen: tuple[str, ...]) -> tuple[str, dict[str, Any]]:
     """Return a callable and its arguments, of which one to four are replaced."""
     rng = random.Random(f"{seed} {number}")
-    name = rng.choice(names)
-    given, known = dict(callables()[name]), parameters(name)
+    name = rng.choice(chosen)
+    given, known = dict(valid(name)), parameters(name)
     for p in rng.sample(known, min(len(known), rng.choice((1, 1, 2, 3, 4)))):
         value = replaced(rng, p.name, given.get(p.name, p.default))
         if not (p.name in FUNCTIONS and callable(value)):
@@ -255,9 +345,9 @@ def fault_of(name: str, given: dict[str, Any]) -> str | None:
     try:
         with warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("always")
-            found = getattr(treesim, name)(**given)
+            found = called(name)(**given)
         told = any(issubclass(each.category, treesim.TreesimWarning) for each in warned)
-        if not told and name not in NAN_STANDS and any(np.isnan(x).any() for x in numbers_in(found)):
+        if not told and unqualified(name) not in NAN_STANDS and any(np.isnan(x).any() for x in numbers_in(found)):
             return "NaN without a warning"
     except TreesimError as error:
         if not 0 < len(str(error)) < LONGEST:
@@ -270,24 +360,36 @@ def fault_of(name: str, given: dict[str, Any]) -> str | None:
     return f"{changed[0]} was changed" if changed else None
 
 
-def described(seed: str, number: int, names: tuple[str, ...]) -> str:
-    name, given = option_set(seed, number, names)
+def described(seed: str, number: int, chosen: tuple[str, ...]) -> str:
+    name, given = option_set(seed, number, chosen)
     return f"{seed} {number}: {name}({', '.join(f'{label}={short_repr(x)}' for label, x in given.items())})"
 
 
-def faults(seed: str, first: int, count: int, names: tuple[str, ...]) -> Iterator[str]:
+def faults(seed: str, first: int, count: int, chosen: tuple[str, ...]) -> Iterator[str]:
     """Yield the faults of some option sets, with the seed and number of each."""
     for number in range(first, first + count):
         faulthandler.dump_traceback_later(HANG, exit=True)
-        fault = fault_of(*option_set(seed, number, names))
+        fault = fault_of(*option_set(seed, number, chosen))
         if fault is not None:
-            yield f"{described(seed, number, names)}: {fault}"
+            yield f"{described(seed, number, chosen)}: {fault}"
     faulthandler.cancel_dump_traceback_later()
 
 
 def everyday() -> tuple[str, ...]:
     """Return the constructors of parts, and functions of a robot that check their arguments alone, or nearly."""
     return (*sorted(MADE), "frame_pose", "ltdl", "to_urdf", "mass_matrix", "unpack_mass_matrix", "sparse_jacobian")
+
+
+def everyday_methods() -> tuple[str, ...]:
+    """Return methods that check their arguments alone, or nearly."""
+    kinds = ("BatchStepper.put", "Factorization.of_packed", "PD.", "Simulation.step", "Stepper.", "Topology.", "World.")
+    slow = ("World.close", "World.with_robot", "World.with_sensors")
+    return tuple(sorted(name for name in names() if name.startswith(kinds) and name not in slow))
+
+
+def test_option_sets_of_methods_of_the_day_are_computed_or_refused():
+    print(f"TREESIM_FUZZ_SEED={SEED}")
+    assert not list(faults(SEED, 0, METHODS, everyday_methods()))
 
 
 def test_option_sets_of_the_day_are_computed_or_refused(tmp_path, monkeypatch):
@@ -297,9 +399,9 @@ def test_option_sets_of_the_day_are_computed_or_refused(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", callables())
+@pytest.mark.parametrize("name", names())
 def test_valid_arguments_are_computed(name):
-    getattr(treesim, name)(**callables()[name])
+    called(name)(**valid(name))
 
 
 def test_faults_are_found(monkeypatch):
@@ -329,7 +431,7 @@ def test_many_option_sets_are_computed_or_refused(part, tmp_path):
     found = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     if found.returncode not in (0, 1):
         last = int((tmp_path / "last.txt").read_text(encoding="ascii"))
-        pytest.fail(f"it ended with {found.returncode} in {described(SEED, last, tuple(sorted(callables())))}")
+        pytest.fail(f"it ended with {found.returncode} in {described(SEED, last, tuple(sorted(names())))}")
     assert found.stdout == "" and found.returncode == 0, found.stderr[-3000:]
 
 
@@ -341,11 +443,11 @@ def main(seed: str, first: str, count: str) -> int:
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     except ImportError:  # Windows
         pass
-    names, last, status = tuple(sorted(callables())), os.environ.get("TREESIM_FUZZ_LAST"), 0
+    chosen, last, status = tuple(sorted(names())), os.environ.get("TREESIM_FUZZ_LAST"), 0
     for number in range(int(first), int(first) + int(count)):
         if last:
             Path(last).write_text(str(number), encoding="ascii")
-        for fault in faults(seed, number, 1, names):
+        for fault in faults(seed, number, 1, chosen):
             print(fault.encode("ascii", "backslashreplace").decode(), flush=True)
             status = 1
     return status
