@@ -25,6 +25,8 @@ Q, V = np.full(6, 0.5), np.zeros(6)
 RAISED = re.compile(r"^( *)raise (.*(?:\n(?:\1 +.*|\1\).*))*)", re.MULTILINE)
 NAMES_OF_FILES = ("robot.name", "self.name", "tree.name", "frame.name", "target.name", "joint.name")  # as given
 FACTORS, STATES = treesim.ltdl([0, 1], [[2.0, 0.5], [0.5, 1.0]]), treesim.BatchStepper(ROBOT, 2)
+GEAR_JOINTS = treesim.Joint("a", "revolute"), treesim.Joint("b", "revolute", mimic=treesim.Mimic("a", -2.0))
+GEAR = treesim.Tree("gear", [treesim.Body(joint.name, 0, joint) for joint in GEAR_JOINTS])
 HELD, POSE = treesim.FrameConstraint("ee_link"), treesim.frame_pose(ROBOT, np.full(6, 0.4), "ee_link")
 
 
@@ -219,6 +221,8 @@ METHODS = {
     "v of a law": lambda x: treesim.PD(ROBOT, Q).torque(0.0, Q, x),
     "metadata": lambda x: treesim.Trajectory.of(ROBOT, [0.0], [Q], [V], [V], [0.0], metadata=x),
     "joint of a run": lambda x: RUN.joint_wrench(x),
+    "body that is touched": lambda x: RUN.contact_wrench(x, "base_link"),
+    "other body": lambda x: RUN.contact_wrench("base_link", x),
     "packed": lambda x: treesim.Factorization.of_packed(FACTORS.topology, x),
     "rows": lambda x: STATES.put(x, Q, V),
     "q of put": lambda x: STATES.put([0], x, V),
@@ -226,7 +230,7 @@ METHODS = {
 
 RIGHT_IN_METHODS = {
     ("t", "0-d"), ("t", "number"), ("t of a simulation", "0-d"), ("t of a simulation", "number"),
-    ("metadata", "dict"), ("metadata", "none"), ("rows", "empty"),
+    ("metadata", "dict"), ("metadata", "none"), ("rows", "empty"), ("other body", "none"),
 }  # fmt: skip
 
 
@@ -346,6 +350,8 @@ COPIED = {
     "the samples": lambda: FACTORS.sample(np.random.default_rng(0), MANY),
     "rows": lambda: STATES.put(np.broadcast_to(0, MANY), Q, V),
     "q of gaps": lambda: treesim.World(ROBOT).gaps(shared(6)),
+    "q of clamp": lambda: ROBOT.clamp(shared(6)),
+    "v of mimic joints": lambda: GEAR.expand_velocity(shared(1)),
 }
 
 
@@ -360,7 +366,7 @@ def test_what_does_not_fit_in_memory_is_refused_before_it_is_copied(label, monke
         assert tracemalloc.get_traced_memory()[1] < memory.SMALL
     finally:
         tracemalloc.stop()
-    assert re.split(" of (?:whole|a rollout|factors|gaps)", label)[0] in str(error.value)
+    assert re.split(" of (?:whole|a rollout|factors|gaps|clamp|mimic joints)", label)[0] in str(error.value)
 
 
 def test_copies_up_to_the_free_memory_are_made(monkeypatch):

@@ -47,8 +47,9 @@ ROOT = Path(__file__).parents[2]
 NOT_CALLED = {  # classes of results, and functions that show, start processes, need other libraries, or set threads
     "BatchFunction", "ConstrainedAcceleration", "ContactReport", "Diagnosis", "IKResult", "OperationalSpace", "Player",
     "Repaired", "Repetition", "Report", "Rollouts", "State", "View", "available", "replay", "sweep", "to_mujoco",
-    "to_mujoco_spec", "to_pinocchio", "use_threads", "viewer", "Trajectory.from_xarray", "Trajectory.plot",
-    "Trajectory.to_arrow", "Trajectory.to_dataframe", "Trajectory.to_xarray",
+    "to_mujoco_spec", "to_pinocchio", "use_threads", "viewer", "Trajectory.from_xarray", "Trajectory.load",
+    "Trajectory.plot", "Trajectory.to_arrow", "Trajectory.to_dataframe", "Trajectory.to_xarray",
+    "Tree.standing",
 }  # fmt: skip
 FUNCTIONS = {"progress", "controller", "control", "measure", "provenance", "model"}  # whose errors are their author's
 NAN_STANDS = {  # whose states may be NaN, where a run has diverged
@@ -130,7 +131,7 @@ OBJECTS: dict[str, Callable[[], Any]] = {  # whose methods are called
     "SparseJacobian": lambda: treesim.sparse_jacobian(ARM, Q, "tip"),
     "Stepper": lambda: treesim.Stepper(ARM),
     "Topology": lambda: ARM.dof_topology,
-    "Trajectory": lambda: treesim.Simulation(ARM, dt=1e-3).run(2e-3, Q, V),
+    "Trajectory": lambda: treesim.Simulation(GIVEN["world"], dt=1e-3, contact_points=True).run(2e-3, Q, V),
     "Tree": robot,
     "World": lambda: treesim.World(ARM),
     "World with rows": lambda: treesim.World(ARM, treesim.FrameConstraint("tip", rows=[[1, 0, 0, 0, 0, 0]]), q=Q),
@@ -162,7 +163,6 @@ OF_CALLABLE: dict[str, dict[str, Any]] = {  # valid arguments of one callable, b
     "Trajectory.contact_wrench": {"body": "b_link"},
     "Trajectory.contacts": {"k": 0},
     "Trajectory.joint_wrench": {"joint": "b"},
-    "Trajectory.load": {"path": "run.npz"},
     "Trajectory.of": {"t": [0.0], "q": [Q], "v": [V], "tau": [V], "energy": [1.0]},
     "Trajectory.save": {"path": "run.npz"},
     "Tree.configuration": {"positions": {"a": 0.1}},
@@ -173,7 +173,7 @@ OF_CALLABLE: dict[str, dict[str, Any]] = {  # valid arguments of one callable, b
     "Tree.integrate": {"displacement": V},
     "Tree.joint": {"name": "a"},
     "Tree.last_dof": {"body": 1},
-    "Tree.with_base_pose": {"pose": [0, 0, 1, 0, 0, 0, 1]},
+    "Tree.with_base_pose": {"pose": np.eye(4)},
     "Tree.with_name": {"name": "leg"},
     "World.with_sensors": {"sensors": treesim.ForceTorque("b")},
 }
@@ -400,7 +400,8 @@ def test_option_sets_of_the_day_are_computed_or_refused(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", names())
-def test_valid_arguments_are_computed(name):
+def test_valid_arguments_are_computed(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     called(name)(**valid(name))
 
 

@@ -117,9 +117,10 @@ class ContactHistory(ReprMixin):
 
         "ground" is all surfaces together. Raises UnknownNameError for a name that is not among bodies and surfaces.
         """
-        if other is not None:
-            return between(self.pairs, self.pair_wrench, self.bodies, self.surfaces, body, other)
-        return np.asarray(self.wrench[checked_text("body", body)])
+        body = checked_text("body", body)
+        if other is None:
+            return np.asarray(self.wrench[body])
+        return between(self.pairs, self.pair_wrench, self.bodies, self.surfaces, body, checked_text("other", other))
 
     def columns(self) -> Iterator[tuple[str, np.ndarray]]:
         """Yield the name and the values (K,) of every column of a table."""

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from ..errors import ArgumentError, ModelError, UnknownNameError, quoted, unknown_name
 from ..system.display import html_table
 from ..types import Base
-from ..validation.arrays import coerce, precision, real_numbers
+from ..validation.arrays import check_copy, coerce, precision, real_numbers
 from ..validation.values import checked_parts, checked_text, index_or_none, short_repr, whole_number
 from .base_pose import moved_base
 from .coordinates import position_of
@@ -368,6 +368,7 @@ class Tree(Immutable):
         mimic_map = self.mimic_map
         if mimic_map is None:
             return y
+        check_copy(which, y.shape)
         size, kept = (
             (self.spanning.nq, mimic_map.independent_q) if which == "q" else (self.spanning.nv, mimic_map.independent_v)
         )
@@ -719,7 +720,9 @@ class Tree(Immutable):
         >>> q0[robot.q_index["panda_joint4"]]
         array([-0.0698])
         """
-        return np.clip(coerce(coordinate_argument(self, "q", q)), self.lower, self.upper)
+        given = coerce(coordinate_argument(self, "q", q))
+        check_copy("q", given.shape)
+        return np.clip(given, self.lower, self.upper)
 
     def integrate(self, q: ArrayLike, displacement: ArrayLike) -> np.ndarray:
         """Return the configuration reached from q by a displacement, which is velocity times time.
