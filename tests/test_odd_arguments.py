@@ -214,6 +214,8 @@ METHODS = {
     "q of gaps": lambda x: treesim.World(ROBOT).gaps(x),
     "q of the rows' Jacobian": lambda x: treesim.World(ROBOT).jacobian(x),
     "t": lambda x: treesim.Stepper(ROBOT).reset(t=x),
+    "time of a start": lambda x: treesim.Simulation(ROBOT).run_from(0.001, treesim.State(x, Q, V, V[:0], V[:0])),
+    "part of a start": lambda x: treesim.Simulation(ROBOT).run_from(0.001, (Q, V, x)),
     "t of a simulation": lambda x: treesim.Simulation(ROBOT).step(x, Q, V),
     "q of a simulation": lambda x: treesim.Simulation(ROBOT).step(0.0, x, V),
     "v of a simulation": lambda x: treesim.Simulation(ROBOT).step(0.0, Q, x),
@@ -229,7 +231,8 @@ METHODS = {
 }
 
 RIGHT_IN_METHODS = {
-    ("t", "0-d"), ("t", "number"), ("t of a simulation", "0-d"), ("t of a simulation", "number"),
+    ("t", "0-d"), ("t", "number"), ("time of a start", "0-d"), ("time of a start", "number"),
+    ("t of a simulation", "0-d"), ("t of a simulation", "number"),
     ("metadata", "dict"), ("metadata", "none"), ("rows", "empty"), ("other body", "none"),
 }  # fmt: skip
 

@@ -12,7 +12,7 @@ from ..model.named_axes import coordinate_argument, velocity_argument
 from ..model.quaternions import unit_quaternions
 from ..model.tree import Tree
 from ..validation.arrays import Argument, coerce
-from ..validation.values import parts_or_none, short_repr
+from ..validation.values import finite_number, parts_or_none, short_repr
 from .provenance import contact_impulses
 from .state import State
 from .trajectory import Trajectory
@@ -67,7 +67,7 @@ def run_start(start: Trajectory | State | RunStart | Pair, world: World, has_con
         made, impulses = RunStart(start.q, start.v, start.t), start.contact
     else:
         parts = parts_or_none(start)
-        if parts is None or not 2 <= len(parts) <= len(RunStart._fields):
+        if parts is None or not (len(parts) == 2 or isinstance(start, RunStart)):
             raise ArgumentError(f"start must be a Trajectory, a State, or a pair (q, v), got {short_repr(start)}")
         made = RunStart(*parts)
         impulses = made.impulses
@@ -80,7 +80,7 @@ def run_start(start: Trajectory | State | RunStart | Pair, world: World, has_con
     return made._replace(
         q=_state(coordinate_argument(robot, "start: q", made.q)),
         v=_state(velocity_argument(robot, "start: v", made.v)),
-        t=float(made.t),
+        t=finite_number("start: t", made.t),
         impulses=impulses,
     )
 
