@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from ..errors import ArgumentError, quoted
 from ..system.display import ReprMixin
 from ..validation.arrays import Argument, check_copy, real_numbers, refuse_non_finite
-from ..validation.values import whole_number
+from ..validation.values import parts_or_none, whole_number
 
 MULTIPLY, MULTIPLY_TRANSPOSED, SOLVE_LOWER, SOLVE_LOWER_TRANSPOSED, SOLVE = range(5)
 Size = int | Sequence[int]
@@ -221,7 +221,8 @@ class TriangularFactors(ReprMixin, ABC):
             raise ArgumentError(
                 f"rng must be a numpy.random.Generator (numpy.random.default_rng(0)), got {quoted(rng)}"
             )
-        axes = tuple(whole_number("size", k) for k in (size if isinstance(size, Sequence) else (size,)))
+        parts = parts_or_none(size)
+        axes = tuple(whole_number("size", k) for k in ((size,) if parts is None else parts))
         check_copy("the samples", (*axes, *self.shape))
         noise = rng.standard_normal((math.prod(axes), *self.shape))
         found = self.color_velocities(np.moveaxis(noise, 0, -1))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from typing import Any
@@ -17,6 +16,7 @@ from ..kernels.algebra.numbers import absolute, less, select
 from ..kernels.stepping.measured_step import ENDED, HEADER, SEEN, STEP
 from ..simulation.world import World
 from ..states.arguments import short_repr
+from ..validation.values import signature_of
 from .arguments import Method, Start, bodies_in_contact, check_clock
 from .measures import Measure
 
@@ -205,7 +205,7 @@ def measuring_of(measure: Any, method: Method, start: Start) -> Measuring | None
 def _taken(name: str, function: Callable[..., Any]) -> int:
     """Return how many of t, q, v, p, c, s a measure's function takes."""
     try:
-        signature = inspect.signature(function)
+        signature = signature_of(function)
     except (TypeError, ValueError):
         raise ArgumentError(
             f"measure {quoted(name)}: {short_repr(function)} has no signature: give lambda t, q, v: ..."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol, get_args
 
@@ -19,7 +18,7 @@ from ..system.display import ReprMixin, span, vector
 from ..types import ControllerName
 from ..validation.arrays import batch_shape, coerce, ordered_numbers
 from ..validation.labels import in_order
-from ..validation.values import finite_vector, is_name_of
+from ..validation.values import finite_vector, is_name_of, signature_of
 
 if TYPE_CHECKING:
     from ..contact.report import ContactReport
@@ -89,7 +88,7 @@ def sees_contact(controller: Any) -> bool:
     if isinstance(controller, (ExtendedController, Pushed)):
         return sees_contact(controller.controller)
     try:
-        inspect.signature(controller.torque).bind(0.0, None, None)
+        signature_of(controller.torque).bind(0.0, None, None)
     except TypeError:
         return True
     except ValueError:  # a C function without a signature
@@ -120,7 +119,7 @@ def as_controller(robot: Tree, given: Any) -> Controller:
         )
     controller: Controller = Function(given) if torque is given else given
     try:
-        signature = inspect.signature(torque)
+        signature = signature_of(torque)
     except ValueError:  # a C function without a signature
         return controller
     try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
@@ -26,7 +25,15 @@ from ..states.states import for_mimic_joints
 from ..system.display import ReprMixin, vector
 from ..types import Engine, ForceFrame
 from ..validation.arrays import Argument, check_copy, coerce
-from ..validation.values import checked_text, finite_or_nan, finite_vector, known_name, parts_or_none, positive_number
+from ..validation.values import (
+    checked_text,
+    finite_or_nan,
+    finite_vector,
+    known_name,
+    parts_or_none,
+    positive_number,
+    signature_of,
+)
 
 SAME_TIME = 1e-9  # s: times of steps are products, and contain rounding errors
 FRAMES = ("world", "local")
@@ -152,7 +159,7 @@ def given_forces(
     if not callable(given):
         return checked_forces(robot, given)
     try:
-        inspect.signature(given).bind(0.0, None, None)
+        signature_of(given).bind(0.0, None, None)
     except TypeError as error:
         raise ArgumentError(f"external_forces, if a function, must take (t, q, v): {error}") from None
     except ValueError:  # a C function without a signature

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping, Set
 from typing import Any
 
@@ -11,7 +10,7 @@ import numpy as np
 from ..errors import ArgumentError, UnsupportedError, listed, quoted
 from ..model.mimic import no_mimic_joints
 from ..model.tree import Tree
-from ..validation.values import LONGEST, MOST, parts_or_none, positive_number, short_repr, whole_number
+from ..validation.values import LONGEST, MOST, parts_or_none, positive_number, short_repr, signature_of, whole_number
 
 __all__ = [
     "LONGEST", "MOST", "checked_frames", "checked_progress", "checked_robot", "positive_number", "refuse_mimic_joints",
@@ -66,7 +65,7 @@ def checked_progress(value: Any) -> Callable[[int, int], None] | None:
     if not callable(value) or isinstance(value, type):
         raise ArgumentError(f"progress must be a function progress(done, total) or None, got {short_repr(value)}")
     try:
-        inspect.signature(value).bind(0, 1)
+        signature_of(value).bind(0, 1)
     except TypeError as error:
         raise ArgumentError(f"progress must take two numbers, (done, total): {error}") from None
     except ValueError:  # a function in C without a signature

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import numbers
 import operator
@@ -177,6 +178,19 @@ def parts_or_none(values: Any) -> tuple[Any, ...] | None:
         return None if huge or isinstance(values, NO_SEQUENCES) else tuple(values)
     except Exception:  # whatever a user's class raises
         return None
+
+
+def signature_of(function: Any) -> inspect.Signature:
+    """Return the signature of a function.
+
+    Raises TypeError for other values, ValueError without a signature, as of some functions in C.
+    """
+    try:
+        return inspect.signature(function)
+    except (TypeError, ValueError):
+        raise
+    except Exception as error:  # whatever a user's class raises
+        raise ValueError(f"no signature: {text_of(error)}") from error
 
 
 def short_repr(value: Any) -> str:

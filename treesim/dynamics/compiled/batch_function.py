@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, Self
@@ -20,6 +19,7 @@ from ...states.arguments import whole_number
 from ...system.display import ReprMixin
 from ...types import Engine
 from ...validation.arrays import Argument, coerce
+from ...validation.values import signature_of
 
 
 class BatchFunction(ReprMixin):
@@ -94,7 +94,7 @@ class BatchFunction(ReprMixin):
         """Call the function on symbolic numbers, and validate its result."""
         called = f"{what} {name_of(self.function)}"
         try:
-            inspect.signature(self.function).bind(*inputs)
+            signature_of(self.function).bind(*inputs)
         except ValueError:
             raise ArgumentError(f"{called} has no signature: write a function of ({', '.join(self._names)})") from None
         except TypeError as error:

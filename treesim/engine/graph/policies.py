@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ...errors import ArgumentError
+from ...validation.values import signature_of
 from .expressions import Expression, is_number, name_of
 from .user_functions import call_traced
 
@@ -50,7 +50,7 @@ class Policy(Expression):
 def _takes_contact(function: Callable[..., Any]) -> bool:
     """Return whether a policy takes contact wrenches; raises ArgumentError if it takes other arguments."""
     try:
-        signature = inspect.signature(function)
+        signature = signature_of(function)
     except (TypeError, ValueError):
         raise ArgumentError(f"the policy {name_of(function)} has no signature: write def {ARGUMENTS}") from None
     try:
