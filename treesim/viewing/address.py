@@ -81,6 +81,9 @@ def is_host(host: str) -> bool:
     return re.fullmatch(rf"{HOSTS}(:\d{{1,5}})?", host, re.IGNORECASE) is not None
 
 
+ORIGINS = ("Origin", "Sec-WebSocket-Origin")  # headers; the second of older drafts of the protocol
+
+
 def is_same_origin(origin: str | None, host: str) -> bool:
     """Return whether an Origin header is the page's own by the Host header; True without one (no browser)."""
     if origin is None:

@@ -46,7 +46,11 @@ def status(url: str, path: str | None = None, host: str | None = None) -> int:
 
 async def join(url: str, origin: str | None = None) -> WebSocketClientConnection:
     address = url.replace("http", "ws", 1) + "socket"
-    return await websocket_connect(HTTPRequest(address, headers={"Origin": origin} if origin else None))
+    return await connect(HTTPRequest(address, headers={"Origin": origin} if origin else None))
+
+
+async def connect(request: HTTPRequest) -> WebSocketClientConnection:
+    return await websocket_connect(request)
 
 
 async def receive(page: WebSocketClientConnection) -> str | bytes | None:
@@ -99,9 +103,15 @@ def test_another_host_forbidden(viewer, host):
     assert status(viewer.url, path=urlsplit(viewer.url).path + "socket", host=host) == 403
 
 
-def test_another_origin_forbidden(viewer):
+@pytest.mark.parametrize("header", ["Origin", "Sec-WebSocket-Origin"])
+@pytest.mark.parametrize("origin", ["http://evil.example", "null", "https://{}"])
+@pytest.mark.parametrize("site", [None, "same-origin"])
+def test_another_origin_forbidden(viewer, header, origin, site):
+    """Also by headers of which libraries make exceptions."""
+    headers = {header: origin.format(urlsplit(viewer.url).netloc)} | ({} if site is None else {"Sec-Fetch-Site": site})
+    request = HTTPRequest(viewer.url.replace("http", "ws", 1) + "socket", headers=headers)
     with pytest.raises(HTTPClientError) as caught:
-        asyncio.run(join(viewer.url, origin="http://evil.example"))
+        asyncio.run(connect(request))
     assert caught.value.code == 403
 
 

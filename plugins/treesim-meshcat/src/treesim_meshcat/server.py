@@ -22,7 +22,7 @@ from typing import Any
 from tornado.web import Application, HTTPError, RequestHandler, stream_request_body
 from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
-from treesim.viewing.address import HOSTS, is_same_origin, listening, page_url, token_for
+from treesim.viewing.address import HOSTS, ORIGINS, is_same_origin, listening, page_url, token_for
 
 from .encoding import frame_number
 from .guard import GuardedServer, Limits
@@ -218,13 +218,19 @@ class LivePage(WebSocketHandler):
         self.pulls = False  # whether its user has a mouse spring
 
     def prepare(self) -> None:
-        """Answer 503 if too many pages are open."""
+        """Answer 403 to another page than this one, and 503 if too many pages are open.
+
+        Tornado calls `check_origin` for some requests only.
+        """
+        headers, host = self.request.headers, self.request.host
+        if not all(is_same_origin(origin, host) for name in ORIGINS for origin in headers.get_list(name)):
+            raise HTTPError(403)
         if not self._server.has_room():
             raise HTTPError(503)
 
     def check_origin(self, origin: str) -> bool:
-        """Return whether a page of that origin may connect: only this page itself."""
-        return is_same_origin(origin, self.request.host)
+        """Return True: `prepare` has checked all origins."""
+        return True
 
     def open(self, *args: str, **kwargs: str) -> None:
         """Request the scene from the server."""

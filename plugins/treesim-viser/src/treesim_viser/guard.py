@@ -21,7 +21,16 @@ from websockets.asyncio.server import ServerConnection
 from websockets.frames import CloseCode
 from websockets.http11 import Request, Response
 
-from treesim.viewing.address import ADDRESS, is_host, is_same_origin, listening, page_url, path_behind, token_for
+from treesim.viewing.address import (
+    ADDRESS,
+    ORIGINS,
+    is_host,
+    is_same_origin,
+    listening,
+    page_url,
+    path_behind,
+    token_for,
+)
 
 Process = Callable[[ServerConnection, Request], Any]
 Handler = Callable[[ServerConnection], Any]
@@ -33,7 +42,6 @@ HEADERS = {
     "Content-Security-Policy": "object-src 'none'; frame-src 'none'; base-uri 'none'; form-action 'none'; "
     "img-src 'self' data: blob:; connect-src 'self' ws://127.0.0.1:* ws://localhost:* data: blob:",
 }
-ORIGINS = ("Origin", "Sec-WebSocket-Origin")  # the second of older drafts of the protocol
 MOST_WAITING = 64  # connections that are no open pages; beyond, the oldest is closed
 MOST_PAGES = 64  # that are open at once
 REQUEST_SECONDS = 10.0  # for a request to arrive
