@@ -342,3 +342,21 @@ def test_the_time_of_a_batch_stepper_begins_anew_with_each_state_that_is_put():
     fresh.put([0], start, np.zeros(12))
     fresh.step()
     np.testing.assert_array_equal(stepper.q[1], fresh.q[0])
+
+
+def test_states_of_a_batch_do_not_see_that_the_motion_of_others_ends():
+    def falling(t):
+        if t > 0.0505:
+            raise IndexError("the motion ends")
+        return [0, 0, -4.0 * t * t]
+
+    alone, both = (treesim.BatchStepper(world_of(falling), count) for count in (1, 2))
+    for stepper in (alone, both):
+        stepper.put(slice(None), np.array(START), np.zeros(12))
+    for _ in range(20):
+        both.step(np.zeros((2, 12)))
+    both.put([0], np.array(START), np.zeros(12))  # the other one is 20 steps ahead
+    for _ in range(30):
+        alone.step(np.zeros((1, 12)))
+        both.step(np.zeros((2, 12)))
+    assert np.array_equal(both.q[0], alone.q[0]) and np.array_equal(both.v[0], alone.v[0])

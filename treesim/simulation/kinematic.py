@@ -131,6 +131,16 @@ class KinematicBodies:
             q[body.q] = body.pose(t)
         return q
 
+    def poses_if_known(self, t: Times) -> tuple[np.ndarray, np.ndarray]:
+        """Return `poses`, and whether they are known at each time (...): a motion may end; then they are neutral."""
+        if isinstance(t, np.ndarray):
+            poses, known = zip(*map(self.poses_if_known, t.tolist()), strict=True)
+            return np.array(poses), np.array(known)
+        try:
+            return self.poses(t), np.array(True)
+        except ArgumentError:  # the next step, if there is one, raises it
+            return self.robot.neutral(), np.array(False)
+
     @cached_property
     def alone(self) -> dict[int, Tree]:
         """Trees of each body alone, by its number."""
@@ -240,16 +250,13 @@ class StepMotion:
         begun = np.asarray(self.t > self.dt / 2)
         if not begun.any():
             return np.zeros_like(self.mean)
-        try:
-            following = self.of.poses(self.t + 2 * self.dt)
-        except ArgumentError:  # the next step, if there is one, raises it
-            return np.zeros_like(self.mean)
+        following, known = self.of.poses_if_known(self.t + 2 * self.dt)
         after = self.of.robot.difference(self.stop, following) / self.dt
         for body in self.of.bodies:
             after[..., body.v] = _in_axes(self.start[..., body.q], self.stop[..., body.q], after[..., body.v])
         changes = self.mean - self._before, after - self.mean
         smaller = np.where(np.abs(changes[0]) < np.abs(changes[1]), *changes)
-        return np.where(begun[..., None] & (changes[0] * changes[1] > 0), smaller, 0.0)
+        return np.where((begun & known)[..., None] & (changes[0] * changes[1] > 0), smaller, 0.0)
 
     @cached_property
     def _before(self) -> np.ndarray:
@@ -319,9 +326,11 @@ def _turned(R: np.ndarray, twist: np.ndarray) -> np.ndarray:
 
 def _in_axes(of: np.ndarray, given: np.ndarray, twist: np.ndarray) -> np.ndarray:
     """Return velocities (..., 6), which are along the axes of the poses `given` (..., 7), along those of poses `of`."""
-    if (of[..., 3:] == given[..., 3:]).all():
+    same = (of[..., 3:] == given[..., 3:]).all(axis=-1)[..., None]
+    if same.all():
         return twist
-    return _turned(_rotation(of).swapaxes(-1, -2) @ _rotation(given), twist)
+    # a state's bits do not depend on whether the bodies of others turn
+    return np.where(same, twist, _turned(_rotation(of).swapaxes(-1, -2) @ _rotation(given), twist))
 
 
 def _body_of(robot: Tree, name: str, motion: Motion) -> KinematicBody:
