@@ -346,8 +346,8 @@ def fault_of(name: str, given: dict[str, Any]) -> str | None:
         with warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("always")
             found = called(name)(**given)
-        told = any(issubclass(each.category, treesim.TreesimWarning) for each in warned)
-        if not told and unqualified(name) not in NAN_STANDS and any(np.isnan(x).any() for x in numbers_in(found)):
+        has_warned = any(issubclass(each.category, treesim.TreesimWarning) for each in warned)
+        if not has_warned and unqualified(name) not in NAN_STANDS and any(np.isnan(x).any() for x in numbers_in(found)):
             return "NaN without a warning"
     except TreesimError as error:
         if not 0 < len(str(error)) < LONGEST:

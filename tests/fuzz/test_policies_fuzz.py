@@ -63,8 +63,8 @@ def use(path: Path) -> None:
         warnings.simplefilter("always")
         law = _function_of(str(path), "law")
         run = treesim.rollout(ARM, Q, V, law, steps=3, policy_parameters=[1.0, 0.5])
-    told = any(issubclass(each.category, treesim.TreesimWarning) for each in warned)
-    assert told or np.isfinite(run.q).all()
+    has_warned = any(issubclass(each.category, treesim.TreesimWarning) for each in warned)
+    assert has_warned or np.isfinite(run.q).all()
 
 
 def is_refused(action: Any, what: str) -> bool:
