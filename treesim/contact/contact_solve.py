@@ -118,7 +118,7 @@ class ContactSolve:
         pushed: bool = False,
     ) -> None:
         self.solver = chosen = chosen_solver(solver)
-        self.robot, self.touching = robot, touching
+        self.robot, self.touching, self.pushed = robot, touching, pushed
         if touching.resists and not chosen.exact:
             raise UnsupportedError(
                 f"contact solver {quoted(chosen)} does not support torsional and rolling friction of surfaces: "
@@ -153,7 +153,7 @@ class ContactSolve:
             (2,),
             (1, POINT),
         )
-        self._layout_at, self._settings_at = (
+        self._layout_at, self.settings_at = (
             next(k for k, x in enumerate(self.constants) if x is table) for table in (layout, settings)
         )
         self._inputs: tuple[Shape, ...] = tuple(inputs)
@@ -193,6 +193,11 @@ class ContactSolve:
     def geometry_at(self) -> int:
         """Index of the table of contact geometry among the constants."""
         return next(k for k, table in enumerate(self.constants) if table is self.touching.geometry)
+
+    @property
+    def reals_at(self) -> int:
+        """Index of the tree's table of real numbers among the constants."""
+        return 1
 
     def run(
         self,
@@ -302,7 +307,7 @@ class ContactSolve:
 
         def part(first: int, last: int) -> int:
             constants, status = batched.copies(self.constants), FINE
-            settings, x = _writable(constants[self._settings_at]), np.empty(self._inputs[-1])
+            settings, x = _writable(constants[self.settings_at]), np.empty(self._inputs[-1])
             for state in range(first, last):
                 batched.put(state, constants)
                 arrays = [x[state] for x in flat]

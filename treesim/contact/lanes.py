@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import lru_cache
+from operator import itemgetter
 
 import numpy as np
 
+from ..engine.call.batched import BatchedTables
 from ..engine.call.generic import bound_call, compiled_soon, runs_compiled
 from ..kernels.contact.contact_step import PENETRATION
 from ..kernels.contact.each_collision import EACH_MESHES, EACH_SOLIDS
+from ..kernels.contact.lane_parameters import HEAD
 from ..kernels.contact.pgs import solve_pgs
 from ..kernels.contact.signed_distance import CAPSULE, PLANE, SPHERE
 from ..kernels.contact.simd_collision import CAPACITY, SMOOTH_SOLIDS, Finder
@@ -36,7 +39,6 @@ from .unsolved import worst_residual
 SMOOTH = {PLANE, SPHERE, CAPSULE}  # solids of `simd_collision`
 BETWEEN_POINTS = 10  # column of contacts at capsules' sides and boxes' edges
 
-Arrays = Sequence[np.ndarray]
 AddContact = Callable[[], bool]  # returns whether all states are finite
 
 
@@ -44,69 +46,87 @@ class ContactLanes:
     """Compiled contact solve of a batch on SIMD lanes.
 
     States that SIMD code does not solve are solved one by one. A state's result does not depend, to the bit, on the
-    other states or on their number.
+    other states or on their number. varied: whether states may have model parameters of their own.
     """
 
-    def __init__(self, stage: ContactSolve) -> None:
+    def __init__(self, stage: ContactSolve, varied: bool) -> None:
         self.stage = stage
         *tables, layout, geometry, rows, frames, settings, scheme = stage.constants
-        layout = layout.copy()
+        layout = stage.touching.without_groups()
         layout[CAPACITY_AT] = CAPACITY
         self.constants = *tables, layout, geometry, rows, frames, settings, scheme
         held, mimics = bool(stage.touching.held[0][0]), stage.robot.mimic_map is not None
-        self.entry = contact_step_on_lanes(simd_parts_of(finder_of(stage.touching), held, mimics))
+        parts = simd_parts_of(finder_of(stage.touching), held, mimics, varied, stage.pushed)
+        self.entry = contact_step_on_lanes(parts)
 
     @property
     def warm_start(self) -> int:
         """Number of impulses of a state for the warm start, with their list."""
         return self.stage.touching.rows + LISTED
 
-    def bound(self, inputs: Arrays, results: Arrays, solver_info: np.ndarray) -> AddContact:
+    def bound(self, given: ContactInput, result: ContactOutput, batched: BatchedTables | None = None) -> AddContact:
         """Return the function that adds contact to a batch of unconstrained steps.
 
-        inputs (count, n): q, v, q_free, v_free, force, the unconstrained step's work, and impulses for the warm start.
-        results (count, n), overwritten: q_new, v_new, impulses, work. All arrays are read and written at every call.
-        Impulses are those of `simd_warm_start`, zero at first. solver_info (count, SIMD_SOLVER_INFO), overwritten:
-        diagnostics of the same states after an earlier step, or those of `begin_info`. Residuals are its first column.
+        given (count, n): without external contacts. result (count, n), overwritten; wrench: None if it is not
+        requested; pairs, points: None. All arrays are read and written at every call. Impulses are those of
+        `simd_warm_start`, zero at first. result.solver_info (count, SIMD_SOLVER_INFO), overwritten: diagnostics of the
+        same states after an earlier step, or those of `begin_info`. Residuals are its first column. batched: model
+        parameters of each state.
         """
-        q_new, v_new, impulses, work = results
-        given = [x.reshape(-1) for x in (*inputs, q_new, v_new, impulses, solver_info, work)]
-        call = bound_call(self.entry, *self.constants, *given)
-        residual, unsolved = solver_info[:, 0], solver_info[:, UNSOLVED]
+        nothing, solver_info = np.empty(0), result.solver_info
+        numbers, places = (nothing, np.zeros(HEAD, np.int64)) if batched is None else self._parameters(batched)
+        arrays = (
+            given.q, given.v, given.q_free, given.v_free, given.force,
+            nothing if given.external is None else given.external, given.work_free, given.warm_start, numbers, places,
+            result.q, result.v, result.warm_start, solver_info, result.work,
+            nothing if result.wrench is None else result.wrench,
+        )  # fmt: skip
+        call = bound_call(self.entry, *self.constants, *(x.reshape(-1) for x in arrays))
+        residual, unsolved, flat = solver_info[:, 0], solver_info[:, UNSOLVED], solver_info.reshape(-1)
 
         def run() -> bool:
             status = call()
             if status == FINE:
                 return True
             if status == NOT_FINITE:
-                unsolved[~(np.isfinite(q_new).all(axis=1) & np.isfinite(v_new).all(axis=1))] = FOR_ONE
+                finite = np.isfinite(result.q).all(axis=1) & np.isfinite(result.v).all(axis=1)
+                unsolved[~finite] = FOR_ONE
             left = (unsolved == FOR_ONE).nonzero()[0]
             if left.size:
-                own = [np.zeros((left.size, x.shape[1])) for x in results]
-                residual[left], *overlaps = self._one_by_one([x[left] for x in inputs], own)
-                solver_info[left, OVERLAP], solver_info[left, DEEPEST] = overlaps
+                own = None if batched is None else batched.of(left)
+                residual[left] = self._one_by_one(left, given.mapped(itemgetter(left)), result, own)
                 for k in left:
-                    put_history(given[-2], k)
-                for x, found in zip(results, own, strict=True):
-                    x[left] = found
-            return bool(np.isfinite(q_new).all() and np.isfinite(v_new).all())
+                    put_history(flat, k)
+            return bool(np.isfinite(result.q).all() and np.isfinite(result.v).all())
 
         return run
 
-    def _one_by_one(self, inputs: Arrays, results: Arrays) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Solve states one by one; return the larger of two residuals, the largest overlap, and its body, of each."""
-        *others, before = inputs
-        q_new, v_new, impulses, work = results
+    def _parameters(self, batched: BatchedTables) -> tuple[np.ndarray, np.ndarray]:
+        """Return the model parameters of each state, and their places, as `kernels.contact.lane_parameters.Varied`."""
+        places = dict(zip(batched.tables, batched.places, strict=True))
+        at = self.stage.reals_at, self.stage.settings_at, self.stage.geometry_at
+        found = [places.get(k, np.empty(0, np.int64)) for k in at]
+        assert list(places) == [k for k in at if k in places]
+        counts = [len(found[0]), len(found[1])]
+        found[2] = self.stage.touching.varied_places(found[2])
+        return np.ascontiguousarray(batched.numbers), np.concatenate([counts, *found]).astype(np.int64)
+
+    def _one_by_one(
+        self, left: np.ndarray, given: ContactInput, result: ContactOutput, batched: BatchedTables | None
+    ) -> np.ndarray:
+        """Solve the states `left` one by one; return the larger of two residuals of each."""
         rows, shapes = self.stage.touching.rows, self.stage.shapes
-        wrench, pairs, solver_info = (
-            np.empty((len(q_new), *shape)) for shape in (shapes.wrench, shapes.pairs, shapes.solver_info)
-        )
-        after = np.empty((len(q_new), rows))
-        given = ContactInput(*[*others, np.ascontiguousarray(before[:, :rows]), nothing_found(q_new)])
-        self.stage.run(given, ContactOutput(q_new, v_new, after, wrench, pairs, solver_info, work))
-        impulses[:, :rows], impulses[:, rows] = after, ALL
-        deepest = deepest_bodies(wrench, self.stage.touching.bodies)
-        return worst_residual(solver_info), solver_info[:, PENETRATION], deepest
+        own = ContactOutput(*(np.zeros((left.size, *shape)) for shape in shapes[:-1]))
+        before = np.ascontiguousarray(given.warm_start[:, :rows])
+        given = given._replace(warm_start=before, external_contacts=nothing_found(given.q))
+        self.stage.run(given, own, batched)
+        result.q[left], result.v[left], result.work[left] = own.q, own.v, own.work
+        result.warm_start[left, :rows], result.warm_start[left, rows] = own.warm_start, ALL
+        if result.wrench is not None:
+            result.wrench[left] = own.wrench
+        result.solver_info[left, OVERLAP] = own.solver_info[:, PENETRATION]
+        result.solver_info[left, DEEPEST] = deepest_bodies(own.wrench, self.stage.touching.bodies)
+        return worst_residual(own.solver_info)
 
 
 def begin_info(count: int) -> np.ndarray:
@@ -142,24 +162,25 @@ def finder_of(touching: Touching) -> Finder:
     return EACH_MESHES if touching.on_meshes else EACH_SOLIDS
 
 
-def begin_lanes(stage: ContactSolve) -> ContactLanes | None:
+def begin_lanes(stage: ContactSolve, varied: bool = False) -> ContactLanes | None:
     """Return a contact solve on SIMD lanes, and start its background compilation; None if it is not supported.
 
     It does not support contacts found by coal, torsional and rolling friction of contacts, solvers other than "pgs",
-    and uncompiled Python. It is not used where there are only joint limits, which few states reach.
+    and uncompiled Python. It is not used where there are only joint limits, which few states reach. varied: states have
+    model parameters of their own.
     """
-    lanes = _lanes_of(stage) if runs_compiled() else None
+    lanes = _lanes_of(stage, varied) if runs_compiled() else None
     if lanes is not None:
         compiled_soon(lanes.entry)
     return lanes
 
 
 @lru_cache(maxsize=16)  # short rollouts are called repeatedly
-def _lanes_of(stage: ContactSolve) -> ContactLanes | None:
+def _lanes_of(stage: ContactSolve, varied: bool) -> ContactLanes | None:
     """Return a contact solve on SIMD lanes, None if it is not supported."""
     touching = stage.touching
     if touching.only_limits or touching.resists:
         return None
     first, end = touching.convex
     by_pgs = stage.solver.kernel is solve_pgs and stage.solver.exact
-    return ContactLanes(stage) if by_pgs and first == end else None
+    return ContactLanes(stage, varied) if by_pgs and first == end else None

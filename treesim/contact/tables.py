@@ -16,7 +16,7 @@ from ..kernels.contact.edges import AXIS, CROSSING, CROSSINGS, FEATURES
 from ..kernels.contact.shape_distance import BALL, DRUM, POLYHEDRON, ROD
 from ..kernels.contact.signed_distance import BOX, CAPSULE, CONVEX, GRID, MESH, PLANE
 from ..kernels.contact.static_features import CORNERS, EDGES
-from ..kernels.contact.tables import COLUMNS, GROUPS, MESH_GROUPS, NUMBERS, PER_PAIR, REALS, RIM, touch_tables
+from ..kernels.contact.tables import COLUMNS, GROUPS, MESH_GROUPS, NUMBERS, OPTIONS, PER_PAIR, REALS, RIM, touch_tables
 from ..model.inertia import Placement
 from ..model.matrices import product, unit_vector, vector_length
 from ..model.shapes import CollisionShape
@@ -136,6 +136,12 @@ class Touching:
     def is_soft(self) -> bool:
         """True if any surface that something may touch has a stiffness."""
         return bool(self.slots and touch_tables(self.layout, self.geometry).law[:, 2].any())
+
+    def varied_places(self, places: np.ndarray) -> np.ndarray:
+        """Return where numbers of `geometry` stand in `kernels.contact.lane_parameters.Varied.contact`."""
+        pairs, points = (int(self.layout[k]) for k in range(2))
+        end = OPTIONS + REALS * pairs
+        return np.where(places < end, (places - OPTIONS) // REALS, pairs + places - end - 4 * points)
 
     def without_groups(self) -> np.ndarray:
         """Return a layout for steps that do not report wrenches of pairs."""

@@ -81,16 +81,15 @@ class ContactSteps:
         self.own: list[np.ndarray] = []
         self.own_touching: BatchedTables | None = None
         self.own_gains: BatchedTables | None = None
-        # SIMD contact solves neither return wrenches nor include external forces
         self.moves = bool(method.world.kinematic)
         self.elapsed: int | np.ndarray = 0  # steps before the step of number 0, of all or of each rollout (B,)
         moving = self.moves and method.work
         self.wrenches = wrenches or moving or (measured is not None and measured.reduction.contact)
         self.wrenches = self.wrenches or (policy is not None and policy.takes_contact)
         stage = method.code.stage
-        plain = self.touching is None and not self.wrenches and self.forces is None and engine != "generic"
+        on_lanes = stage is not None and engine != "generic" and not moving
         self.lanes = None if engine == "generic" else self._lane_code(engine)
-        self.touch = begin_lanes(stage) if stage is not None and plain else None
+        self.touch = begin_lanes(stage, self.touching is not None) if stage is not None and on_lanes else None
         self.part: LaneSteps | None = None  # of the rollouts that are stepped, if these are on SIMD lanes
         # first of the current rollouts, their impulses, and memory for those of the next step
         self.first, self.kept, self.next = -1, np.empty((0, 0)), np.empty((0, 0))
@@ -113,7 +112,7 @@ class ContactSteps:
         free = physics.within(bound.entry, "reals", "settings", count=count)
         if stage is None:
             return free, None
-        return free, physics.within(stage.entry, "reals", "geometry", "settings", count=count)
+        return free, physics.within(stage.entry, "reals", "settings", "geometry", count=count)
 
     def _free_code(self) -> tuple[Any, tuple[Any, ...], list[int], list[int]]:
         """Return entry, constants and sizes of unconstrained steps with batched model parameters."""
@@ -144,7 +143,7 @@ class ContactSteps:
             carried = self._walk(controls, self.checks.residual[rows], steps, states, results, every, measured)
             self._put_checks(rows)
             return carried
-        done, applied = dict[tuple[int, int], Carried](), dict[tuple[int, int], np.ndarray]()
+        done, own = dict[tuple[int, int], Carried](), dict[tuple[int, int], ContactSteps]()
         memory = self.memory
         assert memory is not None
         memory.complete = False
@@ -152,7 +151,7 @@ class ContactSteps:
         def carry_part(first: int, last: int) -> int:
             with use_threads(1):
                 part = first, last
-                done[part], applied[part] = self._carry_part(slice(first, last), rows, steps, states, results, every)
+                done[part], own[part] = self._carry_part(slice(first, last), rows, steps, states, results, every)
             return FINE
 
         over_threads(carry_part, count, STATES_PER_THREAD)
@@ -163,24 +162,30 @@ class ContactSteps:
         parts = [done[part] for part in sorted(done)]
         ends = [np.concatenate(x) for x in zip(*(part.states for part in parts), strict=True)]
         if self.reports_controls:
-            self.applied = np.concatenate([applied[part] for part in sorted(done)])
+            self.applied = np.concatenate([own[part].applied for part in sorted(done)])
+        if self.wrenches:
+            self.wrench = np.concatenate([own[part].wrench for part in sorted(done)])
+        if self.policy is not None and self.policy.takes_contact:
+            self.control = np.concatenate([own[part].control for part in sorted(done)])
         return Carried(ends, all(part.finite for part in parts))
 
     def _carry_part(
         self, part: slice, rows: slice, steps: slice, states: Arrays, results: Arrays, every: int
-    ) -> tuple[Carried, np.ndarray]:
+    ) -> tuple[Carried, ContactSteps]:
         """Step a part of the rollouts `rows`, with arrays of its own: parts run on different threads.
 
-        Returns also their mean forces in the last step.
+        Returns also what took these steps.
         """
         own, one = slice(rows.start + part.start, rows.start + part.stop), copy(self)
         one.own = [x[part] for x in self.own]
         one.own_gains = None if self.own_gains is None else self.own_gains.of(part)
+        if self.policy is not None and self.policy.takes_contact:
+            one.wrench, one.control = self.wrench[part], self.control[part]
         measured = self.measured and self.measured.of(own)
         given = [x[part] for x in states], [x[part] for x in results]
         one.part = self._lane_steps(part, one._bound_free, given[0])
         how = self.checks.residual[own], steps, *given, every, measured
-        return one._walk(partial(self._control, own), *how), one.applied
+        return one._walk(partial(one._control, own), *how), one
 
     def _lane_steps(self, part: slice, free: BoundFree, states: Arrays) -> LaneSteps:
         """Return the substeps of a part of the current rollouts, with states like those given."""
@@ -194,6 +199,7 @@ class ContactSteps:
             parts[key] = LaneSteps(
                 free, self.touch, q.shape, v.shape, self.kept[part], self.next[part], self.info[part],
                 self.method.world.m, None if effort is None else partial(effort.bound_to, batched=gains),
+                self.code.forces, None if self.own_touching is None else self.own_touching.of(part), self.wrenches,
             )  # fmt: skip
         return parts[key]
 
@@ -212,8 +218,8 @@ class ContactSteps:
             self.kept, self.next = np.zeros((2, count, self.method.world.touching.rows))
             self.info = begin_info(count)
         else:
-            make = LaneMemory if self.free is not None else begin_memory  # batched model parameters are its inputs
-            self.memory = make(self.touch, self.lanes, count)
+            make = LaneMemory if self.touching is not None else begin_memory  # model parameters are its inputs
+            self.memory = make(self.touch, self.lanes, self.wrenches, count)
             self.kept, self.next, self.info = self.memory.kept, self.memory.following, self.memory.info
         if self.policy is not None and self.policy.takes_contact:
             robot = self.method.world.robot
@@ -248,7 +254,7 @@ class ContactSteps:
     @property
     def mean_wrench(self) -> np.ndarray:
         """Mean wrenches (count, N + 1, 6) on the bodies of the current rollouts in the last step, if requested."""
-        return (self.wrench / self.method.substeps).reshape(len(self.kept), -1, 6)
+        return (self.wrench / self.method.substeps).reshape(-1, self.method.world.robot.n_bodies + 1, 6)
 
     def take_over(self, other: ContactSteps) -> None:
         """Continue from the impulses and diagnostics of the current rollouts of other steps."""
@@ -339,7 +345,10 @@ class ContactSteps:
         """Store a control where the steps read it."""
         if self.part is None:
             return np.array(control, dtype=float, order="C")
-        self.part.control[...] = control
+        nv = self.part.control.shape[1]
+        self.part.control[...] = control[:, :nv]
+        if self.forces is not None:
+            self.part.table[...] = control[:, nv:]
         return self.part.control
 
     def _is_finite(self, now: Arrays) -> bool:
@@ -365,6 +374,8 @@ class ContactSteps:
                 self.applied = self.applied + part.applied
             if self.measured is not None:
                 np.maximum(worst, part.residuals, out=worst)
+            if part.wrench is not None:
+                self.wrench = self.wrench + part.wrench.reshape(len(q), -1)
             return [*found, *[x + part.work for x in total]]
         result = self.code.new_result((len(q),))
         self.code.step_with(

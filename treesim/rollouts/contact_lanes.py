@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
+from ..contact.contact_solve import ContactInput, ContactOutput
 from ..contact.lanes import ContactLanes, begin_info, clear_info, clear_warm_start
+from ..engine.call.batched import BatchedTables
 from ..engine.call.buffer_pool import is_unused
 from ..engine.threads import lock_across_forks
 from ..kernels.entries.status import FINE
 from ..simulation.effort_limits import REPEATS, MeanForces
+from ..simulation.external_forces import ExternalJointForces
 from ..simulation.kinematic import EndVelocities
 
 MOST_MEMORIES, LARGEST = 8, 1 << 22  # memories that are kept for later rollouts, and bytes of impulses in one of them
@@ -25,12 +29,13 @@ BoundMeans = Callable[[Sequence[np.ndarray]], Callable[[], MeanForces]]
 class LaneMemory:
     """Memory of `count` rollouts on lanes: impulses for the warm start, diagnostics, and the substeps of parts of them.
 
-    code: SIMD code of the unconstrained steps. kept, following, info, parts: see `LaneSteps`. complete: whether no step
-    was interrupted. exchanged: whether `kept` and `following` had exchanged their roles when parts were made.
+    code: SIMD code of the unconstrained steps. wrenches: whether those on bodies are requested. kept, following, info,
+    parts: see `LaneSteps`. complete: whether no step was interrupted. exchanged: whether `kept` and `following` had
+    exchanged their roles when parts were made.
     """
 
-    def __init__(self, touch: ContactLanes, code: Any, count: int) -> None:
-        self.of, self.complete, self.exchanged = (touch, code, count), True, False
+    def __init__(self, touch: ContactLanes, code: Any, wrenches: bool, count: int) -> None:
+        self.of, self.complete, self.exchanged = (touch, code, wrenches, count), True, False
         self.kept, self.following = np.zeros((2, count, touch.warm_start))
         self.info = begin_info(count)
         self.parts: dict[tuple[int, int], LaneSteps] = {}
@@ -48,20 +53,20 @@ _memories: list[LaneMemory] = []  # least recently used first
 _lock = lock_across_forks()
 
 
-def begin_memory(touch: ContactLanes, code: Any, count: int) -> LaneMemory:
+def begin_memory(touch: ContactLanes, code: Any, wrenches: bool, count: int) -> LaneMemory:
     """Return memory of rollouts before their first step, that of earlier ones which is no longer used if there is any.
 
     Short rollouts are called repeatedly: new memory and calls would take as long as a few of their steps.
     """
     with _lock:
         for k in range(len(_memories)):
-            if _memories[k].of == (touch, code, count) and is_unused(_memories, k):
+            if _memories[k].of == (touch, code, wrenches, count) and is_unused(_memories, k):
                 found = _memories.pop(k)
                 break
         else:
             found = None
         if found is None or not found.complete or found.exchanged:
-            found = LaneMemory(touch, code, count)
+            found = LaneMemory(touch, code, wrenches, count)
         else:
             found.restart()
         if found.kept.nbytes <= LARGEST:
@@ -76,29 +81,42 @@ class LaneSteps:
     q, v: shapes of the states. kept: impulses (count, n) for the warm start. following: memory for those of the next
     substep; after an odd number of substeps these two have exchanged their roles. info: diagnostics of the states
     (`ContactLanes.bound`), overwritten. rows: number of constrained rows. mean_forces: those of implicit gains, whose
-    effort limits are kept.
+    effort limits are kept. forces: of external forces, whose table is `table` in the next substeps. batched: model
+    parameters of the contact solve. wrenches: whether those on bodies (N + 1, 6) are requested.
     """
 
     def __init__(
         self, free: BoundFree, touch: ContactLanes, q: tuple[int, ...], v: tuple[int, ...], kept: np.ndarray,
         following: np.ndarray, info: np.ndarray, rows: int, mean_forces: BoundMeans | None,
+        forces: ExternalJointForces | None, batched: BatchedTables | None, wrenches: bool,
     ) -> None:  # fmt: skip
         self.touch, self.turn, self.finite, count = touch, 0, True, len(kept)
         self.states = [(np.empty(q), np.empty(v)) for _ in range(2)]
-        self.control, self.work = np.empty(v), np.empty((count, 2))
-        ends = np.empty(q), np.empty(v), np.empty(v), np.empty((count, 2))
-        self.inputs = [(*self.states[0], *ends, kept), (*self.states[1], *ends, following)]
-        self.results = [(*self.states[1], following, self.work), (*self.states[0], kept, self.work)]
-        self.applied = ends[2]  # controls of the last substep, within their limits
+        self.control, self.work, self.forces = np.empty(v), np.empty((count, 2)), forces
+        self.table, self.batched = np.empty((count, 0 if forces is None else forces.size)), batched
+        self.wrench = np.empty((count, touch.stage.robot.n_bodies + 1, 6)) if wrenches else None
+        external = None if forces is None else np.empty(v)
+        q_free, v_free, self.applied, done = np.empty(q), np.empty(v), np.empty(v), np.empty((count, 2))
+        impulses = kept, following
+        self.inputs = [
+            ContactInput(*state, q_free, v_free, self.applied, done, before, None, external)
+            for state, before in zip(self.states, impulses, strict=True)
+        ]
+        self.results = [
+            ContactOutput(*state, after, self.wrench, None, info, self.work)
+            for state, after in zip(self.states[::-1], impulses[::-1], strict=True)
+        ]
         unread = np.empty((2, count, rows)) if rows else ()  # impulses and gaps of constrained rows
-        self._free = [free((*state, self.control, *ends, *unread)) for state in self.states]
+        pushed = () if external is None else (external,)
+        ends = q_free, v_free, self.applied, done
+        self._free = [free((*state, self.control, *pushed, *ends, *unread)) for state in self.states]
         self.info = info
         self._means = [
             mean_forces((*start, *end, self.applied))
             for start, end in (self.states, self.states[::-1])
             if mean_forces is not None
         ]
-        self._solve = [touch.bound(*each, info) for each in zip(self.inputs, self.results, strict=True)]
+        self._solve = [touch.bound(*each, batched) for each in zip(self.inputs, self.results, strict=True)]
 
     @property
     def residuals(self) -> np.ndarray:
@@ -113,11 +131,13 @@ class LaneSteps:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Take a substep under `control`; return q and v, valid until the second substep from now.
 
-        velocities: of kinematic bodies, if they differ from v. `work`, `finite`: those of the substep. States that are
-        not finite keep the unconstrained step.
+        velocities: of kinematic bodies, if they differ from v. `work`, `finite`, `wrench`: those of the substep. States
+        that are not finite keep the unconstrained step.
         """
         turn = self.turn
         self.turn = 1 - turn
+        if self.forces is not None:
+            self.inputs[turn].external[...] = self.forces(q, v, self.table)
         before = self.info.copy() if self._means else None
         self._step(turn, q, v, velocities)
         if before is not None:
@@ -133,7 +153,7 @@ class LaneSteps:
             own[1][...] = v
         status = self._free[turn]()
         if velocities is not None:
-            velocities.put(own[1], self.inputs[turn][3])
+            velocities.put(own[1], self.inputs[turn].v_free)
         if status == FINE:
             self.finite = self._solve[turn]()
         else:
@@ -160,14 +180,16 @@ class LaneSteps:
             self.control[...] = control
         self.applied[...] = forces.mean
 
-    def _step_finite(self, inputs: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> None:
+    def _step_finite(self, given: ContactInput, result: ContactOutput) -> None:
         """Add contact to the unconstrained steps that are finite."""
-        ends, done, (q_new, v_new, impulses, work) = inputs[2:4], inputs[5], results
-        good = np.isfinite(ends[0]).all(axis=1) & np.isfinite(ends[1]).all(axis=1)
-        q_new[...], v_new[...], impulses[...], work[...] = *ends, 0.0, done
-        part, info = [x[good] for x in results], self.info[good]
-        self.touch.bound([x[good] for x in inputs], part, info)()
+        good = np.isfinite(given.q_free).all(axis=1) & np.isfinite(given.v_free).all(axis=1)
+        result.q[...], result.v[...], result.work[...] = given.q_free, given.v_free, given.work_free
+        result.warm_start[...] = 0.0
+        if result.wrench is not None:
+            result.wrench[...] = 0.0
+        own = result.mapped(itemgetter(good))
+        self.touch.bound(given.mapped(itemgetter(good)), own, None if self.batched is None else self.batched.of(good))()
         self.info[:, 0] = 0.0
-        self.info[good] = info
-        for x, own in zip(results, part, strict=True):
-            x[good] = own
+        for x, part in zip(result, own, strict=True):
+            if x is not None:
+                x[good] = part

@@ -244,7 +244,7 @@ def position_problem(m, nc, n, q, dt, share):
         m.bias[r], m.soft[r], m.recovery[r] = dt * 0, dt * 0, dt * 0
     for c in range(nc):
         r = 3 * c + 2
-        m.mu[c] = m.touch.law[law_of(m, c), 0]
+        m.mu[c] = m.touch.mu[law_of(m, c)]
         bounce, m.rebound[c] = rebound_of(m, c, dt, share)
         m.bias[r] = maximum(m.contacts.gap[c], 0) / dt
         if m.rebound[c] > 0:

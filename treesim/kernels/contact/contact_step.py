@@ -65,7 +65,7 @@ from .work import (
     work_of_corrections,
     work_of_impulses,
 )
-from .wrenches import put_wrenches
+from .wrenches import clear_wrenches, put_wrenches
 
 # diagnostics of a step; RESIDUAL is that of velocities
 PENETRATION, RESIDUAL, CERTIFICATE, CONTACTS, ITERATIONS, LEFT_OUT, POSITION_RESIDUAL = range(7)
@@ -81,12 +81,8 @@ def reset_warm_start(after):
 def clear(after, wrench, pairs, solver_info, work, work_free):
     """Set the results to those of the unconstrained step without contact."""
     reset_warm_start(after)
-    for i in range(wrench.shape[0]):
-        for j in range(6):
-            wrench[i, j] = 0.0
-    for i in range(pairs.shape[0]):
-        for j in range(12):
-            pairs[i, j] = 0.0
+    clear_wrenches(wrench)
+    clear_wrenches(pairs)
     for k in range(solver_info.size):
         solver_info[k] = 0.0
     work[0], work[1] = work_free[0], work_free[1]

@@ -29,6 +29,7 @@ CAPACITY = (
 class SimdContacts(NamedTuple):
     """Contacts of several states; pairs are the same on all lanes."""
 
+    touch: Any  # contact tables with the collision geometry, that of all states
     pair: Any  # (C,)
     slot: Any
     gap: Any
@@ -61,13 +62,14 @@ def no_memory(touch, n_bodies, x):
     return 0
 
 
-def simd_contacts_memory(capacity, q, find, each):
-    """Scratch memory for `capacity` contacts, with the dtype of q. find, each: see `SimdContacts`."""
+def simd_contacts_memory(touch, q, find, each):
+    """Scratch memory with the dtype of q. touch, find, each: see `SimdContacts`."""
+    capacity = CAPACITY + touch.most  # all points of a pair are contacts, before four remain
     found, lanes = np.empty((capacity, 9), q.dtype), np.empty((3, lane_count()), np.int64)
     for lane in range(lane_count()):
         lanes[0, lane], lanes[2, lane] = lane, 0
     return SimdContacts(
-        np.empty(capacity, np.int64), found[:, 0], found[:, 1], found[:, 2:5], found[:, 5:8], found[:, 8],
+        touch, np.empty(capacity, np.int64), found[:, 0], found[:, 1], found[:, 2:5], found[:, 5:8], found[:, 8],
         np.empty(0), 0, lanes[2], find, each, lanes[0], np.empty(lane_count(), np.float64), lanes[1],
     )  # fmt: skip
 

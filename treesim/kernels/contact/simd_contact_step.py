@@ -41,6 +41,7 @@ from .simd_active_set import solve_lanes
 from .simd_collision import MOST
 from .simd_warm_start import clear_where, load_warm_start, store_warm_start
 from .work import any_soft, stored_in_springs, taken_by_dampers, work_at, work_of_corrections, work_of_impulses
+from .wrenches import clear_wrenches, put_wrenches
 
 # numbers of a step: residual, FOR_ONE for a state that is not solved, whose other results are invalid, steps of the
 # solver, largest overlap, and its body
@@ -63,7 +64,7 @@ def find_rows(tree, q, dt, m, lanes):
 def put_rows(tree, q, dt, m, lanes):
     """Write the rows of all states, for poses and velocities of bodies in m.rows; returns as `find_rows` does."""
     active = m.active
-    nc = m.contacts.find(m.touch, m.rows, dt, MARGIN, m.contacts, active, lanes.count)
+    nc = m.contacts.find(m.contacts.touch, m.rows, dt, MARGIN, m.contacts, active, lanes.count)
     for c in range(nc):  # no gap or overlap of an inactive contact counts
         m.contacts.gap[c] = select(active[c] > 0, m.contacts.gap[c], 1)
     level_points(m, nc)
@@ -111,8 +112,9 @@ class Lanes(NamedTuple):
     """States of a group, one per lane; contacts of each state, and the solver's memory.
 
     states: indices; lanes after the last state repeat it. several: whether there is more than one. most: number of
-    iterations. first_solution (4, nv): velocities and their changes by impulses, before the midpoint correction. parts:
-    `simd_parts.SimdParts`. mimic_constraint: mimic joints, 0 without any.
+    iterations. first_solution (4, nv): velocities and their changes by impulses, before the midpoint correction.
+    first_wrench: the wrenches then, of the size of the results. parts: `simd_parts.SimdParts`. mimic_constraint: mimic
+    joints, 0 without any.
     """
 
     states: Any
@@ -121,20 +123,43 @@ class Lanes(NamedTuple):
     count: Any
     solver: Any
     first_solution: Any
+    first_wrench: Any
     parts: Any
     mimic_constraint: Any
 
 
-def contact_lanes(tree, s, scheme, q, v, q_free, v_free, force, work_free, before, after, R, q_new, v_new,
-    solver_info, work, room, lanes):  # fmt: skip
-    """Compute the steps of several states, one per lane: (q, v), warm-start impulses, diagnostics, and work [J].
+class StepInput(NamedTuple):
+    """What contact is added to: the state (q, v), the unconstrained step's end, its applied forces and its work."""
 
-    work: of the control, and of damping, friction and contact. work_free: that of the unconstrained step. Returns
-    False, without results, if several states together have too many contacts.
+    q: Any
+    v: Any
+    q_free: Any
+    v_free: Any
+    force: Any
+    work_free: Any
+
+
+class StepOutput(NamedTuple):
+    """Results of a step: end (q, v); diagnostics; work [J] of the control, and of damping, friction and contact.
+
+    wrench (N + 1, 6): on the bodies, or (0, 6) if they are not requested.
     """
-    active, count = room.active, lanes.count
+
+    q: Any
+    v: Any
+    solver_info: Any
+    work: Any
+    wrench: Any
+
+
+def contact_lanes(tree, s, scheme, x, before, after, R, y, room, lanes):
+    """Compute the steps y (`StepOutput`) of several states x (`StepInput`), one per lane, and warm-start impulses.
+
+    Returns False, without results, if several states together have too many contacts.
+    """
+    q, v, solver_info, active, count = x.q, x.v, y.solver_info, room.active, lanes.count
     room = room._replace(contacts=room.contacts._replace(before=before, size=R, states=lanes.states))
-    retrace(tree, q, q_free, v_free, s.dt, room.mean, room.end)
+    retrace(tree, q, x.q_free, x.v_free, s.dt, room.mean, room.end)
     nc, n = find_rows(tree, q, s.dt, room, lanes)
     several = lanes.several
     if nc > MOST and several:
@@ -143,22 +168,22 @@ def contact_lanes(tree, s, scheme, q, v, q_free, v_free, force, work_free, befor
     for k in range(STEP_INFO):
         solver_info[k] = 0.0
     solver_info[UNSOLVED] = select(count[0] > MOST, FOR_ONE, 0)
-    free = q_free[0] == q_free[0]
+    free = q[0] == q[0]
+    clear_wrenches(y.wrench)
     if n > 0:
-        resist(tree, s, v, force, m.step)
+        resist(tree, s, v, x.force, m.step)
         moved = lanes.parts.with_rotors(with_armature(tree, m.step.diagonal), lanes.mimic_constraint)
         done = resolve(moved, q, v, nc, n, s, scheme, before, R, solver_info, m, lanes)
         store_warm_start(m, nc, n, after, R, lanes.states, active, q[0] == q[0])
         free = not (acts(m.impulse, n) or acts(m.push, n))
+        put_requested_wrenches(m, nc, s.dt, y.wrench)
         if scheme[5] > 0:
             needed = needs_midpoint_correction(tree, m, s.dt) and solver_info[UNSOLVED] != FOR_ONE
             if some(needed):
                 if any_soft(room.touch):
                     solver_info[UNSOLVED] = select(needed, FOR_ONE, solver_info[UNSOLVED])
                 else:
-                    fits, done = correct(
-                        moved, q, v, nc, n, s, scheme, after, R, solver_info, room, lanes, needed, done
-                    )
+                    fits, done = correct(moved, q, v, nc, n, s, scheme, after, R, y, room, lanes, needed, done)
                     if several and not fits:
                         return False
                     if not fits:
@@ -166,15 +191,15 @@ def contact_lanes(tree, s, scheme, q, v, q_free, v_free, force, work_free, befor
         for k in range(tree.nv):
             m.mean[k] += m.mean_change[k]
             m.end[k] += m.end_change[k]
-        advance(tree, q, m.mean, m.end, s.dt, q_new, v_new)
-        work_at(tree, s, v, force, m, work)
+        advance(tree, q, m.mean, m.end, s.dt, y.q, y.v)
+        work_at(tree, s, v, x.force, m, y.work)
         if scheme[4] > 0:
-            work[1] += done + work_of_corrections(tree, q, q_new, s.dt, scheme, m)
-    replace_free(tree, free, q_free, v_free, work_free, q_new, v_new, work)
+            y.work[1] += done + work_of_corrections(tree, q, y.q, s.dt, scheme, m)
+    replace_free(tree, free, x, y)
     if scheme[4] > 0 and any_soft(room.touch):
-        work[1] -= select(free, taken_by_dampers(m, nc, s.dt), 0)
-        found, _ = find_rows(tree, q_new, s.dt, room, lanes)
-        work[1] += stored - stored_in_springs(room, found, s.dt)
+        y.work[1] -= select(free, taken_by_dampers(m, nc, s.dt), 0)
+        found, _ = find_rows(tree, y.q, s.dt, room, lanes)
+        y.work[1] += stored - stored_in_springs(room, found, s.dt)
         solver_info[UNSOLVED] = select(count[0] > MOST, FOR_ONE, solver_info[UNSOLVED])
     return True
 
@@ -198,12 +223,18 @@ def resolve(moved, q, v, nc, n, s, scheme, before, R, solver_info, m, lanes):
     return work
 
 
-def correct(moved, q, v, nc, n, s, scheme, after, R, solver_info, room, lanes, needed, done):
+def put_requested_wrenches(m, nc, dt, wrench):
+    """Write the wrenches on the bodies, if they are requested."""
+    if wrench.shape[0] > 0:
+        put_wrenches(m, nc, dt, wrench, wrench)
+
+
+def correct(moved, q, v, nc, n, s, scheme, after, R, y, room, lanes, needed, done):
     """Repeat the solve at the corrected midpoint (`midpoint_correction`); the solution changes where that is `needed`.
 
     Returns False, without results, if there are too many contacts, and the work of the velocity impulses.
     """
-    x, m = lanes.first_solution, room._replace(rows=compact(moved, room.rows, n))
+    x, m, solver_info = lanes.first_solution, room._replace(rows=compact(moved, room.rows, n)), y.solver_info
     for k in range(moved.nv):
         x[0, k], x[1, k], x[2, k], x[3, k] = m.mean[k], m.end[k], m.mean_change[k], m.end_change[k]
     to_midpoint(moved, moved, s.dt, q, v, nc, n, m)
@@ -219,6 +250,7 @@ def correct(moved, q, v, nc, n, s, scheme, after, R, solver_info, room, lanes, n
         again = resolve(moved, q, m.again.start, nc, n, s, scheme, after, R, solver_info, m, lanes)
         clear_where(m, after, R, lanes.states, needed)
         store_warm_start(m, nc, n, after, R, lanes.states, m.active, needed)
+        select_wrenches(m, nc, s.dt, y.wrench, lanes.first_wrench, needed)
         from_midpoint(moved, s.dt, q, m)
         done, solver_info[0] = select(needed, again, done), select(needed, solver_info[0], missed)
         solver_info[UNSOLVED] = select(needed, select(lanes.count[0] > MOST, FOR_ONE, solver_info[UNSOLVED]), unsolved)
@@ -229,6 +261,17 @@ def correct(moved, q, v, nc, n, s, scheme, after, R, solver_info, room, lanes, n
             m.mean_change[k] = select(needed, m.mean_change[k], x[2, k])
             m.end_change[k] = select(needed, m.end_change[k], x[3, k])
     return fits, done
+
+
+def select_wrenches(m, nc, dt, wrench, first, needed):
+    """Write the wrenches on the lanes that `needed` a midpoint correction; the others keep theirs. first: scratch."""
+    for i in range(wrench.shape[0]):
+        for j in range(6):
+            first[i, j], wrench[i, j] = wrench[i, j], 0.0
+    put_requested_wrenches(m, nc, dt, wrench)
+    for i in range(wrench.shape[0]):
+        for j in range(6):
+            wrench[i, j] = select(needed, wrench[i, j], first[i, j])
 
 
 def solver_memory(rows, q):
@@ -317,11 +360,11 @@ def put_history(solver_info, state):
     solver_info[at + WORST] = maximum(solver_info[at + WORST], solver_info[at])
 
 
-def replace_free(tree, free, q_free, v_free, work_free, q_new, v_new, work):
-    """Replace results by those of the unconstrained step on `free` lanes, where no row acts."""
+def replace_free(tree, free, x, y):
+    """Replace results y by those of the unconstrained step on `free` lanes, where no row acts."""
     for k in range(tree.nq):
-        q_new[k] = select(free, q_free[k], q_new[k])
+        y.q[k] = select(free, x.q_free[k], y.q[k])
     for k in range(tree.nv):
-        v_new[k] = select(free, v_free[k], v_new[k])
+        y.v[k] = select(free, x.v_free[k], y.v[k])
     for k in range(2):
-        work[k] = select(free, work_free[k], work[k])
+        y.work[k] = select(free, x.work_free[k], y.work[k])

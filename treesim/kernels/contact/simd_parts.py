@@ -8,6 +8,16 @@ from ..algebra.state_lanes import gathered, scattered
 from ..mimic.contact_mimic import any_tree, constrain_mimic_joints, constrain_nothing, with_mimic_rotors
 from ..mimic.mimic import expand_force, expand_motion, expand_positions, pick_motion, pick_positions
 from .constraint_rows import put_held, put_none_held
+from .lane_parameters import (
+    force_memory,
+    load_numbers,
+    no_memory,
+    no_numbers,
+    own_parameters,
+    same_parameters,
+    under_forces,
+    without_forces,
+)
 from .simd_collision import Finder
 
 
@@ -16,7 +26,8 @@ class SimdParts(NamedTuple):
 
     put_held, with_rotors, hold: those of `contact_step`. load_positions, load_motion, load_force (mimic_constraint, x,
     size, states, scratch, out): load the `size` numbers of each of several states, and expand them to the spanning
-    tree. store_positions, store_motion (mimic_constraint, x, size, states, scratch, given): the reverse.
+    tree. store_positions, store_motion (mimic_constraint, x, size, states, scratch, given): the reverse. tables,
+    load_parameters, force_memory, under_forces: of `lane_parameters`.
     """
 
     finder: Finder
@@ -28,6 +39,10 @@ class SimdParts(NamedTuple):
     load_force: Any
     store_positions: Any
     store_motion: Any
+    tables: Any
+    load_parameters: Any
+    force_memory: Any
+    under_forces: Any
 
     @property
     def mimics(self) -> bool:
@@ -35,13 +50,20 @@ class SimdParts(NamedTuple):
         return self.hold is constrain_mimic_joints
 
 
-def simd_parts_of(finder: Finder, held: bool, mimics: bool) -> SimdParts:
-    """Return the functions of a step. held: with constrained frames. mimics: for robots with mimic joints."""
+def simd_parts_of(finder: Finder, held: bool, mimics: bool, varied: bool, pushed: bool) -> SimdParts:
+    """Return the functions of a step.
+
+    held: with constrained frames. mimics: for robots with mimic joints. varied: with model parameters of each state.
+    pushed: under external forces.
+    """
     rows = put_held if held else put_none_held
+    own = (own_parameters, load_numbers) if varied else (same_parameters, no_numbers)
+    forces = (force_memory, under_forces) if pushed else (no_memory, without_forces)
     if mimics:
         load, store = (expand_positions_of, expand_motion_of, expand_force_of), (pick_positions_of, pick_motion_of)
-        return SimdParts(finder, rows, with_mimic_rotors, constrain_mimic_joints, *load, *store)
-    return SimdParts(finder, rows, any_tree, constrain_nothing, *[load_plain] * 3, *[store_plain] * 2)
+        return SimdParts(finder, rows, with_mimic_rotors, constrain_mimic_joints, *load, *store, *own, *forces)
+    plain = [load_plain] * 3 + [store_plain] * 2
+    return SimdParts(finder, rows, any_tree, constrain_nothing, *plain, *own, *forces)
 
 
 def load_lanes(x, size, states, out):

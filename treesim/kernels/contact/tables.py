@@ -33,6 +33,7 @@ class Touch(NamedTuple):
     size: Any  # (P, 4) of the solid: half lengths; radius, half length; spacings of a grid, largest of its heights
     # (P, 6) friction, restitution, stiffness (0: rigid) [N/m], dissipation time [s], torsional and rolling friction [m]
     law: Any
+    mu: Any  # (P,) the friction in `law`
     ball: Any  # (P, 4) centre on body a and radius of a sphere around the shape
     # (n, 4) points on body a and their radius; then of a box or hull the normals and offsets of its faces' planes
     point: Any
@@ -71,7 +72,7 @@ def touch_tables(layout, geometry):
     return Touch(
         layout[4], layout[5], layout[6], limits, frictions, speeds, layout[NUMBERS:ends].reshape((P, COLUMNS)),
         pairs[:, 0:12],
-        pairs[:, 12:16], pairs[:, 16:22], pairs[:, 22:26], geometry[a:b].reshape((n, 4)), limit, friction,
+        pairs[:, 12:16], pairs[:, 16:22], pairs[:, 16], pairs[:, 22:26], geometry[a:b].reshape((n, 4)), limit, friction,
         speed, geometry[b : b + limits], geometry[b + limits : c], geometry[c : c + speeds],
         geometry[c + speeds : c + 2 * speeds], geometry[c + 2 * speeds :], geometry[0:OPTIONS],
         layout[10], layout[11], layout[12],
