@@ -46,17 +46,17 @@ class ContactLanes:
     """Compiled contact solve of a batch on SIMD lanes.
 
     States that SIMD code does not solve are solved one by one. A state's result does not depend, to the bit, on the
-    other states or on their number. varied: whether states may have model parameters of their own.
+    other states or on their number. batched: whether states may have model parameters of their own.
     """
 
-    def __init__(self, stage: ContactSolve, varied: bool) -> None:
+    def __init__(self, stage: ContactSolve, batched: bool) -> None:
         self.stage = stage
         *tables, layout, geometry, rows, frames, settings, scheme = stage.constants
         layout = stage.touching.without_groups()
         layout[CAPACITY_AT] = CAPACITY
         self.constants = *tables, layout, geometry, rows, frames, settings, scheme
         held, mimics = bool(stage.touching.held[0][0]), stage.robot.mimic_map is not None
-        parts = simd_parts_of(finder_of(stage.touching), held, mimics, varied, stage.pushed)
+        parts = simd_parts_of(finder_of(stage.touching), held, mimics, batched, stage.pushed)
         self.entry = contact_step_on_lanes(parts)
 
     @property
@@ -102,13 +102,13 @@ class ContactLanes:
         return run
 
     def _parameters(self, batched: BatchedTables) -> tuple[np.ndarray, np.ndarray]:
-        """Return the model parameters of each state, and their places, as `kernels.contact.lane_parameters.Varied`."""
+        """Return the model parameters of each state, and their places, as `LaneParameters`."""
         places = dict(zip(batched.tables, batched.places, strict=True))
         at = self.stage.reals_at, self.stage.settings_at, self.stage.geometry_at
         found = [places.get(k, np.empty(0, np.int64)) for k in at]
         assert list(places) == [k for k in at if k in places]
         counts = [len(found[0]), len(found[1])]
-        found[2] = self.stage.touching.varied_places(found[2])
+        found[2] = self.stage.touching.batched_places(found[2])
         return np.ascontiguousarray(batched.numbers), np.concatenate([counts, *found]).astype(np.int64)
 
     def _one_by_one(
@@ -162,25 +162,25 @@ def finder_of(touching: Touching) -> Finder:
     return EACH_MESHES if touching.on_meshes else EACH_SOLIDS
 
 
-def begin_lanes(stage: ContactSolve, varied: bool = False) -> ContactLanes | None:
+def begin_lanes(stage: ContactSolve, batched: bool = False) -> ContactLanes | None:
     """Return a contact solve on SIMD lanes, and start its background compilation; None if it is not supported.
 
     It does not support contacts found by coal, torsional and rolling friction of contacts, solvers other than "pgs",
-    and uncompiled Python. It is not used where there are only joint limits, which few states reach. varied: states have
-    model parameters of their own.
+    and uncompiled Python. It is not used where there are only joint limits, which few states reach. batched: whether
+    states have model parameters of their own.
     """
-    lanes = _lanes_of(stage, varied) if runs_compiled() else None
+    lanes = _lanes_of(stage, batched) if runs_compiled() else None
     if lanes is not None:
         compiled_soon(lanes.entry)
     return lanes
 
 
 @lru_cache(maxsize=16)  # short rollouts are called repeatedly
-def _lanes_of(stage: ContactSolve, varied: bool) -> ContactLanes | None:
+def _lanes_of(stage: ContactSolve, batched: bool) -> ContactLanes | None:
     """Return a contact solve on SIMD lanes, None if it is not supported."""
     touching = stage.touching
     if touching.only_limits or touching.resists:
         return None
     first, end = touching.convex
     by_pgs = stage.solver.kernel is solve_pgs and stage.solver.exact
-    return ContactLanes(stage, varied) if by_pgs and first == end else None
+    return ContactLanes(stage, batched) if by_pgs and first == end else None

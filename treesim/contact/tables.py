@@ -137,8 +137,8 @@ class Touching:
         """True if any surface that something may touch has a stiffness."""
         return bool(self.slots and touch_tables(self.layout, self.geometry).law[:, 2].any())
 
-    def varied_places(self, places: np.ndarray) -> np.ndarray:
-        """Return where numbers of `geometry` stand in `kernels.contact.lane_parameters.Varied.contact`."""
+    def batched_places(self, places: np.ndarray) -> np.ndarray:
+        """Return where numbers of `geometry` stand in `kernels.contact.lane_parameters.LaneParameters.contact`."""
         pairs, points = (int(self.layout[k]) for k in range(2))
         end = OPTIONS + REALS * pairs
         return np.where(places < end, (places - OPTIONS) // REALS, pairs + places - end - 4 * points)

@@ -19,15 +19,15 @@ HEAD = 2  # integers in front of the places: numbers of those in the table of th
 
 
 class Tables(NamedTuple):
-    """Constant tables of a step; `varied`: numbers of each state. pushed: memory of steps under external forces."""
+    """Constant tables of a step; `batched`: numbers of each state. pushed: memory of steps under external forces."""
 
     tree: Tree
     settings: Any
-    varied: Any
+    batched: Any
     pushed: Any
 
 
-class Varied(NamedTuple):
+class LaneParameters(NamedTuple):
     """Tables with the numbers of the states of a group, one per lane.
 
     reals: of the tree, with the integers `ints`. settings: of the step. contact: friction of all pairs, then limits
@@ -56,7 +56,9 @@ def own_parameters(ints, reals, settings, touch, numbers, places, pushed):
     copy(touch.mu, contact, 0)
     copy(touch.bound, contact, touch.mu.size)
     copy(touch.rough, contact, touch.mu.size + touch.bound.size)
-    return Tables(tree_tables(ints, reals), settings, Varied(ints, made[0], made[1], contact, numbers, places), pushed)
+    return Tables(
+        tree_tables(ints, reals), settings, LaneParameters(ints, made[0], made[1], contact, numbers, places), pushed
+    )
 
 
 def copy(x, out, first):
@@ -72,7 +74,7 @@ def no_numbers(tables, states, room):
 
 def load_numbers(tables, states, room):
     """Return the tree, settings and memory of a group of states, with the parameters of each."""
-    x, touch = tables.varied, room.touch
+    x, touch = tables.batched, room.touch
     count, a = x.places.size - HEAD, x.places[0]
     b = a + x.places[1]
     for k in range(a):

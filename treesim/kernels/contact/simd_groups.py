@@ -159,7 +159,7 @@ def contact_step_on_lanes(parts):
     """Return the entry of steps with contact on SIMD lanes, with the functions `parts` (`SimdParts`).
 
     external (count * nv,), wrench (count * 6 (N + 1),): of size 0 without external forces, and if wrenches are not
-    requested. numbers, places: model parameters of each state (`lane_parameters.Varied`).
+    requested. numbers, places: model parameters of each state (`lane_parameters.LaneParameters`).
     """
 
     def contact_step_of_all(

@@ -50,14 +50,14 @@ class SimdParts(NamedTuple):
         return self.hold is constrain_mimic_joints
 
 
-def simd_parts_of(finder: Finder, held: bool, mimics: bool, varied: bool, pushed: bool) -> SimdParts:
+def simd_parts_of(finder: Finder, held: bool, mimics: bool, batched: bool, pushed: bool) -> SimdParts:
     """Return the functions of a step.
 
-    held: with constrained frames. mimics: for robots with mimic joints. varied: with model parameters of each state.
+    held: with constrained frames. mimics: for robots with mimic joints. batched: with model parameters of each state.
     pushed: under external forces.
     """
     rows = put_held if held else put_none_held
-    own = (own_parameters, load_numbers) if varied else (same_parameters, no_numbers)
+    own = (own_parameters, load_numbers) if batched else (same_parameters, no_numbers)
     forces = (force_memory, under_forces) if pushed else (no_memory, without_forces)
     if mimics:
         load, store = (expand_positions_of, expand_motion_of, expand_force_of), (pick_positions_of, pick_motion_of)
