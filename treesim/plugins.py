@@ -51,12 +51,8 @@ BUILT_IN: dict[PluginKind, dict[str, str]] = {
         "pv": "treesim.dynamics.constrained.methods:PopovVereshchagin",
     },
     "integrators": {
-        "implicit_midpoint": "treesim.simulation.integrators:ImplicitMidpoint",
-        "semi_implicit_euler": "treesim.simulation.integrators:SemiImplicitEuler",
-        "explicit_euler": "treesim.simulation.integrators:ExplicitEuler",
-        "midpoint": "treesim.simulation.integrators:Midpoint",
-        "rk4": "treesim.simulation.integrators:RungeKutta4",
-        "bullet": "treesim.simulation.integrators:BulletRule",
+        name: f"treesim.simulation.integrators:{name}"
+        for name in ("implicit_midpoint", "semi_implicit_euler", "explicit_euler", "midpoint", "rk4", "bullet")
     },
     "contact_solvers": {
         "pgs": "treesim.contact.pgs:Pgs",
@@ -89,6 +85,7 @@ BUILT_IN: dict[PluginKind, dict[str, str]] = {
     },
     "plots": {"trajectory": "treesim.plotting:draw"},
 }
+DEFAULT_INTEGRATOR = "implicit_midpoint"
 # kinds whose implementations are functions or modules; those of others are classes, of which one instance is made
 AS_THEY_ARE = frozenset({"commands", "importers", "formats", "plots"})
 

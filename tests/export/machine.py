@@ -14,9 +14,10 @@ from treesim.export.contact_module import ContactModule
 from treesim.export.webassembly import StepModule
 from treesim.kernels.entries.status import FINE
 from treesim.kernels.stepping.mean_force import mean_force
+from treesim.kernels.stepping.rules import RULES
 from treesim.kernels.stepping.step import COLUMNS, SATURATED, Settings
 from treesim.simulation.effort_limits import REPEATS
-from treesim.simulation.step_settings import IMPLICIT, StepSettings
+from treesim.simulation.step_settings import StepSettings
 from treesim.simulation.world import World
 
 wasmtime = pytest.importorskip("wasmtime", reason="needs wasmtime (pip install wasmtime)")
@@ -85,7 +86,7 @@ class Machine(Instance):
             self.arrays[name][:] = np.reshape(value, -1)
 
     def settle(self, rule: str, h: float, kp=0.0, kd=0.0) -> None:
-        table = StepSettings.of(self.robot, rule, h, kp, kd).table
+        table = StepSettings.of(self.robot, RULES[rule], h, kp, kd).table
         columns = table[1:].reshape(-1, self.robot.spanning.nv)[:, self.robot.kept()[1]]
         self.put(settings=np.concatenate([table[:1], columns.reshape(-1)]))
 
@@ -101,7 +102,7 @@ class Machine(Instance):
         for again in range(REPEATS, -1, -1):
             self.call(rule, self.module.base)
             contact()
-            if not again or rule not in IMPLICIT or not self.saturate():
+            if not again or not RULES[rule].implicit or not self.saturate():
                 break
         self.put(control=control)
 
@@ -138,7 +139,7 @@ class Stage(Instance):
 
     def settle(self, world: World, rule: str, h: float, kp=0.0, kd=0.0) -> None:
         arrays, self.rule = self.arrays, rule
-        arrays["settings"][:] = StepSettings.of(world.robot, rule, h, kp, kd).table
+        arrays["settings"][:] = StepSettings.of(world.robot, RULES[rule], h, kp, kd).table
         arrays["scheme"][0] = self.module.share[rule]
 
     def _solved(self) -> dict[str, np.ndarray]:

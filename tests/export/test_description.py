@@ -8,7 +8,7 @@ import pytest
 import treesim
 from tests import coupled, trees
 from treesim.export.description import description
-from treesim.kernels.stepping.step import RULES
+from treesim.kernels.stepping.rules import RULES
 from treesim.simulation.step_settings import lightest, substeps_of
 
 
@@ -42,4 +42,4 @@ def test_limits_are_numbers_or_none():
 def test_substeps_follow_from_the_longest(rule, dt):
     robot = treesim.load("ur5")
     longest = description(robot)["longest"].get(rule, np.inf)
-    assert max(1, np.ceil(dt / longest - 1e-9)) == substeps_of(robot, rule, dt, None)
+    assert max(1, np.ceil(dt / longest - 1e-9)) == substeps_of(robot, RULES[rule], dt, None)

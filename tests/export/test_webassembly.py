@@ -10,7 +10,7 @@ from tests import coupled, trees
 from treesim import World
 from treesim.errors import UnsupportedError
 from treesim.export.webassembly import step_module
-from treesim.kernels.stepping.step import RULES
+from treesim.kernels.stepping.rules import RULES
 
 from .machine import Machine
 

@@ -7,9 +7,12 @@ import pytest
 
 import treesim
 from treesim.errors import DivergedWarning, EnergyWarning, LightJointWarning
+from treesim.kernels.stepping.rules import IN_PYTHON, RULES
 from treesim.model import generators as make
 from treesim.simulation import step_settings
 from treesim.simulation.step_settings import fastest_rate, longest_substep, speed_hint, substeps_of
+
+MIDPOINT = RULES["implicit_midpoint"]
 
 
 def flail(inertia, **options):
@@ -30,12 +33,12 @@ def test_fastest_rate_is_that_of_all_energy_in_the_lightest_joint():
 
 def test_light_joints_take_shorter_substeps():
     heavy, light = flail(1e-2), flail(1e-6)
-    assert substeps_of(heavy, "implicit_midpoint", 1e-3, None) == 2
-    assert substeps_of(heavy, "implicit_midpoint", 1.02e-3, None) == 3
-    assert longest_substep(light, "implicit_midpoint") == pytest.approx(0.8 / fastest_rate(light))
-    assert substeps_of(light, "implicit_midpoint", 1e-3, None) == 7
-    assert substeps_of(light, "implicit_midpoint", 1e-3, 3) == 3
-    assert substeps_of(light, "semi_implicit_euler", 1e-3, None) == 1
+    assert substeps_of(heavy, MIDPOINT, 1e-3, None) == 2
+    assert substeps_of(heavy, MIDPOINT, 1.02e-3, None) == 3
+    assert longest_substep(light, MIDPOINT) == pytest.approx(0.8 / fastest_rate(light))
+    assert substeps_of(light, MIDPOINT, 1e-3, None) == 7
+    assert substeps_of(light, MIDPOINT, 1e-3, 3) == 3
+    assert substeps_of(light, RULES["semi_implicit_euler"], 1e-3, None) == 1
     assert treesim.Stepper(light).substeps == treesim.Stepper(light, dt=2e-3).substeps // 2 == 7
 
 
@@ -57,8 +60,8 @@ def test_substeps_are_sixteen_times_shorter_than_the_rule_s_at_most(inertia):
     with pytest.warns(
         LightJointWarning, match=r"joint 'dial' of 'gauge' moves an inertia of 1e-.* armature.*substeps="
     ):
-        assert substeps_of(robot, "implicit_midpoint", 1e-3, None) == 32
-    assert substeps_of(robot, "implicit_midpoint", 1e-3, 500) == 500
+        assert substeps_of(robot, MIDPOINT, 1e-3, None) == 32
+    assert substeps_of(robot, MIDPOINT, 1e-3, 500) == 500
     run = treesim.Simulation(robot).run(0.2)  # was warned of already: once for a robot and dt
     alone = treesim.Simulation(needle(1e-3), substeps=32).run(0.2)
     assert run.stopped is None and np.isfinite(run.v).all()
@@ -67,17 +70,17 @@ def test_substeps_are_sixteen_times_shorter_than_the_rule_s_at_most(inertia):
 
 def test_damping_that_stops_light_joints_within_a_substep_makes_none_shorter():
     damped = needle(1e-12, damping=0.5)
-    assert substeps_of(damped, "implicit_midpoint", 1e-3, None) == 2
-    assert substeps_of(needle(1e-5), "implicit_midpoint", 1e-3, None) > 2
+    assert substeps_of(damped, MIDPOINT, 1e-3, None) == 2
+    assert substeps_of(needle(1e-5), MIDPOINT, 1e-3, None) > 2
     run = treesim.Simulation(damped, dt=1e-3).run(0.2)
     fine = treesim.Simulation(damped, dt=1e-3, substeps=16).run(0.2)
     assert run.stopped is None and run.q[-1] == pytest.approx(fine.q[-1], abs=1e-4)
 
 
 def test_robots_that_have_no_least_inertia_take_the_rule_s():
-    assert substeps_of(make.chain(301), "implicit_midpoint", 1e-3, None) == 2
+    assert substeps_of(make.chain(301), MIDPOINT, 1e-3, None) == 2
     massless = treesim.Tree("massless", [treesim.Body("b", 0, treesim.Joint("j", "revolute"), treesim.Inertia())])
-    assert substeps_of(massless, "implicit_midpoint", 1e-3, None) == 2
+    assert substeps_of(massless, MIDPOINT, 1e-3, None) == 2
 
 
 @pytest.mark.parametrize(("joints", "searched"), [(300, True), (301, False)])
@@ -91,20 +94,20 @@ def test_inertia_is_searched_within_three_radians(q, searched, monkeypatch):
     seen = []
     monkeypatch.setattr(step_settings, "tried_configurations", lambda robot: [np.zeros(2), np.full(2, q)])
     monkeypatch.setattr(step_settings, "singular_inertia", lambda robot, q, diagonal: seen.append(q))
-    step_settings.check_inertia(with_massless_tip(), None, 1e-3, np.zeros(2), np.zeros(2))
+    step_settings.check_inertia(with_massless_tip(), IN_PYTHON, 1e-3, np.zeros(2), np.zeros(2))
     assert seen == [pytest.approx([searched] * 2)]
 
 
 def test_too_many_are_refused():
     robot = flail(1e-2)
     with pytest.raises(treesim.ArgumentError, match="dt 10 s would be 20000 substeps of 0"):
-        substeps_of(robot, "implicit_midpoint", 10.0, None)
-    assert substeps_of(robot, "implicit_midpoint", 0.499, None) == 998
+        substeps_of(robot, MIDPOINT, 10.0, None)
+    assert substeps_of(robot, MIDPOINT, 0.499, None) == 998
     with pytest.raises(treesim.ArgumentError, match=r"dt 0\.501 s would be 1002 substeps of 0"):
-        substeps_of(robot, "implicit_midpoint", 0.501, None)
-    assert substeps_of(robot, "implicit_midpoint", 1e-3, 1000) == 1000
+        substeps_of(robot, MIDPOINT, 0.501, None)
+    assert substeps_of(robot, MIDPOINT, 1e-3, 1000) == 1000
     with pytest.raises(treesim.ArgumentError, match="substeps must be a whole number between 1 and 1000"):
-        substeps_of(robot, "implicit_midpoint", 1e-3, 1001)
+        substeps_of(robot, MIDPOINT, 1e-3, 1001)
 
 
 def ball_of_three_axes(armature=0.0):

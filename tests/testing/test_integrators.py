@@ -4,7 +4,8 @@ import pytest
 
 import treesim
 from treesim import plugins, testing
-from treesim.simulation.integrators import Midpoint
+
+Midpoint = type(plugins.get("integrators", "midpoint"))
 
 
 @pytest.mark.parametrize("integrator", treesim.available("integrators"))

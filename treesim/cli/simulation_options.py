@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple, cast
 import typer
 
 from ..errors import ArgumentError, UnknownNameError, quoted
+from ..plugins import DEFAULT_INTEGRATOR
 from .common import (
     CONTACT,
     CONTROL,
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from ..simulation.world import World
     from ..types import ControllerName
 
-DT, BACKEND, INTEGRATOR, SOLVER = 1e-3, "aba", "implicit_midpoint", "pgs"
+DT, BACKEND, INTEGRATOR, SOLVER = 1e-3, "aba", DEFAULT_INTEGRATOR, "pgs"
 KP, KD, FRICTION = 100.0, 10.0, 0.8
 CARRYING = 5.0  # times m g h, the negative stiffness of gravity on an upright robot
 KD_PART = 0.05  # [s] kd / kp of a standing robot

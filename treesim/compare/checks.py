@@ -10,6 +10,7 @@ import numpy as np
 import treesim
 
 from ..errors import UnsupportedError, listed, quoted
+from ..kernels.stepping.rules import IN_PYTHON, RULES
 from ..model.tree import Tree
 from ..states.arguments import positive_number, whole_number
 from .adapter import EngineAdapter
@@ -174,8 +175,8 @@ def without_trajectory(robot: Tree, engine: EngineAdapter) -> str:
         for i, body in enumerate(robot.bodies, start=1)
         if body.joint.type == "floating" and robot.parent[i - 1] == 0 and not robot.topology.children(i)
     ]
-    if free and engine.integrator == "semi_implicit_euler":
-        return f"semi_implicit_euler evaluates the gyroscopic term of free bodies implicitly: {listed(free)}"
+    if free and RULES.get(engine.integrator, IN_PYTHON).gyroscopic:
+        return f"{engine.integrator} evaluates the gyroscopic term of free bodies implicitly: {listed(free)}"
     return ""
 
 

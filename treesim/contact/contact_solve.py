@@ -25,6 +25,7 @@ from ..kernels.contact.contact_step import LEFT_OUT, SOLVER_INFO, parts_of
 from ..kernels.contact.joint_limits import near_limits_states
 from ..kernels.contact.tables import FOUND
 from ..kernels.entries.status import FINE
+from ..kernels.stepping.rules import Rule
 from ..model.tree import Tree
 from ..states.states import mimic_constants
 from ..system.memory import free_memory
@@ -33,7 +34,6 @@ from ..validation.arrays import Shape
 from .base import ContactSolver, chosen_solver
 from .tables import Touching
 
-SHARE = {"implicit_midpoint": 0.5, "semi_implicit_euler": 1.0}  # impulse fraction in the mean velocity, by integrator
 CAPACITY_AT = 4  # index of the capacity for contacts in the layout
 REPORTS_POINTS_AT = 12  # and of whether contact points are reported
 ROOM = 128  # contacts by which the capacity grows
@@ -108,7 +108,7 @@ class ContactSolve:
         self,
         robot: Tree,
         touching: Touching,
-        rule: str,
+        rule: Rule,
         settings: np.ndarray,
         gravity: np.ndarray | None,
         solver: str | ContactSolver = "pgs",
@@ -126,11 +126,11 @@ class ContactSolve:
             )
         mimic_map, held = robot.mimic_map is not None, bool(touching.held[0][0])
         plain = not (mimic_map or held or touching.convex[1] > touching.convex[0])
-        again = plain and SHARE[rule] < 1 and touching.limits > 0
+        again = plain and rule.theta < 1 and touching.limits > 0
         placed = not (mimic_map or pushed)
         parts = parts_of(touching.on_planes, touching.on_meshes, held, touching.resists, again, placed)
         self.entry = contact_step_entry(type(chosen).kernel, type(chosen).memory, mimic_map, parts, pushed=pushed)
-        scheme = np.array([SHARE[rule], tolerance, SWEEPS, float(chosen.exact), float(work), float(again)])
+        scheme = np.array([rule.theta, tolerance, SWEEPS, float(chosen.exact), float(work), float(again)])
         layout = touching.layout if work else touching.without_groups()
         self.constants = (
             *mimic_constants(robot, constants_of(robot, gravity)),

@@ -9,12 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..contact.base import ContactSolver
-from ..contact.contact_solve import CAPACITY_AT, SHARE, ContactSolve
+from ..contact.contact_solve import CAPACITY_AT, ContactSolve
 from ..engine.call.generic import kernel_webassembly
 from ..engine.llvm.webassembly import PAGE
 from ..errors import UnsupportedError, quoted
 from ..kernels.contact.tables import FOUND
+from ..kernels.stepping.rules import CONTACT_RULES, RULES
 from ..kernels.stepping.step import COLUMNS
+from ..plugins import DEFAULT_INTEGRATOR
 from ..simulation.step_settings import StepSettings
 from ..simulation.world import World
 
@@ -79,7 +81,7 @@ def contact_module(world: World, solver: str | ContactSolver = "pgs") -> Contact
         raise UnsupportedError(
             f"contacts of {quoted(world)} are found by {quoted(world.collision)} in Python: leave out collision="
         )
-    robot, rule = world.robot, "implicit_midpoint"
+    robot, rule = world.robot, RULES[DEFAULT_INTEGRATOR]
     settings = StepSettings.of(robot, rule, 1e-3)
     how = settings.table, None, solver, False, world.contact_tolerance
     stage = ContactSolve(robot, world.touching, rule, *how, pushed=True)
@@ -100,5 +102,5 @@ def contact_module(world: World, solver: str | ContactSolver = "pgs") -> Contact
     numbers = {name: place for (name, place), x in zip(places.items(), arrays, strict=True) if x.dtype == float}
     numbers["gravity"] = reals[0] + WORD * (reals[1] - 3), 3
     heap = -(-end // 64) * 64
-    kept = robot.kept()[1].tolist(), robot.spanning.nv, COLUMNS
-    return ContactModule(made.code, image, base, heap, -(-heap // PAGE), base, numbers, dict(SHARE), *kept, *room)
+    kept = dict(CONTACT_RULES), robot.kept()[1].tolist(), robot.spanning.nv, COLUMNS
+    return ContactModule(made.code, image, base, heap, -(-heap // PAGE), base, numbers, *kept, *room)

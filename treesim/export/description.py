@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..kernels.algebra.limits import UNLIMITED
-from ..kernels.stepping.step import RULES
+from ..kernels.stepping.rules import RULES
 from ..model.tree import Tree
 from ..simulation.step_settings import lightest, longest_substep
 
@@ -20,6 +20,7 @@ def description(robot: Tree) -> dict[str, Any]:
     name, nq, nv, mass [kg], gravity (3,) [m/s^2]. bodies: names, the base first; masses [kg] and centres (3,)
     of mass [m] in each body's axes. joints: see `joints`. For each degree of freedom: damping, effort, lightest
     (the smallest inertia that it moves). longest: the longest substep [s] by integrator, where it has one.
+    theta: by implicit integrator, the least part of a step after which damping and gains act.
 
     Example:
         >>> from treesim.export.description import description
@@ -27,7 +28,7 @@ def description(robot: Tree) -> dict[str, Any]:
         >>> facts["nq"], facts["joints"][0]["name"], facts["joints"][0]["unit"]
         (6, 'shoulder_pan_joint', 'rad')
     """
-    spans = {name: longest_substep(robot, name) for name in RULES}
+    spans = {name: longest_substep(robot, rule) for name, rule in RULES.items()}
     return {
         "name": robot.name, "nq": robot.nq, "nv": robot.nv, "mass": robot.mass, "gravity": robot.gravity.tolist(),
         "bodies": ["base", *robot.body_names], "masses": [0.0, *(body.inertia.mass for body in robot.bodies)],
@@ -35,6 +36,7 @@ def description(robot: Tree) -> dict[str, Any]:
         "joints": joints(robot), "damping": robot.damping.tolist(),
         "effort": np.minimum(robot.effort_limit, UNLIMITED).tolist(), "lightest": lightest(robot).tolist(),
         "longest": {name: span for name, span in spans.items() if np.isfinite(span)},
+        "theta": {name: rule.theta for name, rule in RULES.items() if rule.implicit},
     }  # fmt: skip
 
 

@@ -35,12 +35,13 @@ from ..kernels.mimic.mimic import (
     pick_positions,
 )
 from ..kernels.stepping.external_forces import joint_forces
-from ..kernels.stepping.step import COLUMNS, RULES, actuate, settings_of, step_memory
+from ..kernels.stepping.rules import RULES
+from ..kernels.stepping.step import COLUMNS, actuate, settings_of, step_memory
 from ..model.tree import Tree
 from ..states.states import mimic_constants
 
 EXTERNAL = "external"  # input that `push` computes
-CALLS = 4  # of the forward dynamics at most: the stages of rk4, the passes of implicit_midpoint
+CALLS = max(rule.stages for rule in RULES.values())  # of the forward dynamics
 Arrays = dict[str, np.ndarray]
 Sizes = dict[str, int]
 
@@ -120,7 +121,7 @@ class _Source:
 
         q_new, v_new, force, work = (_empty(n) for n in (self.whole.nq, self.whole.nv, self.whole.nv, 2))
         actuate(tree, s, q, v, control, force)
-        RULES[name](tree, s, q, v, force, q_new, v_new, work, step_memory(tree, q), forward, None)
+        RULES[name].step(tree, s, q, v, force, q_new, v_new, work, step_memory(tree, q), forward, None)
         return [*calls, Trace(graph, _nodes(*self._picked(graph, q_new, v_new, force), work), inputs)]
 
     def push(self) -> Trace:

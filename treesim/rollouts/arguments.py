@@ -14,6 +14,7 @@ from ..dynamics.base import DynamicsBackend, chosen_backend
 from ..engine.call.steps import all_finite
 from ..errors import ArgumentError, TreesimError, UnsupportedError, quoted
 from ..kernels.stepping.constrained_step import carried_world_step_entry, counted_world_step_entry
+from ..kernels.stepping.rules import Rule
 from ..kernels.stepping.step import carried_step_entry, counted_step_entry
 from ..model.named_axes import coordinate_argument, velocity_argument
 from ..model.quaternions import unit_quaternions
@@ -54,7 +55,7 @@ class Method(NamedTuple):
     entry: Any
     constants: tuple[Any, ...]
     work: bool
-    rule: str
+    rule: Rule
     dynamics: Any  # the entry of forward dynamics
     code: StepCode | None  # of steps with contact or external forces; SIMD code takes their unconstrained part
     code_of: Callable[[bool], StepCode]  # returns the code of steps without or with external forces

@@ -26,6 +26,7 @@ from ..errors import ArgumentError
 from ..model.named_axes import coordinate_argument, velocity_argument
 from ..model.quaternions import unit_quaternions
 from ..model.tree import Tree
+from ..plugins import DEFAULT_INTEGRATOR
 from ..simulation.external_forces import Wrenches
 from ..simulation.readings import NO_READINGS, Readings
 from ..simulation.robot_warnings import unwarned
@@ -131,7 +132,7 @@ class BatchStepper(ReprMixin):
         steps: int = 1,
         kp: ArrayLike = 0.0,
         kd: ArrayLike = 0.0,
-        integrator: str = "implicit_midpoint",
+        integrator: str = DEFAULT_INTEGRATOR,
         backend: str | DynamicsBackend = "aba",
         substeps: int | None = None,
         contact_solver: str | ContactSolver = "pgs",

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..contact.contact_solve import SHARE
 from ..dynamics.mass_matrix import mass_matrix
 from ..dynamics.physics import Parameters
 from ..engine.call.batched import BatchedTables
@@ -18,6 +17,7 @@ from ..errors import ArgumentError, UnsupportedError, quoted
 from ..kernels.algebra.limits import UNLIMITED
 from ..kernels.contact.tables import COLUMNS as PAIR_COLUMNS
 from ..kernels.contact.tables import NUMBERS, OPTIONS, REALS
+from ..kernels.stepping.rules import CONTACT_RULES, Rule
 from ..kernels.stepping.step import Settings
 from ..model.tree import Tree
 from ..simulation.step_settings import (
@@ -129,8 +129,8 @@ def given_fields(world: World, model_parameters: Parameters | None, integrator: 
                 f"model_parameters[{quoted(name)}] has more than one batch axis: rollouts have one, (B, ...)"
             )
     touching = [name for name in fields if name in OF_CONTACT]
-    if touching and integrator not in SHARE:
-        known = " or ".join(map(repr, SHARE))
+    if touching and integrator not in CONTACT_RULES:
+        known = " or ".join(map(repr, CONTACT_RULES))
         raise UnsupportedError(
             f"integrator {integrator!r} does not simulate {touching[0]} of joints or the ground: take {known}"
         )
@@ -271,7 +271,7 @@ def _with_rows(world: World, friction: tuple[int, ...], lower: tuple[int, ...], 
 
 
 def physics_of_rollouts(
-    world: World, fields: dict[str, Given], rule: str, h: float, kp: ArrayLike, kd: ArrayLike
+    world: World, fields: dict[str, Given], rule: Rule, h: float, kp: ArrayLike, kd: ArrayLike
 ) -> Physics | None:
     """Return the table entries of fields, for steps of h [s] by an integrator; None without fields.
 
@@ -290,7 +290,7 @@ def physics_of_rollouts(
 
 
 def _settings_numbers(
-    robot: Tree, fields: Mapping[str, Given], own: Numbers, rule: str, h: float, kp: ArrayLike, kd: ArrayLike
+    robot: Tree, fields: Mapping[str, Given], own: Numbers, rule: Rule, h: float, kp: ArrayLike, kd: ArrayLike
 ) -> Numbers:
     """Return entries for damping, gains, effort limits, and theta where it depends on fields (see `StepSettings`)."""
     gains = gains_of(robot, kp, kd)
@@ -305,13 +305,13 @@ def _settings_numbers(
     if driven.size:
         follows = (full["kp"] != 0) | (full["kd"] != 0)
         parts.append(_column(robot, "driven", driven, follows[..., driven].astype(float)))
-    if rule == "implicit_midpoint":
-        parts += _theta_numbers(robot, fields, full, own, h)
+    if rule.theta < 1:
+        parts += _theta_numbers(robot, fields, full, own, h, rule)
     return joined_numbers(parts)
 
 
 def _theta_numbers(
-    robot: Tree, fields: Mapping[str, Given], full: Mapping[str, np.ndarray], own: Numbers, h: float
+    robot: Tree, fields: Mapping[str, Given], full: Mapping[str, np.ndarray], own: Numbers, h: float, rule: Rule
 ) -> list[Numbers]:
     """Return entries for theta of joints whose damping, gains or least effective inertia depend on the rollout."""
     gains = full["kp"], full["kd"]
@@ -323,7 +323,7 @@ def _theta_numbers(
     stiffness = step_stiffness(h, full["damping"], *gains)
     if any(name in INERTIAL for name in fields):
         least = _least_of_each(robot, own, _rotors(robot, fields), stiffness)
-    theta = implicitness(stiffness[..., dofs], least[..., dofs])
+    theta = implicitness(stiffness[..., dofs], least[..., dofs], rule)
     return [_column(robot, "theta", dofs, theta)] if dofs.size else []
 
 

@@ -23,6 +23,7 @@ from ..engine.threads import checked_threads, use_threads
 from ..errors import ArgumentError, StoppedWarning, keep_with
 from ..kernels.stepping.step import policy_step_entry
 from ..model.tree import Tree
+from ..plugins import DEFAULT_INTEGRATOR
 from ..simulation.external_forces import Wrenches
 from ..simulation.start_limits import warn_of_start
 from ..simulation.world import World, as_world
@@ -63,7 +64,7 @@ def rollout(
     policy_parameters: ArrayLike | None = None,
     threads: int | None = None,
     backend: str | DynamicsBackend = "aba",
-    integrator: str = "implicit_midpoint",
+    integrator: str = DEFAULT_INTEGRATOR,
     substeps: int | None = None,
     work: bool = False,
     contact_solver: str | ContactSolver = "pgs",

@@ -14,6 +14,7 @@ from ..dynamics.base import DynamicsBackend
 from ..dynamics.compiled.bound import Dynamics
 from ..engine.call.evaluate import coerce
 from ..errors import ArgumentError, NonFiniteError, quoted
+from ..kernels.stepping.rules import RULES, Rule
 from ..model.named_axes import VELOCITIES, velocity_argument
 from ..model.tree import Tree
 from ..states.arguments import short_repr
@@ -243,7 +244,7 @@ class ControlledRobot:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return (q, v) at t + dt by a compiled integrator, in substeps.
 
-        rule: name of the integrator in `treesim.kernels.stepping.step`. Damping, friction and the controller's
+        rule: name of the integrator in `treesim.kernels.stepping.rules`. Damping, friction and the controller's
         gains are implicit. Controllers without a state are evaluated at every substep, others once. Raises what the
         dynamics raise, NonFiniteError.
         """
@@ -344,24 +345,21 @@ class ControlledRobot:
         known = self._steps.get((rule, dt, pushed))
         if known is not None:
             return known
-        substeps = substeps_of(self.robot, rule, dt, self.substeps)
-        settings = StepSettings.of(self.robot, rule, dt / substeps, self._stiffness, self._gain, driven=False)
+        compiled, substeps = RULES[rule], substeps_of(self.robot, RULES[rule], dt, self.substeps)
+        settings = StepSettings.of(self.robot, compiled, dt / substeps, self._stiffness, self._gain, driven=False)
         solver, engine = forward_solver(self.robot, self.backend), self._engine
         if self._stateless is not None:
             settings, engine = settings.copy(), "generic"  # gains change, so they cannot be constants of the code
         how = self._gravity, settings, engine, self.contact_solver
-        made = StepCode(self.world, rule, solver, *how, pushed=pushed), substeps
+        made = StepCode(self.world, compiled, solver, *how, pushed=pushed), substeps
         self._steps = {key: code for key, code in self._steps.items() if key[:2] == (rule, dt)}
         self._steps[rule, dt, pushed] = made
         return made
 
-    def check_inertia(self, rule: str | None, dt: float) -> None:
-        """Raise SingularInertiaError for a joint that moves no inertia, in a world without constrained rows.
-
-        rule: the compiled integrator's name; None for an integrator in Python.
-        """
+    def check_inertia(self, rule: Rule, dt: float) -> None:
+        """Raise SingularInertiaError for a joint that moves no inertia, in a world without constrained rows."""
         if not self.world.m:
-            h = dt if rule is None else dt / substeps_of(self.robot, rule, dt, self.substeps)
+            h = dt / substeps_of(self.robot, rule, dt, self.substeps)
             check_inertia(self.robot, rule, h, self._stiffness, self._gain)
 
     def forget(self) -> None:

@@ -12,6 +12,7 @@ from ..dynamics.energy import energy, momentum
 from ..dynamics.physics import ModelParameters
 from ..engine.call.evaluate import specialized_first
 from ..errors import DivergedWarning, EnergyWarning, NonFiniteError
+from ..kernels.stepping.rules import IN_PYTHON, RULES
 from ..model.tree import Tree
 from .step_settings import speed_hint
 from .trajectory import Trajectory
@@ -112,7 +113,8 @@ def checked_energy(trajectory: Trajectory, robot: Tree, soft: bool = False) -> T
         off_by(error[worst], trajectory.t[worst], energy_range),
         remedy_of(robot, made["dt"], made["integrator"], made.get("backend")),
     )
-    expected = soft and made["integrator"] == "semi_implicit_euler" and error[worst] < 0
+    dissipative = RULES.get(made["integrator"], IN_PYTHON).theta == 1  # on soft surfaces
+    expected = soft and dissipative and error[worst] < 0
     if abs(error[worst]) > NONSENSE * energy_range and not expected:
         return untrusted(trajectory, f"{details}; {remedy}")
     warnings.warn(f"{details}: {remedy}", EnergyWarning, stacklevel=4)
@@ -134,7 +136,7 @@ def off_by(error: float, t: float, energy_range: float) -> str:
 
 def remedy_of(robot: Tree, dt: float, integrator: str, backend: str | None = None) -> str:
     """Return advice for a run with a large energy error; backend: name of the one that was used."""
-    other = "" if integrator == "implicit_midpoint" else ", or the integrator 'implicit_midpoint'"
+    other = "" if integrator == plugins.DEFAULT_INTEGRATOR else f", or the integrator {plugins.DEFAULT_INTEGRATOR!r}"
     own = (
         ""
         if backend is None or backend in plugins.BUILT_IN["dynamics"]

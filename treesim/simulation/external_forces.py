@@ -37,7 +37,6 @@ from ..validation.values import (
 
 SAME_TIME = 1e-9  # s: times of steps are products, and contain rounding errors
 FRAMES = ("world", "local")
-LEAD = {"implicit_midpoint": 0.5, "midpoint": 0.5, "rk4": 0.5}  # part of a step after which forces are evaluated
 
 
 @dataclass(frozen=True, repr=False, eq=False)

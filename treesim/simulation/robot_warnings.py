@@ -30,7 +30,7 @@ def warn_of_friction(robot: Tree, integrator: str, stacklevel: int) -> None:
     names = ", ".join(rough[:3]) + (f", ... ({len(rough)} in all)" if len(rough) > 3 else "")
     warnings.warn(
         f"integrator {integrator!r} leaves out the Coulomb friction of joints {names}; "
-        f"'implicit_midpoint' simulates it",
+        f"{plugins.DEFAULT_INTEGRATOR!r} simulates it",
         FrictionWarning,
         stacklevel=stacklevel,
     )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import NonFiniteError
+from ..plugins import DEFAULT_INTEGRATOR
 from .continuation import RunStart
 from .controlled import NonFiniteTorqueError
 from .durations import times_of_steps
@@ -66,8 +67,8 @@ def diagnosis(simulation: Simulation, recording: Recording, error: Exception) ->
             f"at t = {t:.6g} s: {error}; joint {joint!r} moves fastest: look at the controller, "
             f"or take a smaller step than dt = {simulation.dt:g} s"
         )
-    own = simulation.integrator == "implicit_midpoint"
-    other = ", or more substeps" if own else " or integrator 'implicit_midpoint'"
+    own = simulation.integrator == DEFAULT_INTEGRATOR
+    other = ", or more substeps" if own else f" or integrator {DEFAULT_INTEGRATOR!r}"
     return (
         f"the state is no longer finite after t = {t:.6g} s ({error}); joint {joint!r} moves fastest: "
         f"take a smaller step than dt = {simulation.dt:g} s{other}, add damping, or lower the gains"

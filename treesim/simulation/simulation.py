@@ -19,6 +19,7 @@ from ..contact.description import described
 from ..contact.unsolved import warn_of_run
 from ..dynamics.base import DynamicsBackend, check_supported, chosen_backend
 from ..errors import ArgumentError, DivergedWarning, TreesimError, keep_with
+from ..kernels.stepping.rules import IN_PYTHON
 from ..model.named_axes import coordinate_argument, velocity_argument
 from ..model.tree import Tree
 from ..states.arguments import checked_progress, positive_number
@@ -112,7 +113,7 @@ class Simulation(ReprMixin):
         robot: Tree | World,
         dt: float = 1e-3,
         *,
-        integrator: str = "implicit_midpoint",
+        integrator: str = plugins.DEFAULT_INTEGRATOR,
         backend: str | DynamicsBackend = "aba",
         controller: Controller | Callable[..., ArrayLike] | None = None,
         gravity: ArrayLike | None = None,
@@ -146,19 +147,20 @@ class Simulation(ReprMixin):
         check_rows(self.world, integrator)
         self.gravity = None if gravity is None else finite_vector("gravity", gravity, 3).copy()
         self._method = plugins.get("integrators", integrator)
-        if isinstance(self._method, CompiledRule):
-            substeps_of(robot, self._method.rule, self.dt, substeps)
+        rule = getattr(self._method, "rule", IN_PYTHON)
+        if rule is not IN_PYTHON:
+            substeps_of(robot, rule, self.dt, substeps)
         elif substeps is not None:
             raise ArgumentError(f"integrator {integrator!r} is Python's and takes whole steps: leave substeps out")
         self._solver = chosen_backend(backend)
         check_supported(self._solver, robot)
         self.substeps, self.contact_solver = substeps, contact_solver
         chosen_solver(contact_solver)
-        self.touches = touches(self.world, getattr(self._method, "rule", ""))
+        self.touches = touches(self.world, rule)
         self.contact_points = checked_flag("contact_points", contact_points)
         how = self.gravity, engine, substeps, contact_solver, external_forces, self.contact_points
         self.system = ControlledRobot(self.world, backend, controller, *how)
-        self.system.check_inertia(getattr(self._method, "rule", None), self.dt)
+        self.system.check_inertia(rule, self.dt)
         self._shapes = (robot.nq,), (robot.nv,)
 
     def __repr__(self) -> str:

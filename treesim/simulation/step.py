@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import plugins
 from ..contact.base import ContactSolver
-from ..contact.contact_solve import SHARE, ContactInput, ContactSolve
+from ..contact.contact_solve import ContactInput, ContactSolve
 from ..contact.convex_pairs import nothing_found
 from ..dynamics.auto import Auto
 from ..dynamics.base import CompiledBackend, DynamicsBackend, check_supported, chosen_backend, is_one_kernel
@@ -27,25 +27,26 @@ from ..kernels.contact.contact_points import POINT
 from ..kernels.contact.contact_step import CONTACTS
 from ..kernels.contact.placed_step import placed_step_entry
 from ..kernels.entries.status import FINE, NOT_FINITE
-from ..kernels.stepping.constrained_step import RULES_WITH_ROWS, world_step_entry
+from ..kernels.stepping.constrained_step import world_step_entry
 from ..kernels.stepping.external_forces import (
     external_memory,
     pushed_step_entry,
     pushed_world_step_entry,
     put_external,
 )
-from ..kernels.stepping.step import RULES, actuate, settings_of, step_entry, step_memory
+from ..kernels.stepping.rules import CONTACT_RULES, IN_PYTHON, RULES, Rule
+from ..kernels.stepping.step import actuate, settings_of, step_entry, step_memory
 from ..model.tree import Tree
 from ..states.states import mimic_constants
 from ..types import Engine
 from ..validation.arrays import Shape
 from .effort_limits import REPEATS, EffortLimits
-from .external_forces import LEAD, ExternalJointForces
+from .external_forces import ExternalJointForces
 from .integrators import CompiledRule
 from .kinematic import EndVelocities, StepMotion, Times
 from .step_result import StepResult, shapes_of_result
 from .step_sequence import ResultBlocks, StepSequence
-from .step_settings import IMPLICIT, StepSettings
+from .step_settings import StepSettings
 from .world import World
 
 # entries of steps, by whether there are constrained rows, and external forces
@@ -68,7 +69,7 @@ class StepCode:
     def __init__(
         self,
         world: World,
-        rule: str,
+        rule: Rule,
         solver: DynamicsBackend | CompiledBackend,
         gravity: np.ndarray | None,
         settings: StepSettings,
@@ -85,7 +86,7 @@ class StepCode:
         check_diagonal(solver, robot, settings)
         self.constants: tuple[Any, ...] = ()
         h = float(settings.table[0])
-        self.forces = ExternalJointForces(robot, LEAD.get(rule, 0.0) * h, engine) if pushed else None
+        self.forces = ExternalJointForces(robot, rule.lead * h, engine) if pushed else None
         self._free: Callable[..., int] = self._tried  # the unconstrained step of one state
         self.bound: BoundEntry | None = None  # of a batch
         self._single: BoundEntry | None = None  # of one state
@@ -105,7 +106,7 @@ class StepCode:
             how = settings.table, gravity, contact_solver, work, world.contact_tolerance, engine
             self.stage = ContactSolve(robot, world.touching, rule, *how, pushed=pushed)
         self.effort: EffortLimits | None = None  # of steps with implicit gains
-        if (own_gains or settings.has_gains) and rule in IMPLICIT and self.bound is not None:
+        if (own_gains or settings.has_gains) and rule.implicit and self.bound is not None:
             self.effort = EffortLimits(robot, settings.table, gravity, bool(world.m) and self.stage is None)
         self._kinematics: Shape | None = None  # of the contact solve, if one state's unconstrained step computes them
         certain = self.stage is not None and self.stage.quick is None and self.stage.kinematics is not None
@@ -127,7 +128,7 @@ class StepCode:
     def motion(self, t: Times, dt: float, count: int) -> StepMotion | None:
         """Return the motion of the kinematic bodies in `count` equal parts of a step from t to t + dt [s], if any."""
         bodies = self.world.kinematic_bodies
-        return StepMotion(bodies, t, dt, count, SHARE[self.rule] < 1) if bodies else None
+        return StepMotion(bodies, t, dt, count, self.rule.theta < 1) if bodies else None
 
     def contact_points(
         self,
@@ -378,10 +379,9 @@ class StepCode:
         moved = q, v, applied, q_new, v_new, work
         if rows:
             held = self._held(tree, q)
-            rule = RULES_WITH_ROWS[self.rule]
-            status = rule(tree, s, held, *moved, *rows, m, row_memory(tree, held, q), forward, None)
+            status = self.rule.step_with_rows(tree, s, held, *moved, *rows, m, row_memory(tree, held, q), forward, None)
         else:
-            status = RULES[self.rule](tree, s, *moved, m, forward, None)
+            status = self.rule.step(tree, s, *moved, m, forward, None)
         finite = np.isfinite(q_new).all() and np.isfinite(v_new).all()
         return int(status) if finite else NOT_FINITE
 
@@ -410,16 +410,17 @@ class StepCode:
             raise NonFiniteError(f"dt times the damping or gain of joint {quoted(joint)} is no finite number")
 
 
-def touches(world: World, rule: str) -> bool:
+def touches(world: World, rule: Rule) -> bool:
     """Return whether steps of an integrator solve contact, joint limits or joint friction.
 
     Integrators without a contact solve leave out limits and friction. Raises UnsupportedError for them if the
     world has a ground.
     """
-    if rule in SHARE:
+    if rule.contact:
         return world.touching.active
     if world.ground:
-        raise UnsupportedError(f"integrator {rule!r} does not simulate contact: take {' or '.join(map(repr, SHARE))}")
+        known = " or ".join(map(repr, CONTACT_RULES))
+        raise UnsupportedError(f"integrator {rule.name!r} does not simulate contact: take {known}")
     return False
 
 
@@ -434,8 +435,8 @@ def check_diagonal(solver: DynamicsBackend | CompiledBackend, robot: Tree, setti
         )
 
 
-def compiled_rule(integrator: str) -> str:
-    """Return the compiled rule of an integrator; raises UnknownNameError, or UnsupportedError if it has none."""
+def compiled_rule(integrator: str) -> Rule:
+    """Return the compiled integrator of a name; raises UnknownNameError, or UnsupportedError if it has none."""
     method = plugins.get("integrators", integrator)
     if isinstance(method, CompiledRule):
         return method.rule
@@ -449,13 +450,14 @@ def check_rows(world: World, integrator: str) -> None:
     Raises UnknownNameError for an unknown integrator.
     """
     method = plugins.get("integrators", integrator)
-    if world.kinematic and getattr(method, "rule", None) not in SHARE:
-        names = ", ".join(map(repr, SHARE))
+    rule = getattr(method, "rule", IN_PYTHON)
+    if world.kinematic and not rule.contact:
+        names = ", ".join(map(repr, CONTACT_RULES))
         raise UnsupportedError(
             f"integrator {integrator!r} does not move kinematic bodies of {quoted(world)}: take {names}"
         )
-    if world.m and getattr(method, "rule", None) not in RULES_WITH_ROWS:
-        names = ", ".join(repr(name) for name in RULES_WITH_ROWS)
+    if world.m and rule.step_with_rows is None:
+        names = ", ".join(repr(name) for name, known in RULES.items() if known.step_with_rows)
         raise UnsupportedError(
             f"integrator {integrator!r} does not support the constraints of {quoted(world)}: take {names}"
         )

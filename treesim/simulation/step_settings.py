@@ -15,18 +15,18 @@ from ..dynamics.tables import constants_of, on_mimicked
 from ..errors import ArgumentError, LightJointWarning, TreesimError, UnsupportedError, quoted
 from ..kernels.algebra.limits import UNLIMITED
 from ..kernels.dynamics.crba import mass_matrix_full_states
+from ..kernels.stepping.rules import RULES, Rule
 from ..kernels.stepping.step import COLUMNS
 from ..model.frozen import frozen
 from ..model.tree import Tree
+from ..plugins import DEFAULT_INTEGRATOR
 from ..states.arguments import whole_number
 from ..states.states import for_mimic_joints
 from .control import checked_gain
 
-LONGEST = {"implicit_midpoint": 5e-4}  # s: longest substep, by integrator; see docs/integrators.md
 MOST_SUBSTEPS = 1000
 MOST_SHORTENED = 16  # largest factor by which automatic substeps are shorter than the integrator's
 TURN = 0.8  # rad: largest rotation in a substep of a joint with all the energy that gravity can supply
-IMPLICIT = ("implicit_midpoint", "semi_implicit_euler")  # integrators that add damping and gains to the mass matrix
 REACH = 3.0  # rad or m: range of configurations in which inertia is searched; rounding hides it in larger ones
 MANY = 300  # degrees of freedom: least inertias of more are not computed, at a cost of their number cubed
 
@@ -43,7 +43,7 @@ class StepSettings(NamedTuple):
     def of(
         cls,
         robot: Tree,
-        rule: str,
+        rule: Rule,
         h: float,
         kp: ArrayLike = 0.0,
         kd: ArrayLike = 0.0,
@@ -70,13 +70,13 @@ class StepSettings(NamedTuple):
         nv = (self.table.size - 1) // COLUMNS
         return bool(self.table.flags.writeable or self.table[1 : 1 + 2 * nv].any())
 
-    def may_saturate(self, rule: str, own_gains: bool) -> bool:
+    def may_saturate(self, rule: Rule, own_gains: bool) -> bool:
         """Return whether steps of an integrator may have to limit the force of implicit gains.
 
         own_gains: whether gains or limits are those of each state.
         """
         kp, kd, _, effort = self.table[1:].reshape(COLUMNS, -1)[:4]
-        return rule in IMPLICIT and (own_gains or bool((((kp != 0) | (kd != 0)) & (effort < UNLIMITED)).any()))
+        return rule.implicit and (own_gains or bool((((kp != 0) | (kd != 0)) & (effort < UNLIMITED)).any()))
 
     def copy(self) -> StepSettings:
         """Return settings whose gains `put_gains` may change."""
@@ -88,7 +88,7 @@ class StepSettings(NamedTuple):
         columns[0], columns[1] = on_mimicked(robot, kp), on_mimicked(robot, kd)
 
     @staticmethod
-    def _table(robot: Tree, rule: str, h: float, kp: ArrayLike, kd: ArrayLike, driven: bool = True) -> np.ndarray:
+    def _table(robot: Tree, rule: Rule, h: float, kp: ArrayLike, kd: ArrayLike, driven: bool = True) -> np.ndarray:
         gains = (
             gains_of(robot, kp, kd)
             if driven
@@ -105,11 +105,11 @@ class StepSettings(NamedTuple):
 
 
 @lru_cache(maxsize=64)
-def _remembered(robot: Tree, rule: str, h: float, kp: float, kd: float) -> np.ndarray:
+def _remembered(robot: Tree, rule: Rule, h: float, kp: float, kd: float) -> np.ndarray:
     return StepSettings._table(robot, rule, h, kp, kd)
 
 
-def substeps_of(robot: Tree, rule: str, dt: float, substeps: int | None) -> int:
+def substeps_of(robot: Tree, rule: Rule, dt: float, substeps: int | None) -> int:
     """Return the number of equal substeps of a step of dt [s]: `substeps`, or as many as integrator and robot need.
 
     By default the fastest joint turns by at most 0.8 rad in a substep; a substep is at least 1/16 of the
@@ -125,20 +125,21 @@ def substeps_of(robot: Tree, rule: str, dt: float, substeps: int | None) -> int:
             f"dt {dt:g} s would be {needed:.6g} substeps of {longest:g} s: robots take steps of about 1e-4 to 1e-2 s"
         )
     count = max(1, math.ceil(needed))
-    if rule in LONGEST and dt / count * fastest_rate(robot) > 1.01 * TURN:
+    if rule.longest_substep < math.inf and dt / count * fastest_rate(robot) > 1.01 * TURN:
         _warn_of_light_joint(robot, dt, count)
     return count
 
 
-def longest_substep(robot: Tree, rule: str) -> float:
+def longest_substep(robot: Tree, rule: Rule) -> float:
     """Return the longest substep [s] of an integrator for a robot; infinity for integrators without a limit.
 
     It is at least 1/16 of the integrator's own limit.
     """
-    if rule not in LONGEST:
-        return math.inf
+    longest = rule.longest_substep
+    if longest == math.inf:
+        return longest
     own = TURN / max(fastest_rate(robot), TURN)
-    return min(LONGEST[rule], max(own, LONGEST[rule] / MOST_SHORTENED))
+    return min(longest, max(own, longest / MOST_SHORTENED))
 
 
 class Light(NamedTuple):
@@ -176,7 +177,7 @@ def _lightest_joint(robot: Tree) -> Light | None:
     least = lightest(robot)
     if not least[driven].min() > 0:
         return None
-    moved = np.where(driven, least + LONGEST["implicit_midpoint"] * np.maximum(robot.damping, 0), np.inf)
+    moved = np.where(driven, least + RULES[DEFAULT_INTEGRATOR].longest_substep * np.maximum(robot.damping, 0), np.inf)
     k = int(np.argmin(moved))
     return Light(k, float(least[k]), math.sqrt(2 * _energy_of_gravity(robot) / moved[k]))
 
@@ -197,14 +198,14 @@ def _warn_of_light_joint(robot: Tree, dt: float, count: int) -> None:
     )
 
 
-def check_inertia(robot: Tree, rule: str | None, h: float, kp: np.ndarray, kd: np.ndarray) -> None:
+def check_inertia(robot: Tree, rule: Rule, h: float, kp: np.ndarray, kd: np.ndarray) -> None:
     """Raise SingularInertiaError, naming the joint, if a joint moves no inertia in any configuration.
 
     Armature counts as inertia. So do damping and gains (nv,) that an integrator treats implicitly in steps of h
-    [s]. rule: the integrator's name, None for one in Python. Singularities of single configurations, as of
+    [s]. Singularities of single configurations, as of
     aligned axes, are found when a step meets them.
     """
-    stiffness = step_stiffness(h, robot.damping, kp, kd) if rule in IMPLICIT else 0.0
+    stiffness = step_stiffness(h, robot.damping, kp, kd) if rule.implicit else 0.0
     diagonal = robot.armature + stiffness
     if (diagonal > 0).all() or _are_solid(robot):
         return
@@ -252,17 +253,15 @@ def _energy_of_gravity(robot: Tree) -> float:
     return total * float(np.linalg.norm(robot.gravity))
 
 
-def _theta(robot: Tree, rule: str, h: float, gains: list[np.ndarray]) -> np.ndarray:
+def _theta(robot: Tree, rule: Rule, h: float, gains: list[np.ndarray]) -> np.ndarray:
     """Return theta (nv,), the point within the step at which damping and gains act: 0.5 is the middle, 1 the end.
 
-    `implicit_midpoint` uses 0.5, exact to second order, unless they are stiff. Semi-implicit Euler uses 1.
-    Explicit rules ignore theta.
+    It is the integrator's own unless they are stiff. Explicit integrators ignore theta.
     """
-    end, middle = np.ones(robot.nv), np.full(robot.nv, 0.5)
-    if rule != "implicit_midpoint":
-        return end
     stiffness = step_stiffness(h, robot.damping, *gains)
-    return implicitness(stiffness, lightest(robot)) if stiffness.any() else middle
+    if rule.theta < 1 and stiffness.any():
+        return implicitness(stiffness, lightest(robot), rule)
+    return np.full(robot.nv, rule.theta)
 
 
 def step_stiffness(h: float, damping: np.ndarray, kp: np.ndarray, kd: np.ndarray) -> np.ndarray:
@@ -271,14 +270,14 @@ def step_stiffness(h: float, damping: np.ndarray, kp: np.ndarray, kd: np.ndarray
     return stiffness
 
 
-def implicitness(stiffness: np.ndarray, least: np.ndarray) -> np.ndarray:
-    """Return theta (..., nv) of `implicit_midpoint` for joints with the least effective inertia `least` (..., nv).
+def implicitness(stiffness: np.ndarray, least: np.ndarray, rule: Rule) -> np.ndarray:
+    """Return theta (..., nv) of an integrator for joints with the least effective inertia `least` (..., nv).
 
     See `kernels.stepping.step`.
     """
     with np.errstate(all="ignore"):
-        theta: np.ndarray = np.clip(1 - least / stiffness, 0.5, 1.0)
-    theta[~np.isfinite(theta)] = 0.5
+        theta: np.ndarray = np.clip(1 - least / stiffness, rule.theta, 1.0)
+    theta[~np.isfinite(theta)] = rule.theta
     return theta
 
 

@@ -23,6 +23,7 @@ from ..kernels.entries.status import FINE
 from ..model.named_axes import coordinate_argument, velocity_argument
 from ..model.quaternions import unit_quaternions
 from ..model.tree import Tree
+from ..plugins import DEFAULT_INTEGRATOR
 from ..states.arguments import positive_number
 from ..system.display import ReprMixin, vector
 from ..types import Engine
@@ -108,7 +109,7 @@ class Stepper(ReprMixin):
         robot: Tree | World,
         dt: float = 1e-3,
         *,
-        integrator: str = "implicit_midpoint",
+        integrator: str = DEFAULT_INTEGRATOR,
         backend: str | DynamicsBackend = "aba",
         engine: Engine = "auto",
         kp: ArrayLike = 0.0,

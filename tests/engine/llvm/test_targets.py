@@ -17,6 +17,7 @@ from treesim.engine.llvm.machine_code import WINDOWS_LIBRARY, Processor
 from treesim.engine.llvm.straight_line import Code
 from treesim.errors import UnsupportedError
 from treesim.kernels.kinematics.configuration import difference_states
+from treesim.kernels.stepping.rules import RULES
 from treesim.model.generators import chain
 
 pytestmark = pytest.mark.skipif(not runs_compiled(), reason="kernels run as plain Python")
@@ -128,7 +129,7 @@ def test_code_for_all_robots_calls_known_functions(system):
 @pytest.mark.slow
 def test_contact_solves_call_known_functions(system):
     world = treesim.World(treesim.free_body("ball", "sphere", [0.1], 1.0), ground=treesim.Ground())
-    entry = ContactSolve(world.robot, world.touching, "implicit_midpoint", np.zeros(1), None).entry
+    entry = ContactSolve(world.robot, world.touching, RULES["implicit_midpoint"], np.zeros(1), None).entry
     assert called(system, generic._written(entry, generic._checked(entry))) <= system.library
 
 

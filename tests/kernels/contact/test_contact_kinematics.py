@@ -9,6 +9,7 @@ from treesim.dynamics.tables import constants_of
 from treesim.engine.call.evaluate import run_states
 from treesim.kernels.algebra.tables import tree_tables
 from treesim.kernels.contact.contact_kinematics import contact_kinematics_states, kinematics_of, kinematics_size
+from treesim.kernels.stepping.rules import RULES
 from treesim.simulation.step_settings import StepSettings
 
 TREES = ("tree_1", "random_a", "random_c", "free_random")
@@ -19,7 +20,7 @@ def kinematics(robot, engine="generic"):
     """The start of a random step of a robot with damping, and the kinematics of the step."""
     rng = np.random.default_rng(3)
     q, v, end = robot.random(rng), *rng.normal(size=(2, robot.nv))
-    settings = StepSettings.of(robot, "semi_implicit_euler", DT, 0.0, 0.3).table
+    settings = StepSettings.of(robot, RULES["semi_implicit_euler"], DT, 0.0, 0.3).table
     q_free = robot.integrate(q, DT * v)
     x = np.zeros((1, kinematics_size(robot.n_bodies, robot.nv)))  # what a joint type leaves out is not written
     given = [a[None] for a in (q, v, q_free, end, np.zeros(robot.nv), settings)]

@@ -12,6 +12,7 @@ from treesim.kernels.contact.contact_kinematics import contact_kinematics_states
 from treesim.kernels.contact.placed_step import placed_step_entry
 from treesim.kernels.dynamics.aba import forward_dynamics_states
 from treesim.kernels.entries.status import FINE
+from treesim.kernels.stepping.rules import RULES
 from treesim.kernels.stepping.step import step_entry
 from treesim.simulation.step_settings import StepSettings
 
@@ -23,13 +24,14 @@ class Parts:
 
     def __init__(self, name, rule):
         self.robot = robot = trees.tree(name)
-        settings = StepSettings.of(robot, rule, DT, 0.0, 0.3).table
+        settings = StepSettings.of(robot, RULES[rule], DT, 0.0, 0.3).table
         tables, nq, nv = constants_of(robot, None), robot.nq, robot.nv
         state, size = (nq, nv, nv), kinematics_size(robot.n_bodies, nv)
-        self.step = step_entry(rule, forward_dynamics_states), (*tables, settings), state, (*state, 2)
+        self.step = step_entry(RULES[rule], forward_dynamics_states), (*tables, settings), state, (*state, 2)
         given = nq, nv, *state, len(settings)
         self.kinematics = contact_kinematics_states, tables, given, (size,)
-        self.both = placed_step_entry(rule, forward_dynamics_states), (*tables, settings), state, (*state, 2, size)
+        both = placed_step_entry(RULES[rule], forward_dynamics_states)
+        self.both = both, (*tables, settings), state, (*state, 2, size)
         self.settings = settings.copy()
 
 

@@ -13,7 +13,7 @@ from .tables import touch_tables
 
 
 @lru_cache(maxsize=64)
-def watched_step_entry(name, dynamics):
+def watched_step_entry(rule, dynamics):
     """Return the entry of the step of `step.step_entry` with additional states `slack` and `work`.
 
     slack: smallest slack since the start, of joint limits (`constraint_rows.limit_slack`), and of effort limits with
@@ -21,7 +21,7 @@ def watched_step_entry(name, dynamics):
     arguments are (ints, reals, settings, layout, geometry, q, v, slack, force, work, control, then the next of all but
     the control).
     """
-    one_step, forward_memory = step_entry(name, dynamics).kernel, dynamics.memory
+    one_step, forward_memory = step_entry(rule, dynamics).kernel, dynamics.memory
 
     def memory_for(tree, ints, q):
         return step_memory(tree, q), forward_memory(tree, ints, q)

@@ -16,12 +16,12 @@ from .contact_kinematics import SIZE, contact_kinematics
 
 
 @lru_cache(maxsize=64)
-def placed_step_entry(name, dynamics):
-    """Return the entry of a step by the named integrator (`step_entry`) that also computes its `contact_kinematics`.
+def placed_step_entry(rule, dynamics):
+    """Return the entry of a step by an integrator (`step_entry`) that also computes its `contact_kinematics`.
 
     Its arguments are (ints, reals, settings, q, v, control, q_free, v_free, force, work_free, kinematics).
     """
-    one_step, forward_memory = step_entry(name, dynamics).kernel, dynamics.memory
+    one_step, forward_memory = step_entry(rule, dynamics).kernel, dynamics.memory
 
     def memory_for(tree, ints, q):
         B = tree.n_bodies + 1

@@ -8,7 +8,6 @@ is symmetric, and of order 2. Without rows it is `step.implicit_midpoint`.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
@@ -28,11 +27,20 @@ from ..constrained.rows import (
     row_memory,
     row_velocities,
 )
-from ..entries.entry import entry, is_mimic_entry
+from ..entries.entry import is_mimic_entry
 from ..entries.status import FINE
 from ..kinematics.configuration import advance, into_start_axes
-from ..mimic.mimic_entry import mimic_entry
-from .step import PASSES, actuate, add_work, label, mark_failure, put_work, resist, settings_of, step_memory
+from .step import (
+    PASSES,
+    actuate,
+    add_work,
+    label,
+    made_step_entry,
+    mark_failure,
+    put_work,
+    resist,
+    settings_of,
+)
 
 CLOSURES = 2  # corrections after those of the passes, each with an error of about h times its change of the rows
 GAIN = 0.01  # of the kinetic energy: a correction may not add more, as it would near singular configurations
@@ -146,9 +154,6 @@ def implicit_midpoint_with_rows(
     return status
 
 
-RULES_WITH_ROWS: dict[str, Any] = {"implicit_midpoint": implicit_midpoint_with_rows}
-
-
 def rows_for(tree, layout, geometry, closure, q):
     """Scratch memory for the rows of a world, with the dtype of q."""
     return row_memory(tree, plain_world_tables(layout, geometry, closure), q)
@@ -160,50 +165,44 @@ def result_memory(tree, layout, q):
     return np.empty(tree.nv, q.dtype), solver_info[0], solver_info[1], np.empty(2, q.dtype)
 
 
-def memory_for(dynamics):
-    """Return functions that allocate a world's tables, and memory of its rows, a step, and forward dynamics."""
-    held = mimic_world_tables if is_mimic_entry(dynamics) else plain_world_tables
-    return held, rows_for, step_memory, dynamics.memory
-
-
 def made_world_entry(step, memory, dynamics, **arrays):
-    """Return the entry of a step of a world with rows; a variant for mimic joints if `dynamics` is one."""
-    mimic = is_mimic_entry(dynamics)
-    tables = {**WORLD, "settings": "TableOfReals"}
-    made = entry(step, memory, tables, ROWS, returns_status=True, expands=mimic, **arrays)
-    return mimic_entry(made) if mimic else made
+    """Return the entry of a step of a world with rows, which takes the rows' tables and memory after `memory`."""
+    held = mimic_world_tables if is_mimic_entry(dynamics) else plain_world_tables
+    return made_step_entry(step, (*memory, held, rows_for), dynamics, WORLD, ROWS, **arrays)
 
 
 @lru_cache(maxsize=64)
-def world_step_entry(name, dynamics):
+def world_step_entry(rule, dynamics):
     """Return the entry of one step of a world with rows.
 
     Its arguments are (ints, reals, layout, geometry, closure, settings, q, v, control, q_new, v_new, force, work,
     impulses, residual).
     """
-    rule, forward = RULES_WITH_ROWS[name], dynamics.one
+    step_with_rows, forward = rule.step_with_rows, dynamics.one
 
     def step(tree, settings, q, v, control, q_new, v_new, force, work, impulses, residual, held, rows, m, memory):
         """Compute a step as without rows, and the rows' impulses and residuals."""
         s = settings_of(tree, settings)
         actuate(tree, s, q, v, control, force)
-        status = rule(tree, s, held, q, v, force, q_new, v_new, work, impulses, residual, m, rows, forward, memory)
+        status = step_with_rows(
+            tree, s, held, q, v, force, q_new, v_new, work, impulses, residual, m, rows, forward, memory
+        )
         return mark_failure(v_new, status)
 
-    step.__name__ = f"{name}_with_rows_by_{label(dynamics)}"
+    step.__name__ = f"{rule.name}_with_rows_by_{label(dynamics)}"
     return made_world_entry(
-        step, memory_for(dynamics), dynamics, q="nq", v="nv", control="nv'", q_new="-> nq", v_new="-> nv",
+        step, (), dynamics, q="nq", v="nv", control="nv'", q_new="-> nq", v_new="-> nv",
         force="-> nv'", work="-> 2", impulses="-> m", residual="-> m",
     )  # fmt: skip
 
 
 @lru_cache(maxsize=64)
-def carried_world_step_entry(name, dynamics):
+def carried_world_step_entry(rule, dynamics):
     """Return the entry of the same step with only the state as result.
 
     Its arguments are (ints, reals, layout, geometry, closure, settings, q, v, control, q_new, v_new).
     """
-    one_step = world_step_entry(name, dynamics).kernel
+    one_step = world_step_entry(rule, dynamics).kernel
 
     def carried_step(tree, settings, q, v, control, q_new, v_new, solver_info, held, rows, m, memory):
         force, impulses, residual, work = solver_info
@@ -213,18 +212,18 @@ def carried_world_step_entry(name, dynamics):
 
     carried_step.__name__ = f"carried_{one_step.__name__}"
     return made_world_entry(
-        carried_step, (result_memory, *memory_for(dynamics)), dynamics, q="nq", v="nv", control="nv'", q_new="-> nq",
+        carried_step, (result_memory,), dynamics, q="nq", v="nv", control="nv'", q_new="-> nq",
         v_new="-> nv",
     )  # fmt: skip
 
 
 @lru_cache(maxsize=64)
-def counted_world_step_entry(name, dynamics):
+def counted_world_step_entry(rule, dynamics):
     """Return the entry of the same step with the state and the accumulated work as results.
 
     Its arguments are (ints, reals, layout, geometry, closure, settings, q, v, work, control, q_new, v_new, work_new).
     """
-    one_step = world_step_entry(name, dynamics).kernel
+    one_step = world_step_entry(rule, dynamics).kernel
 
     def counted_step(tree, settings, q, v, work, control, q_new, v_new, work_new, solver_info, held, rows, m, memory):
         force, impulses, residual, _ = solver_info
@@ -236,6 +235,6 @@ def counted_world_step_entry(name, dynamics):
 
     counted_step.__name__ = f"counted_{one_step.__name__}"
     return made_world_entry(
-        counted_step, (result_memory, *memory_for(dynamics)), dynamics, q="nq", v="nv", work="2", control="nv'",
+        counted_step, (result_memory,), dynamics, q="nq", v="nv", work="2", control="nv'",
         q_new="-> nq", v_new="-> nv", work_new="-> 2",
     )  # fmt: skip

@@ -13,8 +13,6 @@ from ..algebra.limits import within
 from ..algebra.numbers import absolute, less
 from ..kinematics.configuration import chart_rate, integrate, semi_implicit_step
 
-SEVERAL_STAGES = ("midpoint", "rk4")  # integrators whose mean force is not that at the start
-
 
 def drive(s, d, v_start, v, force, k):
     """Return a joint's force at q = start (+) d with velocity v, including gains, within the effort limit."""

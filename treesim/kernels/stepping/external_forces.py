@@ -16,13 +16,11 @@ from ..algebra.linear import Vector, add, matmul, rotate_back
 from ..algebra.rotations import rotation
 from ..algebra.spatial import Force, force_add, force_component, force_to_parent
 from ..algebra.tables import force_at, matrix_at, put_force, transform_at
-from ..entries.entry import entry, is_mimic_entry
+from ..entries.entry import entry
 from ..kinematics.bodies import body_transform, place_bodies
 from ..kinematics.configuration import integrate, vector_at
-from ..mimic.mimic_entry import mimic_entry
-from .constrained_step import made_world_entry, memory_for, world_step_entry
-from .explicit_rules import SEVERAL_STAGES
-from .step import COLUMNS, actuate, gains, settings_of, step_entry, step_memory
+from .constrained_step import made_world_entry, world_step_entry
+from .step import COLUMNS, actuate, gains, made_step_entry, settings_of, step_entry
 
 # numbers of the wrenches on a body, about its origin: along its own axes, moment first (6), along the world's axes,
 # moment first (6), and sum p f' of forces f along the world's axes at points p of it (9)
@@ -142,24 +140,22 @@ def under_external_forces(contact_step):
     return pushed_step
 
 
+def pushed_memory(tree, q):
+    """Memory of a step under external forces, with the dtype of q."""
+    return np.empty(tree.nv, q.dtype), external_memory(tree, q, 0)
+
+
 @lru_cache(maxsize=64)
-def pushed_step_entry(name, dynamics):
+def pushed_step_entry(rule, dynamics):
     """Return the entry of a step (`step.step_entry`) with the array `external`, external joint forces, after `control`.
 
     Its work of the control includes that of the external forces.
     """
-    one_step, forward_memory, several = step_entry(name, dynamics).kernel, dynamics.memory, name in SEVERAL_STAGES
+    one_step = step_entry(rule, dynamics).kernel
+    several = rule.stages > 1 and not rule.implicit  # the mean force is not that at the start
 
-    def memory_for(tree, ints, q):
-        own = external_memory(tree, q, 0)
-        return np.empty(tree.nv, q.dtype), step_memory(tree, q), forward_memory(tree, ints, q), own
-
-    def mimic_memory_for(tree, ints, mimic_ints, mimic_reals, q):
-        own = external_memory(tree, q, 0)
-        forward = forward_memory(tree, ints, mimic_ints, mimic_reals, q)
-        return np.empty(tree.nv, q.dtype), step_memory(tree, q), forward, own
-
-    def pushed_step(tree, settings, q, v, control, external, q_new, v_new, force, work, total, m, memory, own):
+    def pushed_step(tree, settings, q, v, control, external, q_new, v_new, force, work, room, m, memory):
+        total, own = room
         actuate(tree, settings_of(tree, settings), q, v, control, force)
         put_external(tree, settings, force, external, own)
         status = one_step(tree, own.table, q, v, own.force, q_new, v_new, total, work, m, memory)
@@ -169,24 +165,16 @@ def pushed_step_entry(name, dynamics):
         return status
 
     pushed_step.__name__ = f"pushed_{one_step.__name__}"
-    mimic = is_mimic_entry(dynamics)
-    made = entry(
-        pushed_step, mimic_memory_for if mimic else memory_for, {"settings": "TableOfReals"}, returns_status=True,
-        expands=mimic, q="nq", v="nv", control="nv'", external="nv'", q_new="-> nq", v_new="-> nv", force="-> nv'",
-        work="-> 2",
+    return made_step_entry(
+        pushed_step, (pushed_memory,), dynamics, q="nq", v="nv", control="nv'", external="nv'",
+        q_new="-> nq", v_new="-> nv", force="-> nv'", work="-> 2",
     )  # fmt: skip
-    return mimic_entry(made) if mimic else made
-
-
-def pushed_world_memory(tree, q):
-    """Memory of a step of a world with rows under external forces, with the dtype of q."""
-    return np.empty(tree.nv, q.dtype), external_memory(tree, q, 0)
 
 
 @lru_cache(maxsize=64)
-def pushed_world_step_entry(name, dynamics):
+def pushed_world_step_entry(rule, dynamics):
     """Return the entry of a step with rows (`constrained_step.world_step_entry`) with the array `external`."""
-    one_step = world_step_entry(name, dynamics).kernel
+    one_step = world_step_entry(rule, dynamics).kernel
 
     def pushed_step(
         tree, settings, q, v, control, external, q_new, v_new, force, work, impulses, residual, room, held, rows, m,
@@ -201,6 +189,6 @@ def pushed_world_step_entry(name, dynamics):
 
     pushed_step.__name__ = f"pushed_{one_step.__name__}"
     return made_world_entry(
-        pushed_step, (pushed_world_memory, *memory_for(dynamics)), dynamics, q="nq", v="nv", control="nv'",
+        pushed_step, (pushed_memory,), dynamics, q="nq", v="nv", control="nv'",
         external="nv'", q_new="-> nq", v_new="-> nv", force="-> nv'", work="-> 2", impulses="-> m", residual="-> m",
     )  # fmt: skip

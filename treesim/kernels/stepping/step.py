@@ -1,4 +1,4 @@
-"""One time step: actuation, damping, acceleration, motion; all compiled integrators.
+"""One time step: actuation, damping, acceleration, motion; the implicit integrators.
 
 A step maps the state (q, v) and a control to the state h = dt later, the applied force, and the work. Simulations,
 rollouts and steppers use it. Forward dynamics are those of any backend. The force of a degree of freedom is its
@@ -24,7 +24,6 @@ from ..entries.entry import KERNELS, entry, is_mimic_entry
 from ..entries.status import FINE, undefined
 from ..kinematics.configuration import advance, into_start_axes, semi_implicit_step
 from ..mimic.mimic_entry import mimic_entry
-from .explicit_rules import bullet, explicit_euler, midpoint, rk4
 from .gyroscopic import turn_implicitly
 
 PASSES = 4  # of the implicit midpoint rule's fixed-point iteration: see docs/integrators.md for what each costs
@@ -168,11 +167,6 @@ def implicit_midpoint(tree, s, q, v, force, q_new, v_new, work, m, forward, memo
     return status
 
 
-RULES: dict[str, Any] = {
-    rule.__name__: rule for rule in (implicit_midpoint, semi_implicit_euler, explicit_euler, midpoint, rk4, bullet)
-}
-
-
 def label(dynamics):
     """Return a unique name of a dynamics entry (a hash of its source for plugins), used as cache key."""
     module, name = dynamics.__module__, dynamics.__name__.removesuffix("_states")
@@ -182,78 +176,74 @@ def label(dynamics):
     return f"{module.replace('.', '_')}_{name}_{hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
 
+def force_memory(tree, q):
+    """Memory for a force, with the dtype of q."""
+    return np.empty(tree.nv, q.dtype)
+
+
+def work_memory(tree, q):
+    """Memory for the work of a step, with the dtype of q."""
+    return np.empty(2, q.dtype)
+
+
+def made_step_entry(step, memory, dynamics, tables=None, sizes=None, **arrays):
+    """Return the entry of a step; a variant for mimic joints if `dynamics` is one.
+
+    memory: functions that allocate what the step takes before its own memory and that of forward dynamics.
+    """
+    mimic, tables = is_mimic_entry(dynamics), {**(tables or {}), "settings": "TableOfReals"}
+    scratch = *memory, step_memory, dynamics.memory
+    made = entry(step, scratch, tables, sizes, returns_status=True, expands=mimic, **arrays)
+    return mimic_entry(made) if mimic else made
+
+
 @lru_cache(maxsize=64)
-def step_entry(name, dynamics):
-    """Return the entry of one step by the named integrator, with the forward dynamics of an entry.
+def step_entry(rule, dynamics):
+    """Return the entry of one step by an integrator (`rules.Rule`), with the forward dynamics of an entry.
 
     Its arguments are (ints, reals, settings, q, v, control, q_new, v_new, force, work). It is a variant for mimic
     joints if `dynamics` is one.
     """
-    rule, forward, forward_memory = RULES[name], dynamics.one, dynamics.memory
-
-    def memory_for(tree, ints, q):
-        return step_memory(tree, q), forward_memory(tree, ints, q)
-
-    def mimic_memory_for(tree, ints, mimic_ints, mimic_reals, q):
-        return step_memory(tree, q), forward_memory(tree, ints, mimic_ints, mimic_reals, q)
+    one_step, forward = rule.step, dynamics.one
 
     def step(tree, settings, q, v, control, q_new, v_new, force, work, m, memory):
         """Compute (q, v) at the end of a step, the force [N m, N], and the work of control and damping [J]."""
         s = settings_of(tree, settings)
         actuate(tree, s, q, v, control, force)
-        status = rule(tree, s, q, v, force, q_new, v_new, work, m, forward, memory)
+        status = one_step(tree, s, q, v, force, q_new, v_new, work, m, forward, memory)
         return mark_failure(v_new, status)
 
-    step.__name__ = f"{name}_by_{label(dynamics)}"
-    mimic = is_mimic_entry(dynamics)
-    made = entry(
-        step, mimic_memory_for if mimic else memory_for, {"settings": "TableOfReals"}, returns_status=True,
-        expands=mimic, q="nq", v="nv", control="nv'", q_new="-> nq", v_new="-> nv", force="-> nv'", work="-> 2",
-    )  # fmt: skip
-    return mimic_entry(made) if mimic else made
+    step.__name__ = f"{rule.name}_by_{label(dynamics)}"
+    return made_step_entry(
+        step, (), dynamics, q="nq", v="nv", control="nv'", q_new="-> nq", v_new="-> nv", force="-> nv'", work="-> 2"
+    )
 
 
 @lru_cache(maxsize=64)
-def carried_step_entry(name, dynamics):
+def carried_step_entry(rule, dynamics):
     """Return the entry of the same step with only the state as result.
 
     Its arguments are (ints, reals, settings, q, v, control, q_new, v_new).
     """
-    one_step, forward_memory = step_entry(name, dynamics).kernel, dynamics.memory
-
-    def memory_for(tree, ints, q):
-        return np.empty(tree.nv, q.dtype), np.empty(2, q.dtype), step_memory(tree, q), forward_memory(tree, ints, q)
-
-    def mimic_memory_for(tree, ints, mimic_ints, mimic_reals, q):
-        forward = forward_memory(tree, ints, mimic_ints, mimic_reals, q)
-        return np.empty(tree.nv, q.dtype), np.empty(2, q.dtype), step_memory(tree, q), forward
+    one_step = step_entry(rule, dynamics).kernel
 
     def carried_step(tree, settings, q, v, control, q_new, v_new, force, work, m, memory):
         return one_step(tree, settings, q, v, control, q_new, v_new, force, work, m, memory)
 
     carried_step.__name__ = f"carried_{one_step.__name__}"
-    mimic = is_mimic_entry(dynamics)
-    made = entry(
-        carried_step, mimic_memory_for if mimic else memory_for, {"settings": "TableOfReals"}, returns_status=True,
-        expands=mimic, q="nq", v="nv", control="nv'", q_new="-> nq", v_new="-> nv",
+    return made_step_entry(
+        carried_step, (force_memory, work_memory), dynamics, q="nq", v="nv", control="nv'", q_new="-> nq",
+        v_new="-> nv",
     )  # fmt: skip
-    return mimic_entry(made) if mimic else made
 
 
 @lru_cache(maxsize=64)
-def counted_step_entry(name, dynamics):
+def counted_step_entry(rule, dynamics):
     """Return the entry of the same step with the state and the accumulated work as results.
 
     Its arguments are (ints, reals, settings, q, v, work, control, q_new, v_new, work_new).
     """
-    one_step, forward_memory = step_entry(name, dynamics).kernel, dynamics.memory
-
-    def memory_for(tree, ints, q):
-        return np.empty(tree.nv, q.dtype), step_memory(tree, q), forward_memory(tree, ints, q)
-
-    def mimic_memory_for(tree, ints, mimic_ints, mimic_reals, q):
-        forward = forward_memory(tree, ints, mimic_ints, mimic_reals, q)
-        return np.empty(tree.nv, q.dtype), step_memory(tree, q), forward
+    one_step = step_entry(rule, dynamics).kernel
 
     def counted_step(tree, settings, q, v, work, control, q_new, v_new, work_new, force, m, memory):
         status = one_step(tree, settings, q, v, control, q_new, v_new, force, work_new, m, memory)
@@ -261,12 +251,10 @@ def counted_step_entry(name, dynamics):
         return status
 
     counted_step.__name__ = f"counted_{one_step.__name__}"
-    mimic = is_mimic_entry(dynamics)
-    made = entry(
-        counted_step, mimic_memory_for if mimic else memory_for, {"settings": "TableOfReals"}, returns_status=True,
-        expands=mimic, q="nq", v="nv", work="2", control="nv'", q_new="-> nq", v_new="-> nv", work_new="-> 2",
+    return made_step_entry(
+        counted_step, (force_memory,), dynamics, q="nq", v="nv", work="2", control="nv'", q_new="-> nq",
+        v_new="-> nv", work_new="-> 2",
     )  # fmt: skip
-    return mimic_entry(made) if mimic else made
 
 
 def add_work(before, work):

@@ -14,9 +14,9 @@ from ...dynamics.operational.frames import body_poses
 from ...dynamics.operational.motion import center_of_mass
 from ...errors import TreesimError, unknown_name
 from ...export.description import joints
+from ...kernels.stepping.rules import IN_PYTHON
 from ...model.tree import Tree
 from ...simulation.control import CONTROLLERS
-from ...simulation.integrators import CompiledRule
 from ...simulation.readings import Readings, unit_of
 from ...simulation.step import touches
 from ...simulation.world import World
@@ -93,10 +93,8 @@ def touched(robot: Tree, q: np.ndarray, forces: np.ndarray) -> dict[str, Any]:
 
 def _serves(world: World, integrator: str) -> bool:
     """Return whether an integrator supports everything in the world."""
-    method: Any = plugins.get("integrators", integrator)
-    rule = method.rule if isinstance(method, CompiledRule) else ""
     try:
-        touches(world, rule)
+        touches(world, getattr(plugins.get("integrators", integrator), "rule", IN_PYTHON))
     except TreesimError:
         return False
     return True

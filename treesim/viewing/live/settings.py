@@ -54,7 +54,7 @@ class Settings:
     """
 
     backend: str = "aba"
-    integrator: str = "implicit_midpoint"
+    integrator: str = plugins.DEFAULT_INTEGRATOR
     solver: str = "pgs"
     gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
     dt: float = 1e-3

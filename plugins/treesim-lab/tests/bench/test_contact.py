@@ -27,8 +27,8 @@ from treesim_lab.bench.results import Benchmark
 
 from treesim.compare.cases import ContactScene
 from treesim.compare.source import read
-from treesim.contact.contact_solve import SHARE
 from treesim.errors import ArgumentError, UnknownNameError
+from treesim.kernels.stepping.rules import CONTACT_RULES
 from treesim.simulation.stepper import Stepper
 
 NAMES = ["standing", "falling", "stack"]
@@ -47,10 +47,10 @@ def found() -> Benchmark:
 @pytest.mark.slow
 def test_every_scene_and_method_has_a_row(found: Benchmark) -> None:
     assert {(row["scene"], row["call"]) for row in found.rows} == {
-        (name, f"Stepper.step, {rule}") for name in NAMES for rule in SHARE
+        (name, f"Stepper.step, {rule}") for name in NAMES for rule in CONTACT_RULES
     }
     assert {(row["scene"], row["call"]) for row in found.more["rollouts"]} == {
-        (name, f"rollout, {rule}") for name in NAMES for rule in SHARE
+        (name, f"rollout, {rule}") for name in NAMES for rule in CONTACT_RULES
     }
     assert all(row["min_s"] > 0 for row in (*found.rows, *found.more["rollouts"]))
 
@@ -71,7 +71,7 @@ def test_a_box_sticks_and_slides_on_either_side_of_the_threshold(found: Benchmar
     """Cases C1 and C2 of the contact cases."""
     assert speed_on_incline(SLOPE + 1e-3) == 0
     assert speed_on_incline(SLOPE - 1e-3) == pytest.approx(8.774331e-3, rel=1e-6)
-    assert len(found.more["incline"]) == len(SHARE)
+    assert len(found.more["incline"]) == len(CONTACT_RULES)
     for row in found.more["incline"]:
         assert row["stick_error"] < 1e-9 and row["slip_error"] < 1e-8
 

@@ -33,7 +33,7 @@ NOTE = (
     "This page simulates on its own, in this browser: the steps that treesim takes in Python, in double precision, "
     "with joint forces within their limits, damping, gravity, and the pull of the mouse (Ctrl-drag). "
 )
-STOPS = "Joint limits and joint friction act with implicit_midpoint and semi_implicit_euler. "
+STOPS = "Joint limits and joint friction act with %s. "
 LACKS = "Reference runs, momenta, contact points and sensors are not computed here, but by treesim view. "
 GROUND = "The robot's collision shapes meet the ground, with Coulomb friction; its links pass through each other."
 NO_GROUND = "Contact is not simulated: links pass through each other and through the grid."
@@ -125,9 +125,10 @@ def _physics(world: World, start: dict[str, Any], backends: Iterable[str], solve
     stages = {name: contact_module(world, name) for name in solvers} if active else {}
     rules = tuple(stages[start["solver"]].share) if stages and world.ground else modules[start["backend"]].rules
     _check_name("integrator", start["integrator"], rules)
+    stops = STOPS % " and ".join(stages[start["solver"]].share) if stages else ""
     return {
         "facts": description(world.robot), "start": start, "ground": bool(world.ground),
-        "note": NOTE + STOPS * bool(stages) + LACKS + (GROUND if world.ground else NO_GROUND),
+        "note": NOTE + stops + LACKS + (GROUND if world.ground else NO_GROUND),
         "modules": {name: {**module.layout(), "code": _packed(module.code)} for name, module in modules.items()},
         "stages": {
             name: {**stage.layout(), "code": _packed(stage.code), "image": _packed(stage.image)}

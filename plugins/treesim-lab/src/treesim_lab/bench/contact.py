@@ -14,8 +14,8 @@ from treesim.compare.cases import OURS, ROLLOUT, BenchmarkCase, ContactScene, St
 from treesim.compare.engine_model import EngineModel
 from treesim.compare.engines import chosen_engines, installed_engines, read_by_engines
 from treesim.compare.source import canonical, read, without_losses
-from treesim.contact.contact_solve import SHARE
 from treesim.dynamics.energy import energy
+from treesim.kernels.stepping.rules import CONTACT_RULES
 from treesim.model.tree import Tree
 from treesim.rollouts.rollout import rollout
 from treesim.simulation.stepper import Stepper
@@ -147,7 +147,7 @@ def _steppings(scene: ContactScene, models: Sequence[EngineModel]) -> list[Stepp
 
 def our_steppings(scene: ContactScene) -> list[Stepping]:
     """Return treesim's methods of stepping a scene: both integrators with contact, with their default substeps."""
-    return [_our_stepping(scene, rule) for rule in reversed(SHARE)]
+    return [_our_stepping(scene, rule) for rule in reversed(CONTACT_RULES)]
 
 
 def _targets(scene: ContactScene) -> np.ndarray:
@@ -251,7 +251,7 @@ def _rollout_rows(
     scene: ContactScene, models: Sequence[EngineModel], count: int, steps: int, rounds: int
 ) -> list[dict[str, Any]]:
     """Return times per state and step of rollouts of the scene, on one thread."""
-    cases = [_our_rollout(scene, rule, count, steps) for rule in reversed(SHARE)]
+    cases = [_our_rollout(scene, rule, count, steps) for rule in reversed(CONTACT_RULES)]
     for model in models:
         cases += model.contact_rollouts(scene, count, steps, 1)
     return measured(cases, rounds, {}, batched=True)

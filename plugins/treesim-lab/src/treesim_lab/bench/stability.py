@@ -14,6 +14,7 @@ from treesim import plugins
 from treesim.compare.engine_model import EngineModel
 from treesim.dynamics.base import singular_inertia
 from treesim.errors import ArgumentError, DivergedWarning, EnergyWarning, FrictionWarning, TreesimError
+from treesim.kernels.stepping.rules import IN_PYTHON
 from treesim.model.tree import Tree
 from treesim.rollouts.rollout import rollout
 from treesim.simulation.durations import step_count
@@ -97,8 +98,8 @@ def stability(
         every = max(1, steps // RECORDS)
         for name in integrators:
             motion = _ours(robot, name, q0, v0, dt, steps, every, substeps)
-            rule = getattr(plugins.get("integrators", name), "rule", None)
-            parts = 1 if rule is None else substeps_of(robot, rule, dt, substeps)
+            rule = getattr(plugins.get("integrators", name), "rule", IN_PYTHON)
+            parts = 1 if rule is IN_PYTHON else substeps_of(robot, rule, dt, substeps)
             rows.append(_judged(robot, base, OURS, name, dt, parts, motion, (q0, v0)))
         for model in models:
             for name in model.integrators:

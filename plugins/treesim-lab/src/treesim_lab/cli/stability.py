@@ -139,7 +139,7 @@ def _on_ground(
     against: str | None,
     json: bool,
 ) -> None:
-    from treesim.contact.contact_solve import SHARE
+    from treesim.kernels.stepping.rules import CONTACT_RULES
     from treesim.simulation.durations import step_count
 
     from ..bench.contact_runs import ContactSettings
@@ -148,8 +148,8 @@ def _on_ground(
     if against is not None:
         raise ArgumentError("--against does not go with --ground: leave one of them out")
     for name in integrators:
-        if name not in SHARE:
-            known = listed(list(SHARE))
+        if name not in CONTACT_RULES:
+            known = listed(list(CONTACT_RULES))
             raise ArgumentError(f"integrator {name!r} does not simulate contact: with --ground take {known}")
     for dt in dts:
         step_count(duration, dt, ("--duration", "--dt"))

@@ -10,7 +10,6 @@ const PART_OF_STABLE = 0.25;  // of the gains at which a spring and damper held 
 const SHORTEST = 1e-9;  // m: a spring of this length pulls nowhere
 const REPEATS = 4;  // of a substep, each with more forces at their limits
 const SATURATED = 1e150;  // a control of this size sets the force to its limit
-const IMPLICIT = ["implicit_midpoint", "semi_implicit_euler"];  // integrators with springs at a later time
 const TUNED_STEPS = 16;  // substeps for which the gains of a pull stay
 const DIVERGED = 1e9;  // rad, m, rad/s, m/s: beyond, sines lose their digits, and nothing moves so
 const MOST_FORCES = 100;
@@ -130,7 +129,7 @@ class Physics {
     // there were any.
     saturate(h) {
         const {nv, joints, effort} = this.facts, {settings, control, force, v, v_new} = this.module.arrays;
-        if (this.controller === "none" || !IMPLICIT.includes(this.integrator)) return false;
+        if (this.controller === "none" || !(this.integrator in this.facts.theta)) return false;
         const beyond = joints.filter(({v: k}) => {
             if (Math.abs(force[k]) >= effort[k]) return false;
             const lead = h * settings[1 + 5 * nv + k], stiffness = lead * settings[1 + k];
@@ -185,14 +184,13 @@ class Physics {
     lead(settings, h) {
         const {nv, lightest} = this.facts, column = (j) => settings.subarray(1 + j * nv, 1 + (j + 1) * nv);
         const [kp, kd, damping, , , theta] = [0, 1, 2, 3, 4, 5].map(column);
-        if (this.integrator !== "implicit_midpoint") {
-            theta.fill(1);
-            return;
-        }
+        const least = this.facts.theta[this.integrator] ?? 1;
+        theta.fill(least);
+        if (least === 1) return;
         for (let k = 0; k < nv; k++) {
             const stiffness = h * (Math.max(damping[k], 0) + kd[k]) + h * h * kp[k];
             const wanted = 1 - lightest[k] / stiffness;
-            theta[k] = Number.isFinite(wanted) ? Math.min(Math.max(wanted, 0.5), 1) : 0.5;
+            theta[k] = Number.isFinite(wanted) ? Math.min(Math.max(wanted, least), 1) : least;
         }
     }
 
