@@ -41,13 +41,13 @@ def test_rollouts_have_room_too(monkeypatch):
     monkeypatch.setattr(treesim.contact.tables, "CAPACITY", 8)
     monkeypatch.setattr(contact_solve, "ROOM", 8)
     world, q0 = rows_of(6, "box", (0.1, 0.1, 0.1), 0.05, 0.2)
-    assert world.touching.capacity == 8 and world.touching.most_contacts >= 24
+    assert world.touching.counts.capacity == 8 and world.touching.most_contacts >= 24
     q = np.tile(q0, (3, 1))
     q[1, 2::7] += 0.01
     runs = treesim.rollout(world, q, np.zeros(world.robot.nv), steps=20)
     monkeypatch.undo()
     roomy, _ = rows_of(6, "box", (0.1, 0.1, 0.1), 0.05, 0.2)
-    assert roomy.touching.capacity > 24
+    assert roomy.touching.counts.capacity > 24
     for k in range(3):
         single = Simulation(roomy).run(0.02, q[k])
         np.testing.assert_allclose(runs.q[k, -1], single.q[-1], atol=1e-9)

@@ -49,7 +49,7 @@ CASES = [(case, integrator) for case in WORLDS for integrator in INTEGRATORS[: 1
 
 def start_of(world):
     robot = world.robot
-    if world.touching.slots:
+    if world.touching.counts.slots:
         return robot.standing(robot.neutral()), 0.1 * np.ones(robot.nv)
     if world.m:
         return bent(), np.zeros(6)

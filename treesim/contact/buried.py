@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..kernels.contact.layout import PAIR
 from ..kernels.contact.signed_distance import MESH
 from ..kernels.contact.tables import touch_tables
 from ..model.matrices import product
@@ -30,8 +31,8 @@ def buried(robot: Tree, tables: Touching, surfaces: Sequence[Surface], q: np.nda
         return {}
     touch, found = touch_tables(tables.layout, tables.geometry), {}
     poses = POSES(robot, robot.ints, robot.reals, robot.body_rotations.reshape(-1), q)
-    for k in np.flatnonzero(touch.pair[:, 2] == MESH):
-        body, mesh = touch.pair[k, 0], meshes[tables.links[k][1]]
+    for k in np.flatnonzero(touch.pair[:, PAIR.solid] == MESH):
+        body, mesh = touch.pair[k, PAIR.body], meshes[tables.links[k][1]]
         center = product(robot.body_rotations[body], touch.ball[k, :3])
         world = product(poses[body, :3, :3], center) + poses[body, :3, 3]
         depth = depth_of(mesh, product(mesh.placement.rotation.T, world - mesh.placement.translation))

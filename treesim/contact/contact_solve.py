@@ -23,6 +23,7 @@ from ..kernels.contact.contact_kinematics import contact_kinematics_states, kine
 from ..kernels.contact.contact_points import POINT
 from ..kernels.contact.contact_step import LEFT_OUT, SOLVER_INFO, parts_of
 from ..kernels.contact.joint_limits import near_limits_states
+from ..kernels.contact.layout import COUNT, SolverOptions
 from ..kernels.contact.tables import FOUND
 from ..kernels.entries.status import FINE
 from ..kernels.stepping.rules import Rule
@@ -34,8 +35,6 @@ from ..validation.arrays import Shape
 from .base import ContactSolver, chosen_solver
 from .tables import Touching
 
-CAPACITY_AT = 4  # index of the capacity for contacts in the layout
-REPORTS_POINTS_AT = 12  # and of whether contact points are reported
 ROOM = 128  # contacts by which the capacity grows
 SQUARES = 3  # number of square matrices of all rows in a step and its solver
 BLOCK = 1024  # states of a batch whose kinematics are in memory at a time
@@ -119,18 +118,22 @@ class ContactSolve:
     ) -> None:
         self.solver = chosen = chosen_solver(solver)
         self.robot, self.touching, self.pushed = robot, touching, pushed
-        if touching.resists and not chosen.exact:
+        if touching.counts.resists and not chosen.exact:
             raise UnsupportedError(
                 f"contact solver {quoted(chosen)} does not support torsional and rolling friction of surfaces: "
                 'use "pgs" or "admm", or coefficients 0'
             )
         mimic_map, held = robot.mimic_map is not None, bool(touching.held[0][0])
         plain = not (mimic_map or held or touching.convex[1] > touching.convex[0])
-        again = plain and rule.theta < 1 and touching.limits > 0
+        again = plain and rule.theta < 1 and touching.counts.limits > 0
         placed = not (mimic_map or pushed)
-        parts = parts_of(touching.on_planes, touching.on_meshes, held, touching.resists, again, placed)
+        parts = parts_of(touching.on_planes, touching.on_meshes, held, touching.counts.resists, again, placed)
         self.entry = contact_step_entry(type(chosen).kernel, type(chosen).memory, mimic_map, parts, pushed=pushed)
-        scheme = np.array([rule.theta, tolerance, SWEEPS, float(chosen.exact), float(work), float(again)])
+        options = SolverOptions(
+            impulse_fraction=rule.theta, tolerance=tolerance, iterations=SWEEPS, exact=chosen.exact, work=work,
+            midpoint_corrector=again,
+        )  # fmt: skip
+        scheme = np.array(options, float)
         layout = touching.layout if work else touching.without_groups()
         self.constants = (
             *mimic_constants(robot, constants_of(robot, gravity)),
@@ -140,9 +143,9 @@ class ContactSolve:
             settings,
             scheme,
         )
-        q, v, found = (robot.nq,), (robot.nv,), (touching.external, FOUND)
+        q, v, found = (robot.nq,), (robot.nv,), (touching.counts.external, FOUND)
         inputs = ContactInput(q, v, q, v, v, (2,), (touching.rows,), found, v if pushed else None).arrays
-        groups = int(touching.layout[8]) if work else 1
+        groups = int(touching.layout[COUNT.groups]) if work else 1
         self.shapes = ContactOutput(
             q,
             v,
@@ -277,7 +280,7 @@ class ContactSolve:
         if result.points is None:
             return self.bound
         layout = self.constants[self._layout_at].copy()
-        layout[REPORTS_POINTS_AT] = 1
+        layout[COUNT.reports_points] = 1
         layout.setflags(write=False)
         constants = list(self.constants)
         constants[self._layout_at] = layout
@@ -286,7 +289,7 @@ class ContactSolve:
 
     def new_points(self) -> np.ndarray:
         """Allocate room for the contact points of one state."""
-        return np.zeros((int(self.constants[self._layout_at][CAPACITY_AT]), POINT))
+        return np.zeros((int(self.constants[self._layout_at][COUNT.capacity]), POINT))
 
     def _kinematics_of(self, inputs: Sequence[np.ndarray]) -> np.ndarray:
         """Return the kinematics (count, n) of a batch, by the same code for any number of states."""
@@ -324,13 +327,13 @@ class ContactSolve:
         if not (solver_info.item(LEFT_OUT) if solver_info.ndim == 1 else solver_info[..., LEFT_OUT].any()):
             return False
         layout = self.constants[self._layout_at].copy()
-        wanted = int(layout[CAPACITY_AT] + np.max(solver_info[..., LEFT_OUT]))
+        wanted = int(layout[COUNT.capacity] + np.max(solver_info[..., LEFT_OUT]))
         capacity = min(ROOM * -(-wanted // ROOM), self.touching.most_contacts)
         rows = self.touching.rows_with(capacity)
         free = free_memory()
-        if capacity <= layout[CAPACITY_AT] or (free is not None and SQUARES * 8 * rows**2 > free):
+        if capacity <= layout[COUNT.capacity] or (free is not None and SQUARES * 8 * rows**2 > free):
             return False  # the report contains their number
-        layout[CAPACITY_AT] = capacity
+        layout[COUNT.capacity] = capacity
         layout.setflags(write=False)
         k = self._layout_at
         self.constants = (*self.constants[:k], layout, *self.constants[k + 1 :])

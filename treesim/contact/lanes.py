@@ -13,6 +13,7 @@ from ..engine.call.generic import bound_call, compiled_soon, runs_compiled
 from ..kernels.contact.contact_step import PENETRATION
 from ..kernels.contact.each_collision import EACH_MESHES, EACH_SOLIDS
 from ..kernels.contact.lane_parameters import HEAD
+from ..kernels.contact.layout import COUNT, PAIR, pair_table
 from ..kernels.contact.pgs import solve_pgs
 from ..kernels.contact.signed_distance import CAPSULE, PLANE, SPHERE
 from ..kernels.contact.simd_collision import CAPACITY, SMOOTH_SOLIDS, Finder
@@ -28,16 +29,14 @@ from ..kernels.contact.simd_contact_step import (
 from ..kernels.contact.simd_groups import contact_step_on_lanes
 from ..kernels.contact.simd_parts import simd_parts_of
 from ..kernels.contact.simd_warm_start import ALL, LISTED
-from ..kernels.contact.tables import COLUMNS, NUMBERS
 from ..kernels.entries.status import FINE, NOT_FINITE
-from .contact_solve import CAPACITY_AT, ContactInput, ContactOutput, ContactSolve
+from .contact_solve import ContactInput, ContactOutput, ContactSolve
 from .convex_pairs import nothing_found
 from .deep_overlaps import deepest_bodies
 from .tables import Touching
 from .unsolved import worst_residual
 
 SMOOTH = {PLANE, SPHERE, CAPSULE}  # solids of `simd_collision`
-BETWEEN_POINTS = 10  # column of contacts at capsules' sides and boxes' edges
 
 AddContact = Callable[[], bool]  # returns whether all states are finite
 
@@ -53,7 +52,7 @@ class ContactLanes:
         self.stage = stage
         *tables, layout, geometry, rows, frames, settings, scheme = stage.constants
         layout = stage.touching.without_groups()
-        layout[CAPACITY_AT] = CAPACITY
+        layout[COUNT.capacity] = CAPACITY
         self.constants = *tables, layout, geometry, rows, frames, settings, scheme
         held, mimics = bool(stage.touching.held[0][0]), stage.robot.mimic_map is not None
         parts = simd_parts_of(finder_of(stage.touching), held, mimics, batched, stage.pushed)
@@ -156,8 +155,8 @@ def clear_warm_start(impulses: np.ndarray, slots: int) -> None:
 
 def finder_of(touching: Touching) -> Finder:
     """Return the collision detection of several states: on SIMD lanes, or of each state for solids with edges."""
-    pairs = touching.layout[NUMBERS : NUMBERS + COLUMNS * touching.layout[0]].reshape(-1, COLUMNS)
-    if set(pairs[:, 2].tolist()) <= SMOOTH and not pairs[:, BETWEEN_POINTS].any():
+    pairs = pair_table(touching.layout)
+    if set(pairs[:, PAIR.solid].tolist()) <= SMOOTH and not pairs[:, PAIR.between].any():
         return SMOOTH_SOLIDS
     return EACH_MESHES if touching.on_meshes else EACH_SOLIDS
 
@@ -179,7 +178,7 @@ def begin_lanes(stage: ContactSolve, batched: bool = False) -> ContactLanes | No
 def _lanes_of(stage: ContactSolve, batched: bool) -> ContactLanes | None:
     """Return a contact solve on SIMD lanes, None if it is not supported."""
     touching = stage.touching
-    if touching.only_limits or touching.resists:
+    if touching.only_limits or touching.counts.resists:
         return None
     first, end = touching.convex
     by_pgs = stage.solver.kernel is solve_pgs and stage.solver.exact

@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 
 from ..kernels.contact.contact_points import FORCE, GAP, LAW, NORMAL, POSITION, TORQUE, VELOCITY
-from ..kernels.contact.tables import COLUMNS, NUMBERS
+from ..kernels.contact.layout import PAIR, pair_table
 from .tables import Touching
 
 VECTORS = {"position": POSITION, "normal": NORMAL, "force": FORCE, "velocity": VELOCITY, "torque": TORQUE}
 LINKS = ("link", "other_link")  # last, since files of older versions do not have them
-GROUP, FLIPPED = 11, 12  # columns of a pair: its pair of bodies, and whether the solid's body comes first there
 
 
 def point_type(longest: int) -> list[tuple[Any, ...]]:
@@ -42,9 +41,9 @@ def contact_points(touching: Touching, substeps: Sequence[np.ndarray]) -> np.nda
     if not len(found):
         return found
     rows = np.concatenate(substeps)
-    pairs = touching.layout[NUMBERS : NUMBERS + COLUMNS * touching.layout[0]].reshape(-1, COLUMNS)
+    pairs = pair_table(touching.layout)
     laws = rows[:, LAW].astype(int)
-    groups, flipped = pairs[laws, GROUP], pairs[laws, FLIPPED]
+    groups, flipped = pairs[laws, PAIR.group], pairs[laws, PAIR.flipped]
     names = np.array(touching.groups, found.dtype["body"])
     found["body"], found["other"] = names[groups, flipped], names[groups, 1 - flipped]
     links = np.array(touching.links, found.dtype["link"])

@@ -19,6 +19,7 @@ from ..kernels.contact.contact_step import (
     RESIDUAL,
     SOLVER_INFO,
 )
+from ..kernels.contact.layout import COUNT
 from ..model.tree import Tree
 from ..system.display import ReprMixin, arrays
 from .named_wrenches import NamedWrenches
@@ -100,7 +101,7 @@ class ContactReport(ReprMixin):
         ContactReport
             Report in which all values are zero.
         """
-        shapes = (robot.n_bodies + 1, 6), (int(touching.layout[8]), 12), (SOLVER_INFO,)
+        shapes = (robot.n_bodies + 1, 6), (int(touching.layout[COUNT.groups]), 12), (SOLVER_INFO,)
         return cls(touching, [NoContact(*(np.zeros(batch + shape) for shape in shapes))])
 
     def __getstate__(self) -> dict[str, Any]:

@@ -12,11 +12,24 @@ import numpy as np
 
 from ..errors import ArgumentError, quoted
 from ..kernels.algebra.limits import UNLIMITED
+from ..kernels.constrained.constraints import row_count
 from ..kernels.contact.edges import AXIS, CROSSING, CROSSINGS, FEATURES
+from ..kernels.contact.layout import (
+    COUNT,
+    PAIR,
+    SURFACE,
+    Counts,
+    PairColumns,
+    RecoveryOptions,
+    SurfaceColumns,
+    bounds_at,
+    pair_of,
+    pair_table,
+)
 from ..kernels.contact.shape_distance import BALL, DRUM, POLYHEDRON, ROD
 from ..kernels.contact.signed_distance import BOX, CAPSULE, CONVEX, GRID, MESH, PLANE
 from ..kernels.contact.static_features import CORNERS, EDGES
-from ..kernels.contact.tables import COLUMNS, GROUPS, MESH_GROUPS, NUMBERS, OPTIONS, PER_PAIR, REALS, RIM, touch_tables
+from ..kernels.contact.tables import GROUPS, MESH_GROUPS, PER_PAIR, RIM, touch_tables
 from ..model.inertia import Placement
 from ..model.matrices import product, unit_vector, vector_length
 from ..model.shapes import CollisionShape
@@ -58,12 +71,8 @@ class Touching:
     convex: tuple[int, int]  # range of the pairs with external contacts
     held: tuple[np.ndarray, np.ndarray]  # constrained rows of frames and loops: layout and geometry
     body_names: tuple[str, ...]  # of all bodies of the robot
-    capacity: int  # initial capacity for contacts of one state
+    counts: Counts  # its capacity is the initial one
     most_contacts: int  # largest number of one state
-    slots: int
-    limits: int
-    frictions: int
-    speeds: int
 
     @property
     def rows(self) -> int:
@@ -72,22 +81,13 @@ class Touching:
         There are three for each slot, six with torsional or rolling friction, and one for each limit, joint with
         friction, speed limit, and row of frame and loop constraints.
         """
-        others = self.limits + self.frictions + self.speeds + int(self.held[0][1 + 3 * self.held[0][0]])
-        return (6 if self.resists else 3) * self.slots + others
-
-    @property
-    def resists(self) -> bool:
-        """True if any pair has torsional or rolling friction."""
-        return bool(self.layout[11])
+        n = self.counts
+        return 3 * n.slots * (1 + n.resists) + n.limits + n.frictions + n.speeds + int(row_count(self.held[0]))
 
     def rows_with(self, capacity: int) -> int:
         """Largest number of rows of one state with `capacity` contacts."""
-        return self.rows + (7 if self.resists else 3) * capacity - (6 if self.resists else 3) * self.slots
-
-    @property
-    def external(self) -> int:
-        """Largest number of external contacts of one state."""
-        return int(self.layout[9])
+        n = self.counts
+        return self.rows + (7 if n.resists else 3) * capacity - 3 * n.slots * (1 + n.resists)
 
     @property
     def on_planes(self) -> bool:
@@ -102,17 +102,17 @@ class Touching:
     @property
     def _solids(self) -> np.ndarray:
         """Kind of the solid of each pair."""
-        return self.layout[NUMBERS : NUMBERS + COLUMNS * self.layout[0]].reshape(-1, COLUMNS)[:, 2]
+        return pair_table(self.layout)[:, PAIR.solid]
 
     @property
     def only_limits(self) -> bool:
         """True if nothing but joint limits can act."""
-        return not (self.slots or self.frictions or self.speeds)
+        return not (self.counts.slots or self.counts.frictions or self.counts.speeds)
 
     @property
     def active(self) -> bool:
         """True if there is any contact, joint limit, joint friction or speed limit."""
-        return bool(self.slots or self.limits or self.frictions or self.speeds)
+        return bool(self.counts.limits) or not self.only_limits
 
     @cached_property
     def wrench_rows(self) -> WrenchRows:
@@ -124,29 +124,28 @@ class Touching:
     def radii(self) -> np.ndarray:
         """Largest radius [m] of the shapes of each of `bodies`; infinite for bodies without contact points."""
         tables = touch_tables(self.layout, self.geometry)
-        found = [tables.ball[tables.pair[:, 0] == body, 3].max(initial=0.0) for body in self.bodies]
+        found = [tables.ball[tables.pair[:, PAIR.body] == body, 3].max(initial=0.0) for body in self.bodies]
         return np.array([radius or np.inf for radius in found])
 
     @cached_property
     def largest_overlap(self) -> float:
         """Overlap [m] above which a step may be warned of (`deep_overlaps`); infinite with soft surfaces."""
-        return float(DEEP * self.radii.min()) if self.slots and not self.is_soft else math.inf
+        return float(DEEP * self.radii.min()) if self.counts.slots and not self.is_soft else math.inf
 
     @cached_property
     def is_soft(self) -> bool:
         """True if any surface that something may touch has a stiffness."""
-        return bool(self.slots and touch_tables(self.layout, self.geometry).law[:, 2].any())
+        return bool(self.counts.slots and touch_tables(self.layout, self.geometry).law[:, SURFACE.stiffness].any())
 
     def batched_places(self, places: np.ndarray) -> np.ndarray:
         """Return where numbers of `geometry` stand in `kernels.contact.lane_parameters.LaneParameters.contact`."""
-        pairs, points = (int(self.layout[k]) for k in range(2))
-        end = OPTIONS + REALS * pairs
-        return np.where(places < end, (places - OPTIONS) // REALS, pairs + places - end - 4 * points)
+        pairs, bounds = self.counts.pairs, bounds_at(self.counts.pairs, self.counts.points)
+        return np.where(places < bounds, pair_of(places), pairs + places - bounds)
 
     def without_groups(self) -> np.ndarray:
         """Return a layout for steps that do not report wrenches of pairs."""
         layout = self.layout.copy()
-        layout[8], layout[10] = 1, 0
+        layout[COUNT.groups], layout[COUNT.reports_pairs] = 1, 0
         return layout
 
 
@@ -180,25 +179,16 @@ def touching(
     rough = np.flatnonzero(robot.joint_friction) if friction else np.empty(0, np.int64)
     _, independent_v = robot.kept()
     speed, fastest, braking = _speeds(robot) if speed_limits else ([], [], [])
-    sizes = [
-        len(made.ints),
-        len(made.points),
-        len(bound),
-        len(rough),
-        min(CAPACITY, made.capacity),
-        made.slots,
-        made.most,
-        len(speed),
-        max(1, len(made.groups)),  # arrays that are never empty, for fast calls
-        max(1, min(MOST_EXTERNAL, PER_PAIR * len(convex))),
-        1,
-        int(made.resists),
-        0,
-    ]
-    rows: list[Any] = [sizes, np.ravel(made.ints), np.ravel(limit), independent_v[rough], np.ravel(speed)]
+    counts = Counts(
+        pairs=len(made.ints), points=len(made.points), limits=len(bound), frictions=len(rough),
+        capacity=min(CAPACITY, made.capacity), slots=made.slots, most=made.most, speeds=len(speed),
+        groups=max(1, len(made.groups)), external=max(1, min(MOST_EXTERNAL, PER_PAIR * len(convex))),
+        reports_pairs=1, resists=int(made.resists), reports_points=0,
+    )  # fmt: skip
+    rows: list[Any] = [counts, np.ravel(made.ints), np.ravel(limit), independent_v[rough], np.ravel(speed)]
     layout = np.concatenate(rows).astype(np.int64)
     parts: list[Any] = [
-        [RECOVERY, FASTEST, REBOUND_SPEED, LEFT],
+        RecoveryOptions(fraction=RECOVERY, fastest=FASTEST, rebound_speed=REBOUND_SPEED, allowed_overlap=LEFT),
         made.reals,
         made.points,
         bound,
@@ -210,13 +200,12 @@ def touching(
     geometry = np.concatenate([np.ravel(x).astype(float) for x in parts])
     layout.setflags(write=False)
     geometry.setflags(write=False)
-    bodies = tuple(sorted({body for row in made.ints for body in row[:2] if body}))
+    bodies = tuple(sorted({body for row in made.ints for body in (row.body, row.solid_body) if body}))
     static = [shape.link for pair in (*pairs, *convex) for shape in pair if not shape.body]
     names, external = (*surface_names(grounds), *dict.fromkeys(static)), (first_convex, len(made.ints))
-    counts = [min(CAPACITY, made.capacity), made.capacity, made.slots, len(bound), len(rough), len(speed)]
-    groups = tuple(made.groups)
+    links, groups = tuple(made.links), tuple(made.groups)
     return Touching(
-        layout, geometry, tuple(made.links), bodies, names, groups, external, held, robot.body_names, *counts
+        layout, geometry, links, bodies, names, groups, external, held, robot.body_names, counts, made.capacity
     )
 
 
@@ -282,7 +271,7 @@ class _Pairs:
     def __init__(self, robot: Tree, with_planes: bool, surfaces: Surfaces | None = None) -> None:
         self.surfaces = surfaces
         self.robot, self.with_planes = robot, with_planes  # the planes of faces are for edges of solids to meet
-        self.ints: list[list[int]] = []
+        self.ints: list[PairColumns] = []
         self.reals: list[np.ndarray] = []
         self.points: list[np.ndarray] = []
         self.heights: list[np.ndarray] = []  # of height fields, and tables of meshes, one after the other
@@ -299,26 +288,31 @@ class _Pairs:
         solid other solids of the world may cover at internal edges; 0 for none.
         """
         first, points, planes = self._points(shape)
-        cylinder, between, slots = int(shape.kind == "cylinder"), _between(shape, solid), _slots(shape, solid, points)
-        (nx, ny), start = solid.nodes, 0 if solid.heights is None else self._start(solid.heights)
-        group, flipped = self._group(shape, solid, met)
-        row = [shape.body, solid.body, solid.kind, first, len(points), self.slots, cylinder, nx, ny, start]
-        terrain = solid.kind in (GRID, MESH)
-        shared = min(slots, SHARED_SLOTS) if shape.kind == "hull" or terrain else slots
-        row += [between, group, flipped, internal_edges, shared, KINDS[shape.kind], planes]
-        assert len(row) == COLUMNS
+        cylinder, between, terrain = shape.kind == "cylinder", _between(shape, solid), solid.kind in (GRID, MESH)
+        slots = _slots(shape, solid, points, between)
+        (nx, ny), (group, flipped) = solid.nodes, self._group(shape, solid, met)
+        row = PairColumns(
+            body=shape.body, solid_body=solid.body, solid=solid.kind, first_point=first, points=len(points),
+            first_slot=self.slots, cylinder=int(cylinder), nx=nx, ny=ny,
+            start=0 if solid.heights is None else self._start(solid.heights), between=between, group=group,
+            flipped=flipped, internal_edges=internal_edges,
+            slots=min(slots, SHARED_SLOTS) if shape.kind == "hull" or terrain else slots,
+            shape=KINDS[shape.kind], planes=planes,
+        )  # fmt: skip
         surface = surface if self.surfaces is None else self.surfaces.of(shape.link, met)
         stiffness = 0.0 if surface.stiffness is None else surface.stiffness / min(PER_PAIR, max(len(points), 1))
-        angular = [surface.torsional_friction, surface.rolling_friction]
-        law = [surface.friction, surface.restitution, stiffness, surface.dissipation_time, *angular]
-        self.resists |= any(angular)
+        law = SurfaceColumns(
+            friction=surface.friction, restitution=surface.restitution, stiffness=stiffness,
+            dissipation_time=surface.dissipation_time, torsional_friction=surface.torsional_friction,
+            rolling_friction=surface.rolling_friction,
+        )  # fmt: skip
+        self.resists |= bool(law.torsional_friction or law.rolling_friction)
         ball = bounding_ball(points) if not cylinder else _around(points, extra=points[0, 3])
         reals = np.concatenate([_in_kernel_axes(self.robot, solid.body, solid.placement), solid.size, law, ball])
-        assert reals.size == REALS
         self.ints.append(row)
         self.reals.append(reals)
         self.links.append((shape.link, met))
-        self.slots += shared
+        self.slots += row.slots
         self.most = max(self.most, slots)
         groups = (MESH_GROUPS if solid.kind == MESH else GROUPS) if terrain else 1
         self.capacity += min(slots, PER_PAIR * groups)
@@ -376,13 +370,13 @@ def _between(shape: CollisionShape, solid: Solid) -> int:
     return CROSSING if shape.kind == "box" and solid.kind == BOX and own else 0
 
 
-def _slots(shape: CollisionShape, solid: Solid, points: np.ndarray) -> int:
-    """Return the number of slots for the contacts of a pair."""
+def _slots(shape: CollisionShape, solid: Solid, points: np.ndarray, between: int) -> int:
+    """Return the number of slots for the contacts of a pair; between: kind of contact between the points."""
     if solid.kind == CONVEX:
         return PER_PAIR
     if solid.kind in (GRID, MESH):
         return CANDIDATES
-    more = {AXIS: 2, CROSSING: 1 + CROSSINGS, FEATURES: CORNERS + 2 * EDGES}.get(_between(shape, solid), 0)
+    more = {AXIS: 2, CROSSING: 1 + CROSSINGS, FEATURES: CORNERS + 2 * EDGES}.get(between, 0)
     return (RIM if shape.kind == "cylinder" else len(points)) + more
 
 

@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..contact.base import ContactSolver
-from ..contact.contact_solve import CAPACITY_AT, ContactSolve
+from ..contact.contact_solve import ContactSolve
 from ..engine.call.generic import kernel_webassembly
 from ..engine.llvm.webassembly import PAGE
 from ..errors import UnsupportedError, quoted
+from ..kernels.contact.layout import COUNT
 from ..kernels.contact.tables import FOUND
 from ..kernels.stepping.rules import CONTACT_RULES, RULES
 from ..kernels.stepping.step import COLUMNS
@@ -87,7 +88,7 @@ def contact_module(world: World, solver: str | ContactSolver = "pgs") -> Contact
     stage = ContactSolve(robot, world.touching, rule, *how, pushed=True)
     nq, nv = robot.nq, robot.nv
     inputs = [nq, nv, nq, nv, nv, nv, 2, world.touching.rows]
-    none_outside = np.full(world.touching.external * FOUND, -1.0)
+    none_outside = np.full(world.touching.counts.external * FOUND, -1.0)
     results = [np.zeros(math.prod(shape)) for shape in stage.shapes]
     arrays = [*stage.constants, *map(np.zeros, inputs), none_outside, *results]
     names = [name for name in stage.entry.__annotations__ if name != "return"]
@@ -98,7 +99,7 @@ def contact_module(world: World, solver: str | ContactSolver = "pgs") -> Contact
     job = np.array([word for place in places.values() for word in place], np.int64)
     image = b"".join([job.tobytes(), *(np.ascontiguousarray(x).tobytes() for x in arrays)])
     end, reals = base + len(image), places["reals"]
-    room = places["layout"][0] + WORD * CAPACITY_AT, world.touching.most_contacts
+    room = places["layout"][0] + WORD * COUNT.capacity, world.touching.most_contacts
     numbers = {name: place for (name, place), x in zip(places.items(), arrays, strict=True) if x.dtype == float}
     numbers["gravity"] = reals[0] + WORD * (reals[1] - 3), 3
     heap = -(-end // 64) * 64

@@ -43,7 +43,7 @@ class LaneMemory:
     def restart(self) -> None:
         """Prepare for the first step of other rollouts."""
         # impulses in `following` are listed, so that steps clear them
-        clear_warm_start(self.kept, self.of[0].stage.touching.slots)
+        clear_warm_start(self.kept, self.of[0].stage.touching.counts.slots)
         clear_info(self.info)
         for part in self.parts.values():
             part.turn, part.finite = 0, True

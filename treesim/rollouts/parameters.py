@@ -15,8 +15,8 @@ from ..dynamics.physics import Parameters
 from ..engine.call.batched import BatchedTables
 from ..errors import ArgumentError, UnsupportedError, quoted
 from ..kernels.algebra.limits import UNLIMITED
-from ..kernels.contact.tables import COLUMNS as PAIR_COLUMNS
-from ..kernels.contact.tables import NUMBERS, OPTIONS, REALS
+from ..kernels.contact.layout import PAIR, SURFACE, bounds_at, law_at
+from ..kernels.contact.tables import touch_tables
 from ..kernels.stepping.rules import CONTACT_RULES, Rule
 from ..kernels.stepping.step import Settings
 from ..model.tree import Tree
@@ -59,7 +59,6 @@ OF_CONTACT = {
 }
 FIELDS = {**OF_ROBOT, **OF_STEP, **OF_CONTACT}
 FAR = 1e7  # rad, m: limit of a robot without one, where some rollouts have one
-LAW = 16  # column of a pair's friction
 STATES = 1024  # rollouts whose mass matrices are in memory at a time
 
 
@@ -375,23 +374,20 @@ def _column(robot: Tree, name: str, which: np.ndarray, values: np.ndarray) -> Nu
 
 def _contact_numbers(world: World, fields: Mapping[str, Given]) -> Numbers:
     """Return entries for limits, joint friction and ground friction in the contact table (`kernels.contact.tables`)."""
-    layout, robot = world.touching.layout, world.robot
-    pairs, points, limits, frictions = (int(layout[k]) for k in range(4))
-    rows = layout[NUMBERS + PAIR_COLUMNS * pairs :]
-    bounds = OPTIONS + REALS * pairs + 4 * points
+    touch, robot = touch_tables(world.touching.layout, world.touching.geometry), world.robot
+    bounds = bounds_at(len(touch.pair), len(touch.point))
     kept, parts = robot.kept()[1], []
     for name, side in (("lower", 1), ("upper", -1)):
         if name in fields:
-            parts.append(_bounds(fields[name], kept, rows[: 3 * limits].reshape(-1, 3), side, bounds))
+            parts.append(_bounds(fields[name], kept, touch.limit, side, bounds))
     if "joint_friction" in fields:
         which, values = fields["joint_friction"]
-        rough = rows[3 * limits : 3 * limits + frictions]
-        parts.append(Numbers(bounds + limits + np.searchsorted(rough, kept[which]), values))
+        parts.append(Numbers(bounds + len(touch.limit) + np.searchsorted(touch.friction, kept[which]), values))
     if "ground_friction" in fields:
-        bodies = layout[NUMBERS : NUMBERS + PAIR_COLUMNS * pairs].reshape(-1, PAIR_COLUMNS)[:, :2]
-        met = np.flatnonzero((bodies == 0).any(axis=1))
+        met = np.flatnonzero((touch.pair[:, [PAIR.body, PAIR.solid_body]] == 0).any(axis=1))
         values = fields["ground_friction"].values
-        parts.append(Numbers(OPTIONS + REALS * met + LAW, np.broadcast_to(values, (*values.shape[:-1], met.size))))
+        numbers = np.broadcast_to(values, (*values.shape[:-1], met.size))
+        parts.append(Numbers(law_at(met) + SURFACE.friction, numbers))
     return joined_numbers(parts)
 
 

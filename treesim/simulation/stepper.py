@@ -140,7 +140,7 @@ class Stepper(ReprMixin):
         self._still = np.zeros(robot.nv)  # the control of a step without
         self._has_warned = False  # of a step that was not solved
         self._reads_welds = reads_welds(self.robot, self.world.sensors)
-        self._has_warned_of_depth = self.world.touching.slots == 0
+        self._has_warned_of_depth = self.world.touching.counts.slots == 0
         self._has_warned_of_start = False
         warn_of_friction(robot, integrator, stacklevel=3)
         how = self.gravity, self.settings, self.engine, contact_solver

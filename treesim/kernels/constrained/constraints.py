@@ -29,7 +29,8 @@ from ..kinematics.bodies import (
 from ..kinematics.jacobians import WORLD_AXES, point_motion
 
 CONSTRAINTS = {"layout": "Integers", "geometry": "Reals"}  # tables of an entry
-ROWS = {"m": "layout[1 + 3 * layout[0]]"}  # the last of `start`
+ROW_COUNT = "{0}[1 + 3 * {0}[0]]"  # of a layout: the last of `start`
+ROWS = {"m": ROW_COUNT.format("layout")}
 
 
 class Constraints(NamedTuple):
@@ -40,6 +41,11 @@ class Constraints(NamedTuple):
     reference: Any  # (C,) WORLD_AXES or FRAME_AXES
     offset: Any  # (2C, 12) placements of the frames on their bodies
     R: Any  # (m, 6) rows, linear first
+
+
+def row_count(layout):
+    """Return the number of rows of a set of constraints: the last of `start`."""
+    return layout[1 + 3 * layout[0]]
 
 
 def constraint_tables(layout, geometry):

@@ -31,6 +31,7 @@ from .constraints import (
     constraint_rows,
     constraint_tables,
     row_accelerations,
+    row_count,
     row_dot,
     world_to_axes,
 )
@@ -103,7 +104,7 @@ def plain_world_tables(layout, geometry, closure):
 
 def mimic_world_tables(tree, mimic_ints, mimic_reals, layout, geometry, closure, q):
     """Return the tables of a world whose robot has mimic joints, with memory for these, with the dtype of q."""
-    m = layout[1 + 3 * layout[0]]  # the last of `start`
+    m = row_count(layout)
     return world_tables(layout, geometry, closure, mimic_constraint_memory(tree, mimic_ints, mimic_reals, m, q))
 
 

@@ -6,6 +6,7 @@ from ..algebra.linear import Vector, add, rotate, rotate_back, scale, sub
 from ..algebra.numbers import absolute, maximum, minimum
 from ..algebra.tables import transform_at
 from .edges import part
+from .layout import PAIR, SURFACE
 from .signed_distance import BOX, ROUND, from_solid, sign_of, vector_of
 
 EDGE_MARGIN = (
@@ -40,8 +41,9 @@ def covered_by_another(touch, k, x, rim, covers):
     for way in range(2):
         step = 2 * way - 1
         other = k + step
-        while other >= 0 and other < touch.pair.shape[0] and touch.pair[other, 3] == touch.pair[k, 3]:
-            if touch.pair[other, 13] == other + 1:
+        first = touch.pair[k, PAIR.first_point]
+        while other >= 0 and other < touch.pair.shape[0] and touch.pair[other, PAIR.first_point] == first:
+            if touch.pair[other, PAIR.internal_edges] == other + 1:
                 found = found or covers(touch, other, x, rim)
             other += step
     return found
@@ -99,8 +101,8 @@ def on_internal_face(touch, k, x, gap, n, covers):
 
     covers: function of a solid of the world.
     """
-    found, own = False, touch.pair[k, 13] - 1
-    if own >= 0 and touch.pair[own, 2] == BOX and touch.law[own, 2] == 0:
+    found, own = False, touch.pair[k, PAIR.internal_edges] - 1
+    if own >= 0 and touch.pair[own, PAIR.solid] == BOX and touch.law[own, SURFACE.stiffness] == 0:
         w, out = sub(x, scale(n, gap)), n
         if own != k:  # corners of the static box are this pair's points
             w, out = add(x, scale(n, gap / 2)), scale(n, -1)

@@ -10,6 +10,7 @@ from ..algebra.linear import Vector, add, cross, dot, rotate, rotate_back, scale
 from ..algebra.numbers import absolute, maximum, sqrt
 from ..algebra.rotations import compose
 from ..algebra.tables import motion_at, transform_at
+from .layout import PAIR
 from .signed_distance import across, vector_of
 from .tables import slot_of
 
@@ -53,7 +54,7 @@ def put_row(x, k, a):
 
 def world_point(touch, k, j, W):
     """Return point j of pair k in the world; W: pose of its body."""
-    return add(W.p, rotate(W.R, vector_of(touch.point, touch.pair[k, 3] + j)))
+    return add(W.p, rotate(W.R, vector_of(touch.point, touch.pair[k, PAIR.first_point] + j)))
 
 
 def local_point(touch, k, j, S, W):
@@ -71,7 +72,7 @@ def rim_along(touch, k, j, n, W):
 
     The lowest point is the one along the world's direction n.
     """
-    first = touch.pair[k, 3]
+    first = touch.pair[k, PAIR.first_point]
     one, other = world_point(touch, k, 0, W), world_point(touch, k, 1, W)
     a = sub(other, one)
     a = scale(a, 1 / sqrt(dot(a, a)))
@@ -112,7 +113,7 @@ def velocity_along(V, W, point, n):
 def solid_in_world(touch, k, B):
     """Return the world pose of pair k's solid; B: pose of its body."""
     S = transform_at(touch.solid, k)
-    return S if touch.pair[k, 1] == 0 else compose(B, S)
+    return S if touch.pair[k, PAIR.solid_body] == 0 else compose(B, S)
 
 
 def ball_of(touch, k, W):
@@ -122,7 +123,7 @@ def ball_of(touch, k, W):
 
 def reach_of(touch, k, r, ball, dt, margin):
     """Return the margin plus the largest relative motion of pair k in the step, for the shape's bounding ball."""
-    a, b, radius = touch.pair[k, 0], touch.pair[k, 1], touch.ball[k, 3]
+    a, b, radius = touch.pair[k, PAIR.body], touch.pair[k, PAIR.solid_body], touch.ball[k, 3]
     reach = margin + dt * speed_within(motion_at(r.V, a), transform_at(r.W, a), ball, radius)
     if b > 0:
         reach += dt * speed_within(motion_at(r.V, b), transform_at(r.W, b), ball, radius)
@@ -134,7 +135,7 @@ def add_candidate(touch, k, r, dt, margin, m, count, j, x, gap, n, solids):
 
     Returns the number of points in m.
     """
-    a, b = touch.pair[k, 0], touch.pair[k, 1]
+    a, b = touch.pair[k, PAIR.body], touch.pair[k, PAIR.solid_body]
     W, B = transform_at(r.W, a), transform_at(r.W, b)
     closing = velocity_along(motion_at(r.V, b), B, x, n) - velocity_along(motion_at(r.V, a), W, x, n)
     if gap < margin + dt * maximum(closing, 0) and not solids.internal_edge(touch, k, x, gap, n):
@@ -164,6 +165,6 @@ def middle_of(touch, k, p, rho, gap, n):
     It is on the point's surface for solids of the world, and midway between two bodies.
     """
     x = sub(p, scale(n, rho))
-    if touch.pair[k, 1] > 0:
+    if touch.pair[k, PAIR.solid_body] > 0:
         x = sub(p, scale(n, rho + gap / 2))
     return x

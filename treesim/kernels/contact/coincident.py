@@ -6,6 +6,7 @@ from ..algebra.linear import dot, sub
 from ..algebra.numbers import absolute
 from .candidates import put_row
 from .constraint_rows import PARALLEL
+from .layout import PAIR
 from .signed_distance import vector_of
 
 NEAR, EQUAL = 1e-5, 1e-9  # m: contacts so near, with gaps so equal, are one
@@ -41,7 +42,8 @@ def is_coincident(m, c, kept):
 
 def are_opposite(touch, k, j):
     """Return whether pairs k and j are of the same two bodies, each the other's solid, with the same contact law."""
-    found = touch.pair[j, 0] == touch.pair[k, 1] and touch.pair[j, 1] == touch.pair[k, 0]
+    one, other = touch.pair[k], touch.pair[j]
+    found = other[PAIR.body] == one[PAIR.solid_body] and other[PAIR.solid_body] == one[PAIR.body]
     for column in range(touch.law.shape[1]):
         found = found and touch.law[j, column] == touch.law[k, column]
     return found

@@ -40,6 +40,7 @@ from .edges import (
     part,
 )
 from .height_field import meet_height_field, no_height_field
+from .layout import PAIR, SURFACE
 from .mesh_internal_edges import on_internal_edge_of_meshes
 from .signed_distance import BOX, CONVEX, FAR, GRID, MESH, PLANE, ROUND, box_face, from_plane, from_solid, vector_of
 from .static_features import Query, meet_box_features
@@ -61,7 +62,7 @@ def box_on_which(touch, k, S, W):
     0 and -FAR for other solids.
     """
     best, farthest = 0, W.p.x * 0 - FAR
-    if touch.pair[k, 2] == BOX:
+    if touch.pair[k, PAIR.solid] == BOX:
         low, high = points_range(touch, k, S, W)
         for face in range(6):
             least = part(low, face) if face < 3 else -part(high, face - 3)
@@ -69,8 +70,8 @@ def box_on_which(touch, k, S, W):
             least = least - part(vector_of(touch.size, k), face % 3) - rim_extent(touch, k, rotate(S.R, n), W)
             if least > farthest:
                 best, farthest = face, least
-        if touch.pair[k, 6] != 1:
-            farthest -= touch.point[touch.pair[k, 3], 3]
+        if touch.pair[k, PAIR.cylinder] != 1:
+            farthest -= touch.point[touch.pair[k, PAIR.first_point], 3]
     return best, farthest
 
 
@@ -82,7 +83,8 @@ def points_range(touch, k, S, W):
                rotate_back(W.R, rotate(S.R, Vector(zero, zero + 1, zero))),
                rotate_back(W.R, rotate(S.R, Vector(zero, zero, zero + 1))))  # fmt: skip
     low, high = Vector(far, far, far), Vector(-far, -far, -far)
-    for j in range(touch.pair[k, 3], touch.pair[k, 3] + touch.pair[k, 4]):
+    first = touch.pair[k, PAIR.first_point]
+    for j in range(first, first + touch.pair[k, PAIR.points]):
         v = vector_of(touch.point, j)
         p = Vector(dot(x, v), dot(y, v), dot(z, v))
         low = Vector(minimum(low.x, p.x), minimum(low.y, p.y), minimum(low.z, p.z))
@@ -93,10 +95,10 @@ def points_range(touch, k, S, W):
 def rim_extent(touch, k, n, W):
     """Return the extent of a cylinder's rim along the world's direction n from its centre; 0 for other shapes."""
     found = n.x * 0
-    if touch.pair[k, 6] == 1:
+    if touch.pair[k, PAIR.cylinder] == 1:
         a = sub(world_point(touch, k, 1, W), world_point(touch, k, 0, W))
         along = dot(n, a)
-        found = touch.point[touch.pair[k, 3], 3] * sqrt(maximum(1 - along * along / dot(a, a), 0))
+        found = touch.point[touch.pair[k, PAIR.first_point], 3] * sqrt(maximum(1 - along * along / dot(a, a), 0))
     return found
 
 
@@ -104,7 +106,7 @@ def up_from(touch, k, S, face):
     """Return the world's direction above which a cylinder's rims are lowest: a box's face normal, or z of a solid."""
     o = S.p.x * 0
     n = Vector(o, o, o + 1)
-    if touch.pair[k, 2] == BOX:
+    if touch.pair[k, PAIR.solid] == BOX:
         _, n = box_face(n, n, face)
     return rotate(S.R, n)
 
@@ -114,7 +116,7 @@ def broad_phase(touch, k, r, S, dt, margin, solids):
 
     It is the margin plus the largest relative motion in the step.
     """
-    ball = ball_of(touch, k, transform_at(r.W, touch.pair[k, 0]))
+    ball = ball_of(touch, k, transform_at(r.W, touch.pair[k, PAIR.body]))
     gap, _ = solids.distance(touch, k, rotate_back(S.R, sub(ball, S.p)), maximum(touch.ball[k, 3], ROUND), 0)
     reach = reach_of(touch, k, r, ball, dt, margin)
     return reach if gap < reach else -reach
@@ -122,12 +124,13 @@ def broad_phase(touch, k, r, S, dt, margin, solids):
 
 def narrow_phase(touch, k, r, dt, margin, m, S, W, reach, face, solids):
     """Add the points of pair k that are within reach to m; return their number. face: of a box (`box_on_which`)."""
-    cylinder, count = touch.pair[k, 6] == 1, 0
+    cylinder, count = touch.pair[k, PAIR.cylinder] == 1, 0
     up = up_from(touch, k, S, face)
     along, height = rotate_back(W.R, up), solid_height(touch, k, S, W, up, face)
-    for j in range(RIM if cylinder else touch.pair[k, 4]):
-        rho = reach * 0 if cylinder else touch.point[touch.pair[k, 3] + j, 3]
-        if cylinder or dot(along, vector_of(touch.point, touch.pair[k, 3] + j)) - rho < height + reach + EQUAL:
+    first = touch.pair[k, PAIR.first_point]
+    for j in range(RIM if cylinder else touch.pair[k, PAIR.points]):
+        rho = reach * 0 if cylinder else touch.point[first + j, 3]
+        if cylinder or dot(along, vector_of(touch.point, first + j)) - rho < height + reach + EQUAL:
             p = rim_along(touch, k, j, up, W) if cylinder else world_point(touch, k, j, W)
             gap, n = solids.distance(touch, k, rotate_back(S.R, sub(p, S.p)), rho, face)
             if gap < reach:
@@ -143,9 +146,9 @@ def solid_height(touch, k, S, W, up, face):
     Points that are higher have at least this gap, for which most points of a large hull are not looked at.
     """
     height = dot(up, sub(S.p, W.p))
-    if touch.pair[k, 2] == BOX:
+    if touch.pair[k, PAIR.solid] == BOX:
         height += part(vector_of(touch.size, k), face % 3)
-    elif touch.pair[k, 2] != PLANE:
+    elif touch.pair[k, PAIR.solid] != PLANE:
         height = height * 0 + FAR
     return height
 
@@ -154,7 +157,7 @@ def meet_axis(touch, k, r, dt, margin, m, count, S, W):
     """Add the ends of the part of a capsule's axis that is nearest to pair k's solid, except for the axis's ends."""
     one, other = local_point(touch, k, 0, S, W), local_point(touch, k, 1, S, W)
     first, last = axis_span(touch, k, one, other)
-    rho = touch.point[touch.pair[k, 3], 3]
+    rho = touch.point[touch.pair[k, PAIR.first_point], 3]
     for j in range(2):
         along = first if j == 0 else last
         if along > 0:
@@ -202,13 +205,14 @@ def meet_no_more(touch, k, r, dt, margin, m, count, S, W, reach):
 
 def meet_between(touch, k, r, dt, margin, m, count, S, W, reach):
     """Add contacts of pair k between its points; return the number of points in m."""
-    if touch.pair[k, 10] == AXIS:
+    if touch.pair[k, PAIR.between] == AXIS:
         count = meet_axis(touch, k, r, dt, margin, m, count, S, W)
-    if touch.pair[k, 10] == CROSSING:
+    if touch.pair[k, PAIR.between] == CROSSING:
         count = meet_edges(touch, k, r, dt, margin, m, count, S, W)
-    if touch.pair[k, 10] == FEATURES:
+    if touch.pair[k, PAIR.between] == FEATURES:
         query = Query(touch, k, r, dt, margin, m, S, W, reach, SOLIDS)
-        count = meet_box_features(query, count, RIM if touch.pair[k, 6] == 1 else touch.pair[k, 4])
+        points = RIM if touch.pair[k, PAIR.cylinder] == 1 else touch.pair[k, PAIR.points]
+        count = meet_box_features(query, count, points)
     return count
 
 
@@ -235,13 +239,13 @@ MESHES = SOLIDS._replace(terrain=meet_terrain, internal_edge=on_internal_edge_of
 
 def is_terrain(touch, k):
     """Return whether the solid of pair k is a height field or a static mesh."""
-    return touch.pair[k, 2] == GRID or touch.pair[k, 2] == MESH
+    return touch.pair[k, PAIR.solid] == GRID or touch.pair[k, PAIR.solid] == MESH
 
 
 def meet(touch, k, r, dt, margin, m, solids):
     """Find the contact candidates of pair k within the margin or its motion in the step; return their number."""
-    W = transform_at(r.W, touch.pair[k, 0])
-    S = solid_in_world(touch, k, transform_at(r.W, touch.pair[k, 1]))
+    W = transform_at(r.W, touch.pair[k, PAIR.body])
+    S = solid_in_world(touch, k, transform_at(r.W, touch.pair[k, PAIR.solid_body]))
     count = 0
     if is_terrain(touch, k):
         count = solids.terrain(touch, k, r, dt, margin, m, S, W, solids)
@@ -289,8 +293,9 @@ def keep_four(touch, k, r, dt, m, first, end, n):
             m.active[j], m.carried[j] = 1.0, 0.0
             if m.before.size > 0:
                 m.carried[j] = m.before[3 * m.place[j] + 2]
-        price = gap_price(touch, k, r, ball_of(touch, k, transform_at(r.W, touch.pair[k, 0])), dt)
-        choose(Choice(m.distance, m.where, m.outward, m.carried, m.active), first, end, price, touch.law[k, 2] == 0)
+        price = gap_price(touch, k, r, ball_of(touch, k, transform_at(r.W, touch.pair[k, PAIR.body])), dt)
+        choice = Choice(m.distance, m.where, m.outward, m.carried, m.active)
+        choose(choice, first, end, price, touch.law[k, SURFACE.stiffness] == 0)
         for j in range(first, end):  # not in the order of choice, which differs between SIMD lanes
             if m.active[j] > 1:
                 n = keep(touch, k, m, j, n)
@@ -330,7 +335,7 @@ def find_contacts(touch, r, dt, margin, found, m, solids=SOLIDS):
     """
     n = 0
     for k in range(touch.pair.shape[0]):
-        if touch.pair[k, 2] != CONVEX:
+        if touch.pair[k, PAIR.solid] != CONVEX:
             n = find_contacts_of_pair(touch, k, r, dt, margin, m, n, solids)
     return keep_found(touch, found, m, n)
 
@@ -340,7 +345,7 @@ def find_contacts_of_pair(touch, k, r, dt, margin, m, n, solids):
     count = meet(touch, k, r, dt, margin, m, solids)
     if is_terrain(touch, k) and count > PER_PAIR:
         first = 0
-        for _ in range(GROUPS if touch.pair[k, 2] == GRID else MESH_GROUPS):
+        for _ in range(GROUPS if touch.pair[k, PAIR.solid] == GRID else MESH_GROUPS):
             if first < count:
                 end = put_alike_first(m, first, count)
                 n = keep_four(touch, k, r, dt, m, first, end, n)

@@ -12,6 +12,7 @@ from ..algebra.numbers import maximum, minimum, select, some, sqrt
 from ..constrained.constraints import constraint_rows
 from .candidates import put_row
 from .delassus import put_joint, put_pair
+from .layout import LIMIT, PAIR, RECOVERY, SPEED, SURFACE
 from .signed_distance import across, vector_of
 
 MARGIN = 2e-3  # m, rad: rows are made of gaps smaller than this, or than what closes in the step
@@ -38,7 +39,8 @@ def end_of_contacts(m, nc):
 def same_bodies(m, c, k):
     """Return whether contacts c and k are between the same two bodies."""
     i, j = m.contacts.pair[c], m.contacts.pair[k]
-    return m.touch.pair[i, 0] == m.touch.pair[j, 0] and m.touch.pair[i, 1] == m.touch.pair[j, 1]
+    one, other = m.touch.pair[i], m.touch.pair[j]
+    return one[PAIR.body] == other[PAIR.body] and one[PAIR.solid_body] == other[PAIR.solid_body]
 
 
 def level_points(m, nc):
@@ -65,7 +67,7 @@ def level_points(m, nc):
 
 def level_point(m, c, height):
     """Lower the point of contact c by a height, between two bodies by half of it."""
-    between = m.touch.pair[m.contacts.pair[c], 1] > 0
+    between = m.touch.pair[m.contacts.pair[c], PAIR.solid_body] > 0
     n, height = vector_of(m.contacts.normal, c), height / 2 if between else height
     put_row(m.contacts.point, c, sub(vector_of(m.contacts.point, c), scale(n, height)))
 
@@ -73,7 +75,7 @@ def level_point(m, c, height):
 def put_contact(m, c):
     """Write the three rows of contact c."""
     k = m.contacts.pair[c]
-    a, b = m.touch.pair[k, 0], m.touch.pair[k, 1]
+    a, b = m.touch.pair[k, PAIR.body], m.touch.pair[k, PAIR.solid_body]
     x, n = vector_of(m.contacts.point, c), vector_of(m.contacts.normal, c)
     t = across(n)
     put_pair(m.rows, 3 * c, a, b, x, t)
@@ -83,7 +85,7 @@ def put_contact(m, c):
 
 def limit_gap(m, j, q):
     """Return the distance of a joint from limit j."""
-    return m.touch.limit[j, 2] * (q[m.touch.limit[j, 1]] - m.touch.bound[j])
+    return m.touch.limit[j, LIMIT.side] * (q[m.touch.limit[j, LIMIT.coordinate]] - m.touch.bound[j])
 
 
 def limit_slack(touch, q, q_free):
@@ -93,7 +95,7 @@ def limit_slack(touch, q, q_free):
     """
     slack = q[0] * 0 + UNBOUNDED
     for j in range(touch.limits):
-        side, k = touch.limit[j, 2], touch.limit[j, 1]
+        side, k = touch.limit[j, LIMIT.side], touch.limit[j, LIMIT.coordinate]
         closing = maximum(side * (q[k] - q_free[k]), 0)
         slack = minimum(slack, side * (q[k] - touch.bound[j]) - MARGIN - 2 * closing)
     return slack
@@ -102,8 +104,8 @@ def limit_slack(touch, q, q_free):
 def put_limits(m, q, dt, n):
     """Add rows of the limits that can be reached in the step, from row n on; return the number of rows."""
     for j in range(m.touch.limits):
-        k = m.touch.limit[j, 0]
-        closing = -m.touch.limit[j, 2] * m.mean[k]
+        k = m.touch.limit[j, LIMIT.dof]
+        closing = -m.touch.limit[j, LIMIT.side] * m.mean[k]
         near = limit_gap(m, j, q) < MARGIN + 2 * dt * maximum(closing, 0)
         if some(near):
             put_joint(m.rows, n, k)
@@ -125,8 +127,8 @@ def put_speeds(m, n):
     """Add rows of the joints that exceed NEAR of their speed limit at the end; return the number of rows."""
     first = m.touch.limits + m.touch.frictions + m.held.R.shape[0]
     for j in range(m.touch.speeds):
-        k = m.touch.speed[j, 0]
-        fast = m.touch.speed[j, 1] * m.end[k] > NEAR * m.touch.fastest[j]
+        k = m.touch.speed[j, SPEED.dof]
+        fast = m.touch.speed[j, SPEED.side] * m.end[k] > NEAR * m.touch.fastest[j]
         if some(fast):
             put_joint(m.rows, n, k)
             m.limit[n], m.active[n] = first + j, select(fast, 1, 0)
@@ -170,10 +172,10 @@ def put_bounds(m, r, dt, share):
     """
     j = m.limit[r] - m.touch.limits
     if j < 0:
-        side = m.touch.limit[m.limit[r], 2]
+        side = m.touch.limit[m.limit[r], LIMIT.side]
         m.low[r], m.high[r] = minimum(side, 0) * UNBOUNDED, maximum(side, 0) * UNBOUNDED
     elif speed_of(m, r) >= 0:
-        side, most = m.touch.speed[speed_of(m, r), 1], dt * m.touch.braking[speed_of(m, r)]
+        side, most = m.touch.speed[speed_of(m, r), SPEED.side], dt * m.touch.braking[speed_of(m, r)]
         m.low[r], m.high[r] = -maximum(side, 0) * most, -minimum(side, 0) * most
     else:
         m.high[r] = UNBOUNDED
@@ -189,11 +191,11 @@ def rebound_of(m, c, dt, share):
     the unconstrained acceleration a until its gap closes at t, bounces with restitution e, and rises for the rest of
     the step.
     """
-    e, gap = m.touch.law[law_of(m, c), 1], m.contacts.gap[c]
+    e, gap = m.touch.law[law_of(m, c), SURFACE.restitution], m.contacts.gap[c]
     start, r = m.start_rate[3 * c + 2], 3 * c + 2
     position, velocity = dt * 0, dt * 0
-    rigid = m.touch.law[law_of(m, c), 2] == 0
-    if rigid and e > 0 and start < -m.touch.option[2] and gap + dt * m.mean_rate[r] <= 0:
+    rigid = m.touch.law[law_of(m, c), SURFACE.stiffness] == 0
+    if rigid and e > 0 and start < -m.touch.option[RECOVERY.rebound_speed] and gap + dt * m.mean_rate[r] <= 0:
         if share == 1:  # positions move with the end's velocity: so does the bounce
             position, velocity = e * start, -e * start
         a, open_gap = (m.end_rate[r] - start) / dt, maximum(gap, 0)
@@ -207,7 +209,7 @@ def rebound_of(m, c, dt, share):
 
 def is_soft(m, c):
     """Return whether contact c belongs to a soft surface."""
-    return m.touch.law[law_of(m, c), 2] > 0
+    return m.touch.law[law_of(m, c), SURFACE.stiffness] > 0
 
 
 def compliance(m, c, dt, share):
@@ -219,12 +221,12 @@ def compliance(m, c, dt, share):
     It conserves the energy of an undamped spring for theta = 1/2 (the midpoint rule), except in steps in which the gap
     closes or opens.
     """
-    return 1 / (share * dt * (share * dt + dissipation_time(m, c)) * m.touch.law[law_of(m, c), 2])
+    return 1 / (share * dt * (share * dt + dissipation_time(m, c)) * m.touch.law[law_of(m, c), SURFACE.stiffness])
 
 
 def dissipation_time(m, c):
     """Return t_d of soft contact c; 0 while its gap is open."""
-    found = m.touch.law[law_of(m, c), 3]
+    found = m.touch.law[law_of(m, c), SURFACE.dissipation_time]
     if m.contacts.gap[c] > 0:
         found = found * 0
     return found
@@ -256,7 +258,7 @@ def position_problem(m, nc, n, q, dt, share):
         j = m.limit[r] - m.touch.limits
         put_bounds(m, r, dt, share)
         if j < 0:
-            m.bias[r] = m.touch.limit[m.limit[r], 2] * maximum(limit_gap(m, m.limit[r], q), 0) / dt
+            m.bias[r] = m.touch.limit[m.limit[r], LIMIT.side] * maximum(limit_gap(m, m.limit[r], q), 0) / dt
         elif speed_of(m, r) >= 0:
             m.low[r], m.high[r] = m.bias[r], m.bias[r]  # speeds are limited by the velocity impulses only
         elif j >= m.touch.frictions:
@@ -287,11 +289,11 @@ def velocity_problem(m, nc, n, q, dt, share):
         put_bounds(m, r, dt, 1)
         m.bias[r] = dt * 0
         if j < 0:
-            side = m.touch.limit[m.limit[r], 2]
+            side = m.touch.limit[m.limit[r], LIMIT.side]
             if m.push[r] == 0 and limit_gap(m, m.limit[r], q) + dt * side * m.moved[r] > 0:
                 m.low[r], m.high[r] = m.bias[r], m.bias[r]
         elif speed_of(m, r) >= 0:
-            m.bias[r] = -m.touch.speed[speed_of(m, r), 1] * m.touch.fastest[speed_of(m, r)]
+            m.bias[r] = -m.touch.speed[speed_of(m, r), SPEED.side] * m.touch.fastest[speed_of(m, r)]
         elif j >= m.touch.frictions:
             m.bias[r] = -m.end_rate[r]
     for r in range(n):

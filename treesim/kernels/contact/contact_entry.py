@@ -19,6 +19,7 @@ from .constraint_rows import put_held
 from .contact_kinematics import SIZE, kinematics_of
 from .contact_points import POINT
 from .contact_step import SOLVER_INFO, make_contact_step
+from .layout import SIZES
 from .rolling_friction import WITH_ROLLING
 from .workspace import contact_memory
 
@@ -81,11 +82,7 @@ def contact_step_entry(solver, solver_memory, mimic, parts, pushed=False):
             "layout": "TableOfIntegers", "geometry": "TableOfReals", "rows": "TableOfIntegers",
             "frames": "TableOfReals", "settings": "TableOfReals", "scheme": "TableOfReals",
         },
-        {
-            "R": "3 * layout[5] + layout[2] + layout[3] + layout[7] + rows[1 + 3 * rows[0]]"
-            " + 3 * layout[5] * layout[11]",
-            "P": "layout[8]", "F": "layout[9]", "Q": "1 + layout[12] * (layout[4] - 1)",
-        }, returns_status=True, expands=mimic,
+        SIZES, returns_status=True, expands=mimic,
         q="nq", v="nv", q_free="nq", v_free="nv", force="nv'", **({"external": "nv'"} if pushed else {}),
         work_free="2", before="R | unchecked", external_contacts="F, 9",
         **({"kinematics": f"{SIZE} | unchecked"} if parts.placed else {}), q_new="-> nq", v_new="-> nv",

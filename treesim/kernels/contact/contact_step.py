@@ -51,6 +51,7 @@ from .delassus import (
     responses,
     velocities_along,
 )
+from .layout import SCHEME
 from .midpoint_correction import from_midpoint, needs_midpoint_correction, start_gaps, to_midpoint
 from .problem import Problem, accepted_by, regularize_immobile_rows, relative_velocities, residual, scale_along_ray
 from .recovery import FINER, has_overlaps, recover, recovery_problem
@@ -228,7 +229,7 @@ def resolve(f, moved, q, v, nc, n, s, scheme, before, solver_info, m, memory, mi
 
     f: see `Solving`. placed: whether the kinematics are known. Returns the work of the velocity impulses.
     """
-    share, tolerance, most = scheme[0], scheme[1], int(scheme[2])
+    share, tolerance, most = scheme[SCHEME.impulse_fraction], scheme[SCHEME.tolerance], int(scheme[SCHEME.iterations])
     rates(moved, v, m, n, placed)
     if not placed:
         articulate(moved, m.rows)
@@ -236,7 +237,8 @@ def resolve(f, moved, q, v, nc, n, s, scheme, before, solver_info, m, memory, mi
     f.hold(moved, q, m.rows, n, mimic_constraint)
     assemble_delassus(moved, m.rows, n)
     accepted = accepted_by(tolerance / share, nc)  # a velocity that lasts is so much faster in the next positions
-    problem = Problem(blocks_of(m, nc), n, scheme[3], m.rows.G, m.g, m.mu, m.low, m.high, m.factored, accepted)
+    exact = scheme[SCHEME.exact]
+    problem = Problem(blocks_of(m, nc), n, exact, m.rows.G, m.g, m.mu, m.low, m.high, m.factored, accepted)
     position_problem(m, nc, n, q, s.dt, share)
     f.rolling.put_mobility(m, nc)
     regularize_immobile_rows(problem)
@@ -258,7 +260,7 @@ def resolve(f, moved, q, v, nc, n, s, scheme, before, solver_info, m, memory, mi
     relative_velocities(problem, m.impulse, m.sigma)
     solver_info[RESIDUAL] = residual(problem, m.impulse, m.sigma)
     solver_info[CERTIFICATE], solver_info[CONTACTS] = work_of(m, m.impulse, n), nc
-    work = work_of_impulses(nc, n, s.dt, m) if scheme[4] > 0 else s.dt * 0
+    work = work_of_impulses(nc, n, s.dt, m) if scheme[SCHEME.work] > 0 else s.dt * 0
     if has_overlaps(m, nc, n, q, s.dt):
         recovery_problem(m, nc, n, q, s.dt)
         problem = problem._replace(accepted=0.0)
@@ -330,11 +332,11 @@ def make_contact_step(solver, with_rotors, hold, parts):
         rolling.store(m, nc, after)
         if not (acts(m.impulse, n) or acts(m.push, n)):
             copy_unconstrained_step(q_free, v_free, q_new, v_new)
-            if scheme[4] > 0:
+            if scheme[SCHEME.work] > 0:
                 stored -= taken_by_dampers(m, nc, s.dt)
                 work[1] += lost_by_springs(tree, q_new, nc, s.dt, external_contacts, stored, m, parts)
             return FINE
-        if parts.again and scheme[0] < 1 and needs_midpoint_correction(tree, m, s.dt):
+        if parts.again and scheme[SCHEME.impulse_fraction] < 1 and needs_midpoint_correction(tree, m, s.dt):
             to_midpoint(tree, moved, s.dt, q, v, nc, n, m)
             nc, n, left_out = put_rows(tree, q, s.dt, external_contacts, room, parts)
             m = room._replace(rows=compact(tree, room.rows, n), points=points)
@@ -354,7 +356,7 @@ def make_contact_step(solver, with_rotors, hold, parts):
         put_wrenches(m, nc, s.dt, wrench, pairs)
         rolling.put_torques(m, nc, s.dt, wrench, pairs)
         work_at(tree, s, v, force, m, work)
-        if scheme[4] > 0:
+        if scheme[SCHEME.work] > 0:
             work[1] += done + work_of_corrections(tree, q, q_new, s.dt, scheme, m, parts.placed)
             work[1] += lost_by_springs(tree, q_new, nc, s.dt, external_contacts, stored, m, parts)
         return FINE

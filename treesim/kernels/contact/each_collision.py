@@ -16,6 +16,7 @@ from ..algebra.state_lanes import gathered, lane_count, scattered
 from ..algebra.tables import transform_at
 from .candidates import Contacts, ball_of, contacts_memory, put_row, reach_of, solid_in_world
 from .collision import MESHES, SOLIDS, find_contacts_of_pair
+from .layout import PAIR
 from .signed_distance import BOX, CONVEX, FAR, GRID, MESH, ROUND, box_excess, from_smooth, vector_of
 from .simd_collision import MOST, Finder
 
@@ -109,8 +110,10 @@ def list_near_pairs(touch, r, dt, margin, m, each):
 
 def is_near(touch, k, r, dt, margin):
     """Return a mask of the states in which the bounding ball of pair k's shape may touch its solid in the step."""
-    ball, solid, size = ball_of(touch, k, transform_at(r.W, touch.pair[k, 0])), touch.pair[k, 2], touch.size
-    S, reach = solid_in_world(touch, k, transform_at(r.W, touch.pair[k, 1])), reach_of(touch, k, r, ball, dt, margin)
+    ball = ball_of(touch, k, transform_at(r.W, touch.pair[k, PAIR.body]))
+    solid, size = touch.pair[k, PAIR.solid], touch.size
+    S = solid_in_world(touch, k, transform_at(r.W, touch.pair[k, PAIR.solid_body]))
+    reach = reach_of(touch, k, r, ball, dt, margin)
     p, reach = rotate_back(S.R, sub(ball, S.p)), reach + maximum(touch.ball[k, 3], ROUND)
     gap, _ = from_smooth(touch, k, p)
     if solid == BOX:
@@ -174,7 +177,8 @@ def merge(touch, each, m, active):
                     row[i] = each.number[lane, at, i]
                 each.at[lane] = at + 1
             else:
-                put_numbers(row, 0, touch.pair[k, 5], INACTIVE_GAP, Vector(0.0, 0.0, 0.0), Vector(0.0, 0.0, 1.0))
+                slot = touch.pair[k, PAIR.first_slot]
+                put_numbers(row, 0, slot, INACTIVE_GAP, Vector(0.0, 0.0, 0.0), Vector(0.0, 0.0, 1.0))
         m.pair[n], m.slot[n], m.gap[n] = k, number_of(each, m, 1), number_of(each, m, 2)
         put_row(m.point, n, Vector(number_of(each, m, 3), number_of(each, m, 4), number_of(each, m, 5)))
         put_row(m.normal, n, Vector(number_of(each, m, 6), number_of(each, m, 7), number_of(each, m, 8)))

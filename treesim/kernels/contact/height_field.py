@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from ..algebra.linear import Vector, cross, dot, rotate, rotate_back, scale, sub
 from ..algebra.numbers import absolute, maximum, minimum, sqrt
 from .candidates import PLANES, ball_of, put_row, reach_of, rim_along, world_point
+from .layout import PAIR
 from .signed_distance import FAR, from_grid, vector_of
 from .static_features import Query, corner_gap, leans_out, meet_edge, offer, offer_new
 from .tables import RIM
@@ -37,7 +38,7 @@ def cell_of(x, spacing, nodes):
 
 def window_about(touch, k, p, radius):
     """Return the cells within a distance along x and y from a point p; none if p is farther from the grid."""
-    nx, ny = touch.pair[k, 7], touch.pair[k, 8]
+    nx, ny = touch.pair[k, PAIR.nx], touch.pair[k, PAIR.ny]
     dx, dy = touch.size[k, 0], touch.size[k, 1]
     beyond = maximum(absolute(p.x) - dx * (nx - 1) / 2, absolute(p.y) - dy * (ny - 1) / 2)
     i, i_end = cell_of(p.x - radius, dx, nx), cell_of(p.x + radius, dx, nx) + 1
@@ -48,12 +49,12 @@ def window_about(touch, k, p, radius):
 
 def height_at(touch, k, i, j):
     """Return the height of a node."""
-    return touch.height[touch.pair[k, 9] + i * touch.pair[k, 8] + j]
+    return touch.height[touch.pair[k, PAIR.start] + i * touch.pair[k, PAIR.ny] + j]
 
 
 def node(touch, k, i, j):
     """Return the position of a node in the grid's axes."""
-    nx, ny = touch.pair[k, 7], touch.pair[k, 8]
+    nx, ny = touch.pair[k, PAIR.nx], touch.pair[k, PAIR.ny]
     return Vector(
         (i - (nx - 1) / 2) * touch.size[k, 0], (j - (ny - 1) / 2) * touch.size[k, 1], height_at(touch, k, i, j)
     )
@@ -70,7 +71,7 @@ def highest(touch, k, window):
 
 def is_node(touch, k, i, j):
     """Return whether there is a node of these indices."""
-    return i >= 0 and j >= 0 and i < touch.pair[k, 7] and j < touch.pair[k, 8]
+    return i >= 0 and j >= 0 and i < touch.pair[k, PAIR.nx] and j < touch.pair[k, PAIR.ny]
 
 
 def bend(touch, k, i, j, di, dj):
@@ -221,10 +222,10 @@ def meet_triangle(query, count, point, i, j, half):
 def shape_point(query, point, n):
     """Return a point of the shape in the world and its radius; on a cylinder's rim, the lowest along the normal n."""
     touch, k = query.touch, query.k
-    if touch.pair[k, 6] == 1:
+    if touch.pair[k, PAIR.cylinder] == 1:
         p, rho = rim_along(touch, k, point, rotate(query.S.R, n), query.W), n.x * 0
     else:
-        p, rho = world_point(touch, k, point, query.W), touch.point[touch.pair[k, 3] + point, 3]
+        p, rho = world_point(touch, k, point, query.W), touch.point[touch.pair[k, PAIR.first_point] + point, 3]
     return p, rho
 
 
@@ -276,17 +277,17 @@ def meet_shape_points(query, count, ball, window):
     the shape's bounding ball in the grid's axes. window: cells near the shape.
     """
     touch, k, S, W = query.touch, query.k, query.S, query.W
-    if touch.pair[k, 6] == 1:
+    if touch.pair[k, PAIR.cylinder] == 1:
         low = ball.z - touch.ball[k, 3] - query.reach
         for point in range(RIM):
             count = meet_shape_point(query, count, point, ball, touch.ball[k, 3] + query.reach, -FAR)
     else:
-        low, first, planes = query.reach * 0 + FAR, touch.pair[k, 3], 0
-        if touch.pair[k, 4] > PLANES:
+        low, first, planes = query.reach * 0 + FAR, touch.pair[k, PAIR.first_point], 0
+        if touch.pair[k, PAIR.points] > PLANES:
             planes = put_planes(query, window)
         o = rotate_back(S.R, sub(W.p, S.p)).z
         up = rotate_back(W.R, rotate(S.R, Vector(o * 0, o * 0, o * 0 + 1)))
-        for point in range(touch.pair[k, 4]):
+        for point in range(touch.pair[k, PAIR.points]):
             v, radius = vector_of(touch.point, first + point), touch.point[first + point, 3] + query.reach
             low = minimum(low, o + dot(up, v) - radius)
             least = least_height(query.m.plane, planes, v)

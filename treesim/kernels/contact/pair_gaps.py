@@ -11,6 +11,7 @@ from ..kinematics.bodies import zero_motion
 from .candidates import Contacts, contacts_memory
 from .collision import MESHES, SOLIDS, meet
 from .delassus import Rows, place, rows_memory
+from .layout import PAIR, PAIRS
 from .signed_distance import CONVEX, FAR, vector_of
 from .tables import Touch, touch_tables
 
@@ -46,12 +47,12 @@ def make_pair_gaps(solids):
         for k in range(m.touch.pair.shape[0]):
             least[k], room[k] = FAR, FAR
             count = 0
-            if m.touch.pair[k, 2] != CONVEX:
+            if m.touch.pair[k, PAIR.solid] != CONVEX:
                 count = meet(m.touch, k, m.rows, margin[0] * 0, margin[0], m.found, solids)
             for c in range(count):
                 gap, n = m.found.distance[c], vector_of(m.found.outward, c)
                 along = n.x * up[0] + n.y * up[1] + n.z * up[2]
-                if m.touch.pair[k, 0] == 0:  # corners of a static box, whose normals point down
+                if m.touch.pair[k, PAIR.body] == 0:  # corners of a static box, whose normals point down
                     along = -along
                 least[k] = minimum(least[k], gap)
                 if along > ACROSS:
@@ -65,7 +66,7 @@ def gaps_entry(solids):
     kernel = make_pair_gaps(solids)
     kernel.__name__ = "pair_gaps_on_meshes" if solids is MESHES else "pair_gaps"
     return entry(
-        kernel, gap_memory, {"layout": "TableOfIntegers", "geometry": "TableOfReals"}, {"P": "layout[0]"},
+        kernel, gap_memory, {"layout": "TableOfIntegers", "geometry": "TableOfReals"}, {"P": PAIRS},
         q="nq", up="3", margin="1", least="-> P", room="-> P",
     )  # fmt: skip
 

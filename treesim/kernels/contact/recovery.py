@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from ..algebra.numbers import maximum, minimum, some
 from .constraint_rows import end_of_contacts, is_held, is_soft, limit_gap, put_bounds
+from .layout import LIMIT, RECOVERY
 
 FINER = 1e-2  # times the tolerance of the others: along rows of light joints it is many times as much of their rates
 YIELD = 0.1  # of its mobility at most, so that what opens others does not press an overlap deeper
@@ -20,7 +21,9 @@ YIELD = 0.1  # of its mobility at most, so that what opens others does not press
 
 def opening(m, gap, dt):
     """Return the speed b at which an overlap opens; 0 without an overlap above the allowed one."""
-    return minimum(m.touch.option[0] * maximum(-gap - m.touch.option[3], 0) / dt, m.touch.option[1])
+    option = m.touch.option
+    overlap = maximum(-gap - option[RECOVERY.allowed_overlap], 0)
+    return minimum(option[RECOVERY.fraction] * overlap / dt, option[RECOVERY.fastest])
 
 
 def has_overlaps(m, nc, n, q, dt):
@@ -41,7 +44,7 @@ def put_opening(m, r, side, gap, dt):
     if b > 0:
         m.g[r] = m.moved[r] - side * b
         m.recovery[r] = side * b / m.rows.G[r, r]
-    m.soft[r] = YIELD * m.rows.G[r, r] * b / m.touch.option[1]
+    m.soft[r] = YIELD * m.rows.G[r, r] * b / m.touch.option[RECOVERY.fastest]
     m.rows.G[r, r] += m.soft[r]
 
 
@@ -62,7 +65,7 @@ def recovery_problem(m, nc, n, q, dt):
     for r in range(end_of_contacts(m, nc), n):
         put_bounds(m, r, dt, 1)
         if m.limit[r] < m.touch.limits:
-            put_opening(m, r, m.touch.limit[m.limit[r], 2], limit_gap(m, m.limit[r], q), dt)
+            put_opening(m, r, m.touch.limit[m.limit[r], LIMIT.side], limit_gap(m, m.limit[r], q), dt)
         elif not is_held(m, r):
             m.low[r], m.high[r] = m.g[r], m.g[r]
 

@@ -29,11 +29,11 @@ from ..algebra.numbers import absolute, maximum, minimum, sqrt
 from .constraint_rows import blocks_of, end_of_contacts, law_of, same_bodies
 from .contact_points import TORQUE
 from .delassus import put_turn
+from .layout import PAIR, SURFACE
 from .problem import relative_velocities, residual
 from .signed_distance import across, vector_of
 from .wrenches import add_to_body
 
-TORSIONAL, ROLLING = 4, 5  # columns of a contact law
 REPETITIONS = 50  # solutions with other bounds at most
 EQUAL = 1e-9  # distance of two normals that are one
 NONE = -1  # a contact without torsional and rolling friction
@@ -88,14 +88,14 @@ def put_rows(m, nc):
     """Write the rows of torsional and rolling friction; return the number of rows up to these."""
     x, groups, rolling, torsional = m.rolling, put_groups(m, nc), 0, 0
     for g in range(groups):
-        if m.touch.law[law_of(m, x.first[g]), ROLLING] > 0:
+        if m.touch.law[law_of(m, x.first[g]), SURFACE.rolling_friction] > 0:
             put_rolling(m, 3 * (nc + rolling), x.first[g])
             x.rolling[rolling] = g
             rolling += 1
     n = 3 * (nc + rolling)
     for g in range(groups):
         c = x.first[g]
-        if m.touch.law[law_of(m, c), TORSIONAL] > 0:
+        if m.touch.law[law_of(m, c), SURFACE.torsional_friction] > 0:
             put_angular(m, n + torsional, c, vector_of(m.contacts.normal, c))
             x.torsional[torsional] = g
             torsional += 1
@@ -109,7 +109,7 @@ def put_groups(m, nc):
     for c in range(nc):
         k = law_of(m, c)
         x.group[c] = NONE
-        if m.touch.law[k, TORSIONAL] > 0 or m.touch.law[k, ROLLING] > 0:
+        if m.touch.law[k, SURFACE.torsional_friction] > 0 or m.touch.law[k, SURFACE.rolling_friction] > 0:
             for g in range(groups):
                 if in_one_group(m, x.first[g], c):
                     x.group[c] = g
@@ -124,8 +124,9 @@ def in_one_group(m, c, other):
     """Return whether two contacts are of the same bodies, with the same normal and coefficients."""
     k, j = law_of(m, c), law_of(m, other)
     d = sub(vector_of(m.contacts.normal, c), vector_of(m.contacts.normal, other))
-    same = same_bodies(m, c, other) and m.touch.pair[k, 11] == m.touch.pair[j, 11] and dot(d, d) < EQUAL * EQUAL
-    for column in range(TORSIONAL, ROLLING + 1):
+    same = m.touch.pair[k, PAIR.group] == m.touch.pair[j, PAIR.group]
+    same = same_bodies(m, c, other) and same and dot(d, d) < EQUAL * EQUAL
+    for column in range(SURFACE.torsional_friction, SURFACE.rolling_friction + 1):
         same = same and m.touch.law[k, column] == m.touch.law[j, column]
     return same
 
@@ -142,7 +143,7 @@ def put_rolling(m, r, c):
 def put_angular(m, r, c, direction):
     """Write a row: the relative angular velocity of the bodies of contact c along a direction."""
     k = law_of(m, c)
-    put_turn(m.rows, r, m.touch.pair[k, 0], m.touch.pair[k, 1], direction)
+    put_turn(m.rows, r, m.touch.pair[k, PAIR.body], m.touch.pair[k, PAIR.solid_body], direction)
 
 
 def put_mobility(m, nc):
@@ -179,7 +180,7 @@ def clamp_angular(m, nc, impulse):
     """Write the bounds that belong to the normal impulses of groups, and clamp the angular impulses to them."""
     x, first = m.rolling, 3 * blocks_of(m, nc)
     for j in range(x.count[0]):
-        r, rho = 3 * (nc + j), bound_of(m, x.rolling[j], ROLLING)
+        r, rho = 3 * (nc + j), bound_of(m, x.rolling[j], SURFACE.rolling_friction)
         if m.mu[nc + j] < 0:  # nothing rolls
             rho = rho * 0
         length, part = sqrt(impulse[r] * impulse[r] + impulse[r + 1] * impulse[r + 1]), rho * 0 + 1
@@ -189,7 +190,7 @@ def clamp_angular(m, nc, impulse):
         m.bias[r + 2] = -m.soft[r + 2] * rho
         m.g[r + 2] = m.bias[r + 2]
     for j in range(x.count[1]):
-        r, most = first + j, bound_of(m, x.torsional[j], TORSIONAL)
+        r, most = first + j, bound_of(m, x.torsional[j], SURFACE.torsional_friction)
         m.low[r], m.high[r] = -most, most
         impulse[r] = minimum(maximum(impulse[r], -most), most)
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from ..algebra.linear import Vector, add, dot, scale, sub
 from ..algebra.numbers import absolute, maximum, minimum, sqrt
+from .layout import PAIR
 from .signed_distance import FAR, across, from_center, sign_of, vector_of
 
 BALL, ROD, DRUM, POLYHEDRON = range(4)  # sphere, capsule, cylinder, box or hull
@@ -62,9 +63,9 @@ def axis_distance(touch, first, kind, p):
 
 def shape_distance(touch, k, p):
     """Return signed distance and outward normal of the shape of pair k, for a point p."""
-    first, kind = touch.pair[k, 3], touch.pair[k, 15]
+    first, kind = touch.pair[k, PAIR.first_point], touch.pair[k, PAIR.shape]
     if kind == POLYHEDRON:
-        gap, n = polyhedron_distance(touch, first + touch.pair[k, 4], touch.pair[k, 16], p)
+        gap, n = polyhedron_distance(touch, first + touch.pair[k, PAIR.points], touch.pair[k, PAIR.planes], p)
     elif kind == BALL:
         gap, n = from_center(sub(p, vector_of(touch.point, first)), touch.point[first, 3])
     else:
@@ -148,7 +149,7 @@ class Stretch(NamedTuple):
 def stretch_near_ball(touch, k, one, d):
     """Return the point of a segment that is nearest to a sphere, as `nearest_stretch` does."""
     far = one.x * 0 + FAR
-    along = dot(sub(vector_of(touch.point, touch.pair[k, 3]), one), d) / dot(d, d)
+    along = dot(sub(vector_of(touch.point, touch.pair[k, PAIR.first_point]), one), d) / dot(d, d)
     gap, n = shape_distance(touch, k, add(one, scale(d, along)))
     if along < 0 or along > 1:
         gap = far
@@ -161,7 +162,7 @@ def nearest_stretch(touch, k, one, d, reach):
     They are the ends of the part along which the distance is constant to LEVEL, or one point if that is short. There is
     none if an end of the segment is nearest.
     """
-    if touch.pair[k, 15] == BALL:
+    if touch.pair[k, PAIR.shape] == BALL:
         return stretch_near_ball(touch, k, one, d)
     length = sqrt(dot(d, d))
     level, far = LEVEL * length, length * 0 + FAR

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..algebra.linear import Vector, dot, scale, sub
 from ..algebra.numbers import absolute, maximum, minimum, sqrt
+from .layout import PAIR
 
 PLANE, SPHERE, CAPSULE, BOX, GRID, CONVEX, MESH = range(7)  # solids; contacts of pairs with CONVEX are external
 EDGE = 1e-6  # m: a vertex this far beyond a face's border still touches it
@@ -90,7 +91,7 @@ def from_grid(touch, k, p):
 
     The grid's origin is its centre. Each cell is cut along the diagonal from its corner of least x and y.
     """
-    nx, ny, start = touch.pair[k, 7], touch.pair[k, 8], touch.pair[k, 9]
+    nx, ny, start = touch.pair[k, PAIR.nx], touch.pair[k, PAIR.ny], touch.pair[k, PAIR.start]
     dx, dy = touch.size[k, 0], touch.size[k, 1]
     x, y = p.x / dx + (nx - 1) / 2, p.y / dy + (ny - 1) / 2
     gap, n = p.x * 0 + FAR, Vector(p.x * 0, p.x * 0, p.x * 0 + 1)
@@ -111,7 +112,7 @@ def from_grid(touch, k, p):
 
 def from_smooth(touch, k, p):
     """Return signed distance and normal of the plane, sphere or capsule of pair k, for a point p."""
-    solid, size = touch.pair[k, 2], touch.size
+    solid, size = touch.pair[k, PAIR.solid], touch.size
     gap, n = p.z, Vector(p.x * 0, p.x * 0, p.x * 0 + 1)
     if solid == SPHERE:
         gap, n = from_center(p, size[k, 0])
@@ -131,7 +132,7 @@ def from_solid(touch, k, p, radius, face):
 
     face: of a box, whose distance is used for points without radius.
     """
-    solid, size = touch.pair[k, 2], touch.size
+    solid, size = touch.pair[k, PAIR.solid], touch.size
     gap, n = from_smooth(touch, k, p)
     if solid == BOX:
         d = box_excess(p, size, k)

@@ -16,6 +16,7 @@ from ..algebra.numbers import maximum, select, some
 from ..algebra.state_lanes import gathered, lane_count, scattered
 from ..algebra.tables import motion_at, transform_at
 from .candidates import ball_of, put_row, reach_of, rim_point, solid_in_world, velocity_along, world_point
+from .layout import PAIR, SURFACE
 from .signed_distance import ROUND, from_smooth, vector_of
 from .support import Choice, choose, gap_price
 from .tables import PER_PAIR, RIM, slot_of
@@ -89,7 +90,7 @@ def find_contacts(touch, r, dt, margin, m, active, count):
 
 def meet(touch, k, r, dt, margin, m, active, n, count):
     """Find the contacts of pair k, from n on; return the number of all contacts."""
-    W, B = transform_at(r.W, touch.pair[k, 0]), transform_at(r.W, touch.pair[k, 1])
+    W, B = transform_at(r.W, touch.pair[k, PAIR.body]), transform_at(r.W, touch.pair[k, PAIR.solid_body])
     S = solid_in_world(touch, k, B)
     ball = ball_of(touch, k, W)
     gap, _ = from_smooth(touch, k, rotate_back(S.R, sub(ball, S.p)))
@@ -97,18 +98,19 @@ def meet(touch, k, r, dt, margin, m, active, n, count):
     if some(gap - maximum(touch.ball[k, 3], ROUND) < reach):
         end = look(touch, k, r, S, reach, dt, margin, m, active, n)
         if end > n:
-            thin_out(m, active, n, end, gap_price(touch, k, r, ball, dt), touch.law[k, 2] == 0)
+            thin_out(m, active, n, end, gap_price(touch, k, r, ball, dt), touch.law[k, SURFACE.stiffness] == 0)
             n = keep(m, active, n, end, count)
     return n
 
 
 def look(touch, k, r, S, reach, dt, margin, m, active, n):
     """Find the points of pair k within the margin, or within their motion in the step, from n on; return their end."""
-    a, b, cylinder = touch.pair[k, 0], touch.pair[k, 1], touch.pair[k, 6] == 1
+    a, b, cylinder = touch.pair[k, PAIR.body], touch.pair[k, PAIR.solid_body], touch.pair[k, PAIR.cylinder] == 1
     W, B = transform_at(r.W, a), transform_at(r.W, b)
-    for j in range(RIM if cylinder else touch.pair[k, 4]):
+    for j in range(RIM if cylinder else touch.pair[k, PAIR.points]):
         p = rim_point(touch, k, j, S, W) if cylinder else world_point(touch, k, j, W)
-        rho = touch.point[touch.pair[k, 3] + j, 3] * 0 if cylinder else touch.point[touch.pair[k, 3] + j, 3]
+        radius = touch.point[touch.pair[k, PAIR.first_point] + j, 3]
+        rho = radius * 0 if cylinder else radius
         gap, normal = from_smooth(touch, k, rotate_back(S.R, sub(p, S.p)))
         gap -= rho
         if some(gap < reach):

@@ -32,6 +32,7 @@ from .constraint_rows import (
 )
 from .contact_step import acts, rates
 from .delassus import articulate, assemble_delassus, backward_sweep, compact, move_bodies, place, responses
+from .layout import PAIR, SCHEME
 from .midpoint_correction import from_midpoint, needs_midpoint_correction, start_gaps, to_midpoint
 from .pgs import PgsMemory, solve_without_stalls
 from .problem import Problem, accepted_by, regularize_immobile_rows, scale_along_ray
@@ -177,7 +178,7 @@ def contact_lanes(tree, s, scheme, x, before, after, R, y, room, lanes):
         store_warm_start(m, nc, n, after, R, lanes.states, active, q[0] == q[0])
         free = not (acts(m.impulse, n) or acts(m.push, n))
         put_requested_wrenches(m, nc, s.dt, y.wrench)
-        if scheme[5] > 0:
+        if scheme[SCHEME.midpoint_corrector] > 0:
             needed = needs_midpoint_correction(tree, m, s.dt) and solver_info[UNSOLVED] != FOR_ONE
             if some(needed):
                 if any_soft(room.touch):
@@ -193,10 +194,10 @@ def contact_lanes(tree, s, scheme, x, before, after, R, y, room, lanes):
             m.end[k] += m.end_change[k]
         advance(tree, q, m.mean, m.end, s.dt, y.q, y.v)
         work_at(tree, s, v, x.force, m, y.work)
-        if scheme[4] > 0:
+        if scheme[SCHEME.work] > 0:
             y.work[1] += done + work_of_corrections(tree, q, y.q, s.dt, scheme, m)
     replace_free(tree, free, x, y)
-    if scheme[4] > 0 and any_soft(room.touch):
+    if scheme[SCHEME.work] > 0 and any_soft(room.touch):
         y.work[1] -= select(free, taken_by_dampers(m, nc, s.dt), 0)
         found, _ = find_rows(tree, y.q, s.dt, room, lanes)
         y.work[1] += stored - stored_in_springs(room, found, s.dt)
@@ -215,8 +216,8 @@ def resolve(moved, q, v, nc, n, s, scheme, before, R, solver_info, m, lanes):
     mask_inactive_rows(moved, m.rows, n, m.active)
     lanes.parts.hold(moved, q, m.rows, n, lanes.mimic_constraint)
     assemble_delassus(moved, m.rows, n)
-    accepted = accepted_by(scheme[1] / scheme[0], lanes.count[0])
-    problem = Problem(nc, n, scheme[3], m.rows.G, m.g, m.mu, m.low, m.high, m.factored, accepted)
+    accepted = accepted_by(scheme[SCHEME.tolerance] / scheme[SCHEME.impulse_fraction], lanes.count[0])
+    problem = Problem(nc, n, scheme[SCHEME.exact], m.rows.G, m.g, m.mu, m.low, m.high, m.factored, accepted)
     matrix = compact_matrix(lanes.solver, n)
     work = solve(problem, m, nc, n, q, s.dt, scheme, before, R, solver_info, matrix, lanes)
     responses(moved, m.rows, nc, m.push, m.mean_change, m.impulse, m.end_change)
@@ -299,7 +300,7 @@ def solve(problem, m, nc, n, q, dt, scheme, before, R, solver_info, memory, lane
 
     Returns the work of the velocity impulses.
     """
-    share, tolerance, active = scheme[0], scheme[1], m.active
+    share, tolerance, active = scheme[SCHEME.impulse_fraction], scheme[SCHEME.tolerance], m.active
     position_problem(m, nc, n, q, dt, share)
     mask_inactive(problem, active)
     regularize_immobile_rows(problem)
@@ -323,7 +324,7 @@ def solve(problem, m, nc, n, q, dt, scheme, before, R, solver_info, memory, lane
         left = left or (m.rebound[c] > 0 and active[3 * c] > 0 and work_of(m, m.impulse, n) > 0)
     solver_info[0] = worst
     work = dt * 0
-    if scheme[4] > 0:
+    if scheme[SCHEME.work] > 0:
         work = work_of_impulses(nc, n, dt, m)
     if has_overlaps(m, nc, n, q, dt):
         recovery_problem(m, nc, n, q, dt)
@@ -343,7 +344,7 @@ def put_overlap(m, nc, dt, solver_info):
     solver_info[OVERLAP], solver_info[DEEPEST] = 0.0, 0.0
     for c in range(nc):
         overlap = -(m.contacts.gap[c] + dt * m.moved[3 * c + 2])
-        larger, body = overlap > solver_info[OVERLAP], m.touch.pair[m.contacts.pair[c], 0]
+        larger, body = overlap > solver_info[OVERLAP], m.touch.pair[m.contacts.pair[c], PAIR.body]
         solver_info[OVERLAP] = select(larger, overlap, solver_info[OVERLAP])
         solver_info[DEEPEST] = select(larger, body, solver_info[DEEPEST])
 

@@ -15,6 +15,7 @@ from ..algebra.tables import tree_tables
 from ..entries.annotations import Integers, Reals, TableOfIntegers, TableOfReals
 from ..entries.status import FINE, NOT_CONVERGED, status_of
 from ..mimic.contact_mimic import mimic_constraint_memory
+from .layout import SCHEME
 from .simd_collision import simd_contacts_memory
 from .simd_contact_step import (
     FOR_ONE,
@@ -140,8 +141,9 @@ def step_all(parts, tree, made, tables, mimic_constraint, scheme, states):
     m = made._replace(contacts=simd_contacts_memory(made.touch, one, finder.find, each))
     which, bodies = np.empty(count, np.int64), states.wrench.size // (6 * count)
     lanes = Lanes(
-        np.empty(lane_count(), np.int64), True, int(scheme[2]), np.empty(1, OnLanes), solver_memory(m.g.size, one),
-        np.empty((4, tree.nv), OnLanes), np.empty((bodies, 6), OnLanes), parts, mimic_constraint,
+        np.empty(lane_count(), np.int64), True, int(scheme[SCHEME.iterations]), np.empty(1, OnLanes),
+        solver_memory(m.g.size, one), np.empty((4, tree.nv), OnLanes), np.empty((bodies, 6), OnLanes), parts,
+        mimic_constraint,
     )  # fmt: skip
     put_alike(states.solver_info, which, count)
     step_groups(tables, scheme, states, m, lanes, group_memory(tree, bodies), which)

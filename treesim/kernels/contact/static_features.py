@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from ..algebra.linear import Vector, add, dot, rotate, rotate_back, scale, sub
 from ..algebra.numbers import maximum, minimum, sqrt
 from .candidates import add_candidate, ball_of
+from .layout import PAIR
 from .shape_distance import nearest_stretch, shape_distance
 from .signed_distance import FAR, vector_of
 from .tables import slot_of
@@ -51,7 +52,7 @@ def offer(query, count, place, p, gap, n):
     up = scale(rotate(query.W.R, n), n.x * 0 - 1)
     x = add(query.S.p, rotate(query.S.R, p))
     lift = gap
-    if query.touch.pair[query.k, 1] > 0:
+    if query.touch.pair[query.k, PAIR.solid_body] > 0:
         lift = gap / 2
     return offer_new(query, count, place, add(x, scale(up, lift)), gap, up)
 
@@ -95,7 +96,7 @@ def may_be_near(query, one, d):
     w = sub(w, scale(d, along))
     most = touch.ball[k, 3] + query.reach
     near = dot(w, w) < most * most
-    if near and touch.pair[k, 16] > FEW_FACES and dot(w, w) > 0:
+    if near and touch.pair[k, PAIR.planes] > FEW_FACES and dot(w, w) > 0:
         u = rotate_back(query.W.R, rotate(query.S.R, scale(w, 1 / sqrt(dot(w, w)))))
         gap = least_height(touch, k, u) - dot(u, to_body(query, add(one, scale(d, along))))
         near = gap < query.reach + SAME
@@ -105,7 +106,8 @@ def may_be_near(query, one, d):
 def least_height(touch, k, u):
     """Return the least of the heights of the points of pair k, less their radii, along u in the axes of the body."""
     found = u.x * 0 + FAR
-    for j in range(touch.pair[k, 3], touch.pair[k, 3] + touch.pair[k, 4]):
+    first = touch.pair[k, PAIR.first_point]
+    for j in range(first, first + touch.pair[k, PAIR.points]):
         found = minimum(found, dot(u, vector_of(touch.point, j)) - touch.point[j, 3])
     return found
 

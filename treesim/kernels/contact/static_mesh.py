@@ -22,6 +22,7 @@ from .height_field import (
     shape_point,
     window_about,
 )
+from .layout import PAIR
 from .signed_distance import FAR, GRID
 from .static_features import Query, corner_gap, leans_out, meet_edge, offer, offer_new
 from .tables import RIM
@@ -56,12 +57,12 @@ class Face(NamedTuple):
 
 def real_at(touch, k, place):
     """Return a number of the mesh's table."""
-    return touch.height[touch.pair[k, 9] + place]
+    return touch.height[touch.pair[k, PAIR.start] + place]
 
 
 def integer_at(touch, k, place):
     """Return an integer of the mesh's table."""
-    return int(touch.height[touch.pair[k, 9] + place])
+    return int(touch.height[touch.pair[k, PAIR.start] + place])
 
 
 def vector_at(touch, k, place):
@@ -71,12 +72,12 @@ def vector_at(touch, k, place):
 
 def list_start(touch, k, kind, i, j):
     """Return the start of a cell's list of items of one kind."""
-    return integer_at(touch, k, integer_at(touch, k, kind) + i * (touch.pair[k, 8] - 1) + j)
+    return integer_at(touch, k, integer_at(touch, k, kind) + i * (touch.pair[k, PAIR.ny] - 1) + j)
 
 
 def list_end(touch, k, kind, i, j):
     """Return the end of a cell's list of items of one kind."""
-    return integer_at(touch, k, integer_at(touch, k, kind) + i * (touch.pair[k, 8] - 1) + j + 1)
+    return integer_at(touch, k, integer_at(touch, k, kind) + i * (touch.pair[k, PAIR.ny] - 1) + j + 1)
 
 
 def record_at(touch, k, kind, number, size):
@@ -97,7 +98,7 @@ def is_first(touch, k, record, window, i, j):
 
 def heights_of(touch, k, i, j):
     """Return the place of the heights of a cell."""
-    return integer_at(touch, k, HEIGHTS) + HEIGHTS_SIZE * (i * (touch.pair[k, 8] - 1) + j)
+    return integer_at(touch, k, HEIGHTS) + HEIGHTS_SIZE * (i * (touch.pair[k, PAIR.ny] - 1) + j)
 
 
 def is_near(touch, k, i, j, z, radius):
@@ -280,7 +281,8 @@ def is_above(touch, k, p, radius, near):
 
     radius: distance along z below a triangle at which p is behind it. near: surface around the shape.
     """
-    i, j = cell_of(p.x, touch.size[k, 0], touch.pair[k, 7]), cell_of(p.y, touch.size[k, 1], touch.pair[k, 8])
+    i = cell_of(p.x, touch.size[k, 0], touch.pair[k, PAIR.nx])
+    j = cell_of(p.y, touch.size[k, 1], touch.pair[k, PAIR.ny])
     over = real_at(touch, k, heights_of(touch, k, i, j) + 4)
     above = p.z >= near.top or (near.faces_up and p.z >= over)
     clear = near.faces_up or above
@@ -328,12 +330,12 @@ def meet_shape_points(query, count, ball, near):
     ball: centre of the shape's bounding ball in the mesh's axes. near: surface around it.
     """
     touch, k, S = query.touch, query.k, query.S
-    cylinder = touch.pair[k, 6] == 1
-    for point in range(RIM if cylinder else touch.pair[k, 4]):
+    cylinder = touch.pair[k, PAIR.cylinder] == 1
+    for point in range(RIM if cylinder else touch.pair[k, PAIR.points]):
         p, radius = ball, touch.ball[k, 3] + query.reach
         if not cylinder:
             p = rotate_back(S.R, sub(world_point(touch, k, point, query.W), S.p))
-            radius = touch.point[touch.pair[k, 3] + point, 3] + query.reach
+            radius = touch.point[touch.pair[k, PAIR.first_point] + point, 3] + query.reach
         if p.z - radius < near.top:
             count = meet_surface(query, count, point, p, radius, near)
     return count
@@ -396,7 +398,7 @@ def meet_mesh(touch, k, r, dt, margin, m, S, W, solids):
 
 def meet_terrain(touch, k, r, dt, margin, m, S, W, solids):
     """Find the contact candidates of pair k, whose solid is a height field or a static mesh; return their number."""
-    if touch.pair[k, 2] == GRID:
+    if touch.pair[k, PAIR.solid] == GRID:
         count = meet_height_field(touch, k, r, dt, margin, m, S, W, solids)
     else:
         count = meet_mesh(touch, k, r, dt, margin, m, S, W, solids)

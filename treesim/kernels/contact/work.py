@@ -27,6 +27,7 @@ from ..kinematics.bodies import potential_change
 from ..kinematics.configuration import advance
 from ..stepping.step import put_work
 from .constraint_rows import dissipation_time, law_of
+from .layout import PAIR, SCHEME, SURFACE
 from .signed_distance import CONVEX
 
 CURVED = 1e-15  # m^2, rad^2: product of two displacements below which they change the energy independently
@@ -57,7 +58,7 @@ def taken_by_damper(m, c, dt):
 
     A surface that would have to pull separates, and its damper dissipates the energy of its spring.
     """
-    stiffness, behind, w = m.touch.law[law_of(m, c), 2], dissipation_time(m, c), m.moved[3 * c + 2]
+    stiffness, behind, w = m.touch.law[law_of(m, c), SURFACE.stiffness], dissipation_time(m, c), m.moved[3 * c + 2]
     start = minimum(m.contacts.gap[c], 0)
     end = minimum(m.contacts.gap[c] + dt * w, 0)
     by_itself = select(behind > 0, stiffness * (start * start - end * end) / 2, 0)
@@ -76,19 +77,19 @@ def any_soft(touch):
     """Return whether any surface is soft."""
     found = False
     for k in range(touch.pair.shape[0]):
-        found = found or touch.law[k, 2] > 0
+        found = found or touch.law[k, SURFACE.stiffness] > 0
     return found
 
 
 def is_external(m, c):
     """Return whether contact c is an external one, which is only known at the start of the step."""
-    return m.touch.pair[law_of(m, c), 2] == CONVEX
+    return m.touch.pair[law_of(m, c), PAIR.solid] == CONVEX
 
 
 def spring_energy(m, c, gap):
     """Return k gap^2 / 2 of contact c if it overlaps; 0 for rigid surfaces."""
     overlap = minimum(gap, 0)
-    return m.touch.law[law_of(m, c), 2] * overlap * overlap / 2
+    return m.touch.law[law_of(m, c), SURFACE.stiffness] * overlap * overlap / 2
 
 
 def stored_in_springs(m, nc, dt):
@@ -134,11 +135,11 @@ def work_of_corrections(tree, q, q_new, dt, scheme, m, placed=False):
         put_lift(tree, m.rows, m.W[0], m.lift)
     largest, speed, linear = dt * 0, dt * 0, dt * 0
     for k in range(tree.nv):
-        e = m.mean_change[k] - scheme[0] * m.end_change[k]
+        e = m.mean_change[k] - scheme[SCHEME.impulse_fraction] * m.end_change[k]
         largest, speed = maximum(largest, absolute(e)), maximum(speed, absolute(m.mean[k]))
         m.step.mean[k] = m.mean[k] - e
         linear += dt * e * m.lift[k]
-    lifted = select(largest > scheme[1], linear, 0)
+    lifted = select(largest > scheme[SCHEME.tolerance], linear, 0)
     curved = dt * dt * largest * (largest + speed) > CURVED
     if some(curved):
         advance(tree, q, m.step.mean, m.step.mean, dt, m.step.q_mid, m.step.v_mid)

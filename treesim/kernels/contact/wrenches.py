@@ -6,6 +6,7 @@ from ..algebra.linear import add, cross, scale, sub
 from ..algebra.numbers import absolute
 from ..algebra.tables import transform_at
 from .constraint_rows import law_of
+from .layout import PAIR
 from .signed_distance import across, vector_of
 
 
@@ -21,9 +22,10 @@ def add_wrench(total, row, first, force, moment):
 
 def add_to_body(m, k, side, force, moment, wrench, pairs):
     """Add a force and moment on the first (side 0) or second body of contact parameters k to its wrenches."""
-    add_wrench(wrench, m.touch.pair[k, side], 0, force, moment)
+    add_wrench(wrench, m.touch.pair[k, PAIR.body + side], 0, force, moment)
     if m.touch.reports_pairs == 1:
-        add_wrench(pairs, m.touch.pair[k, 11], 6 * absolute(side - m.touch.pair[k, 12]), force, moment)
+        first = 6 * absolute(side - m.touch.pair[k, PAIR.flipped])
+        add_wrench(pairs, m.touch.pair[k, PAIR.group], first, force, moment)
 
 
 def clear_wrenches(wrench):
@@ -46,6 +48,6 @@ def put_wrenches(m, nc, dt, wrench, pairs):
             scale(t, m.impulse[3 * c]), add(scale(cross(n, t), m.impulse[3 * c + 1]), scale(n, m.impulse[3 * c + 2]))
         )
         for side in range(2):
-            i, force = m.touch.pair[k, side], scale(f, (1 - 2 * side) / dt)
+            i, force = m.touch.pair[k, PAIR.body + side], scale(f, (1 - 2 * side) / dt)
             moment = cross(sub(x, transform_at(m.rows.W, i).p), force)
             add_to_body(m, k, side, force, moment, wrench, pairs)

@@ -14,7 +14,7 @@ import numpy as np
 from ..algebra.numbers import maximum, minimum, sqrt
 from ..algebra.spatial import force_dot, rigid_apply
 from ..algebra.tables import body_inertia, motion_at, with_armature
-from ..constrained.constraints import ROWS
+from ..constrained.constraints import ROWS, row_count
 from ..constrained.rows import (
     TINY,
     WORLD,
@@ -161,7 +161,7 @@ def rows_for(tree, layout, geometry, closure, q):
 
 def result_memory(tree, layout, q):
     """Memory for the results of a step besides the state, with the dtype of q: force, impulses, residual, work."""
-    solver_info = np.empty((2, layout[1 + 3 * layout[0]]), q.dtype)
+    solver_info = np.empty((2, row_count(layout)), q.dtype)
     return np.empty(tree.nv, q.dtype), solver_info[0], solver_info[1], np.empty(2, q.dtype)
 
 

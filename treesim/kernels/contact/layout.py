@@ -1,0 +1,154 @@
+"""Names of the numbers in the contact tables and options: each order is defined here, once.
+
+A constant such as `PAIR` contains the index of each column under the column's name: `touch.pair[k, PAIR.solid]`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ..constrained.constraints import ROW_COUNT
+
+
+class Counts(NamedTuple):
+    """Integers in front of the table of integers of `tables.Touch`."""
+
+    pairs: Any
+    points: Any  # and planes of faces
+    limits: Any  # joint limits
+    frictions: Any  # joints with friction
+    capacity: Any  # contacts at most
+    slots: Any
+    most: Any  # points of a pair at most
+    speeds: Any  # speed limits
+    groups: Any  # pairs of bodies, at least 1
+    external: Any  # external contacts at most, at least 1
+    reports_pairs: Any  # 1 if wrenches of pairs of bodies are returned
+    resists: Any  # 1 if any pair has torsional or rolling friction
+    reports_points: Any  # 1 if contact points are returned
+
+
+class PairColumns(NamedTuple):
+    """Integers of a pair of a shape, whose points touch, and a solid."""
+
+    body: Any  # of the shape; the solid's body follows
+    solid_body: Any
+    solid: Any  # kind of the solid (`signed_distance`)
+    first_point: Any
+    points: Any
+    first_slot: Any
+    cylinder: Any  # 1 if the shape is one
+    nx: Any  # nodes of the grid of heights or of a mesh
+    ny: Any
+    start: Any  # of the solid's numbers in `height`
+    between: Any  # kind of contact between the points (`edges`)
+    group: Any  # pair of bodies
+    flipped: Any  # 1 if the solid's body comes first in the pair of bodies
+    internal_edges: Any  # 1 + the pair whose solid other solids may cover at internal edges, 0 for none
+    slots: Any  # less than the number of points for large hulls
+    shape: Any  # kind of the shape (`shape_distance`)
+    planes: Any  # of the shape's faces
+
+
+class SurfaceColumns(NamedTuple):
+    """Reals of a pair: parameters of the contact model."""
+
+    friction: Any
+    restitution: Any
+    stiffness: Any  # [N/m], 0 for rigid contact
+    dissipation_time: Any  # [s]
+    torsional_friction: Any  # [m]
+    rolling_friction: Any  # [m]
+
+
+class PairReals(NamedTuple):
+    """Views (P, n) of the reals of all pairs."""
+
+    placement: Any  # of the solid on its body
+    size: Any  # of the solid: half lengths; radius, half length; spacings of a grid, largest of its heights
+    law: Any  # `SurfaceColumns`
+    ball: Any  # centre on the shape's body and radius of a ball around the shape
+
+
+class RecoveryOptions(NamedTuple):
+    """Reals in front of the table of reals of `tables.Touch`."""
+
+    fraction: Any  # of an overlap that a step recovers
+    fastest: Any  # m/s, rad/s: largest speed at which overlaps open
+    rebound_speed: Any  # m/s: slower impacts have no restitution
+    allowed_overlap: Any  # m, rad
+
+
+class LimitColumns(NamedTuple):
+    """Integers of a joint limit."""
+
+    dof: Any
+    coordinate: Any
+    side: Any  # 1 for a lower and -1 for an upper limit
+
+
+class SpeedColumns(NamedTuple):
+    """Integers of a speed limit."""
+
+    dof: Any
+    side: Any  # 1 for the highest and -1 for the lowest velocity
+
+
+class SolverOptions(NamedTuple):
+    """Options of a contact solve, the array `scheme`."""
+
+    impulse_fraction: Any
+    tolerance: Any
+    iterations: Any
+    exact: Any  # 1 for the conditions of Signorini and Coulomb, 0 for their convex relaxation
+    work: Any  # 1 if the work of contacts is computed
+    midpoint_corrector: Any
+
+
+def numbered(columns):
+    """Return the index of each column, under its name."""
+    return columns(*range(len(columns._fields)))
+
+
+COUNT, PAIR, SURFACE, RECOVERY = (numbered(x) for x in (Counts, PairColumns, SurfaceColumns, RecoveryOptions))
+LIMIT, SPEED, SCHEME = numbered(LimitColumns), numbered(SpeedColumns), numbered(SolverOptions)
+COUNTS, COLUMNS, OPTIONS = len(COUNT), len(PAIR), len(RECOVERY)
+LIMIT_COLUMNS, SPEED_COLUMNS = len(LIMIT), len(SPEED)
+# first columns of the reals of a pair, and their number
+SIZE_AT, LAW_AT, BALL_AT, REALS = 12, 16, 22, 26
+# sizes of an entry's arrays, from the tables `layout` and `rows` (of constrained frames)
+SIZES = {
+    "R": f"3 * layout[{COUNT.slots}] * (1 + layout[{COUNT.resists}]) + layout[{COUNT.limits}]"
+    f" + layout[{COUNT.frictions}] + layout[{COUNT.speeds}] + {ROW_COUNT.format('rows')}",
+    "P": f"layout[{COUNT.groups}]",
+    "F": f"layout[{COUNT.external}]",
+    "Q": f"1 + layout[{COUNT.reports_points}] * (layout[{COUNT.capacity}] - 1)",
+}
+PAIRS = f"layout[{COUNT.pairs}]"
+
+
+def pair_table(layout):
+    """Return the integers (P, COLUMNS) of the pairs."""
+    P = layout[COUNT.pairs]
+    return layout[COUNTS : COUNTS + COLUMNS * P].reshape((P, COLUMNS))
+
+
+def pair_reals(P, geometry):
+    """Return the reals of P pairs."""
+    own = geometry[OPTIONS : OPTIONS + REALS * P].reshape((P, REALS))
+    return PairReals(own[:, :SIZE_AT], own[:, SIZE_AT:LAW_AT], own[:, LAW_AT:BALL_AT], own[:, BALL_AT:])
+
+
+def bounds_at(P, n):
+    """Return the index of the first joint limit's position in the table of reals, behind P pairs and n points."""
+    return OPTIONS + REALS * P + 4 * n
+
+
+def law_at(k):
+    """Return the index of the contact parameters of pair k in the table of reals."""
+    return OPTIONS + REALS * k + LAW_AT
+
+
+def pair_of(place):
+    """Return the pair whose reals contain the number at a place in the table of reals."""
+    return (place - OPTIONS) // REALS
