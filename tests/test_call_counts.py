@@ -105,3 +105,7 @@ def test_a_rollout_on_a_ground_makes_few_calls_for_each_step():
 def test_a_world_is_made_by_some_calls_for_each_shape():
     pairs = len(WORLD.touching.links)
     assert repeated(lambda: treesim.World(HUMANOID, ground=treesim.Ground())) <= 45 * pairs
+
+
+def test_a_description_is_read_by_some_calls_for_each_number():
+    assert repeated(lambda: treesim.load("g1")) <= 12_300

@@ -398,6 +398,8 @@ def reason_of(error: BaseException) -> str:
 
 def quoted(name: object) -> str:
     """Return the quoted repr of a name or value for messages: unprintable characters escaped, length limited."""
+    if type(name) is str and len(name) <= LONGEST:
+        return repr(name)
     return repr(shortened(name)) if isinstance(name, str) else shortened(text_of(name))
 
 

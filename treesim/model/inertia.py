@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
@@ -13,15 +14,16 @@ from ..errors import ModelError
 from ..system.display import ReprMixin, matrix, vector
 from ..validation.arrays import real_numbers
 from ..validation.values import checked_part, finite_or_nan, finite_vector, short_repr
-from .frozen import frozen, record
+from .frozen import record
 from .matrices import cross_matrix, is_rotation, product, rotation_from_rpy
 
 
 def _finite(value: object, shape: tuple[int, ...], label: str) -> np.ndarray:
-    array = frozen(real_numbers(label, value))
-    if array.shape != shape:
-        raise ModelError(f"{label} must have shape {shape}, got {array.shape}")
-    if not np.isfinite(array).all():
+    given = value if type(value) is np.ndarray and value.dtype == float else real_numbers(label, value)
+    if given.shape != shape:
+        raise ModelError(f"{label} must have shape {shape}, got {given.shape}")
+    array: np.ndarray = np.ndarray(shape, float, given.tobytes())  # as by `frozen`
+    if not all(map(math.isfinite, array.ravel().tolist())):
         raise ModelError(f"{label} holds NaN or infinity: {array.tolist()}")
     return array
 
@@ -55,8 +57,8 @@ class Placement(ReprMixin):
     <Placement at (1, 2, 0), turned by 1.571 rad>
     """
 
-    rotation: np.ndarray = field(default_factory=lambda: np.eye(3))
-    translation: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    rotation: np.ndarray = field(default_factory=np.eye(3).copy)
+    translation: np.ndarray = field(default_factory=np.zeros(3).copy)
 
     if TYPE_CHECKING:  # what is given becomes arrays
 
@@ -123,6 +125,9 @@ class Placement(ReprMixin):
         return matrix
 
 
+IDENTITY = Placement()  # immutable, so that all parts share it
+
+
 @record(eq=False)
 class Inertia(ReprMixin):
     """Inertia of a rigid body in a frame.
@@ -158,22 +163,23 @@ class Inertia(ReprMixin):
     """
 
     mass: float = 0.0
-    com: np.ndarray = field(default_factory=lambda: np.zeros(3))
-    rotational: np.ndarray = field(default_factory=lambda: np.zeros((3, 3)))
+    com: np.ndarray = field(default_factory=np.zeros(3).copy)
+    rotational: np.ndarray = field(default_factory=np.zeros((3, 3)).copy)
 
     if TYPE_CHECKING:  # what is given becomes arrays
 
         def __init__(self, mass: float = 0.0, com: ArrayLike = ..., rotational: ArrayLike = ...) -> None: ...
 
     def __post_init__(self) -> None:
-        mass = finite_or_nan(self.mass)
-        if not mass >= 0:
+        mass = self.mass if type(self.mass) is float else finite_or_nan(self.mass)
+        if not 0 <= mass < math.inf:
             raise ModelError(f"mass must be a finite number >= 0, got {short_repr(self.mass)}")
         object.__setattr__(self, "mass", mass)
         object.__setattr__(self, "com", _finite(self.com, (3,), "com"))
         rotational = _finite(self.rotational, (3, 3), "rotational")
-        half = 0.5 * rotational  # whose differences do not overflow
-        if np.abs(half - half.T).max() > 0.5e-9 * max(1e-300, np.abs(rotational).max()):
+        (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = (0.5 * rotational).tolist()  # whose differences do not overflow
+        largest = max(map(abs, (xx, xy, xz, yx, yy, yz, zx, zy, zz)))
+        if max(abs(xy - yx), abs(xz - zx), abs(yz - zy)) > 1e-9 * max(0.5e-300, largest):
             raise ModelError(f"rotational inertia is not symmetric: {rotational.tolist()}")
         object.__setattr__(self, "rotational", rotational)
 
@@ -224,6 +230,9 @@ class Inertia(ReprMixin):
             dx = cross_matrix(part.com - com)
             rotational = rotational - product(part.mass * dx, dx)
         return Inertia(mass, com, _symmetric(rotational))
+
+
+NOTHING = Inertia()
 
 
 def _symmetric(matrix: np.ndarray) -> np.ndarray:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import KW_ONLY, field
+from operator import gt
 from typing import Any
 
 import numpy as np
@@ -22,10 +23,12 @@ from ..system.display import ReprMixin, vector
 from ..validation.arrays import real_numbers
 from ..validation.values import checked_part, checked_text, known_name, short_repr
 from .frozen import frozen, record
-from .inertia import Placement
+from .inertia import IDENTITY, Placement
 from .matrices import cross_matrix, product, unit_vector
 from .mimic import Mimic
 
+POSITIONS = ("lower", "upper")  # of each coordinate; the others are of each degree of freedom
+VECTORS = (*POSITIONS, "velocity_limit", "effort_limit", "damping", "joint_friction", "armature")
 FINITE = ("damping", "joint_friction", "armature")  # limits may be infinite: then there are none
 NO_DIRECTION = 1e-12  # an axis shorter than this is zero up to rounding
 
@@ -39,11 +42,10 @@ class JointType:
     nq: int
     screws: tuple[int, ...]
     has_axis: bool
+    nv: int = field(init=False)  # number of degrees of freedom
 
-    @property
-    def nv(self) -> int:
-        """Number of degrees of freedom."""
-        return len(self.screws)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "nv", len(self.screws))
 
 
 JOINT_TYPES: dict[str, JointType] = {
@@ -111,7 +113,7 @@ class Joint(ReprMixin):
     name: str
     type: str
     _: KW_ONLY
-    placement: Placement = field(default_factory=Placement)
+    placement: Placement = IDENTITY
     axis: ArrayLike = (0.0, 0.0, 1.0)
     lower: ArrayLike = -np.inf
     upper: ArrayLike = np.inf
@@ -130,25 +132,18 @@ class Joint(ReprMixin):
         if self.mimic is not None:
             checked_part("mimic of a joint", self.mimic, Mimic)
         kind = JOINT_TYPES[self.type]
-        for label, size in (
-            ("lower", kind.nq),
-            ("upper", kind.nq),
-            ("velocity_limit", kind.nv),
-            ("effort_limit", kind.nv),
-            ("damping", kind.nv),
-            ("joint_friction", kind.nv),
-            ("armature", kind.nv),
-        ):
-            object.__setattr__(self, label, self._vector(label, size))
+        for label in VECTORS:
+            object.__setattr__(self, label, self._vector(label, kind.nq if label in POSITIONS else kind.nv))
         object.__setattr__(self, "axis", self._unit_axis(kind))
-        if np.any(np.asarray(self.lower) > np.asarray(self.upper)):
+        lower, upper = np.asarray(self.lower).tolist(), np.asarray(self.upper).tolist()
+        if any(map(gt, lower, upper)):
             raise ModelError(
                 f"joint {quoted(self.name)}: lower limit {self.lower} is above the upper limit {self.upper}"
             )
-        if np.any(np.asarray(self.lower) == np.inf) or np.any(np.asarray(self.upper) == -np.inf):
+        if math.inf in lower or -math.inf in upper:
             limits = f"lower limit {self.lower} and upper limit {self.upper}"
             raise ModelError(f"joint {quoted(self.name)}: {limits} leave no position")
-        if np.any(np.asarray(self.armature) < 0):
+        if min(np.asarray(self.armature).tolist()) < 0:
             raise ModelError(f"joint {quoted(self.name)}: armature {self.armature} is negative")
         if self.mimic is not None and kind.nv != 1:
             raise ModelError(f"joint {quoted(self.name)}: a {self.type} joint cannot mimic another one")
@@ -161,8 +156,7 @@ class Joint(ReprMixin):
         return f"<Joint {self.name!r}: {self.type}{axis}{limits}{follows}>"
 
     def _repr_fields(self) -> list[tuple[str, Any]]:
-        labels = ("lower", "upper", "velocity_limit", "effort_limit", "damping", "joint_friction", "armature")
-        facts = [("placement", self.placement), *((label, vector(getattr(self, label))) for label in labels)]
+        facts = [("placement", self.placement), *((label, vector(getattr(self, label))) for label in VECTORS)]
         return facts if self.mimic is None else [*facts, ("mimic", self.mimic)]
 
     @property
@@ -173,18 +167,18 @@ class Joint(ReprMixin):
     @property
     def nq(self) -> int:
         """Number of the joint's configuration coordinates."""
-        return self.kind.nq
+        return JOINT_TYPES[self.type].nq
 
     @property
     def nv(self) -> int:
         """Number of the joint's degrees of freedom."""
-        return self.kind.nv
+        return JOINT_TYPES[self.type].nv
 
     def _vector(self, label: str, size: int) -> np.ndarray:
         given = getattr(self, label)
-        value = np.asarray(
-            given if type(given) is float else real_numbers(f"joint {quoted(self.name)}: {label}", given)
-        )
+        if type(given) is float and (math.isfinite(given) or (label not in FINITE and given == given)):
+            return np.ndarray(size, float, np.array([given] * size).tobytes())
+        value = real_numbers(f"joint {quoted(self.name)}: {label}", given)
         fault = None
         if value.shape not in ((), (1,), (size,)):
             fault = f"must be {'one number' if size == 1 else f'one number, or {size}'}, got {short_repr(given)}"
@@ -197,8 +191,9 @@ class Joint(ReprMixin):
         return frozen(np.full(size, value))
 
     def _unit_axis(self, kind: JointType) -> np.ndarray:
-        axis = real_numbers(f"joint {quoted(self.name)}: axis", self.axis)
-        if axis.shape != (3,) or not np.isfinite(axis).all():
+        own = type(self.axis) is np.ndarray and self.axis.dtype == float
+        axis = np.asarray(self.axis if own else real_numbers(f"joint {quoted(self.name)}: axis", self.axis))
+        if axis.shape != (3,) or not all(map(math.isfinite, axis.tolist())):
             raise ModelError(f"joint {quoted(self.name)}: axis {self.axis} must be three finite numbers")
         if kind.has_axis and math.hypot(*axis) < NO_DIRECTION:
             raise ModelError(

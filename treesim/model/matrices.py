@@ -13,12 +13,15 @@ import numpy as np
 
 from ..engine.trigonometry import sincos
 
+IDENTITY = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
 ROTATIONS = 60  # at most, of Jacobi's method; it needs about 10
 
 
 def rotation_from_rpy(rpy: Sequence[float]) -> np.ndarray:
     """Return the 3x3 rotation Rz(yaw) Ry(pitch) Rx(roll) of URDF's fixed-axis angles [rad]."""
-    (sr, cr), (sp, cp), (sy, cy) = (sincos(float(angle)) for angle in rpy)  # type: ignore[no-untyped-call]
+    if not any(rpy):
+        return IDENTITY.copy()
+    (sr, cr), (sp, cp), (sy, cy) = map(sincos, map(float, rpy))
     rows = [
         [cp * cy, sp * (sr * cy) - cr * sy, sp * (cr * cy) + sr * sy],
         [cp * sy, sp * (sr * sy) + cr * cy, sp * (cr * sy) - sr * cy],
@@ -29,12 +32,13 @@ def rotation_from_rpy(rpy: Sequence[float]) -> np.ndarray:
 
 def is_rotation(matrix: np.ndarray) -> bool:
     """Return whether a finite (3, 3) matrix is a rotation to 1e-6; avoids overflow of products of large elements."""
-    if np.abs(matrix).max() > 2:
-        return False
     (a, b, c), (d, e, f), (g, h, i) = matrix.tolist()
-    lengths = max(abs(x * x + y * y + z * z - 1) for x, y, z in ((a, b, c), (d, e, f), (g, h, i)))
-    cosines = abs(a * d + b * e + c * f), abs(a * g + b * h + c * i), abs(d * g + e * h + f * i)
-    return bool(max(lengths, *cosines) <= 1e-6 and a * (e * i - f * h) + b * (f * g - d * i) + c * (d * h - e * g) > 0)
+    if max(map(abs, (a, b, c, d, e, f, g, h, i))) > 2:
+        return False
+    lengths = a * a + b * b + c * c - 1, d * d + e * e + f * f - 1, g * g + h * h + i * i - 1
+    cosines = a * d + b * e + c * f, a * g + b * h + c * i, d * g + e * h + f * i
+    turns = a * (e * i - f * h) + b * (f * g - d * i) + c * (d * h - e * g) > 0  # and does not mirror
+    return bool(turns and max(map(abs, (*lengths, *cosines))) <= 1e-6)
 
 
 def product(A: np.ndarray, B: np.ndarray) -> np.ndarray:
@@ -44,26 +48,28 @@ def product(A: np.ndarray, B: np.ndarray) -> np.ndarray:
         found = A[..., 0, None] * wide[..., None, 0, :] + A[..., 1, None] * wide[..., None, 1, :]
         found = found + A[..., 2, None] * wide[..., None, 2, :] + 0.0
         return np.asarray(found if B.ndim > 1 else found[..., 0])
-    if B.ndim == 1:
-        p, q, r = B.tolist()
-        return np.array([x * p + y * q + z * r for x, y, z in A.tolist()]) + 0.0  # no negative zeros
-    columns = B.T.tolist()
-    rows = [x * p + y * q + z * r for x, y, z in A.tolist() for p, q, r in columns]
-    return np.array(rows).reshape(len(A), -1) + 0.0
+    columns, sums = B.T.tolist() if B.ndim > 1 else [B.tolist()], []
+    for x, y, z in A.tolist():
+        for p, q, r in columns:
+            sums.append(x * p + y * q + z * r)
+    return np.array(sums).reshape(A.shape[:1] + B.shape[1:]) + 0.0  # no negative zeros
 
 
 def cross_matrix(r: np.ndarray) -> np.ndarray:
     """Return the matrices rx (..., 3, 3) of vectors r (..., 3), with rx @ a = r x a."""
-    x, y, z = np.moveaxis(np.asarray(r), -1, 0)
-    o = np.zeros_like(x)
-    return np.stack([o, -z, y, z, o, -x, -y, x, o], axis=-1).reshape(*o.shape, 3, 3)
+    r = np.asarray(r)
+    found = np.zeros((*r.shape, 3), r.dtype)
+    found[..., (2, 0, 1), (1, 2, 0)] = r
+    found[..., (1, 2, 0), (2, 0, 1)] = -r
+    return found
 
 
 def unit_vector(vector: np.ndarray) -> np.ndarray:
     """Return a vector (3,) scaled to length 1, however long or short it is; zero stays zero."""
-    _, exponent = np.frexp(np.abs(vector).max())
+    _, exponent = math.frexp(max(map(abs, vector.tolist())))
     scaled = np.ldexp(vector, -exponent)  # exact; its squares neither overflow nor vanish
-    length = vector_length(scaled)
+    x, y, z = scaled.tolist()
+    length = math.sqrt(x * x + y * y + z * z)
     return np.asarray(scaled / length if length > 0 else scaled)
 
 

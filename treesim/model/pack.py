@@ -9,7 +9,7 @@ import numpy as np
 from ..kernels.algebra.joints import FLOATING, REVOLUTE, SPHERICAL
 from ..kernels.algebra.rotations import GENERAL, TURN, TURN_CYCLED, TURN_CYCLED_BACK
 from .frozen import frozen
-from .matrices import product
+from .matrices import IDENTITY, product
 
 if TYPE_CHECKING:
     from .tree import Tree
@@ -23,9 +23,9 @@ def axis_rotation(axis: np.ndarray) -> np.ndarray:
     It is a cyclic permutation of axes if `axis` is x, y or z, so that transforms between such joints stay cheap.
     Otherwise it is the smallest rotation.
     """
-    x, y, z = axis
+    x, y, z = axis.tolist()
     for cycled in (CYCLE, CYCLE.T):
-        if np.array_equal(axis, cycled[:, 2]):
+        if (x, y, z) == tuple(cycled[:, 2].tolist()):
             return cycled
     across = x * x + y * y
     if z < 0 and across < 1e-300:  # opposite to z: half a turn about x
@@ -37,8 +37,8 @@ def axis_rotation(axis: np.ndarray) -> np.ndarray:
 def _rotation_kind(code: int, fixed: np.ndarray) -> int:
     """Return the kind of rotation (see kernels.algebra.rotations) of a joint whose placement has rotation `fixed`."""
     if code == REVOLUTE:
-        for kind, renaming in ((TURN, np.eye(3)), (TURN_CYCLED, CYCLE), (TURN_CYCLED_BACK, CYCLE.T)):
-            if np.array_equal(fixed, renaming):
+        for kind, renaming in ((TURN, IDENTITY), (TURN_CYCLED, CYCLE), (TURN_CYCLED_BACK, CYCLE.T)):
+            if fixed.tolist() == renaming.tolist():
                 return kind
     return GENERAL
 
@@ -62,16 +62,20 @@ def _body_tables(tree: Tree) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     placement = np.zeros((N + 1, 12))
     inertia = np.zeros((N + 1, 10))
     placement[0, [0, 4, 8]] = 1.0
+    if not N:
+        return turns, placement, inertia
     for i, body in enumerate(tree.bodies, start=1):
-        joint = body.joint
-        if joint.kind.has_axis:
-            turns[i] = axis_rotation(np.asarray(joint.axis))
-        B, B_parent = turns[i], turns[body.parent]
-        placement[i, :9] = product(product(B_parent.T, joint.placement.rotation), B).ravel()
-        placement[i, 9:] = product(B_parent.T, joint.placement.translation)
-        S = product(product(B.T, body.inertia.rotational), B)
-        inertia[i, :6] = S[0, 0], S[1, 1], S[2, 2], S[0, 1], S[0, 2], S[1, 2]
-        inertia[i, 6:] = *product(B.T, body.inertia.com), body.inertia.mass
+        if body.joint.kind.has_axis:
+            turns[i] = axis_rotation(np.asarray(body.joint.axis))
+    back, parent_back = turns[1:].transpose(0, 2, 1), turns[tree.topology.parent].transpose(0, 2, 1)
+    places, inertias = [body.joint.placement for body in tree.bodies], [body.inertia for body in tree.bodies]
+    rotations = product(parent_back, np.array([place.rotation for place in places]))
+    placement[1:, :9] = product(rotations, turns[1:]).reshape(N, 9)
+    placement[1:, 9:] = product(parent_back, np.array([place.translation for place in places])[..., None])[..., 0]
+    S = product(product(back, np.array([own.rotational for own in inertias])), turns[1:])
+    inertia[1:, :6] = S[:, (0, 1, 2, 0, 0, 1), (0, 1, 2, 1, 2, 2)]
+    inertia[1:, 6:9] = product(back, np.array([own.com for own in inertias])[..., None])[..., 0]
+    inertia[1:, 9] = [own.mass for own in inertias]
     return turns, placement, inertia
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, field
+from dataclasses import KW_ONLY
 from typing import Any, get_args
 
 from ..errors import ModelError, quoted
@@ -20,7 +20,7 @@ from ..validation.values import (
     whole_number,
 )
 from .frozen import record
-from .inertia import Inertia, Placement
+from .inertia import IDENTITY, NOTHING, Inertia, Placement
 from .joints import Joint
 
 SHAPE_KINDS = get_args(ShapeKind)
@@ -61,17 +61,18 @@ class Body(ReprMixin):
     name: str
     parent: int
     joint: Joint
-    inertia: Inertia = field(default_factory=Inertia)
+    inertia: Inertia = NOTHING
     _: KW_ONLY
     line: int | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", checked_text("name of a body", self.name))
-        object.__setattr__(self, "parent", body_number(f"parent of body {quoted(self.name)}", self.parent))
-        checked_part(f"joint of body {quoted(self.name)}", self.joint, Joint)
-        checked_part(f"inertia of body {quoted(self.name)}", self.inertia, Inertia)
+        owner = f"body {quoted(self.name)}"
+        object.__setattr__(self, "parent", body_number(f"parent of {owner}", self.parent))
+        checked_part(f"joint of {owner}", self.joint, Joint)
+        checked_part(f"inertia of {owner}", self.inertia, Inertia)
         if self.line is not None:
-            whole_number(f"line of body {quoted(self.name)}", self.line)
+            whole_number(f"line of {owner}", self.line)
 
     def __repr__(self) -> str:
         joint = f"{self.joint.type} joint {self.joint.name!r}"
@@ -109,12 +110,13 @@ class Frame(ReprMixin):
 
     name: str
     body: int
-    placement: Placement = field(default_factory=Placement)
+    placement: Placement = IDENTITY
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", checked_text("name of a frame", self.name))
-        object.__setattr__(self, "body", body_number(f"body of frame {quoted(self.name)}", self.body))
-        checked_part(f"placement of frame {quoted(self.name)}", self.placement, Placement)
+        owner = f"frame {quoted(self.name)}"
+        object.__setattr__(self, "body", body_number(f"body of {owner}", self.body))
+        checked_part(f"placement of {owner}", self.placement, Placement)
 
     def __repr__(self) -> str:
         return f"<Frame {self.name!r}: on body {self.body} at {vector(self.placement.translation)}>"
@@ -193,7 +195,7 @@ class Visual(ReprMixin):
 
 def body_number(label: str, value: Any) -> int:
     """Return `value` as an int; raises ModelError, naming `label`, unless it is an integer of 0 or more."""
-    number = index_or_none(value)
+    number = value if type(value) is int else index_or_none(value)
     if number is None or not 0 <= number <= MOST:
         raise ModelError(f"{label} must be the number of a body, got {short_repr(value)}")
     return number

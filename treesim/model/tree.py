@@ -179,15 +179,16 @@ class Tree(Immutable):
         self.shapes = checked_parts("shapes", shapes, CollisionShape)
         frames, loops = checked_parts("frames", frames, Frame), checked_parts("loops", loops, Loop)
         joints = [body.joint for body in self.bodies]
-        self.topology = Topology([body.parent for body in self.bodies], [joint.nv for joint in joints])
+        self.topology = Topology([body.parent for body in self.bodies], [joint.kind.nv for joint in joints])
         self.body_names = unique("body", [body.name for body in self.bodies])
         self.joint_names = unique("joint", [joint.name for joint in joints])
         self.n_bodies = len(self.bodies)
         self.mimic_map: MimicMap | None = mimic_map_of(self.bodies)
         moving = [joint for joint in joints if joint.mimic is None]
-        self.nq, self.nv = sum(joint.nq for joint in moving), sum(joint.nv for joint in moving)
-        self.q_index = slices(name, moving, [joint.nq for joint in moving], self.mimic_map)
-        self.v_index = slices(name, moving, [joint.nv for joint in moving], self.mimic_map)
+        kinds = [joint.kind for joint in moving]
+        nq, nv = [kind.nq for kind in kinds], [kind.nv for kind in kinds]
+        self.nq, self.nv = sum(nq), sum(nv)
+        self.q_index, self.v_index = (slices(name, moving, sizes, self.mimic_map) for sizes in (nq, nv))
         for shape in self.shapes:
             if not 0 <= shape.body <= self.n_bodies:
                 raise ModelError(f"a {shape.kind} sits on body {shape.body}, but there are {self.n_bodies}")

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, field
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ModelError, quoted
 from ..system.display import ReprMixin
 from ..validation.values import checked_part, checked_text, checked_texts
 from .frozen import record
-from .inertia import Inertia
+from .inertia import NOTHING, Inertia
 from .names import unique
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Weld(ReprMixin):
     joint: str = ""
     parent: str = ""
     _: KW_ONLY
-    inertia: Inertia = field(default_factory=Inertia)
+    inertia: Inertia = NOTHING
     joints: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:

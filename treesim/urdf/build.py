@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import quoted
 from ..kernels.algebra.limits import UNLIMITED
-from ..model.inertia import Inertia, Placement
+from ..model.inertia import IDENTITY, NOTHING, Inertia, Placement
 from ..model.joints import JOINT_TYPES, Joint, displacement
+from ..model.matrices import unit_vector
+from ..model.mimic import Mimic
 from ..model.tree import Body, Frame, Tree, Visual
 from ..model.welds import Weld
 from ..validation.values import one_of
@@ -70,8 +71,8 @@ def tree_of(document: Document, find_mesh: MeshFinder, base: str, mimic: str | N
     capsules = clean_visuals(root, findings)
     findings.stop_on_errors()
     tree = Builder(document, capsules, collisions, inertias, find_mesh, findings, mimic).build(base)
-    looks = (file for visual in tree.visuals for file in (visual.file, visual.texture))
-    check_meshes((*looks, *(shape.file for shape in tree.shapes)), findings)
+    looks = [file for visual in tree.visuals for file in (visual.file, visual.texture)]
+    check_meshes([*looks, *[shape.file for shape in tree.shapes]], findings)
     return tree
 
 
@@ -82,7 +83,7 @@ class _Body:
     name: str
     parent: int
     joint: Joint
-    inertia: Inertia = field(default_factory=Inertia)
+    inertia: Inertia = NOTHING
 
 
 class Builder:
@@ -174,8 +175,8 @@ class Builder:
 
     def _walk(self, root_link: str, root_body: int) -> None:
         """Visit all links depth-first in file order, with a stack instead of recursion, as chains may be long."""
-        self._weld(self.links[root_link], root_body, Placement())
-        pending = [(joint, root_body, Placement()) for joint in reversed(self.children[root_link])]
+        self._weld(self.links[root_link], root_body, IDENTITY)
+        pending = [(joint, root_body, IDENTITY) for joint in reversed(self.children[root_link])]
         while pending:
             joint, parent_body, parent_placement = pending.pop()
             body, placement = self._follow(joint, parent_body, parent_placement)
@@ -187,10 +188,10 @@ class Builder:
         place = placement @ origin_of(self.document.joint[joint.name])
         if joint.type == "fixed":
             return body, place
-        made = replace(make_joint(joint, place, self._armature(joint)), mimic=self.mimics.mimic_joints.get(joint.name))
+        made = make_joint(joint, place, self._armature(joint), self.mimics.mimic_joints.get(joint.name))
         if joint.name in self.mimics.still:
             return body, place @ displacement(made, self.mimics.still[joint.name])
-        return self._new_body(joint.child, body, made), Placement()
+        return self._new_body(joint.child, body, made), IDENTITY
 
     def _new_body(self, name: str, parent: int, joint: Joint) -> int:
         self.bodies.append(_Body(name, parent, joint))
@@ -207,7 +208,7 @@ class Builder:
             self.bodies[body - 1].inertia += inertia.in_frame(placement)
         if not body or self.bodies[body - 1].name != link.name:
             self.frames.append(Frame(link.name, body, placement))
-            self.welded[link.name] = Inertia() if inertia is None else inertia
+            self.welded[link.name] = NOTHING if inertia is None else inertia
         element = self.document.link[link.name]
         for shape, lost_mesh, lost_texture in shapes_of(link, element, self.capsules, self.materials, self.find_mesh):
             place = placement @ shape.placement
@@ -227,7 +228,7 @@ class Builder:
         rotational = self.inertias.of_body(link.name, np.asarray(inertial.inertia, dtype=float), body)
         own = Inertia(float(inertial.mass), np.zeros(3), rotational)
         element = self.document.link[link.name].find("inertial")
-        return own if inertial.origin is None else own.in_frame(origin_of(element))
+        return own if element.find("origin") is None else own.in_frame(origin_of(element))
 
     def _report_missing_files(self) -> None:
         places = "set ROS_PACKAGE_PATH to the folders of packages"
@@ -241,7 +242,7 @@ class Builder:
                 self.findings.add(code, f"{title(link)}: {what} {quoted(name)}{more} not found", link, hint)
 
 
-def make_joint(joint: yourdfpy.Joint, placement: Placement, armature: float = 0.0) -> Joint:
+def make_joint(joint: yourdfpy.Joint, placement: Placement, armature: float, mimic: Mimic | None) -> Joint:
     """Return the model's joint.
 
     Position limits are used for revolute and prismatic joints only. Limits of 1e30 and more are infinite. Effort and
@@ -256,11 +257,11 @@ def make_joint(joint: yourdfpy.Joint, placement: Placement, armature: float = 0.
         }
     resistance = {} if joint.dynamics is None else _given(joint.dynamics, ("damping", "joint_friction"))
     has_axis = JOINT_TYPES[joint.type].has_axis
-    axis: Mapping[str, np.ndarray] = {"axis": joint.axis} if has_axis else {}
-    return Joint(joint.name, joint.type, placement=placement, armature=armature, **axis, **limits, **resistance)  # type: ignore[arg-type]
+    axis = {"axis": unit_vector(joint.axis)} if has_axis else {}  # `Joint` does so again: other last digits
+    options: dict[str, Any] = {**axis, **limits, **resistance}
+    return Joint(joint.name, joint.type, placement=placement, armature=armature, mimic=mimic, **options)
 
 
 def _given(source: object, names: tuple[str, ...]) -> dict[str, float]:
     """Return those of a joint's arguments that the file has; yourdfpy returns damping and friction as text."""
-    values = {name: getattr(source, ATTRIBUTES.get(name, name)) for name in names}
-    return {name: float(value) for name, value in values.items() if value is not None}
+    return {name: float(value) for name in names if (value := getattr(source, ATTRIBUTES.get(name, name))) is not None}

@@ -29,9 +29,9 @@ class Collisions:
         self.find_mesh = find_mesh
         self.shapes: list[CollisionShape] = []
         self._missing: dict[str, tuple[str, Place]] = {}  # link -> its first mesh that was not found, and where
-        self._declared: dict[str, list[tuple[Geometry, Place]]] = {}  # and the place of each
+        self._declared: dict[str, list[tuple[Geometry, Place | None]]] = {}  # and the places of missing meshes
         for link in root.iterfind("link"):
-            self._declared[link.get("name", "")] = list(_usable(link, findings))
+            self._declared[link.get("name", "")] = list(_usable(link, find_mesh, findings))
         draw_collisions(root, findings)
         for element in root.findall("link/collision"):
             element.getparent().remove(element)
@@ -42,17 +42,17 @@ class Collisions:
 
     def weld(self, link: str, body: int, placement: Placement) -> None:
         """Add a link's shapes to its body, in which the link has this placement; missing meshes are left out."""
-        for geometry, declared in self._declared[link]:
+        for geometry, lost in self._declared[link]:
             place, size = geometry.in_body(placement), geometry.size
             if geometry.mesh is None:
                 kind: Any = geometry.kind
                 self.shapes.append(CollisionShape(body, place, kind, size=size, link=link))
                 continue
-            file, exists = self.find_mesh(geometry.mesh)
-            if exists:
+            file, _ = self.find_mesh(geometry.mesh)
+            if lost is None:
                 self.shapes.append(CollisionShape(body, place, "hull", link=link, file=file, scale=size))
             else:
-                self._missing.setdefault(link, (file, declared))
+                self._missing.setdefault(link, (file, lost))
 
     def report_missing(self, findings: Findings) -> None:
         """Add one warning that lists the links whose collision meshes were not found."""
@@ -68,8 +68,11 @@ class Collisions:
         )
 
 
-def _usable(link: _Element, findings: Findings) -> Iterator[tuple[Geometry, Place]]:
-    """Yield geometry and place of each usable collision of a link; remove the others with a warning."""
+def _usable(link: _Element, find_mesh: MeshFinder, findings: Findings) -> Iterator[tuple[Geometry, Place | None]]:
+    """Yield the geometry of each usable collision of a link, with its place if its mesh is missing.
+
+    The others are removed with a warning.
+    """
     for element in link.findall("collision"):
         try:
             found = read_geometry(element)
@@ -77,6 +80,6 @@ def _usable(link: _Element, findings: Findings) -> Iterator[tuple[Geometry, Plac
             findings.add(UNUSABLE, f"{title(link)}: {problem}; left out", element)
             link.remove(element)
         else:
-            report_other_shapes(element, title(link), findings)
+            report_other_shapes(element, link, findings)
             report_attributes(element, findings)
-            yield found, place_of(element)
+            yield found, None if found.mesh is None or find_mesh(found.mesh)[1] else place_of(element)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from .findings import Findings, title
@@ -32,19 +34,20 @@ def _check(
     owner: _Element, element: _Element, names: tuple[str, ...], count: int, largest: float, findings: Findings
 ) -> None:
     """Add a finding if an angle of an element is larger than `largest`, with all its angles in radians as hint."""
-    given = [name for name in names if name in element.attrib]
+    given: dict[str, tuple[float, ...]] = {}
     try:
-        values = [parse_numbers(element, name, count) for name in given]
+        for name in names:
+            if name in element.attrib:
+                given[name] = parse_numbers(element, name, count)
     except BadNumberError:
         return  # reported where the numbers are read
-    if not largest < max((abs(angle) for angles in values for angle in angles), default=0.0) <= UNLIMITED_ABOVE:
+    if not largest < max(map(abs, chain(*given.values())), default=0.0) <= UNLIMITED_ABOVE:
         return
-    text = " ".join(f'{name}="{_listed(angles)}"' for name, angles in zip(given, values, strict=True))
-    radians = [tuple(map(math.radians, angles)) for angles in values]
-    hint = " ".join(f'{name}="{_listed(angles)}"' for name, angles in zip(given, radians, strict=True))
+    text = " ".join(f'{name}="{_listed(angles)}"' for name, angles in given.items())
+    hint = " ".join(f'{name}="{_listed(map(math.radians, angles))}"' for name, angles in given.items())
     message = f"{title(owner)}: <{element.tag} {text}>: the values look like degrees, but are read as radians"
     findings.add("U315", message, element, f"if in degrees, write {hint}")
 
 
-def _listed(angles: tuple[float, ...]) -> str:
+def _listed(angles: Iterable[float]) -> str:
     return " ".join(f"{angle:.6g}" for angle in angles)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -159,14 +159,8 @@ def end_of(joint: _Element, role: str) -> str:
     return "" if element is None else element.get("link") or ""
 
 
-def parent_of(joint: _Element) -> str:
-    """Return the name of a joint's parent link."""
-    return end_of(joint, "parent")
-
-
-def child_of(joint: _Element) -> str:
-    """Return the name of a joint's child link."""
-    return end_of(joint, "child")
+parent_of: Callable[[_Element], str] = partial(end_of, role="parent")  # the name of a joint's parent link
+child_of: Callable[[_Element], str] = partial(end_of, role="child")
 
 
 def numbers(owner: _Element | None, tag: str, attribute: str, default: Sequence[float]) -> np.ndarray:
@@ -181,5 +175,7 @@ def numbers(owner: _Element | None, tag: str, attribute: str, default: Sequence[
 
 def origin_of(owner: _Element) -> Placement:
     """Return the placement in the `<origin>` of an element; raises ValueError or ModelError if it is invalid."""
-    xyz, rpy = (numbers(owner, "origin", name, ZERO) for name in ("xyz", "rpy"))
-    return Placement(rotation_from_rpy(rpy.tolist()), xyz)
+    origin = owner.find("origin")
+    given = {} if origin is None else origin.attrib
+    xyz, rpy = given.get("xyz", "0 0 0").split(), given.get("rpy", "0 0 0").split()
+    return Placement(rotation_from_rpy([*map(float, rpy)]), np.array(xyz, dtype=float))

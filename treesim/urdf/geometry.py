@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import shortened
 from ..model.inertia import Placement
-from .findings import Findings
+from .findings import Findings, title
 from .numbers import BadNumberError, attribute_text, parse_numbers
 
 if TYPE_CHECKING:
@@ -82,22 +82,22 @@ def read_geometry(owner: _Element) -> Geometry:
     if geometry is None or not len(geometry):
         raise BadGeometryError(f"<{owner.tag}> has no geometry")
     origin = owner.find("origin")
-    xyz, rpy = (
-        (0.0, 0.0, 0.0) if origin is None or name not in origin.attrib else parse_numbers(origin, name, 3)
-        for name in ("xyz", "rpy")
-    )
+    given = () if origin is None else origin.attrib
+    xyz = parse_numbers(origin, "xyz", 3) if "xyz" in given else (0.0, 0.0, 0.0)
+    rpy = parse_numbers(origin, "rpy", 3) if "rpy" in given else (0.0, 0.0, 0.0)
     shape = geometry[0]
     if shape.tag == "mesh" and not shape.get("filename"):
         raise BadGeometryError("<mesh> has no file name")
     return Geometry(shape.tag, _scale(shape) if shape.tag == "mesh" else _size(shape), shape.get("filename"), xyz, rpy)
 
 
-def report_other_shapes(owner: _Element, link: str, findings: Findings) -> None:
-    """Warn of further shapes in the geometry of a visual or collision, and remove them; link: its title in messages."""
+def report_other_shapes(owner: _Element, link: _Element, findings: Findings) -> None:
+    """Warn of further shapes in the geometry of a visual or collision of a link, and remove them."""
     geometry = owner.find("geometry")
     first, *others = geometry
     if others:
-        what = f"{link}: <{owner.tag}> has {len(others) + 1} shapes: <{shortened(first.tag)}>, the first, is taken"
+        shapes, taken = len(others) + 1, shortened(first.tag)
+        what = f"{title(link)}: <{owner.tag}> has {shapes} shapes: <{taken}>, the first, is taken"
         findings.add("U508", what, others[0], f"give each shape a <{owner.tag}> of its own")
         for other in others:
             geometry.remove(other)

@@ -48,7 +48,8 @@ class Inertias:
     def __init__(self, collisions: Collisions, findings: Findings) -> None:
         self.collisions, self.findings = collisions, findings
         self._negative: dict[str, tuple[_Element, _Element, np.ndarray]] = {}  # link -> it, its <inertia>, its moments
-        self._bodies: dict[str, int] = {}  # and the bodies of these links
+        self._rounded: set[str] = set()  # links with moments that only rounding made negative
+        self._bodies: dict[str, int] = {}  # bodies of the links with negative moments
 
     def check(self, link: _Element, inertia: np.ndarray, mass: float | None, at: _Element) -> None:
         """Add findings on a link's (3, 3) rotational inertia [kg m^2] about its centre of mass.
@@ -60,7 +61,6 @@ class Inertias:
         largest = np.abs(moments).max()
         if largest == 0:
             return
-        owner, text = title(link), f"{title(link)}: principal moments {listed_moments(moments)}"
         excess = moments[2] - moments[0] - moments[1]
         doubtful = moments[0] < SUSPECT * moments[2] or excess > TRIANGLE * largest
         scale = (mass or 0.0) * self._reach(link) ** 2 if doubtful else 0.0  # m r^2
@@ -68,17 +68,20 @@ class Inertias:
             self._negative[link.get("name", "")] = link, at, moments
         else:
             if moments[0] < 0:
-                self.findings.add("U306", f"{text}: the negative one is a rounding error and is set to zero", at)
+                self._rounded.add(link.get("name", ""))
+                text = f"{_named_moments(link, moments)}: the negative one is a rounding error and is set to zero"
+                self.findings.add("U306", text, at)
             if excess > TRIANGLE * largest + ROUNDING * scale:
                 hint = "check the order of ixx, iyy, izz" if _possible_in_another_order(inertia) else POWERS
-                self.findings.add("U307", f"{text}: one exceeds the sum of the others; used unchanged", at, hint)
+                text = f"{_named_moments(link, moments)}: one exceeds the sum of the others; used unchanged"
+                self.findings.add("U307", text, at, hint)
         if mass == 0:
-            self.findings.add("U308", f"{owner} has rotational inertia but no mass; used unchanged", at)
+            self.findings.add("U308", f"{title(link)} has rotational inertia but no mass; used unchanged", at)
 
     def of_body(self, link: str, inertia: np.ndarray, body: int) -> np.ndarray:
         """Return the (3, 3) inertia that a link adds to its body; moments negative by rounding are set to zero."""
         if link not in self._negative:
-            return clipped(inertia)
+            return clipped(inertia) if link in self._rounded else inertia
         self._bodies[link] = body
         return inertia
 
@@ -88,7 +91,7 @@ class Inertias:
         Links of the world (body 0) get a warning.
         """
         for name, (link, at, moments) in self._negative.items():
-            text, number = f"{title(link)}: principal moments {listed_moments(moments)}", self._bodies[name]
+            text, number = _named_moments(link, moments), self._bodies[name]
             if not number:
                 self.findings.add("U313", f"{text}; no effect, because the link does not move", at, HINT)
                 continue
@@ -118,6 +121,10 @@ def inertia_matrix(entries: Sequence[float]) -> np.ndarray:
     """Return the symmetric (3, 3) matrix of six entries in the order of INERTIA_ENTRIES."""
     xx, xy, xz, yy, yz, zz = entries
     return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]], dtype=float)
+
+
+def _named_moments(link: _Element, moments: np.ndarray) -> str:
+    return f"{title(link)}: principal moments {listed_moments(moments)}"
 
 
 def listed_moments(moments: np.ndarray) -> str:

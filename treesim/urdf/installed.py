@@ -36,6 +36,7 @@ class RobotEntry:
 EXAMPLE_ROBOT_DATA = "example-robot-data"
 PYBULLET_DATA = "pybullet_data"
 ROBOT_DESCRIPTIONS = "robot_descriptions"
+OBJECTS = "random_urdfs"  # folder of a thousand objects without names
 
 # The names that example-robot-data's own loaders use, where they differ from the file's.
 _EXAMPLE_NAMES = {
@@ -100,6 +101,9 @@ def find_robot(name: str) -> Path:
 
     Raises UnknownNameError with similar and known names, or with the candidates if the name is ambiguous.
     """
+    root, inside = _example_root(), _EXAMPLE_NAMES.get(name)
+    if root is not None and inside is not None and (root / inside).is_file():  # without a search in all packages
+        return root / inside
     entries = installed_robots()
     known = {f"{entry.package}/{entry.name}": entry.path for entry in entries}
     known.update((entry.name, entry.path) for entry in entries)
@@ -123,11 +127,10 @@ def data_roots() -> list[Path]:
 
 def _example_root() -> Path | None:
     """Return the folder `robots` of example-robot-data: below cmeel's prefix for wheels, below the prefix for conda."""
-    prefixes = [*(Path(entry) / "cmeel.prefix" for entry in sys.path), Path(sys.prefix)]
-    for prefix in prefixes:
-        root = prefix / "share" / EXAMPLE_ROBOT_DATA / "robots"
-        if root.is_dir():
-            return root
+    for prefix in (*(f"{entry or os.curdir}/cmeel.prefix" for entry in sys.path), sys.prefix):
+        root = f"{prefix}/share/{EXAMPLE_ROBOT_DATA}/robots"
+        if os.path.isdir(root):
+            return Path(root)
     return None
 
 
@@ -142,36 +145,30 @@ def _example_robots() -> list[tuple[str, Path]]:
         return []
     named = [(name, root / inside) for name, inside in _EXAMPLE_NAMES.items() if (root / inside).is_file()]
     reserved = {name for name, _ in named}
-    return named + _named_by_file(root, sorted(root.rglob("*.urdf")), reserved)
+    return named + _named_by_file(root, reserved)
 
 
 def _pybullet_robots() -> list[tuple[str, Path]]:
     root = _package_folder(PYBULLET_DATA)
-    if root is None:
-        return []
-    paths = []
+    return [] if root is None else _named_by_file(root, set())
+
+
+def _named_by_file(root: Path, reserved: set[str]) -> list[tuple[str, Path]]:
+    """Name the files below a folder by their stems; reserved stems, and shared ones, are preceded by their folder."""
+    stems: dict[tuple[str, ...], str] = {}  # by the parts of the path below the folder
     for folder, folders, files in os.walk(root):
-        if "random_urdfs" in folders:  # a thousand objects without names
-            folders.remove("random_urdfs")
-        paths += [Path(folder) / file for file in files if file.endswith(".urdf")]
-    return _named_by_file(root, sorted(paths), set())
-
-
-def _named_by_file(root: Path, paths: list[Path], reserved: set[str]) -> list[tuple[str, Path]]:
-    """Name files by their stems; reserved stems, and those of several files, are preceded by their folder."""
-    counts = Counter(map(_stem, paths))
-    named = []
-    for path in paths:
-        stem = _stem(path)
+        folders[:] = [name for name in folders if name != OBJECTS]
+        below = folder.removeprefix(str(root)).split(os.sep)[1:]
+        for file in files:
+            stem, suffix = os.path.splitext(file)
+            if suffix == ".urdf":
+                plain = stem != "model" and not stem.startswith("model_")  # else the folder's name replaces "model"
+                stems[*below, file] = stem if plain else os.path.basename(folder) + stem.removeprefix("model")
+    counts, named = Counter(stems.values()), []
+    for parts, stem in sorted(stems.items()):
         shared = counts[stem] > 1 or stem in reserved
-        named.append((f"{path.relative_to(root).parts[0]}/{stem}" if shared else stem, path))
+        named.append((f"{parts[0]}/{stem}" if shared else stem, root.joinpath(*parts)))
     return named
-
-
-def _stem(path: Path) -> str:
-    """Return a file's name without suffix; the folder's name replaces a plain "model"."""
-    stem, folder = path.stem, path.parent.name
-    return folder + stem.removeprefix("model") if stem == "model" or stem.startswith("model_") else stem
 
 
 def _cached_descriptions() -> Iterator[tuple[str, Path]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from ..errors import listed
@@ -11,7 +12,10 @@ if TYPE_CHECKING:
     from lxml.etree import _Element
 
 LINK_FRICTION = "U511"
-BULLET = ("lateral_friction", "rolling_friction", "spinning_friction", "friction_anchor")
+OF_LINKS = (
+    *("contact/lateral_friction", "contact/rolling_friction", "contact/spinning_friction", "contact/friction_anchor"),
+    *(".//{*}mu_dynamic", ".//{*}mu_static"),
+)
 GAZEBO = ("mu", "mu1", "mu2")
 
 
@@ -19,12 +23,11 @@ def report_link_friction(root: _Element, findings: Findings) -> None:
     """Add one note on links with their own friction: Bullet's `<contact>`, Gazebo's `<mu1>`, Drake's `mu_dynamic`."""
     found: dict[str, _Element] = {}
     for link in root.iterfind("link"):
-        own = [element for tag in BULLET for element in link.iterfind(f"contact/{tag}")]
-        own += [element for tag in ("mu_dynamic", "mu_static") for element in link.iterfind(f".//{{*}}{tag}")]
+        own = [*chain.from_iterable(map(link.iterfind, OF_LINKS))]
         if own:
             found.setdefault(link.get("name") or "", own[0])
     for gazebo in root.iterfind("gazebo[@reference]"):
-        own = [element for tag in GAZEBO for element in gazebo.iterfind(tag)]
+        own = [*chain.from_iterable(map(gazebo.iterfind, GAZEBO))]
         if own:
             found.setdefault(gazebo.get("reference") or "", own[0])
     if found:

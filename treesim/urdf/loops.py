@@ -61,9 +61,7 @@ def _checked_end(loop: _Element, end: str, links: Mapping[str, _Element], findin
     if not name:
         findings.add("U203", f"{title(loop)} has no <{end} link=...>", loop if element is None else element)
         return None
-    for attribute in ("xyz", "rpy"):
-        if attribute in element.attrib:
-            read_numbers(element, attribute, 3, findings)
+    read_numbers(element, ("xyz", "rpy"), 3, findings)
     if name not in links:
         findings.add("U204", f"{title(loop)}: link {quoted(name)} does not exist", element)
         return None
@@ -79,7 +77,7 @@ class Loops:
     def __init__(
         self, elements: Sequence[_Element], bodies: Sequence[str], frames: Sequence[Frame], findings: Findings
     ) -> None:
-        self._frames = {name: Frame(name, i) for i, name in enumerate(bodies, start=1)}
+        self._frames = {name: Frame(name, i) for i, name in enumerate(bodies, start=1)} if elements else {}
         self._frames |= {frame.name: frame for frame in frames}
         self.frames: list[Frame] = []  # the new ones
         self.loops = [self._loop(element, findings) for element in elements]

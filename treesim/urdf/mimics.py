@@ -12,7 +12,7 @@ from ..model.joints import JOINT_TYPES
 from ..model.mimic import Mimic, mimicked_limits
 from .cycles import cycles
 from .findings import Findings, title
-from .numbers import read_number
+from .numbers import read_numbers
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -33,9 +33,7 @@ def check_mimics(joints: Mapping[str, _Element], findings: Findings, mimic: str 
         element = joint.find("mimic")
         if element is None:
             continue
-        for attribute in ("multiplier", "offset"):
-            if attribute in element.attrib:
-                read_number(element, attribute, findings)
+        read_numbers(element, ("multiplier", "offset"), 1, findings)
         mimicked = element.get("joint")
         if mimicked not in joints:
             findings.add("U407", f"{title(joint)} mimics the unknown joint {quoted(mimicked)}", element)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import re
+import sys
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from ..errors import quoted, shortened
@@ -14,6 +16,9 @@ if TYPE_CHECKING:
 
 LARGEST = 1e40  # [SI units] beyond all robots, and small enough that no product in the dynamics overflows
 
+_HINTS = {"U312": "check unit and exponent"}  # by the code of the finding
+
+_DECIMAL = re.compile(r"[0-9+\-.eE \t\r\n]*")  # of these, float takes decimal numbers only
 _SPACES = re.compile(r"[ \t\r\n]+")  # XML's white space; others, such as a no-break space, are invalid in numbers
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _NOT_FINITE = re.compile(r"[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
@@ -42,7 +47,15 @@ def parse_numbers(element: _Element, attribute: str, count: int, largest: float 
 
     Raises BadNumberError if it contains anything else.
     """
-    return parse_text(element.attrib[attribute], count, attribute_text(element, attribute), largest)
+    text = element.attrib[attribute]
+    if _DECIMAL.fullmatch(text):
+        try:
+            values = tuple(map(float, text.split()))
+        except ValueError:
+            values = ()
+        if len(values) == count and max(map(abs, values)) <= min(largest, sys.float_info.max):
+            return values
+    return parse_text(text, count, attribute_text(element, attribute), largest)
 
 
 def parse_text(text: str, count: int, where: str, largest: float = LARGEST) -> tuple[float, ...]:
@@ -65,29 +78,28 @@ def _parse(word: str, where: str, largest: float) -> float:
 
 
 def read_numbers(
-    element: _Element, attribute: str, count: int, findings: Findings, largest: float = LARGEST
-) -> tuple[float, ...] | None:
-    """Return the `count` finite numbers of an attribute; None, with a finding, if it contains anything else."""
-    try:
-        return parse_numbers(element, attribute, count, largest)
-    except BadNumberError as problem:
-        hint = "check unit and exponent" if problem.code == "U312" else "write decimal numbers such as 1.5 or 2e-3"
-        findings.add(problem.code, f"{_owner(element)}{problem}", element, hint)
-        return None
+    element: _Element,
+    attributes: Iterable[str],
+    count: int,
+    findings: Findings,
+    largest: float = LARGEST,
+    required: bool = False,
+) -> dict[str, tuple[float, ...]]:
+    """Return the `count` finite numbers of each of some attributes of an element, by the attributes' names.
 
-
-def read_number(element: _Element, attribute: str, findings: Findings, largest: float = LARGEST) -> float | None:
-    """Return the single finite number of an attribute; None, with a finding, if it contains anything else."""
-    values = read_numbers(element, attribute, 1, findings, largest)
-    return None if values is None else values[0]
-
-
-def required_number(element: _Element, attribute: str, findings: Findings) -> float | None:
-    """Return the number of a required attribute; None, with a finding, if it is missing or invalid."""
-    if attribute in element.attrib:
-        return read_number(element, attribute, findings)
-    findings.add("U203", f"{_owner(element)}<{element.tag}> has no attribute {attribute!r}", element)
-    return None
+    Attributes with anything else are left out, with a finding; so are missing ones, with a finding if `required`.
+    """
+    found: dict[str, tuple[float, ...]] = {}
+    for attribute in attributes:
+        if attribute in element.attrib:
+            try:
+                found[attribute] = parse_numbers(element, attribute, count, largest)
+            except BadNumberError as problem:
+                hint = _HINTS.get(problem.code, "write decimal numbers such as 1.5 or 2e-3")
+                findings.add(problem.code, f"{_owner(element)}{problem}", element, hint)
+        elif required:
+            findings.add("U203", f"{_owner(element)}<{element.tag}> has no attribute {attribute!r}", element)
+    return found
 
 
 def _owner(element: _Element) -> str:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from copy import deepcopy
 from dataclasses import dataclass
 from errno import EFBIG
 from importlib.machinery import PathFinder
@@ -328,10 +329,12 @@ def typed_model(root: _Element) -> yourdfpy.Robot:
     """Return yourdfpy's model of a checked and cleaned document: links, joints and materials in file order.
 
     The checked document is passed to yourdfpy as a file in memory, since it would recover a partial robot from
-    an invalid file. It builds no scene and opens no mesh.
+    an invalid file. It builds no scene and opens no mesh. Poses, which are read from the document, are left out.
     """
     import yourdfpy
     from lxml import etree
 
-    checked = io.BytesIO(etree.tostring(root, encoding="utf-8"))
+    without_poses = deepcopy(root)
+    etree.strip_elements(without_poses, "origin")
+    checked = io.BytesIO(etree.tostring(without_poses, encoding="utf-8"))
     return yourdfpy.URDF.load(checked, build_scene_graph=False, load_meshes=False).robot

@@ -120,10 +120,12 @@ def check_meshes(files: Iterable[str | None], findings: Findings) -> None:
     """
     sizes: dict[tuple[int, int], int] = {}
     for file in filter(None, dict.fromkeys(files)):
-        with suppress(OSError, ValueError):
+        try:
             found = os.stat(file)
-            if stat.S_ISREG(found.st_mode):
-                sizes[found.st_dev, found.st_ino] = found.st_size
+        except (OSError, ValueError):
+            continue
+        if stat.S_ISREG(found.st_mode):
+            sizes[found.st_dev, found.st_ino] = found.st_size
     total = sum(sizes.values())
     if total > LARGEST_MESHES:
         raise findings.fail(
@@ -148,52 +150,54 @@ class MeshResolver:
     def __init__(self, path: Path | None) -> None:
         files = () if path is None else (os.path.abspath(path), os.path.realpath(path))
         self.directories = tuple(dict.fromkeys(Path(file).parent for file in files)) or (_working_directory(),)
-        self.find = cache(self._find)
+        self.find, self.folders_of = cache(self._find), cache(self._folders_of)
 
     def _find(self, name: str) -> tuple[str, bool]:
         """Return the file of a mesh name and whether it exists; an unresolved name is returned unchanged."""
         for candidate in self._candidates(name):
             if os.path.isfile(candidate):  # False, where Path.is_file raises, for names that no file can have
-                return str(Path(candidate)), True
+                return candidate, True
         return name, False
 
-    def _candidates(self, name: str) -> Iterator[str | Path]:
-        """Yield the possible files of a name, in order, as strings, which are faster to create than paths."""
+    def _candidates(self, name: str) -> Iterator[str]:
+        """Yield the possible files of a name, in order."""
         scheme, _, rest = name.partition("://")
         if not rest:
             for directory in self.directories:
-                yield os.path.join(directory, name)
+                yield str(directory / name)
         elif scheme == "file":
-            yield from _path_of_url(name)
+            yield from map(str, _path_of_url(name))
         elif scheme in PACKAGE_SCHEMES:
             package, inside = _package_and_file(rest)
             if inside:
                 yield from self.in_packages(package, inside)
-                for root in self._near:  # meshes next to a file without its package
-                    yield os.path.join(root, inside)
+                for one in self.directories:  # meshes next to a file without its package
+                    yield from (os.path.join(root, inside) for root in _above(one)[:NEAR])
 
     def in_packages(self, package: str, inside: str) -> Iterator[str]:
         """Yield the possible locations of a package's file, in order."""
-        for root, folder in self.package_roots:
-            yield os.path.join(root, package, inside)
-            if folder == package:
-                yield os.path.join(root, inside)
+        for folder in self.folders_of(package):
+            yield os.path.join(folder, inside)
 
-    @cached_property
-    def _above(self) -> list[str]:
-        """Folders that contain the document, without the root of the file system."""
-        return [str(root) for one in self.directories for root in (one, *one.parents) if root.parent != root]
-
-    @property
-    def _near(self) -> list[str]:
-        """Folders above the document that may be its package, up to the usual depth."""
-        return [str(root) for one in self.directories for root in (one, *one.parents)[:NEAR] if root.parent != root]
+    def _folders_of(self, package: str) -> list[str]:
+        """Return the existing folders of a package, in order."""
+        folders = []
+        for root, name in self.package_roots:
+            folders += [os.path.join(root, package), *([root] if name == package else ())]
+        return [*filter(os.path.isdir, folders)]
 
     @cached_property
     def package_roots(self) -> list[tuple[str, str]]:
         """Folders that may contain packages, each with its own name."""
-        roots = [*map(Path, self._above), *_roots_of_environment(), *data_roots()]
-        return [(str(root), root.name) for root in roots]
+        above = [(root, root.rpartition(os.sep)[2]) for one in self.directories for root in _above(one)]
+        others = [*_roots_of_environment(), *data_roots()]
+        return above + [("" if root == Path() else str(root), root.name) for root in others]
+
+
+def _above(folder: Path) -> list[str]:
+    """Return a folder and those that contain it, the nearest first, without the root of the file system."""
+    parts = str(folder).split(os.sep)
+    return [os.sep.join(parts[:k]) for k in range(len(parts), 1, -1)]
 
 
 def _working_directory() -> Path:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -28,10 +28,10 @@ class Element:
     many: tuple[str, ...] = ()
     idle: tuple[str, ...] = ()
 
-    @property
-    def known(self) -> tuple[str, ...]:
-        """All known attributes."""
-        return self.attributes + self.idle
+    known: tuple[str, ...] = field(init=False)  # all known attributes
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "known", self.attributes + self.idle)
 
 
 HONOURED: dict[str, Element] = {
@@ -100,6 +100,7 @@ def clean(root: _Element, findings: Findings) -> None:
     ignored: dict[str, list[_Element]] = {}
     for material in root.iterfind("material"):
         report_attributes(material, findings)
+    _check_attributes(root, HONOURED["robot"], findings)
     _clean(root, findings, ignored)
     for tag, elements in ignored.items():
         count = f"{len(elements)} " if len(elements) > 1 else ""
@@ -107,8 +108,8 @@ def clean(root: _Element, findings: Findings) -> None:
 
 
 def _clean(element: _Element, findings: Findings, ignored: dict[str, list[_Element]]) -> None:
+    """Check the children of an element, and remove those that are not read."""
     allowed = HONOURED[element.tag]
-    _check_attributes(element, allowed, findings)
     seen: set[str] = set()
     for child in list(element):
         tag = str(child.tag)
@@ -118,7 +119,10 @@ def _clean(element: _Element, findings: Findings, ignored: dict[str, list[_Eleme
         elif tag in allowed.once or tag in allowed.many:
             seen.add(tag)
             if tag not in SHAPES:
-                _clean(child, findings, ignored)
+                if not set(HONOURED[tag].known).issuperset(child.attrib):
+                    _check_attributes(child, HONOURED[tag], findings)
+                if len(child):
+                    _clean(child, findings, ignored)
             continue
         elif tag in IGNORED or tag.startswith("{"):
             ignored.setdefault(tag.rpartition("}")[2], []).append(child)
@@ -133,8 +137,6 @@ def _clean(element: _Element, findings: Findings, ignored: dict[str, list[_Eleme
 
 
 def _check_attributes(element: _Element, allowed: Element, findings: Findings) -> None:
-    if len(element.attrib) <= len(allowed.known) and all(name in allowed.known for name in element.attrib):
-        return
     for name in element.attrib:
         if name in allowed.known or name.startswith("{"):
             continue
@@ -151,7 +153,9 @@ def _check_attributes(element: _Element, allowed: Element, findings: Findings) -
 def report_attributes(shape: _Element, findings: Findings) -> None:
     """Warn of attributes of the elements of a visual, collision or material that are not read."""
     for element in shape.iter(*SHAPE_ELEMENTS, "origin"):
-        _check_attributes(element, KNOWN[str(element.tag)], findings)
+        allowed = KNOWN[str(element.tag)]
+        if not set(allowed.known).issuperset(element.attrib):
+            _check_attributes(element, allowed, findings)
 
 
 def _report_unknown(element: _Element, name: str, allowed: Element, findings: Findings) -> None:

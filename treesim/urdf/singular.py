@@ -33,7 +33,7 @@ def report_singular(bodies: Sequence[Body], elements: Mapping[str, _Element], fi
         text = f"joint {quoted(body.joint.name)} moves nothing that has inertia (link {quoted(body.name)})"
         hint = 'dynamics raise an error: give the link an <inertial>, or load with repair="fixed" or repair="armature"'
         findings.add("U310", text, elements[body.joint.name], hint)
-    if idle or all(_solid(body.inertia) for body in bodies):
+    if idle or _solid([body.inertia for body in bodies]):
         return
     name = _massless_joint(Tree("", bodies))
     if name is not None:
@@ -57,10 +57,11 @@ def _moving_nothing(bodies: Sequence[Body]) -> list[Body]:
     ]
 
 
-def _solid(inertia: Inertia) -> bool:
-    """Return whether every motion of the body has inertia; its joint's pivot then is positive."""
-    moments = np.linalg.eigvalsh(inertia.rotational)
-    return bool(inertia.mass > 0 and moments[0] > ROUNDING * moments[-1])
+def _solid(inertias: Sequence[Inertia]) -> bool:
+    """Return whether every motion of each body has inertia; the joints' pivots then are positive."""
+    moments = np.linalg.eigvalsh(np.array([inertia.rotational for inertia in inertias]).reshape(-1, 3, 3))
+    masses = [inertia.mass for inertia in inertias]
+    return min(masses, default=1.0) > 0 and bool(np.logical_and.reduce(moments[:, 0] > ROUNDING * moments[:, 2]))
 
 
 def _massless_joint(tree: Tree) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from ..errors import listed, quoted
@@ -14,7 +15,7 @@ from .findings import Findings, title
 from .inertias import INERTIA_ENTRIES, Inertias, inertia_matrix
 from .loops import check_loops
 from .mimics import around, check_mimics
-from .numbers import attribute_text, read_number, read_numbers, required_number
+from .numbers import attribute_text, read_numbers
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -65,9 +66,7 @@ def _named(elements: Sequence[_Element], findings: Findings) -> dict[str, _Eleme
 def _check_origin(parent: _Element, findings: Findings) -> None:
     origin = parent.find("origin")
     if origin is not None:
-        for attribute in ("xyz", "rpy"):
-            if attribute in origin.attrib:
-                read_numbers(origin, attribute, 3, findings)
+        read_numbers(origin, ("xyz", "rpy"), 3, findings)
 
 
 def _check_inertial(link: _Element, findings: Findings, inertias: Inertias) -> None:
@@ -75,20 +74,19 @@ def _check_inertial(link: _Element, findings: Findings, inertias: Inertias) -> N
     if inertial is None:
         return
     _check_origin(inertial, findings)
-    owner = title(link)
     mass, inertia = inertial.find("mass"), inertial.find("inertia")
     for tag, element in (("mass", mass), ("inertia", inertia)):
         if element is None:
-            findings.add("U203", f"{owner}: <inertial> has no <{tag}>", inertial)
-    value = None if mass is None else required_number(mass, "value", findings)
+            findings.add("U203", f"{title(link)}: <inertial> has no <{tag}>", inertial)
+    given = {} if mass is None else read_numbers(mass, ("value",), 1, findings, required=True)
+    value = given["value"][0] if given else None
     if value is not None and value < 0:
-        findings.add("U304", f"{owner}: {attribute_text(mass, 'value')} is negative", mass)
+        findings.add("U304", f"{title(link)}: {attribute_text(mass, 'value')} is negative", mass)
     if inertia is None:
         return
-    entries = [required_number(inertia, name, findings) for name in INERTIA_ENTRIES]
-    numbers = [entry for entry in entries if entry is not None]
-    if len(numbers) == len(entries):
-        inertias.check(link, inertia_matrix(numbers), value, inertia)
+    entries = read_numbers(inertia, INERTIA_ENTRIES, 1, findings, required=True)
+    if len(entries) == len(INERTIA_ENTRIES):
+        inertias.check(link, inertia_matrix([*chain(*entries.values())]), value, inertia)
 
 
 def moving_without_inertial(root: _Element) -> list[_Element]:
@@ -126,9 +124,10 @@ def _check_axis(joint: _Element, owner: str, findings: Findings) -> None:
             hint = 'write <axis xyz="1 0 0"/> if this axis is intended'
             findings.add("U412", f"{owner}: <axis> has no xyz; 1 0 0 is used", axis, hint)
         return
-    values = read_numbers(axis, "xyz", 3, findings, largest=math.inf)
-    if values is None or not has_axis:
+    given = read_numbers(axis, ("xyz",), 3, findings, largest=math.inf)
+    if not given or not has_axis:
         return
+    (values,) = given.values()
     length, text = math.hypot(*values), f"{owner}: {attribute_text(axis, 'xyz')}"
     if length < NO_DIRECTION:
         size = f"{length:.3g} long, which is as good as zero" if length else "zero"
@@ -139,20 +138,17 @@ def _check_axis(joint: _Element, owner: str, findings: Findings) -> None:
 
 def _check_limits(joint: _Element, owner: str, findings: Findings) -> None:
     limit, kind = joint.find("limit"), joint.get("type")
-    given = {
-        name: read_number(limit, name, findings, largest=math.inf)
-        for name in ("lower", "upper", "effort", "velocity")
-        if limit is not None and name in limit.attrib
-    }
-    lower, upper = given.get("lower"), given.get("upper")
-    if lower is not None and upper is not None and lower > upper:
+    names = ("lower", "upper", "effort", "velocity")
+    given = {} if limit is None else read_numbers(limit, names, 1, findings, largest=math.inf)
+    if "lower" in given and "upper" in given and given["lower"] > given["upper"]:
+        (lower,), (upper,) = given["lower"], given["upper"]
         hint = 'exchange the limits, or load with repair="limits", which drops both'
         findings.add("U404", f"{owner}: lower limit {lower:g} is above the upper limit {upper:g}", limit, hint)
     for name in ("effort", "velocity"):
-        value = given.get(name)
-        if value is not None and value < 0:
+        (value,) = given.get(name, (0.0,))
+        if value < 0:
             findings.add("U406", f"{owner}: {name} limit {value:g} is negative", limit)
-    missing = [name for name in ("lower", "upper") if name not in given]
+    missing = [name for name in ("lower", "upper") if limit is None or name not in limit.attrib]
     if kind in ("revolute", "prismatic") and missing:
         at = joint if limit is None else limit
         findings.add("U405", f"{owner} ({kind}) has no {' and no '.join(missing)} limit: unlimited", at)
@@ -164,9 +160,8 @@ def _check_dynamics(joint: _Element, owner: str, findings: Findings) -> None:
     dynamics = joint.find("dynamics")
     if dynamics is None:
         return
-    for name in ("damping", "friction", "armature"):
-        value = read_number(dynamics, name, findings) if name in dynamics.attrib else None
-        if value is None or value >= 0:
+    for name, (value,) in read_numbers(dynamics, ("damping", "friction", "armature"), 1, findings).items():
+        if value >= 0:
             continue
         if name == "armature":
             findings.add("U304", f"{owner}: armature {value:g} is negative", dynamics)

@@ -65,15 +65,15 @@ def clean_visuals(root: _Element, findings: Findings) -> set[tuple[str, int]]:
     """
     capsules: set[tuple[str, int]] = set()
     for link in root.iterfind("link"):
-        owner, kept = title(link), 0
+        kept = 0
         for visual in link.findall("visual"):
             try:
                 kind = read_geometry(visual).kind
             except (BadGeometryError, BadNumberError) as problem:
-                findings.add("U501", f"{owner}: {problem}; not drawn", visual)
+                findings.add("U501", f"{title(link)}: {problem}; not drawn", visual)
                 link.remove(visual)
                 continue
-            report_other_shapes(visual, owner, findings)
+            report_other_shapes(visual, link, findings)
             report_attributes(visual, findings)
             if kind == "capsule":
                 visual.find("geometry")[0].tag = "cylinder"
@@ -130,7 +130,7 @@ def _kind_and_size(geometry: yourdfpy.Geometry) -> tuple[ShapeKind, tuple[float,
     if geometry.cylinder is not None:
         return "cylinder", (float(geometry.cylinder.radius), float(geometry.cylinder.length))
     scale = geometry.mesh.scale
-    return "mesh", tuple(map(float, np.broadcast_to(1.0 if scale is None else scale, (3,))))
+    return "mesh", (1.0, 1.0, 1.0) if scale is None else tuple(map(float, np.broadcast_to(scale, (3,))))
 
 
 def _look_of(material: yourdfpy.Material | None, named: Materials) -> tuple[Color | None, str | None]:

@@ -77,6 +77,8 @@ def real_numbers(label: str, value: Any, number: type[np.floating] = np.float64)
             raise TypeError("some of them are masked: there is no number to compute with")
         if array.size > SMALL // NUMBER and array.dtype != number:
             check_copy(label, array.shape)
+        if array.itemsize <= NUMBER and number is np.float64:  # nothing can overflow
+            return array.astype(number, copy=False)
         with np.errstate(over="ignore"):
             return array.astype(number, copy=False)
     except (ArgumentError, MemoryError):

@@ -85,9 +85,11 @@ def finite_vector(label: str, value: Any, count: int | None = None, most: float 
 
     Raises ArgumentError, naming `label`, for other values and for numbers beyond +-most.
     """
-    found = real_numbers(label, value)
+    plain = type(value) is tuple and {*map(type, value)} == {float}
+    found = np.array(value) if plain else real_numbers(label, value)
     fits = found.ndim == 1 if count is None else found.shape == (count,)
-    if not (fits and np.isfinite(found).all() and np.abs(found).max(initial=0.0) <= most):
+    numbers = found.tolist() if fits else ()
+    if not (fits and all(map(math.isfinite, numbers)) and max(map(abs, numbers), default=0.0) <= most):
         limit = f" between -{most:g} and {most:g}" if math.isfinite(most) else ""
         counted = "a sequence of" if count is None else count
         raise ArgumentError(f"{label} must be {counted} finite numbers{limit}, got {short_repr(value)}")
@@ -112,7 +114,7 @@ def checked_texts(label: str, values: Any) -> tuple[str, ...]:
 
 def checked_file(label: str, value: Any) -> str | None:
     """Return the name of a file as str, or None; raises ArgumentError naming `label` for other values."""
-    name = os.fspath(value) if isinstance(value, os.PathLike) else value
+    name = value if value is None or type(value) is str or not isinstance(value, os.PathLike) else os.fspath(value)
     if name is not None and not isinstance(name, str):
         raise ArgumentError(f"{label} must be the name of a file, or None, got {short_repr(value)}")
     return name
@@ -141,7 +143,7 @@ def is_name_of(value: Any, names: Collection[str]) -> bool:
 
 def known_name(kind: str, value: Any, names: Collection[str], of: str = "") -> str:
     """Return `value` as a str if it is one of `names`; raises UnknownNameError for the `kind` of name otherwise."""
-    if not is_name_of(value, names):
+    if not isinstance(value, str) or str.__str__(value) not in names:
         raise unknown_name(kind, value, names, of=of)
     return str.__str__(value)
 
