@@ -77,15 +77,32 @@ WORLD = treesim.World(HUMANOID, ground=treesim.Ground())
 
 
 def repeated(operation):
-    """The calls of an operation whose code and caches are there from an earlier one."""
+    """The calls in an operation whose code and caches are there from an earlier one."""
     operation()
-    return len(calls_of(lambda *_: operation()))
+    return len(calls_of(lambda *_: operation())) - 1
 
 
-def test_a_step_makes_no_call_for_each_body():
+def test_a_step_of_a_stepper_makes_four_calls():
     stepper = treesim.Stepper(WORLD, 1e-3)
     state = stepper.reset(STANDING, STILL)
-    assert repeated(lambda: stepper.step(state, STILL)) <= 80 < 3 * HUMANOID.n_bodies
+    assert repeated(lambda: stepper.step(state, STILL)) <= 4
+
+
+class Constant:
+    """Controller with the method of the protocol, and no gains."""
+
+    def torque(self, t, q, v):
+        return STILL
+
+
+@pytest.mark.parametrize(
+    ("controller", "most"),
+    [(None, 15), (lambda t, q, v: STILL, 15), (Constant(), 15), (treesim.PD(HUMANOID, STANDING), 60)],
+    ids=["none", "function", "object", "gains"],
+)
+def test_a_step_of_a_simulation_makes_few_calls(controller, most):
+    simulation = treesim.Simulation(WORLD, controller=controller)
+    assert repeated(lambda: simulation.step(0.0, STANDING, STILL)) <= most
 
 
 @pytest.mark.parametrize("control", [np.zeros((20, HUMANOID.nv)), np.zeros((256, 20, HUMANOID.nv))])

@@ -55,7 +55,7 @@ def test_sequences_are_used():
         robot, q, v, control = case(name)
         stepper = treesim.Stepper(robot, 1e-3)
         state = stepper.reset(q, v)
-        found = stepper.code.run_at_once(state.q, state.v, control, state.contact, 1)
+        found = stepper.code.sequence(1).run(state.q, state.v, control, state.contact)
         assert isinstance(found, ResultBlocks) and found.solved
 
 
@@ -77,7 +77,7 @@ def test_parts_near_joint_limits_need_the_contact_solve(rule, substeps):
     stepper = treesim.Stepper(robot, 1e-3, integrator=rule, substeps=substeps)
     upper, still = robot.clamp(np.full(robot.nq, 1e3)), np.zeros(robot.nv)
     for q, alone in ((upper - 1.0, True), (upper, False)):
-        found = stepper.code.run_at_once(q, still, still, None, 2)
+        found = stepper.code.sequence(2).run(q, still, still, None)
         assert (found is not None) == alone  # two parts near limits are taken one by one
     q, v = upper - 1e-3, np.full(robot.nv, 0.7)  # the limits act after some steps
     state = same = stepper.reset(q, v)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -14,7 +13,7 @@ from ..dynamics.base import DynamicsBackend
 from ..dynamics.compiled.bound import Dynamics
 from ..engine.call.evaluate import coerce
 from ..errors import ArgumentError, NonFiniteError, quoted
-from ..kernels.stepping.rules import RULES, Rule
+from ..kernels.stepping.rules import RULES
 from ..model.named_axes import VELOCITIES, velocity_argument
 from ..model.tree import Tree
 from ..states.arguments import short_repr
@@ -22,13 +21,12 @@ from ..types import Engine
 from ..validation.labels import in_order
 from .control import StatelessController, Zero, as_controller, controller_name, in_world_of, is_own, sees_contact
 from .external_forces import ExternalForces, ExternalJointForces, Wrenches, given_forces, wrench_table
-from .kinematic import StepMotion
 from .readings import NO_READINGS, Readings
 from .robot_warnings import warn_of_limits
-from .sensors import Steps, reads_welds, step_readings
+from .sensors import Steps, reads_welds, step_readings, steps_of
 from .step import StepCode, forward_solver
-from .step_result import substeps
-from .step_settings import StepSettings, check_inertia, substeps_of
+from .step_result import points_again, substeps
+from .step_settings import StepSettings, substeps_of
 from .world import World, as_world
 
 REAL = np.dtype(np.float64)
@@ -73,29 +71,6 @@ class Progress(NamedTuple):
     latest: GivenTorque | None = None
 
 
-class SubstepControl(NamedTuple):
-    """Control of a substep, with the table of external forces, and the gains (kp, kd) of a stateless controller."""
-
-    control: np.ndarray
-    gains: tuple[np.ndarray, np.ndarray] | None = None
-
-    def put(self, code: StepCode) -> np.ndarray:
-        """Set the gains of the code, and return the control."""
-        if self.gains is not None:
-            code.settings.put_gains(code.robot, *self.gains)
-        return self.control
-
-
-class LastStep(NamedTuple):
-    """A step by a compiled integrator: its length dt [s], and (q, v) at both ends."""
-
-    dt: float
-    q: np.ndarray
-    v: np.ndarray
-    q_next: np.ndarray
-    v_next: np.ndarray
-
-
 class ControlledRobot:
     """System that integrators step: forward dynamics with the controller's torque, damping and friction."""
 
@@ -124,7 +99,7 @@ class ControlledRobot:
         self.table: np.ndarray | None = None  # of the external forces in the current step
         self.on_welds: np.ndarray | None = None  # the part of it on welded links, if a sensor reads it
         self._joint_forces: ExternalJointForces | None = None  # for integrators in Python
-        self.last: LastStep | None = None
+        self.last: tuple[Any, ...] | None = None  # of compiled steps: dt [s], and q, v at both ends
         self.controller = in_world_of(as_controller(robot, controller), self.world.alone, robot)
         self.applied: np.ndarray | None = None  # mean torque of the current step, or that at its start
         self.failure: Exception | None = None  # what the controller itself raised
@@ -140,11 +115,12 @@ class ControlledRobot:
         self._steps: dict[tuple[str, float, bool], tuple[StepCode, int]] = {}
         self._zero = np.zeros(robot.nv)
         self._passive = bool(robot.damping.any() or robot.joint_friction.any())
-        self._stiffness = self._gains_of("stiffness")
-        self._gain = self._gains_of("damping")
-        has_gains = bool(self._stiffness.any() or self._gain.any())
+        self.stiffness = self._gains_of("stiffness")
+        self.damping = self._gains_of("damping")
+        has_gains = bool(self.stiffness.any() or self.damping.any())
         self._stateless = self.controller if isinstance(self.controller, StatelessController) else None
         self._follows = has_gains or self._stateless is not None  # whether the torque changes within a step
+        self._in_parts = self._follows or contact_points or bool(self.world.kinematic)
 
     def _gains_of(self, label: str) -> np.ndarray:
         value = getattr(self.controller, label, self._zero)
@@ -250,14 +226,39 @@ class ControlledRobot:
         """
         tau, table = self.torque(t, q, v), self._wrenches(t, q, v)
         given = tau if table is None else np.concatenate([tau, table])
-        self.table = table
-        code, count = self._step_code(rule, dt, table is not None)
-        stateless, used = self._stateless, list[SubstepControl]()
+        self.table, key = table, (rule, dt, table is not None)
+        code, count = self._steps.get(key) or self._step_code(*key)
+        start: Any = code, q, v, self.impulses, count
+        blocks = None if self._in_parts else code.sequence(count).run(q, v, given, self.impulses)
+        if blocks is None:
+            end = self._step_in_parts(start, (tau, table), t, dt)
+        else:
+            out, sequence = blocks.out, blocks.sequence
+            for part in sequence.works:
+                self.work += out[part]
+            self.applied = mean_of([*map(out.__getitem__, sequence.forces)])
+            if sequence.contact is not None:
+                self.impulses = out[sequence.contact]
+                self.contact = ContactReport(self.world.touching, blocks, partial(points_again, *start, given))
+            end = out[sequence.q], out[sequence.v]
+        self.last = dt, q, v, *end
+        return end
+
+    def _step_in_parts(
+        self, start: Any, given: tuple[np.ndarray, np.ndarray | None], t: float, dt: float
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Take the substeps of a step one by one; return (q, v) at the end.
+
+        start: code, q, v, impulses, and number of substeps. given: the torque at the start, and the table of external
+        forces.
+        """
+        (code, q, v, impulses, count), (tau, table), stateless = start, given, self._stateless
+        used: list[Any] = []  # the control of each substep, with the gains of a stateless controller
 
         def put(held: np.ndarray) -> np.ndarray:
             gains = None if stateless is None else (self._gain_now("stiffness"), self._gain_now("damping"))
-            used.append(SubstepControl(held if table is None else np.concatenate([held, table]), gains))
-            return used[-1].put(code)
+            used.append((held if table is None else np.concatenate([held, table]), gains))
+            return code.under(*used[-1])
 
         def control(k: int, q_now: np.ndarray, v_now: np.ndarray) -> np.ndarray:
             return put(self._held(tau, (q, v), (q_now, v_now), t + k * dt / count) if k and self._follows else tau)
@@ -271,20 +272,21 @@ class ControlledRobot:
         def failed(*state: np.ndarray) -> None:
             raise code.explain(*state)
 
+        def repeated(k: int, *_: np.ndarray) -> np.ndarray:
+            return code.under(*used[k])
+
         points: list[np.ndarray] | None = [] if self.records_points and code.stage is not None else None
-        controls = control if self._follows else given
-        start, motion = (code, q, v, self.impulses, count), code.motion(t, dt, count)
-        _, results = substeps(*start, controls, failed, points=points, motion=motion, again=limited)
+        motion = code.motion(t, dt, count)
+        how = q, v, impulses, count, control, failed
+        _, results = substeps(code, *how, points=points, motion=motion, again=limited)
         for part in results:
             self.work += part.work
         self.applied, end = mean_of([part.force for part in results]), results[-1]
         if code.stage is not None:
-            again = partial(_points_of, *start, used or [SubstepControl(given)] * count, motion)
-            found = again if points is None else partial(list, points)
+            found = partial(points_again, *start, repeated, motion=motion) if points is None else partial(list, points)
             self.impulses, self.contact = end.warm_start, ContactReport(self.world.touching, results, found)
         if motion is not None:
             self.work[0] += motion.work((q, v), results, self._gravity)
-        self.last = LastStep(dt, q, v, end.q, end.v)
         return end.q, end.v
 
     def readings(self) -> Readings:
@@ -292,18 +294,14 @@ class ControlledRobot:
         last = self.last
         if last is None:
             return NO_READINGS
-        robot, table, on_welds = self.robot, *(None if x is None else x[None] for x in (self.table, self.on_welds))
-        gravity = robot.gravity if self._gravity is None else self._gravity
-        applied = self._zero if self.applied is None else self.applied
+        dt, *moved = last
 
         def step() -> Steps:
-            q, v, q_next, v_next, tau = (x[None] for x in (*last[1:], applied))
-            return Steps(
-                robot, gravity, np.array([last.dt]), q, v, q_next, v_next, tau, self.contact.wrench_array[None], table,
-                on_welds,
-            )  # fmt: skip
+            applied = self._zero if self.applied is None else self.applied
+            wrenches = self.contact.wrench_array, self.table, self.on_welds
+            return steps_of(self.robot, self._gravity, dt, (*moved, applied), *wrenches)
 
-        return step_readings(self.world.sensors, robot, step, ())
+        return step_readings(self.world.sensors, self.robot, step, ())
 
     def _held(self, tau: np.ndarray, start: Any, now: Any, t: float) -> np.ndarray:
         """Return the torque (nv,) at the start of a later substep of a step that began with the torque `tau`.
@@ -313,7 +311,7 @@ class ControlledRobot:
         """
         if self._own:
             return self.torque(t, *now)
-        followed = self._stiffness * self.robot.difference(start[0], now[0]) + self._gain * (now[1] - start[1])
+        followed = self.stiffness * self.robot.difference(start[0], now[0]) + self.damping * (now[1] - start[1])
         return tau - np.where(np.abs(tau) < self.robot.effort_limit, followed, 0.0)
 
     def _wrenches(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray | None:
@@ -323,7 +321,7 @@ class ControlledRobot:
         """
         forces, self.on_welds = self.external_forces, None
         if not callable(forces):
-            acting = [force for force in forces if force.acts(t)]
+            acting = forces and [force for force in forces if force.acts(t)]
             return self._table(acting, t) if acting else None
         try:
             found = forces(t, q.copy(), v.copy())
@@ -341,12 +339,9 @@ class ControlledRobot:
         return table.ravel()
 
     def _step_code(self, rule: str, dt: float, pushed: bool) -> tuple[StepCode, int]:
-        """Return the code of substeps of an integrator, and their number; pushed: with external forces."""
-        known = self._steps.get((rule, dt, pushed))
-        if known is not None:
-            return known
+        """Make the code of substeps of an integrator; return it and their number; pushed: with external forces."""
         compiled, substeps = RULES[rule], substeps_of(self.robot, RULES[rule], dt, self.substeps)
-        settings = StepSettings.of(self.robot, compiled, dt / substeps, self._stiffness, self._gain, driven=False)
+        settings = StepSettings.of(self.robot, compiled, dt / substeps, self.stiffness, self.damping, driven=False)
         solver, engine = forward_solver(self.robot, self.backend), self._engine
         if self._stateless is not None:
             settings, engine = settings.copy(), "generic"  # gains change, so they cannot be constants of the code
@@ -355,12 +350,6 @@ class ControlledRobot:
         self._steps = {key: code for key, code in self._steps.items() if key[:2] == (rule, dt)}
         self._steps[rule, dt, pushed] = made
         return made
-
-    def check_inertia(self, rule: Rule, dt: float) -> None:
-        """Raise SingularInertiaError for a joint that moves no inertia, in a world without constrained rows."""
-        if not self.world.m:
-            h = dt / substeps_of(self.robot, rule, dt, self.substeps)
-            check_inertia(self.robot, rule, h, self._stiffness, self._gain)
 
     def forget(self) -> None:
         """Reset the warm start: forget impulses, contact report and torque of the step before."""
@@ -388,18 +377,3 @@ class ControlledRobot:
         self.impulses = None if progress.impulses is None else progress.impulses.copy()
         self.work, self.contact = progress.work.copy(), progress.contact
         self.latest = None if progress.latest is None else progress.latest.with_own_descriptor()
-
-
-def _points_of(
-    code: StepCode,
-    q: np.ndarray,
-    v: np.ndarray,
-    impulses: np.ndarray | None,
-    count: int,
-    used: Sequence[SubstepControl],
-    motion: StepMotion | None,
-) -> list[np.ndarray]:
-    """Take a step of one state again, in `count` parts under the controls `used`; return their contact points."""
-    points: list[np.ndarray] = []
-    substeps(code, q, v, impulses, count, lambda k, *_: used[k].put(code), points=points, motion=motion)
-    return points

@@ -16,7 +16,7 @@ from ..kernels.contact.contact_step import SOLVER_INFO
 from ..kernels.entries.status import FINE, NOT_FINITE
 from ..system.display import ReprMixin, arrays
 from .readings import Readings
-from .sensors import Steps, step_readings
+from .sensors import Steps, step_readings, steps_of
 from .state import State
 from .step_result import StepResult
 from .step_sequence import results_in
@@ -152,16 +152,10 @@ class Report(ReprMixin):
         robot, batch = stepper.robot, after.q.shape[:-1]
 
         def step() -> Steps:
-            q, v, q_next, v_next, tau, control = (
-                np.reshape(x, (-1, np.shape(x)[-1]))
-                for x in (before.q, before.v, after.q, after.v, self.force, self._control)
-            )
-            gravity = robot.gravity if stepper.gravity is None else stepper.gravity
-            wrench = self.contact.wrench_array.reshape(len(q), robot.n_bodies + 1, 6)
-            external = control[:, robot.nv :] if control.shape[1] > robot.nv else None
-            dt = np.full(len(q), stepper.dt)
-            on_welds = None if self._on_welds is None else self._on_welds.reshape(len(q), -1)
-            return Steps(robot, gravity, dt, q, v, q_next, v_next, tau, wrench, external, on_welds)
+            moved = before.q, before.v, after.q, after.v, self.force
+            external = self._control[..., robot.nv :] if np.shape(self._control)[-1] > robot.nv else None
+            wrenches = self.contact.wrench_array, external, self._on_welds
+            return steps_of(robot, stepper.gravity, stepper.dt, moved, *wrenches)
 
         return step_readings(stepper.world.sensors, robot, step, batch)
 

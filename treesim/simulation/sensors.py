@@ -456,6 +456,18 @@ def readings_of(sensors: Sequence[Sensor], steps: Steps, states: int) -> Reading
     return recorded({sensor.label: sensor._columns(steps.robot) for sensor in sensors}, found)
 
 
+def steps_of(robot: Tree, gravity: Any, dt: float, moved: Sequence[Any], contact: Any, *tables: Any) -> Steps:
+    """Return the step of dt [s] of one state or a batch (...); gravity: the robot's if None.
+
+    moved: q, v, q_next, v_next, tau (..., n). contact: wrenches (..., N + 1, 6). tables: external, on_welds of `Steps`.
+    """
+    q, v, q_next, v_next, tau = (np.reshape(x, (-1, np.shape(x)[-1])) for x in moved)
+    external, on_welds = (None if x is None else np.reshape(x, (len(q), np.size(x) // max(len(q), 1))) for x in tables)
+    wrench = np.reshape(contact, (len(q), robot.n_bodies + 1, 6))
+    field = robot.gravity if gravity is None else gravity
+    return Steps(robot, field, np.full(len(q), dt), q, v, q_next, v_next, tau, wrench, external, on_welds)
+
+
 def step_readings(
     sensors: Sequence[Sensor], robot: Tree, made: Callable[[], Steps], batch: tuple[int, ...]
 ) -> Readings:

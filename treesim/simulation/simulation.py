@@ -42,7 +42,7 @@ from .run_loop import Progress, diagnosis, record_run
 from .start_limits import warn_of_start
 from .state import State
 from .step import check_rows, touches
-from .step_settings import substeps_of
+from .step_settings import check_inertia, substeps_of
 from .trajectory import Trajectory
 from .world import World, as_world, started
 
@@ -148,10 +148,9 @@ class Simulation(ReprMixin):
         self.gravity = None if gravity is None else finite_vector("gravity", gravity, 3).copy()
         self._method = plugins.get("integrators", integrator)
         rule = getattr(self._method, "rule", IN_PYTHON)
-        if rule is not IN_PYTHON:
-            substeps_of(robot, rule, self.dt, substeps)
-        elif substeps is not None:
+        if rule is IN_PYTHON and substeps is not None:
             raise ArgumentError(f"integrator {integrator!r} is Python's and takes whole steps: leave substeps out")
+        h = self.dt / substeps_of(robot, rule, self.dt, substeps)
         self._solver = chosen_backend(backend)
         check_supported(self._solver, robot)
         self.substeps, self.contact_solver = substeps, contact_solver
@@ -160,7 +159,8 @@ class Simulation(ReprMixin):
         self.contact_points = checked_flag("contact_points", contact_points)
         how = self.gravity, engine, substeps, contact_solver, external_forces, self.contact_points
         self.system = ControlledRobot(self.world, backend, controller, *how)
-        self.system.check_inertia(rule, self.dt)
+        if not self.world.m:
+            check_inertia(robot, rule, h, self.system.stiffness, self.system.damping)
         self._shapes = (robot.nq,), (robot.nv,)
 
     def __repr__(self) -> str:

@@ -45,7 +45,7 @@ from .external_forces import ExternalJointForces
 from .integrators import CompiledRule
 from .kinematic import EndVelocities, StepMotion, Times
 from .step_result import StepResult, shapes_of_result
-from .step_sequence import ResultBlocks, StepSequence
+from .step_sequence import StepSequence
 from .step_settings import StepSettings
 from .world import World
 
@@ -130,6 +130,12 @@ class StepCode:
         bodies = self.world.kinematic_bodies
         return StepMotion(bodies, t, dt, count, self.rule.theta < 1) if bodies else None
 
+    def under(self, control: np.ndarray, gains: tuple[np.ndarray, np.ndarray] | None) -> np.ndarray:
+        """Set the gains (kp, kd) of a stateless controller, if any, and return the control of a substep."""
+        if gains is not None:
+            self.settings.put_gains(self.robot, *gains)
+        return control
+
     def contact_points(
         self,
         q: np.ndarray,
@@ -188,12 +194,6 @@ class StepCode:
             how = self._shapes, count, self.forces
             sequence = self._sequences[count] = StepSequence(free, self.stage, *how, placed=placed, effort=self.effort)
         return sequence
-
-    def run_at_once(
-        self, q: np.ndarray, v: np.ndarray, control: Any, warm_start: np.ndarray | None, count: int
-    ) -> ResultBlocks | None:
-        """Take `count` equal parts of a step of one state by one call; return None where `StepSequence.run` does."""
-        return self.sequence(count).run(q, v, control, self._cold if warm_start is None else warm_start)
 
     def step_with(
         self,

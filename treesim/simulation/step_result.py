@@ -71,7 +71,7 @@ def substeps(
     """
     batch, constant = q.shape[:-1], isinstance(control, np.ndarray)
     if constant and at_once and not batch and points is None and motion is None:
-        parts = code.run_at_once(q, v, control, warm_start, count)
+        parts = code.sequence(count).run(q, v, control, warm_start)
         if parts is not None:
             return FINE, parts
     worst, results = FINE, []
@@ -83,7 +83,7 @@ def substeps(
             q, v = motion.begin(k, q, v)
         known = batch or velocities is not None or (constant and count == 1)  # that there is no such call
         for _ in range(REPEATS + 1):
-            part = None if known else code.run_at_once(q, v, u, warm_start, 1)
+            part = None if known else code.sequence(1).run(q, v, u, warm_start)
             result = code.new_result(batch) if part is None else part[0]
             status = code.run(q, v, u, warm_start, result, velocities=velocities) if part is None else FINE
             changed = None if again is None else again(result.force)
@@ -101,6 +101,17 @@ def substeps(
         results.append(result)
         q, v, warm_start = result.q, result.v, result.warm_start
     return worst, results
+
+
+def points_again(code: StepCode, *start: Any, motion: StepMotion | None = None) -> list[np.ndarray]:
+    """Take a step of one state again; return the contact points of each part.
+
+    start: arguments of `substeps` up to the control.
+    """
+    points: list[np.ndarray] = []
+    q, v, warm_start, count, control = start
+    substeps(code, q, v, warm_start, count, control, points=points, motion=motion)
+    return points
 
 
 def shapes_of_result(nq: int, nv: int, rows: int, contact: ContactOutput | None) -> StepResult:

@@ -25,15 +25,11 @@ Q, V, CONTROL, WARM_START, OUT = range(5)  # indices of the arguments of `call`
 
 
 class View(NamedTuple):
-    """Part of `out`: its slice, its shape if it has several axes, and its place."""
+    """Part of `out`: its slice, its shape, and its place."""
 
     at: slice
-    shape: tuple[int, ...] | None
+    shape: tuple[int, ...]
     place: Place
-
-    def of(self, out: np.ndarray) -> np.ndarray:
-        """Return the part of `out`."""
-        return out[self.at] if self.shape is None else out[self.at].reshape(self.shape)
 
 
 class ResultBlocks(Sequence[StepResult]):
@@ -54,7 +50,8 @@ class ResultBlocks(Sequence[StepResult]):
         if self._made is None:
             out = self.out
             self._made = [
-                StepResult(*[None if x is None else x.of(out) for x in views]) for views in self.sequence.parts
+                StepResult(*[None if x is None else out[x.at].reshape(x.shape) for x in views])
+                for views in self.sequence.parts
             ]
         return self._made
 
@@ -76,11 +73,11 @@ class StepSequence:
     """Equal parts of a step of one state as one call, see `run`.
 
     parts: places of their results in `out`, an array of `size` numbers. q, v, contact: slices of the state at the end;
-    contact is None without contact. With joint limits only, the calls are those of unconstrained steps, and
-    tests whether parts are near limits, which need the contact solve. `call(q, v, control, warm_start, out)` returns
-    FINE if the results are valid and contact is solved; `go_on(before, control, out)` starts at the state at the end of
-    another step's `out`. Both are built-in functions if `free`, the unconstrained step, and the contact solve have code
-    that code can call; otherwise they return BAD_LAYOUT.
+    contact is None without contact. forces, works: slices of the results of each part. With joint limits only, the
+    calls are those of unconstrained steps, and tests whether parts are near limits, which need the contact solve.
+    `call(q, v, control, warm_start, out)` returns FINE if the results are valid and contact is solved; `go_on(before,
+    control, out)` starts at the state at the end of another step's `out`. Both are built-in functions if `free`, the
+    unconstrained step, and the contact solve have code that code can call; otherwise they return BAD_LAYOUT.
 
     effort: mean forces of steps with implicit gains. forces: joint forces of external forces, whose table follows the
     control. solves: whether the contact solve is
@@ -102,6 +99,8 @@ class StepSequence:
         self.size = 0
         self.parts = [StepResult(*map(self._view, shapes)) for _ in range(count)]
         self.q, self.v, self.contact = (_slice(self.parts[-1], name) for name in ("q", "v", "warm_start"))
+        self.forces, self.works = ([_slice(part, name) for part in self.parts] for name in ("force", "work"))
+        self._cold = np.zeros(shapes.warm_start or 0)
         self.call: Callable[..., int] = _refused
         self.go_on: Callable[..., int] = _refused
         quick = stage is not None and stage.quick is not None and not solves
@@ -160,10 +159,15 @@ class StepSequence:
 
         return of
 
-    def run(self, q: np.ndarray, v: np.ndarray, control: np.ndarray, warm_start: np.ndarray) -> ResultBlocks | None:
-        """Take the step; return its results, or None where `results_of` does."""
+    def run(self, q: np.ndarray, v: np.ndarray, control: Any, warm_start: np.ndarray | None) -> ResultBlocks | None:
+        """Take the step; return its results, or None where `results_of` does; warm_start: None for zeros."""
         out = self.new(self.size)
-        return self.results_of(self.call(q, v, control, warm_start, out), out, q, v, control, warm_start)
+        if warm_start is None:
+            warm_start = self._cold
+        status = self.call(q, v, control, warm_start, out)
+        if status == FINE:
+            return ResultBlocks(out, self, True)
+        return self.results_of(status, out, q, v, control, warm_start)
 
     def results_of(
         self, status: int, out: np.ndarray, q: np.ndarray, v: np.ndarray, control: np.ndarray, warm_start: np.ndarray
@@ -199,7 +203,7 @@ class StepSequence:
             return None
         first, size = self.size, math.prod(shape)
         self.size += size
-        return View(slice(first, self.size), None if len(shape) == 1 else shape, Place(OUT, first, size))
+        return View(slice(first, self.size), shape, Place(OUT, first, size))
 
 
 def results_in(state: State) -> ResultBlocks:

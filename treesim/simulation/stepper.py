@@ -36,7 +36,7 @@ from .sensors import reads_welds
 from .start_limits import warn_of_start
 from .state import State, new_state, state_in
 from .step import StepCode, check_rows, compiled_rule, forward_solver
-from .step_result import substeps
+from .step_result import points_again, substeps
 from .step_sequence import StepSequence
 from .step_settings import StepSettings, check_inertia, gains_of, substeps_of
 from .world import World, as_world, started
@@ -356,10 +356,9 @@ class Stepper(ReprMixin):
     def _contact_points(self, state: State, control: Any) -> list[np.ndarray]:
         """Take a step of one state again, and return the contact points of each substep; control: as `_explain`."""
         u = control if np.size(control) > self.robot.nv else self._control(state, control)
-        code, points = self._code(np.size(u) > self.robot.nv), list[np.ndarray]()
+        code = self._code(np.size(u) > self.robot.nv)
         motion = code.motion(state.t, self.dt, self.substeps)
-        substeps(code, state.q, state.v, state.contact, self.substeps, u, points=points, motion=motion)
-        return points
+        return points_again(code, state.q, state.v, state.contact, self.substeps, u, motion=motion)
 
     def _explain(self, q: np.ndarray, v: np.ndarray, control: np.ndarray) -> Exception:
         """Return the error of a state whose step failed; control: with the table of external forces, if there are."""
