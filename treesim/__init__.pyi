@@ -8,9 +8,12 @@ from . import measures as measures
 from . import numbers as numbers
 from . import testing as testing
 from .contact.bodies import free_body
-from .contact.ground import Ground, HeightField, StaticBox, Surface
+from .contact.ground import Ground
+from .contact.height_field import HeightField
 from .contact.report import ContactReport
+from .contact.static_box import StaticBox
 from .contact.static_mesh import StaticMesh
+from .contact.surface import Surface
 from .conversion.converters import convert_state, to_mujoco, to_mujoco_spec, to_pinocchio
 from .doctor import Diagnosis, check
 from .dynamics.compiled.batch_function import BatchFunction

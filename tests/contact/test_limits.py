@@ -46,7 +46,7 @@ def test_surfaces_are_within_a_million_kilometres(make):
     ids=["StaticBox", "HeightField", "HeightField of a mesh"],
 )
 def test_lengths_are_a_nanometre_at_least(make, monkeypatch):
-    monkeypatch.setattr("treesim.contact.mesh_heights.field_of_mesh", lambda *_: (np.zeros((2, 2)), (1, 1), (0, 0)))
+    monkeypatch.setattr("treesim.contact.height_field.field_of_mesh", lambda *_: (np.zeros((2, 2)), (1, 1), (0, 0)))
     make(1.04e-9)
     with pytest.raises(ArgumentError, match="positive lengths"):
         make(0.96e-9)
@@ -192,7 +192,7 @@ def test_a_robot_is_set_down_by_five_centimetres_at_a_time_until_it_touches(room
     monkeypatch.setattr(standing, "standing", lambda robot, q, ground: q)
     monkeypatch.setattr(standing, "pair_gaps", gaps)
     monkeypatch.setattr(standing, "moved", lambda robot, q, up, way: moves.append(-way) or q)
-    standing.set_down(ball(), at((0, 0, 1)), StaticBox((1, 1, 1)))
+    StaticBox((1, 1, 1)).set_down(ball(), at((0, 0, 1)))
     assert moves == pytest.approx(steps, abs=0) and margins == {0.05}
 
 

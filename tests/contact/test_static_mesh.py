@@ -9,7 +9,6 @@ import treesim
 from tests.contact.meshes import of_box, of_field, of_profile, of_torus, together
 from tests.contact.scenes import at, cube, turned
 from treesim import ArgumentError, Placement, ShapeWarning, StaticMesh
-from treesim.contact.buried import depth_of
 
 CORNERS = np.array([[0, 0, 0], [2, 0, 0], [2, 1, 0], [0, 1, 0], [1, 1, 0], [0, 2, 0], [2, 2, 0]], float)
 SQUARE = [[0, 1, 2], [0, 2, 3]]
@@ -101,7 +100,7 @@ def test_points_inside_a_torus_are_told_from_those_outside():
     points = rng.uniform((-0.8, -0.8, -0.25), (0.8, 0.8, 0.25), size=(300, 3))
     distance = np.hypot(np.hypot(points[:, 0], points[:, 1]) - 0.5, points[:, 2])
     clear = np.abs(distance - 0.2) > 1e-2
-    inside = np.array([depth_of(mesh, p) > 0 for p in points])
+    inside = np.array([mesh._depth_of(p) > 0 for p in points])
     assert (inside == (distance < 0.2))[clear].all() and 30 < inside.sum() < 270
 
 

@@ -29,7 +29,8 @@ from .states import SPELLINGS, external_force, gravity_vector, initial_state, pu
 if TYPE_CHECKING:
     import numpy as np
 
-    from ..contact.ground import Ground, Surface
+    from ..contact.ground import Ground
+    from ..contact.surface import StaticSurface
     from ..model.tree import Tree
     from ..simulation.control import Controller
     from ..simulation.external_forces import ExternalForce
@@ -288,7 +289,7 @@ def _world(robot: Tree, friction: float | None, terrain: str | None) -> World:
 
     mu = FRICTION if friction is None else friction
     try:
-        floor: Surface = treesim.Ground(friction=mu)
+        floor: StaticSurface = treesim.Ground(friction=mu)
     except ArgumentError as error:
         raise ArgumentError(f"--ground-friction: {error}") from None
     try:

@@ -9,10 +9,13 @@ from typing import Any
 from ..errors import ArgumentError
 from ..model.inertia import Placement
 from ..validation.values import checked_part, known_name
-from .ground import Ground, HeightField, StaticBox, Surface
+from .ground import Ground
+from .height_field import HeightField
+from .static_box import StaticBox
 from .static_mesh import StaticMesh
+from .surface import StaticSurface, Surface
 
-GROUNDS = {kind.__name__: kind for kind in (Ground, StaticBox, HeightField, StaticMesh)}
+GROUNDS: dict[str, type[StaticSurface]] = {kind.__name__: kind for kind in (Ground, StaticBox, HeightField, StaticMesh)}
 
 
 def described(surface: Surface) -> dict[str, Any]:
@@ -30,7 +33,7 @@ def described(surface: Surface) -> dict[str, Any]:
     }
 
 
-def surface_of(description: Mapping[str, Any]) -> Surface:
+def surface_of(description: Mapping[str, Any]) -> StaticSurface:
     """Return the surface of a dictionary that `described` returned; the normal of a plane is equal to rounding.
 
     Raises UnknownNameError for an unknown kind, ArgumentError for invalid values.

@@ -11,11 +11,10 @@ from ..errors import ArgumentError
 from ..meshes import read_parts
 from ..validation.arrays import real_numbers
 from ..validation.values import short_repr
+from .surface import ON_BORDER, UPRIGHT
 
-ON_BORDER = 1e-9  # of a triangle: as far outside of it a node still counts as inside
 CELLS = 256  # of a table, at most, along x and along y
 POINTS = 1 << 14  # looked up together, to limit the memory
-UPRIGHT = 1e-12  # projected area of a triangle, relative to its area, below which it has no height
 
 
 def triangles_of(mesh: Any) -> np.ndarray:

@@ -8,9 +8,9 @@ from ..errors import ArgumentError, quoted
 from ..model.tree import Tree
 from ..states.standing import moved, standing
 from ..states.support import gaps
-from .ground import Ground, HeightField, SolidSurface, StaticBox
+from .ground import Ground
 from .overlaps import pair_gaps
-from .static_mesh import StaticMesh
+from .surface import StaticSurface
 from .tables import touching
 
 TOUCHING = 1e-12  # m
@@ -18,13 +18,16 @@ LONGEST = 0.05  # m: motion after which gaps are computed again
 NOTHING_HELD = np.zeros(2, np.int64), np.zeros(0)
 
 
-def set_down(robot: Tree, q: np.ndarray, surface: SolidSurface) -> np.ndarray:
-    """Return q (nq,) with the floating base moved along the upward direction (`way_up`) until the first shape touches.
+def set_down(
+    robot: Tree, q: np.ndarray, surface: StaticSurface, up: np.ndarray, top: float, depth: float
+) -> np.ndarray:
+    """Return q (nq,) with the floating base moved along the direction `up` (3,) until the first shape touches.
+
+    top: height of the surface's highest point along `up`. depth: extent of the surface [m].
 
     Starts with the lowest point of the robot at the height of the surface's highest point, and moves downward by Newton
     steps of 5 cm at most. Raises ArgumentError if no shape is above the surface.
     """
-    up, top, depth = way_up(surface)
     q = standing(robot, q, Ground(normal=up, height=top))
     tables = touching(robot, (surface,), False, False, NOTHING_HELD)
     left = depth + _extent(robot, q, up, top)
@@ -37,24 +40,6 @@ def set_down(robot: Tree, q: np.ndarray, surface: SolidSurface) -> np.ndarray:
         left -= abs(step)
     where = f"{type(surface).__name__}{f' {surface.name!r}' if surface.name else ''}"
     raise ArgumentError(f"nothing of {quoted(robot.name)} is above the {where}: move its base there first")
-
-
-def way_up(surface: SolidSurface) -> tuple[np.ndarray, float, float]:
-    """Return the upward direction (3,) of a surface, the height of its highest point along it, and its extent [m].
-
-    The direction is z for a height field or a static mesh, and for a static box the normal of the face that is turned
-    upward most.
-    """
-    if isinstance(surface, HeightField):
-        return np.array([0.0, 0.0, 1.0]), float(np.max(surface.heights)), float(np.ptp(surface.heights))
-    if isinstance(surface, StaticMesh):
-        z = surface.world_vertices[:, 2]
-        return np.array([0.0, 0.0, 1.0]), float(z.max()), float(np.ptp(z))
-    assert isinstance(surface, StaticBox)
-    R, half = surface.placement.rotation, np.asarray(surface.size) / 2
-    k = int(np.abs(R[2]).argmax())
-    up = R[:, k] * np.sign(R[2, k])
-    return up, float(up @ surface.placement.translation + half[k]), float(2 * half[k])
 
 
 def _extent(robot: Tree, q: np.ndarray, up: np.ndarray, top: float) -> float:

@@ -12,15 +12,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import ArgumentError, ShapeWarning, quoted, shortened, text_of
+from ..kernels.contact.signed_distance import MESH
 from ..meshes import read_parts
 from ..model.inertia import Placement
 from ..model.matrices import product
 from ..system.display import vector
 from ..validation.arrays import check_copy, real_numbers
 from ..validation.values import checked_part, positive_number, short_repr
-from .ground import FARTHEST, SolidSurface
+from .mesh_heights import HeightTable, height_table, upper_heights
 from .mesh_orientation import outwards
 from .mesh_tables import MeshEdges, MeshTable, has_area, mesh_table
+from .solid import Solid
+from .solid_surface import SolidSurface
+from .surface import FARTHEST, Drawing
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -79,6 +83,8 @@ class StaticMesh(SolidSurface):
     >>> treesim.StaticMesh(vertices, [[0, 1, 2], [0, 2, 3]], friction=0.5)
     <StaticMesh: 2 triangles at (0, 0, 0), friction 0.5, restitution 0, rigid>
     """
+
+    _hides_shapes = True
 
     vertices: ArrayLike
     triangles: ArrayLike
@@ -176,6 +182,52 @@ class StaticMesh(SolidSurface):
     def _place(self) -> str:
         return f"{len(np.asarray(self.triangles))} triangles at {vector(self.placement.translation)}"
 
+    @property
+    def _has_internal_edges(self) -> bool:  # type: ignore[override]
+        return self.edges.has_internal_edges
+
+    def _solid(self) -> Solid:
+        table, own = self.table, self.placement
+        place = Placement(own.rotation, own.translation + product(own.rotation, np.array([*table.center, 0.0])))
+        return Solid(0, MESH, (*table.spacing, 0.0, 0.0), place, table.nodes, table.numbers)
+
+    @cached_property
+    def _height_table(self) -> HeightTable:
+        return height_table(self.world_vertices[np.asarray(self.triangles)])
+
+    def _heights(self, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
+        return upper_heights(self._height_table, x, y, z)
+
+    def _depth_of(self, p: np.ndarray) -> float:
+        """Return the depth of a point inside the mesh, along the mesh's z axis.
+
+        The point is inside if the surface next above it faces up, and the one next below it does not.
+        """
+        p, edges = product(self.placement.rotation.T, p - self.placement.translation), self.edges
+        items = self.table.triangles_at(p)
+        a, b, c = np.moveaxis(edges.points[items], 1, 0)
+        n = edges.normals[items]
+        left = np.stack([_left_of(a, b, p), _left_of(b, c, p), _left_of(c, a, p)])
+        crossed = (n[:, 2] != 0) & ((left >= 0).all(axis=0) | (left <= 0).all(axis=0))
+        height = ((a - p) * n).sum(axis=1)[crossed] / n[crossed, 2]  # of the surface over p
+        up = n[crossed, 2] > 0
+        above = height >= 0
+        if not above.any() or not up[above][height[above].argmin()]:
+            return 0.0
+        below = ~above
+        if below.any() and up[below][height[below].argmax()]:
+            return 0.0
+        return float(height[above].min())
+
+    def _upward(self) -> tuple[np.ndarray, float, float]:
+        z = self.world_vertices[:, 2]
+        return np.array([0.0, 0.0, 1.0]), float(z.max()), float(np.ptp(z))
+
+    def _drawing(self, center: np.ndarray, reach: float) -> Drawing:
+        vertices, triangles = np.asarray(self.vertices), np.asarray(self.triangles)
+        drawn = vertices.astype(np.float32), triangles.astype(np.uint32)
+        return Drawing(self.placement.matrix(), triangles=drawn)
+
 
 def _vertices(values: Any) -> np.ndarray:
     """Return a copy of vertices (n, 3); raises ArgumentError, naming the first that is out of bounds."""
@@ -207,3 +259,9 @@ def _triangles(values: Any, count: int) -> np.ndarray:
         k = int(np.flatnonzero(bad)[0])
         raise ArgumentError(f"triangle {k} has vertices {found[k].tolist()}, but they are 0 to {count - 1}")
     return found.astype(np.int64)
+
+
+def _left_of(one: np.ndarray, other: np.ndarray, p: np.ndarray) -> np.ndarray:
+    """Return a positive number where p is on the left of the lines from `one` to `other`, seen from above."""
+    d, w = other - one, p - one
+    return np.asarray(d[:, 0] * w[:, 1] - d[:, 1] * w[:, 0])

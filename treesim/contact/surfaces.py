@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from ..errors import ArgumentError, quoted
 from ..model.tree import Tree
 from ..validation.values import checked_part, known_name, short_repr
-from .ground import Surface
 from .pairs import GROUND
+from .surface import Surface
 
 
 class Surfaces(NamedTuple):

@@ -10,7 +10,6 @@ from typing import Any, cast
 
 import numpy as np
 
-from ..errors import ArgumentError, quoted
 from ..kernels.algebra.limits import UNLIMITED
 from ..kernels.constrained.constraints import row_count
 from ..kernels.contact.edges import AXIS, CROSSING, CROSSINGS, FEATURES
@@ -31,17 +30,16 @@ from ..kernels.contact.signed_distance import BOX, CAPSULE, CONVEX, GRID, MESH, 
 from ..kernels.contact.static_features import CORNERS, EDGES
 from ..kernels.contact.tables import GROUPS, MESH_GROUPS, PER_PAIR, RIM, touch_tables
 from ..model.inertia import Placement
-from ..model.matrices import product, unit_vector, vector_length
+from ..model.matrices import product, vector_length
 from ..model.shapes import CollisionShape
 from ..model.tree import Tree
 from ..states.support import candidate_points, candidates
 from .bodies import solid_of_shape
-from .ground import Ground, HeightField, StaticBox, Surface
 from .hull_faces import face_planes
 from .named_wrenches import WrenchRows
 from .pairs import GROUND
 from .solid import Solid
-from .static_mesh import StaticMesh
+from .surface import StaticSurface, Surface
 from .surfaces import Surfaces
 
 SHARED_SLOTS = 32  # of a hull with more points, and of a shape on a height field or mesh
@@ -151,7 +149,7 @@ class Touching:
 
 def touching(
     robot: Tree,
-    grounds: Sequence[Surface],
+    grounds: Sequence[StaticSurface],
     limits: bool,
     friction: bool,
     held: tuple[np.ndarray, np.ndarray],
@@ -168,7 +166,7 @@ def touching(
     collide with the solids of others. surfaces: contact parameters of all pairs; by default those of each ground, and
     of `Surface()`. convex: pairs with external contacts. kinematic: numbers of bodies that surfaces do not touch.
     """
-    made = _Pairs(robot, bool(pairs) or any(not isinstance(ground, Ground) for ground in grounds), surfaces)
+    made = _Pairs(robot, bool(pairs) or any(ground._has_edges for ground in grounds), surfaces)
     _add_grounds(made, robot, grounds, kinematic)
     for one, other in pairs:
         made.add(one, cast("Solid", solid_of_shape(other)), Surface(), other.link)
@@ -221,48 +219,22 @@ def surface_names(grounds: Sequence[Surface]) -> tuple[str, ...]:
     return tuple(ground.name or f"ground[{k}]" for k, ground in enumerate(grounds))
 
 
-def _add_grounds(made: _Pairs, robot: Tree, grounds: Sequence[Surface], kinematic: frozenset[int]) -> None:
+def _add_grounds(made: _Pairs, robot: Tree, grounds: Sequence[StaticSurface], kinematic: frozenset[int]) -> None:
     """Add pairs of the robot's shapes and the world's surfaces, and of static boxes' corners and robot boxes."""
     shapes = sorted(dict.fromkeys(candidates(robot).shapes), key=lambda s: s.body) if grounds else []
     shapes = [shape for shape in shapes if shape.body not in kinematic]
-    solids = [solid_of_surface(ground) for ground in grounds]
+    solids = [ground._solid() for ground in grounds]
     names = surface_names(grounds)
     for shape in shapes:
         for solid, ground, name in zip(solids, grounds, names, strict=True):
-            several = len(grounds) > 1 or (isinstance(ground, StaticMesh) and ground.edges.has_internal_edges)
+            several = len(grounds) > 1 or ground._has_internal_edges
             made.add(shape, solid, ground, name, internal_edges=len(made.ints) + 1 if several else 0)
     for g, (ground, name) in enumerate(zip(grounds, names, strict=True)):
-        if isinstance(ground, StaticBox):
-            corners = CollisionShape(0, ground.placement, "box", size=tuple(np.asarray(ground.size)), link=name)
+        if (corners := ground._corners(name)) is not None:
             for s, shape in enumerate(shapes):
                 if shape.kind == "box":
                     internal_edges = len(grounds) * s + g + 1 if len(grounds) > 1 else 0
                     made.add(corners, cast("Solid", solid_of_shape(shape)), ground, shape.link, internal_edges)
-
-
-def solid_of_surface(surface: Surface) -> Solid:
-    """Return the solid of a surface of the world; raises ArgumentError for other values."""
-    if isinstance(surface, Ground):
-        n = np.asarray(surface.normal)
-        k = 0 if abs(n[0]) < 0.9 else 1  # an axis far from the normal
-        x = unit_vector(np.eye(3)[k] - n * n[k])
-        return Solid(0, PLANE, (0.0,) * 4, Placement(np.stack([x, np.cross(n, x), n], axis=1), n * surface.height))
-    if isinstance(surface, StaticBox):
-        return Solid(0, BOX, (*(0.5 * np.asarray(surface.size)), 0.0), surface.placement)
-    if isinstance(surface, HeightField):
-        spacing, center = np.asarray(surface.spacing, float), np.asarray(surface.center, float)
-        place = Placement(translation=(*center, 0.0))
-        heights = np.asarray(surface.heights)
-        nx, ny = heights.shape
-        return Solid(0, GRID, (*spacing, np.max(heights), 0.0), place, (nx, ny), heights)
-    if isinstance(surface, StaticMesh):
-        table, own = surface.table, surface.placement
-        place = Placement(own.rotation, own.translation + product(own.rotation, np.array([*table.center, 0.0])))
-        return Solid(0, MESH, (*table.spacing, 0.0, 0.0), place, table.nodes, table.numbers)
-    raise ArgumentError(
-        "ground must be treesim.Ground, StaticBox, HeightField or StaticMesh, or several of them, "
-        f"got {quoted(surface)}"
-    )
 
 
 class _Pairs:

@@ -10,13 +10,12 @@ from ..errors import ArgumentError, ShapeWarning, listed
 from ..model.tree import Tree
 from ..states.support import candidates
 from ..urdf.link_friction import LINK_FRICTION
-from .ground import HeightField, StaticBox, Surface
 from .hull_faces import face_planes
-from .static_mesh import StaticMesh
+from .surface import StaticSurface
 from .tables import surface_names
 
 
-def warn_of_uncovered(robot: Tree, surfaces: Sequence[Surface], with_links: bool, stacklevel: int) -> None:
+def warn_of_uncovered(robot: Tree, surfaces: Sequence[StaticSurface], with_links: bool, stacklevel: int) -> None:
     """Warn of flat hulls, which edges of solids may penetrate, and of link friction in the URDF.
 
     with_links: whether the world has surfaces of links.
@@ -28,7 +27,7 @@ def warn_of_uncovered(robot: Tree, surfaces: Sequence[Surface], with_links: bool
     except ArgumentError:  # nothing touches
         return
     named = zip(surface_names(surfaces), surfaces, strict=True)
-    solids = [name for name, surface in named if isinstance(surface, StaticBox | HeightField | StaticMesh)]
+    solids = [name for name, surface in named if surface._has_edges]
     hulls = [shape for shape in shapes if shape.kind == "hull"] if solids else []
     flat = [shape.link for shape in hulls if not len(face_planes(shape.vertices))]
     if flat:

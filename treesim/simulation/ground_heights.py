@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..contact.heights import surface_heights
 from ..errors import ArgumentError
 from ..validation.arrays import check_copy, real_numbers
 from ..validation.values import checked_part
@@ -74,5 +73,5 @@ def ground_heights(world: World, points: ArrayLike) -> np.ndarray:
 def _heights(world: World, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
     heights = np.full(len(x), -np.inf)
     for surface in world.ground:
-        np.maximum(heights, surface_heights(surface, x, y, z), out=heights)
+        np.maximum(heights, surface._heights(x, y, z), out=heights)
     return heights

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..contact.ground import Ground, HeightField, StaticBox, Surface
-from ..contact.static_mesh import StaticMesh
+from ..contact.description import GROUNDS
+from ..contact.surface import Surface
 from ..dynamics.constrained.constraints import FrameConstraint, LoopConstraint
 from ..errors import ArgumentError, TreesimError, UnsupportedError, quoted
 from ..model.frozen import frozen
@@ -32,9 +32,8 @@ from .world import World
 RECORDS: dict[str, Any] = {
     kind.__name__: kind
     for kind in (
-        Body, ExternalForce, Frame, FrameConstraint, Ground, HeightField, Inertia, Joint, Loop, LoopConstraint, Mimic,
-        Placement, Imu, ForceTorque, ContactForce, FramePose, JointTorque, StaticBox, StaticMesh, Surface, Waypoints,
-        Conveyor, Weld,
+        Body, ExternalForce, Frame, FrameConstraint, Inertia, Joint, Loop, LoopConstraint, Mimic, Placement, Imu,
+        ForceTorque, ContactForce, FramePose, JointTorque, Surface, Waypoints, Conveyor, Weld, *GROUNDS.values(),
     )
 }  # fmt: skip
 OLDER: dict[str, dict[str, str]] = {  # arguments' names in files of older versions

@@ -14,8 +14,8 @@ import numpy as np
 
 from .. import plugins
 from ..contact.description import surface_of
-from ..contact.ground import Surface
 from ..contact.history import ContactHistory, no_contact
+from ..contact.surface import StaticSurface
 from ..errors import ArgumentError, quoted, unknown_name
 from ..model.coordinates import Q_PARTS, V_PARTS, configuration_names, index_of, velocity_names
 from ..model.joints import JOINT_TYPES
@@ -387,7 +387,7 @@ class Trajectory(ReprMixin):
         return no_contact(len(self)) if self.contact is None else self.contact.solver_info
 
     @property
-    def ground(self) -> tuple[Surface, ...]:
+    def ground(self) -> tuple[StaticSurface, ...]:
         """Surfaces of the ground, such as planes and height fields; empty if `metadata` does not contain them."""
         described: tuple[Any, ...] = checked_parts("metadata: ground", self.metadata.get("ground", ()), object)
         return tuple(surface_of(each) for each in described)

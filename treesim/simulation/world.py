@@ -12,11 +12,12 @@ from numpy.typing import ArrayLike
 
 from ..contact.buried import buried
 from ..contact.convex_pairs import ConvexPairs
-from ..contact.ground import Ground, HeightField, StaticBox, Surface
+from ..contact.description import GROUNDS
+from ..contact.ground import Ground, planes_of
 from ..contact.overlaps import overlapping
 from ..contact.pairs import GROUND
 from ..contact.shape_pairs import shape_pairs
-from ..contact.static_mesh import StaticMesh
+from ..contact.surface import StaticSurface, Surface
 from ..contact.surfaces import surfaces_of
 from ..contact.tables import Shapes, Touching, surface_names, touching
 from ..contact.uncovered import warn_of_uncovered
@@ -149,7 +150,7 @@ class World(ReprMixin):
     tables: ConstraintTables
     constants: tuple[np.ndarray, np.ndarray, np.ndarray]  # layout, geometry and closure, as kernels read them
     alone: Tree
-    ground: tuple[Surface, ...]
+    ground: tuple[StaticSurface, ...]
     bodies: tuple[Tree, ...]
     surface: Surface
     surfaces: Mapping[str, Surface]
@@ -173,7 +174,7 @@ class World(ReprMixin):
         constraints: Constraint | Sequence[Constraint] = (),
         q: ArrayLike | None = None,
         *,
-        ground: Surface | Sequence[Surface] | None = None,
+        ground: StaticSurface | Sequence[StaticSurface] | None = None,
         bodies: Tree | Sequence[Tree] = (),
         surface: Surface | None = None,
         surfaces: Mapping[str, Surface] | None = None,
@@ -191,8 +192,7 @@ class World(ReprMixin):
         if isinstance(robot, World):
             raise ArgumentError("robot is a World already: give its robot, and all constraints")
         alone, free = checked_robot(robot), checked_parts("bodies", bodies, Tree)
-        kinds = (Ground, StaticBox, HeightField, StaticMesh)
-        grounds = checked_parts("ground", () if ground is None else ground, kinds)
+        grounds = checked_parts("ground", () if ground is None else ground, tuple(GROUNDS.values()))
         if surface is not None:
             checked_part("surface", surface, Surface)
         if collision is not None and not is_name_of(collision, ("coal",)):
@@ -480,7 +480,7 @@ class World(ReprMixin):
             q = q[:1]
         for state in np.atleast_2d(q)[:1]:
             self._refuse_depth_in_solids(state)
-        for plane in (surface for surface in self.ground if isinstance(surface, Ground)):
+        for plane in planes_of(self.ground):
             for start in range(0, len(np.atleast_2d(q)), BLOCK):
                 part = q if q.ndim == 1 else q[start : start + BLOCK]
                 self._refuse_depth_in_plane(plane, part, start)
@@ -501,8 +501,7 @@ class World(ReprMixin):
             )
 
     def _refuse_depth_in_solids(self, q: np.ndarray) -> None:
-        planes = all(isinstance(surface, Ground) for surface in self.ground)
-        if (planes and not self.bodies) or not len(q):
+        if not (self.bodies or any(surface._has_edges for surface in self.ground)) or not len(q):
             return
         depths = overlapping(self.robot, self.touching, q)
         for k, depth in buried(self.robot, self.touching, self.ground, q).items():

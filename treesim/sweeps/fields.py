@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..contact.ground import Surface
+from ..contact.surface import Surface
 from ..errors import ArgumentError, quoted, unknown_name
 from ..model.coordinates import configuration_names, velocity_names
 from ..simulation.step_settings import simple_joints

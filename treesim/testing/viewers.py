@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ..contact.ground import Ground, HeightField, StaticBox
+from ..contact.ground import Ground
+from ..contact.height_field import HeightField
+from ..contact.static_box import StaticBox
 from ..contact.static_mesh import StaticMesh
 from ..errors import ArgumentError, TreesimError
 from ..model.tree import Tree

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ..contact.ground import Surface
+from ..contact.surface import StaticSurface
 from ..dynamics.operational.frames import body_poses
 from ..meshes import Image
 from ..model.tree import Tree, Visual
@@ -153,7 +153,7 @@ class _Document:
             pose = pose @ np.diag([*np.broadcast_to(visual.size, 3), 1.0])
         self.add_meshes(visual.kind, triangles_of(visual), shape, visual.color or DEFAULT_COLOR, pose, body)
 
-    def add_ground(self, ground: tuple[Surface, ...], places: np.ndarray) -> None:
+    def add_ground(self, ground: tuple[StaticSurface, ...], places: np.ndarray) -> None:
         """Add the surfaces of the ground; places (K, n, 3): positions of the bodies in all frames [m]."""
         lower, upper = places.min(axis=(0, 1)), places.max(axis=(0, 1))
         center, reach = (lower + upper) / 2, REACH * max(float(np.linalg.norm(upper - lower)), 0.1)

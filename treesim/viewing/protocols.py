@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from ..contact.ground import Surface
+from ..contact.surface import StaticSurface
 from ..errors import quoted
 from ..model.inertia import Placement
 from ..model.matrices import unit_vector
@@ -59,7 +59,7 @@ class Viewer(Protocol):
 class GroundViewer(Viewer, Protocol):
     """Viewer that draws the surfaces of the ground; optional."""
 
-    def show_ground(self, ground: Sequence[Surface]) -> None:
+    def show_ground(self, ground: Sequence[StaticSurface]) -> None:
         """Draw the ground of a world with the shown robot; replaces any before. `show` removes it."""
 
 

@@ -6,11 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..contact.ground import Ground, HeightField, StaticBox, Surface
-from ..contact.static_mesh import StaticMesh
+from ..contact.surface import Drawing, StaticSurface
 from ..model.tree import Visual
 from .meshes import TriangleMesh, read_meshes
-from .surfaces import height_mesh, plane_pose, square, static_mesh
 
 if TYPE_CHECKING:
     import trimesh
@@ -56,16 +54,15 @@ def _plain(mesh: trimesh.Trimesh) -> TriangleMesh:
     return TriangleMesh(np.asarray(mesh.vertices - mesh.bounds.mean(axis=0)), np.asarray(mesh.faces), None)
 
 
-def surface_triangles(surface: Surface, center: np.ndarray, reach: float) -> tuple[TriangleMesh, np.ndarray]:
-    """Return the triangle mesh of a surface, and its pose (4, 4) in the world.
+def surface_drawing(surface: StaticSurface, center: np.ndarray, reach: float) -> Drawing:
+    """Return what viewers draw of a surface.
 
     An infinite plane becomes a square about its point nearest to `center` (3,), with half-width `reach` [m].
     """
-    if isinstance(surface, Ground):
-        return square(reach), plane_pose(surface, center)
-    if isinstance(surface, HeightField):
-        return height_mesh(surface), np.eye(4)
-    if isinstance(surface, StaticMesh):
-        return static_mesh(surface), surface.placement.matrix()
-    assert isinstance(surface, StaticBox)
-    return _plain(_solid("box", tuple(np.asarray(surface.size)))), surface.placement.matrix()
+    return surface._drawing(center, reach)
+
+
+def surface_triangles(surface: StaticSurface, center: np.ndarray, reach: float) -> tuple[TriangleMesh, np.ndarray]:
+    """Return the triangle mesh of a surface, and its pose (4, 4) in the world, as `surface_drawing` does."""
+    pose, box, triangles = surface_drawing(surface, center, reach)
+    return TriangleMesh(*triangles, None) if triangles else _plain(_solid("box", box)), pose

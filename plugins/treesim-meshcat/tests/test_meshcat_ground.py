@@ -12,7 +12,7 @@ from treesim import Ground, HeightField, Placement, StaticBox, StaticMesh
 from treesim.contact.description import described
 from treesim.errors import ArgumentError
 from treesim.viewing.protocols import GroundViewer
-from treesim.viewing.surfaces import height_mesh
+from treesim.viewing.solids import surface_triangles
 
 SLOPE = Ground(normal=(0.6, 0.0, 0.8), height=0.3)
 BOX = StaticBox((1, 2, 0.1), Placement.from_xyz_rpy((1, 2, 3), (0.1, 0.2, 0.3)))
@@ -43,7 +43,7 @@ def test_a_plane_is_drawn_where_it_is():
 def test_a_height_field_is_drawn_as_it_is_met():
     rng = np.random.default_rng(0)
     field = HeightField(rng.normal(size=(3, 4)), (0.1, 0.2), (1.0, 2.0))
-    mesh = height_mesh(field)
+    mesh, _ = surface_triangles(field, np.zeros(3), 1.0)
     grid = mesh.vertices.reshape(3, 4, 3)
     np.testing.assert_allclose(grid[..., 2], field.heights, rtol=1e-6)
     np.testing.assert_allclose(grid[:, 0, 0], [0.9, 1.0, 1.1], rtol=1e-6)

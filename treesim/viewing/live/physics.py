@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...contact.ground import Ground
+from ...contact.ground import planes_of
 from ...dynamics.operational.motion import center_of_mass
 from ...errors import ArgumentError, TreesimError, quoted, unknown_name
 from ...model.tree import Tree
@@ -265,7 +265,7 @@ class LivePhysics:
         try:
             self.world.start(q)
         except ArgumentError:
-            planes = [surface for surface in self.world.ground if isinstance(surface, Ground)]
+            planes = planes_of(self.world.ground)
             if self.scene.base != "floating" or not planes:
                 raise
             return standing(self.robot, q, planes[0])

@@ -9,6 +9,7 @@ import numpy as np
 from meshcat.geometry import MeshPhongMaterial
 
 from treesim import Ground, Tree
+from treesim.contact.ground import planes_of
 from treesim.contact.history import ContactHistory
 from treesim.errors import ArgumentError, quoted
 from treesim.model.matrices import unit_vector
@@ -58,7 +59,7 @@ def contact_arrows(
         raise ArgumentError(
             f"trajectory: its contact is that of body {quoted(unknown[0])}, which {quoted(robot.name)} has not"
         )
-    planes = [surface for surface in trajectory.ground if isinstance(surface, Ground)]
+    planes = planes_of(trajectory.ground)
     scale = weight_length / (robot.mass * G)
     names, arrows = [], []
     for name, of, wrench, others in _acting(contact):

@@ -8,8 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from meshcat.geometry import Box, Geometry, MeshPhongMaterial
 
-from treesim import Ground, HeightField, StaticBox, StaticMesh, Surface
-from treesim.viewing.surfaces import height_mesh, plane_pose, square, static_mesh
+from treesim.contact.surface import StaticSurface
+from treesim.viewing.meshes import TriangleMesh
+from treesim.viewing.solids import surface_drawing
 
 from .shapes import MeshGeometry
 
@@ -25,7 +26,7 @@ class GroundShape(NamedTuple):
     pose: np.ndarray
 
 
-def ground_shapes(ground: Iterable[Surface], center: np.ndarray, reach: float) -> Iterator[GroundShape]:
+def ground_shapes(ground: Iterable[StaticSurface], center: np.ndarray, reach: float) -> Iterator[GroundShape]:
     """Yield a shape for every surface.
 
     An infinite plane is drawn as a square about its point nearest to `center` (3,), with half-width `reach`
@@ -33,15 +34,8 @@ def ground_shapes(ground: Iterable[Surface], center: np.ndarray, reach: float) -
     """
     for k, surface in enumerate(ground):
         name = f"{k} {type(surface).__name__}"
-        if isinstance(surface, Ground):
-            yield GroundShape(name, MeshGeometry(square(reach)), plane_pose(surface, center))
-        elif isinstance(surface, StaticBox):
-            lengths = [float(length) for length in np.asarray(surface.size)]
-            yield GroundShape(name, Box(lengths), surface.placement.matrix())
-        elif isinstance(surface, HeightField):
-            yield GroundShape(name, MeshGeometry(height_mesh(surface)), np.eye(4))
-        elif isinstance(surface, StaticMesh):
-            yield GroundShape(name, MeshGeometry(static_mesh(surface)), surface.placement.matrix())
+        pose, box, triangles = surface_drawing(surface, center, reach)
+        yield GroundShape(name, MeshGeometry(TriangleMesh(*triangles, None)) if triangles else Box(list(box)), pose)
 
 
 def ground_material() -> MeshPhongMaterial:

@@ -13,7 +13,8 @@ from meshcat.commands import Delete, SetObject, SetProperty, SetTransform
 from meshcat.geometry import Geometry, Mesh, MeshPhongMaterial
 from meshcat.path import Path as ScenePath
 
-from treesim import Surface, Tree, Visual
+from treesim import Tree, Visual
+from treesim.contact.surface import StaticSurface
 from treesim.meshes import Image
 from treesim.viewing.protocols import drawables
 from treesim.viewing.surfaces import floor_height
@@ -61,7 +62,7 @@ def body_paths(robot: Tree) -> list[str]:
 
 
 def scene_message(
-    robot: Tree, parts: Sequence[Part], poses: np.ndarray, title: str, surfaces: Sequence[Surface] = ()
+    robot: Tree, parts: Sequence[Part], poses: np.ndarray, title: str, surfaces: Sequence[StaticSurface] = ()
 ) -> dict[str, Any]:
     """Return the message that draws a robot: title, bodies, geometries by uuid, images by name, commands and view.
 
@@ -95,7 +96,7 @@ def _add_image(image: Image, images: dict[str, str]) -> str:
     return name
 
 
-def ground_message(view: dict[str, Any], poses: np.ndarray, surfaces: Sequence[Surface]) -> dict[str, Any]:
+def ground_message(view: dict[str, Any], poses: np.ndarray, surfaces: Sequence[StaticSurface]) -> dict[str, Any]:
     """Return the message that draws the ground: geometries by uuid, commands, and the grid's height `floor` [m].
 
     It replaces any ground before. view, poses: those of the scene's message.

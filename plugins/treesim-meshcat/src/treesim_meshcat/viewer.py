@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 import treesim
-from treesim import Surface, Tree
+from treesim import Tree
+from treesim.contact.surface import StaticSurface
 from treesim.errors import ArgumentError
 from treesim.simulation.trajectory import Trajectory
 from treesim.system.files import checked_output
@@ -75,7 +76,7 @@ class MeshcatViewer:
         self._server.show(to_json(message), self._frame(poses))
         return url
 
-    def show_ground(self, ground: Sequence[Surface]) -> None:
+    def show_ground(self, ground: Sequence[StaticSurface]) -> None:
         """Draw a world's ground; replaces any before. `show` removes it.
 
         Raises ArgumentError before `show`.

@@ -11,7 +11,8 @@ import trimesh
 from viser import SceneApi
 from viser.transforms import SO3
 
-from treesim import Surface, Tree, Visual
+from treesim import Tree, Visual
+from treesim.contact.surface import StaticSurface
 from treesim.viewing.gltf import linear, mesh_bytes
 from treesim.viewing.meshes import TriangleMesh
 from treesim.viewing.protocols import drawables
@@ -102,7 +103,9 @@ def hit(triangles: np.ndarray, pose: np.ndarray, origin: np.ndarray, direction: 
     return origin + t[inside].min() * direction if inside.any() else None
 
 
-def add_ground(scene: SceneApi, surfaces: Iterable[Surface], center: np.ndarray, reach: float, lowest: float) -> None:
+def add_ground(
+    scene: SceneApi, surfaces: Iterable[StaticSurface], center: np.ndarray, reach: float, lowest: float
+) -> None:
     """Draw planes, static boxes and height fields, and a grid on the highest level plane; replaces any before.
 
     An infinite plane is drawn as a square about its point nearest to `center` (3,), with half-width `reach`

@@ -13,7 +13,8 @@ import numpy as np
 from viser import ViserServer
 
 import treesim
-from treesim import Surface, Tree
+from treesim import Tree
+from treesim.contact.surface import StaticSurface
 from treesim.errors import ArgumentError
 from treesim.simulation.trajectory import Trajectory
 
@@ -65,7 +66,7 @@ class ViserViewer:
         assert self.url is not None
         return self.url
 
-    def show_ground(self, ground: Sequence[Surface]) -> None:
+    def show_ground(self, ground: Sequence[StaticSurface]) -> None:
         """Draw a world's ground; replaces any before. `show` removes it.
 
         Raises ArgumentError before `show`.
@@ -73,7 +74,7 @@ class ViserViewer:
         with self._opened("show_ground").atomic():
             self._draw_ground(ground)
 
-    def _draw_ground(self, ground: Sequence[Surface]) -> None:
+    def _draw_ground(self, ground: Sequence[StaticSurface]) -> None:
         assert self._server is not None
         center, radius = self._view
         add_ground(self._server.scene, ground, center, 10 * radius, min(0.0, float(center[2] - radius)))

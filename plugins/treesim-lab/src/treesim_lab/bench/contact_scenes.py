@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from treesim import Ground, HeightField, StaticBox, Surface
 from treesim.compare.cases import ContactScene
 from treesim.contact.bodies import free_body
-from treesim.contact.ground import Ground, HeightField, StaticBox, Surface
 from treesim.errors import unknown_name
 from treesim.model.inertia import Inertia, Placement
 from treesim.model.joints import Joint
