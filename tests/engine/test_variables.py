@@ -10,14 +10,13 @@ import pytest
 from treesim.engine import threads
 from treesim.engine.call import buffer_pool
 from treesim.engine.frontend import arena
-from treesim.engine.llvm import machine_code, memory_techniques, object_cache, processor_levels, strategies
+from treesim.engine.llvm import machine_code, object_cache, processor_levels, strategies
 from treesim.errors import ArgumentError
 
 READERS: dict[str, Callable[[], object]] = {
     "TREESIM_NUM_THREADS": threads.default_thread_count.__wrapped__,
     "OMP_NUM_THREADS": threads.default_thread_count.__wrapped__,
     "TREESIM_KEEP_MIB": buffer_pool.limit,
-    "TREESIM_MEMORY": lambda: memory_techniques.used("pool"),
     "TREESIM_CODE": strategies.wanted,
     "TREESIM_CPU": lambda: processor_levels.wanted("x86_64-unknown-linux-gnu", {}),
     "TREESIM_OPT": machine_code.optimization_level,

@@ -1,7 +1,6 @@
 """Functions that are written instruction by instruction do, compiled, what Python and numpy do."""
 
 import ctypes
-import re
 from fractions import Fraction
 
 import numpy as np
@@ -266,24 +265,6 @@ def test_requests_for_memory_are_left_out_where_they_are_not_wanted(prefetches):
         f.prefetch(f.at(f.arguments[0], k), writes=k == 1)
     f.ret()
     assert opcodes(module.text())["f"]["llvm.prefetch.p0"] == 3 * prefetches
-
-
-def test_nontemporal_stores_are_other_instructions_that_write_the_same():
-    from llvmlite import binding
-
-    counts = []
-    for nontemporal in (False, True):
-        module, f = function(f"{PTR} x, {PTR} out", "void", Lanes(False, 2))
-        x, out = f.arguments
-        for k in range(3):
-            f.store(f.fmul(f.load_at(x, k), 2.0), f.at(out, k), nontemporal=nontemporal)
-        f.ret()
-        given, found = aligned(np.arange(6.0)), aligned(np.zeros(6))
-        compiled(module, ctypes.c_void_p, ctypes.c_void_p, result=None)(given.ctypes.data, found.ctypes.data)
-        np.testing.assert_array_equal(found, 2 * given)
-        target = machine_code._target(machine_code.processor())
-        counts.append(len(re.findall("movnt|stnp", target.emit_assembly(binding.parse_assembly(module.text())))))
-    assert counts == [0, 3]
 
 
 def test_threads_share_integers():

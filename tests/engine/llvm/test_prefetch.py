@@ -19,13 +19,13 @@ SIZES = 1, 7, 35, 300
 WIDE = Lanes(False, 8)
 
 
-def requests(sizes, lanes, nontemporal=False):
-    asked = [Prefetched(k, size, False, nontemporal) for k, size in enumerate(sizes)]
+def requests(sizes, lanes):
+    asked = [Prefetched(k, size, False) for k, size in enumerate(sizes)]
     return Prefetches(asked, lanes)
 
 
-def table_of(wanted, arrays, group, step, lanes, nontemporal=0):
-    """The table that compiled code makes for a group of states at a step; nontemporal: whether the arrays are."""
+def table_of(wanted, arrays, group, step, lanes):
+    """The table that compiled code makes for a group of states at a step."""
     module = Module(lanes)
     share = module.function("share", "ptr table, ptr tables, i64 group, i64 step", exported=True)
     table, tables, *read = share.arguments
@@ -34,8 +34,8 @@ def table_of(wanted, arrays, group, step, lanes, nontemporal=0):
     code = machine_code.load("requests", module.text().encode(), lambda: Code(module.text(), 0))
     unit = lanes.unit
     rows = np.array(
-        [[x.ctypes.data, x.strides[2] // unit if x.shape[2] > 1 else 1, x.strides[0] // unit, x.strides[1] // unit,
-          nontemporal] for x in arrays], np.int64,
+        [[x.ctypes.data, x.strides[2] // unit if x.shape[2] > 1 else 1, x.strides[0] // unit, x.strides[1] // unit]
+         for x in arrays], np.int64,
     )  # fmt: skip
     table = np.zeros(wanted.vectors * lanes.bytes // 8, np.int64)
     run = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)(code.share)
@@ -66,17 +66,6 @@ def test_the_requests_reach_every_cache_line_of_a_group(single, order):
         own = x[group : group + lanes.width, step, : None if order == "rows" else lines * lanes.width]
         offsets = np.add.outer(np.arange(own.shape[0]) * own.strides[0], np.arange(own.shape[1]) * own.strides[1])
         assert set(((own.ctypes.data + offsets) // LINE).ravel().tolist()) <= asked
-
-
-@pytest.mark.parametrize("may_be", [False, True])
-def test_what_is_streamed_is_not_asked_for(may_be):
-    lanes = specialized.lanes(False)
-    arrays = [np.zeros((4 * lanes.width, 1, size)) for size in SIZES]
-    wanted = requests(SIZES, lanes, may_be)
-    table = table_of(wanted, arrays, lanes.width, 0, lanes, nontemporal=1)
-    asked = {int(table[start]) + along * int(table[stride]) for start, stride, along in wanted.places(10**9, 1)}
-    assert (asked == {table.ctypes.data}) == may_be
-    assert may_be or len(asked) > len(SIZES)
 
 
 def test_requests_are_spread_over_the_operations():

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from ...errors import ArgumentError, out_of_memory, quoted
-from ..llvm.memory_techniques import POOL, used
 from ..threads import LONGEST, lock_across_forks
 
 VARIABLE = "TREESIM_KEEP_MIB"
@@ -37,7 +36,7 @@ def empty(shape: tuple[int, ...], number: Any) -> np.ndarray:
     or if there is not that much memory.
     """
     size = math.prod(shape) * np.dtype(number).itemsize
-    if size < LEAST or size > limit() or not used(POOL):
+    if size < LEAST or size > limit():
         try:
             return np.empty(shape, number)
         except MemoryError:

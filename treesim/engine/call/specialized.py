@@ -26,8 +26,6 @@ from ..graph.trace import trace
 from ..graph.twins import twin_inputs
 from ..llvm import machine_code
 from ..llvm.lanes import Lanes
-from ..llvm.memory_techniques import PREFETCH, used
-from ..llvm.nontemporal_stores import LARGE, worth_it
 from ..llvm.object_cache import kernel_hash
 from ..llvm.shared_code import SharedCode
 from ..llvm.single_state import single_state
@@ -142,14 +140,13 @@ class BatchCode:
         return run
 
     def _table(self, arrays: Sequence[np.ndarray]) -> array[int]:
-        """Return the table of arrays: address, strides (number, state, step), and use of nontemporal stores."""
+        """Return the table of arrays: address, and strides (number, state, step)."""
         unit = self.lanes.bytes // self.lanes.width
         words: list[int] = []
         for x in arrays:
             strides, place = x.strides, address(x)
-            past_caches = x.nbytes >= LARGE and worth_it(self.lanes) and strides[-1] == unit and place % unit == 0
             step = strides[1] // unit if len(strides) == 3 else 0
-            words += (place, strides[-1] // unit if x.shape[-1] > 1 else 1, strides[0] // unit, step, past_caches)
+            words += (place, strides[-1] // unit if x.shape[-1] > 1 else 1, strides[0] // unit, step)
         return array("q", words)  # ctypes' arrays take five times as long
 
 
@@ -179,13 +176,12 @@ def batch_code(
     carried: number of first inputs that, in the next step, are the first results. invariant: number of
     following inputs that do not change with the steps (see straight_line). strategy: see `strategies`, by
     default $TREESIM_CODE. Raises UnsupportedError, with the reason, if there is none, ArgumentError for an
-    invalid $TREESIM_CODE or $TREESIM_MEMORY. Cost: 0.1 to 2 s the first time ever, 4 us per operation of very
+    invalid $TREESIM_CODE. Cost: 0.1 to 2 s the first time ever, 4 us per operation of very
     large robots, milliseconds the first time in a process, then microseconds.
     """
     refuse_unusable()
     strategy = strategy or wanted()
-    made_as = strategy, used(PREFETCH)
-    identity = (entry, single, carried, invariant, made_as, tuple(sizes), tuple(results), *map(_contents, constants))
+    identity = (entry, single, carried, invariant, strategy, tuple(sizes), tuple(results), *map(_contents, constants))
     code = _codes.get(identity, lambda: _make(entry, constants, sizes, results, identity))
     if isinstance(code, UnsupportedError):
         raise UnsupportedError(f"no specialized code for {entry.__name__}: {code}")
@@ -259,15 +255,14 @@ def _make(
     results: Sequence[int],
     identity: tuple[Any, ...],
 ) -> BatchCode | UnsupportedError:
-    _, single, carried, invariant, made_as, *others = identity
-    strategy, prefetched = made_as
+    _, single, carried, invariant, strategy, *others = identity
     name = f"{entry.__module__.rpartition('.')[2]}.{entry.__name__}"
     width = lanes(single)
 
-    key = repr((name, kernel_hash(), width, single, carried, invariant, made_as, *others)).encode()
+    key = repr((name, kernel_hash(), width, single, carried, invariant, strategy, *others)).encode()
 
     def write() -> Code:
-        return emit(strategy, entry, constants, sizes, results, width, carried, invariant, prefetched)
+        return emit(strategy, entry, constants, sizes, results, width, carried, invariant)
 
     try:
         return BatchCode(machine_code.load(name, key, write), width)

@@ -49,8 +49,7 @@ class BatchLoop:
     """Loop over groups of states; see `straight_line`.
 
     work(group, read, written): appends the code for a group; read, written: step and group read next, and
-    written. slots: vectors of memory between inputs and results. placed: the results. nontemporal: arrays that
-    `work` may have written already.
+    written. slots: vectors of memory between inputs and results. placed: the results.
     """
 
     def __init__(
@@ -62,9 +61,8 @@ class BatchLoop:
         placed: Placed,
         carried: int,
         invariant: int,
-        nontemporal: Sequence[int] = (),
     ) -> None:
-        self.module, self.work, self.slots, self.placed, self.nontemporal = module, work, slots, placed, nontemporal
+        self.module, self.work, self.slots, self.placed = module, work, slots, placed
         self.moves = gather_and_scatter(module)
         self.inputs = [(size, sum(sizes[:k])) for k, size in enumerate(sizes)]
         self.size, self.carried = sum(sizes), sum(sizes[:carried])
@@ -92,7 +90,7 @@ class BatchLoop:
             beyond = f.add(first, block)
             last = f.select(f.icmp("slt", beyond, count), beyond, count)
             f.atomic("or", f.at(job, 2, I64), f.call(run, first, last, *words, memory, tables))
-        f.do("fence seq_cst")  # completes nontemporal stores before the job is reported as done
+        f.do("fence seq_cst")  # completes all stores before the job is reported as done
         f.ret()
 
     def _run(self, quaternions: Sequence[int]) -> Function:
@@ -143,11 +141,9 @@ class BatchLoop:
                 self._move(group, k, record, size, place, gathers=False)
 
     def _move(self, group: Group, array: int, step: Operand, size: int, place: int | Value, gathers: bool) -> None:
-        """Append the gather or scatter of an array, unless nontemporal stores have written it."""
-        f, end = group.code, group.code.label()
+        """Append the gather or scatter of an array."""
+        f = group.code
         at = array_at(f, group.tables, array, step)
-        if array in self.nontemporal:
-            f.go_on_if(f.icmp("eq", at.nontemporal, 0), otherwise=end)
         strides = at.here, size, at.element, at.state, group.first, group.last
         if isinstance(place, Value):
             f.call(self.moves.scatter_listed, *strides, group.results, place)
@@ -155,7 +151,6 @@ class BatchLoop:
             f.call(self.moves.gather, *strides, f.at(group.inputs, place))
         else:
             f.call(self.moves.scatter, *strides, f.at(group.results, place))
-        f.begin(end)
 
     def _feed_back(self, group: Group) -> None:
         """Append copies of the first results to the first inputs of the next step."""

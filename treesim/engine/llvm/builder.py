@@ -239,9 +239,9 @@ class Function:
         kind = kind or self.vector
         return self.make(f"load {kind}, {PTR} {pointer.name}{_aligned(align)}", kind)
 
-    def store(self, x: Value, pointer: Value, align: int | None = None, nontemporal: bool = False) -> None:
-        """Append a store; nontemporal: bypass the caches."""
-        self.do(f"store {typed(x)}, {PTR} {pointer.name}{_aligned(align)}{', !nontemporal !0' * nontemporal}")
+    def store(self, x: Value, pointer: Value, align: int | None = None) -> None:
+        """Append a store."""
+        self.do(f"store {typed(x)}, {PTR} {pointer.name}{_aligned(align)}")
 
     def load_at(self, pointer: Value, index: Operand, kind: str | None = None) -> Value:
         """Append a load of an element of a contiguous array."""

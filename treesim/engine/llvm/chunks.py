@@ -8,7 +8,6 @@ includes constants, whose absolute addresses would take ten bytes each.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import islice
 from typing import NamedTuple
 
@@ -47,13 +46,11 @@ class Chunk(NamedTuple):
 class Chunks(NamedTuple):
     """Functions that together compute a trace.
 
-    functions: in order. slots: vectors of memory for values between them. done: index of the function that
-    computes each result.
+    functions: in order. slots: vectors of memory for values between them.
     """
 
     functions: list[Chunk]
     slots: int
-    done: list[int]
 
 
 def chunk_functions(
@@ -74,7 +71,7 @@ def chunk_functions(
     """
     lanes = lanes or module.lanes
     writer = _Writer(module, traced, lanes, asked or Prefetches([], lanes), name, apart or module, pairs)
-    return Chunks(writer.chunks(), writer.slots, [writer.chunk_of.get(node, 0) for node in traced.results])
+    return Chunks(writer.chunks(), writer.slots)
 
 
 def chunk_calls(
@@ -83,11 +80,10 @@ def chunk_calls(
     inputs: Value,
     between: Value,
     results: Value,
-    behind: Callable[[int], None] = lambda chunk: None,
 ) -> None:
     """Append calls of all functions, on inputs, memory between functions, and results.
 
-    behind(k) appends code after the k-th call. Functions in the second module are called by their addresses.
+    Functions in the second module are called by their addresses.
     """
     lanes = chunks.functions[0].function.lanes
     middles = [f.at(place, MIDDLE, lanes.vector) for place in (inputs, between, results)]
@@ -98,7 +94,6 @@ def chunk_calls(
             f.call(function, *given)
         else:
             f.call_at(f.load_at(Value(f"@{APART}", PTR), k - here, PTR), *given)
-        behind(k)
 
 
 def addresses_apart(apart: Module) -> tuple[str, str]:

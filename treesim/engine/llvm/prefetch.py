@@ -7,8 +7,7 @@ the state's first number and advances by cache lines. If the states are contiguo
 first numbers and advances by as many numbers as there are lanes. The start of a line was mostly loaded with
 the row or group before, so lines are requested by their last byte. There are as many requests as lines in a
 row. Columns need more if vectors are shorter than lines, and the last ones then get none. For an array in
-another order the requests are useless but harmless: a prefetch never fails. Arrays written by nontemporal
-stores (`nontemporal_stores`) must not be prefetched; memory of the workspace takes their place.
+another order the requests are useless but harmless: a prefetch never fails.
 """
 
 from __future__ import annotations
@@ -23,28 +22,25 @@ from .values import I8, I64, PTR, Operand, Value
 EVERY = 24  # operations for one request: more requests would delay the operations' loads
 LINE = 64  # bytes of a cache line
 At = tuple[Value, Value]  # a step, and the first of a group of states
-# row of the table of arrays: address, strides (see `straight_line`), whether it is written by nontemporal stores
-ROW = (PTR, I64, I64, I64, I64)
+ROW = (PTR, I64, I64, I64)  # of the table of arrays: address, strides (see `straight_line`)
 
 
 class ArrayAt(NamedTuple):
     """Array at a step.
 
-    here: its address. element, state: strides between numbers and between states, in numbers. nontemporal:
-    whether it is written by nontemporal stores.
+    here: its address. element, state: strides between numbers and between states, in numbers.
     """
 
     here: Value
     element: Value
     state: Value
-    nontemporal: Value
 
 
 def array_at(f: Function, tables: Value, array: int, step: Operand) -> ArrayAt:
     """Append loads of an array's row in the table of arrays."""
     words = [f.load_at(tables, len(ROW) * array + k, kind) for k, kind in enumerate(ROW)]
-    start, element, state, each_step, nontemporal = words
-    return ArrayAt(f.at(start, f.mul(each_step, step), f.number), element, state, nontemporal)
+    start, element, state, each_step = words
+    return ArrayAt(f.at(start, f.mul(each_step, step), f.number), element, state)
 
 
 class Prefetch(NamedTuple):
@@ -58,14 +54,12 @@ class Prefetch(NamedTuple):
 class Prefetched(NamedTuple):
     """Array to prefetch.
 
-    number: its number. size: numbers of a state. writes: whether it is written. nontemporal: whether
-    nontemporal stores may write it.
+    number: its number. size: numbers of a state. writes: whether it is written.
     """
 
     number: int
     size: int
     writes: bool
-    nontemporal: bool = False
 
 
 class Prefetches:
@@ -101,9 +95,6 @@ class Prefetches:
         by_rows = f.icmp("eq", array.element, 1)
         apart = f.select(by_rows, array.state, array.element)
         along = f.select(by_rows, LINE, f.mul(array.element, self._lanes.bytes))
-        if self._asked[k].nontemporal:
-            ours = f.icmp("ne", array.nontemporal, 0)
-            first, apart, along = f.select(ours, table, first), f.select(ours, 0, apart), f.select(ours, 0, along)
         f.store_at(along, table, self._along_place(k))
         for lane in range(self._lanes.width):
             f.store_at(f.at(first, f.mul(apart, lane), f.number), table, k * self._lanes.width + lane)

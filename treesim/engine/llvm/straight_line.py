@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import numpy as np
-
 from ..graph.fusion import fuse
 from ..graph.trace import Trace
 from ..primitives import COS, INPUT, SIN
@@ -18,7 +16,6 @@ from .batch_loop import BatchLoop, Group, Placed
 from .builder import Module
 from .chunks import addresses_apart, chunk_calls, chunk_functions
 from .elementary import turn, write_helpers
-from .nontemporal_stores import LEAST, NontemporalResult, nontemporal_writes
 from .prefetch import At, Prefetched, Prefetches
 from .values import I32, I64, PTR, Value
 
@@ -52,26 +49,22 @@ def straight_line(
     """Return an empty module's code: a function `share(job)` that processes blocks of states until none is left.
 
     sizes, results: numbers of one state in each input and result array. The job points to a table with a row
-    for each array: an address, three strides in numbers (number, state, step), and whether it is written by
-    nontemporal stores. Without `carried`, steps is 1. With it, the first `carried` inputs are the first results
-    of the step before; their arrays contain the initial states. The next `invariant` inputs are constant; all
-    others have an entry for each step. Results are written after every `every` steps. The job's status is 1 if
-    a number that is written, or read at a step, is not finite, or one of the quaternions, which begin at the
-    given inputs, is not of length 1. Every lane executes the same operations in the same order, so a state's
-    result does not depend on its position in the batch.
+    for each array: an address, and three strides in numbers (number, state, step). Without `carried`, steps is 1.
+    With it, the first `carried` inputs are the first results of the step before; their arrays contain the initial
+    states. The next `invariant` inputs are constant; all others have an entry for each step. Results are written
+    after every `every` steps. The job's status is 1 if a number that is written, or read at a step, is not finite,
+    or one of the quaternions, which begin at the given inputs, is not of length 1. Every lane executes the same
+    operations in the same order, so a state's result does not depend on its position in the batch.
     """
     traced, order = distinct(traced, carried)
     before, angles = with_turned_inputs(traced, 1)
     fuse(before)
     first = carried + invariant if carried else 0
     soon = [Prefetched(k, size, False) for k, size in enumerate(sizes) if k >= first]
-    # carried results are not written at every step
-    large = [] if carried else [k for k, size in enumerate(results, len(sizes)) if size >= LEAST]
-    asked = Prefetches(soon + results_prefetched(sizes, results, large), module.lanes)
+    asked = Prefetches(soon + results_prefetched(sizes, results), module.lanes)
     apart = Module(module.lanes, module.prefetches)
     chunks = chunk_functions(module, before, asked=asked, apart=apart)
     placed = results_placed(module, results, order)
-    writes = nontemporal_writes(module, _nontemporal(large, len(sizes), placed, order, chunks.done))
     turned = turn(module, angles, traced.inputs) if angles else None
 
     def work(group: Group, read: At, written: At) -> None:
@@ -79,15 +72,10 @@ def straight_line(
         asked.fill_table(f, slots, group.tables, read, written)
         if turned:
             f.call(turned, group.inputs)
-
-        def behind(chunk: int) -> None:
-            for function, start, low, high in writes.get(chunk, ()):
-                f.call(function, group.tables, group.first, group.last, f.at(group.results, start), low, high)
-
-        chunk_calls(f, chunks, group.inputs, slots, group.results, behind)
+        chunk_calls(f, chunks, group.inputs, slots, group.results)
 
     slots = 2 * len(angles) + chunks.slots
-    loop = BatchLoop(module, work, slots, sizes, placed, carried, invariant, large)
+    loop = BatchLoop(module, work, slots, sizes, placed, carried, invariant)
     return code_of(loop, quaternions, apart)
 
 
@@ -108,30 +96,9 @@ def whole_code(module: Module, apart: Module | None, workspace: int) -> Code:
     return Code(own, workspace, apart=other, called=called)
 
 
-def results_prefetched(
-    sizes: Sequence[int], results: Sequence[int], nontemporal: Sequence[int] = ()
-) -> list[Prefetched]:
-    """Return the results to prefetch before they are written.
-
-    sizes: of the inputs. nontemporal: arrays that may be written by nontemporal stores.
-    """
-    return [Prefetched(k, size, True, k in nontemporal) for k, size in enumerate(results, start=len(sizes))]
-
-
-def _nontemporal(
-    arrays: Sequence[int], inputs: int, placed: Placed, order: Sequence[int], done: Sequence[int]
-) -> list[NontemporalResult]:
-    """Return the results that may be written by nontemporal stores, among `arrays`, whose numbers follow the inputs'.
-
-    order: index of the distinct value in each place. done: the chunk of each.
-    """
-    starts = np.cumsum([0, *(size for size, _ in placed.places)]).tolist()
-    return [
-        NontemporalResult(
-            k, *placed.places[k - inputs], [done[j] for j in order[starts[k - inputs] : starts[k - inputs + 1]]]
-        )
-        for k in arrays
-    ]
+def results_prefetched(sizes: Sequence[int], results: Sequence[int]) -> list[Prefetched]:
+    """Return the results to prefetch before they are written; sizes: of the inputs."""
+    return [Prefetched(k, size, True) for k, size in enumerate(results, start=len(sizes))]
 
 
 def with_turned_inputs(traced: Trace, width: int) -> tuple[Trace, list[int]]:

@@ -54,16 +54,15 @@ def emit(
     lanes: Lanes,
     carried: int = 0,
     invariant: int = 0,
-    prefetched: bool = True,
 ) -> Code:
-    """Return the IR of an entry in a strategy, see straight_line; prefetched: whether it prefetches memory.
+    """Return the IR of an entry in a strategy, see straight_line.
 
     auto: straight-line code if it is short, or compiles in at most twice the time of looped code. Raises
     UnsupportedError if the entry cannot be traced or is too long. Cost: 2 to 6 us per operation.
     """
     # for many steps the caller checks the first states' quaternions; steps preserve their length
     quaternions = () if carried else quaternion_places(entry, constants, sizes)
-    module = Module(lanes, prefetched)
+    module = Module(lanes)
 
     def straight(graph: Graph) -> Code:
         traced = trace(entry, constants, sizes, results, graph)
