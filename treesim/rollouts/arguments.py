@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..contact.base import ContactSolver, chosen_solver
-from ..dynamics.base import DynamicsBackend, chosen_backend
 from ..engine.call.steps import all_finite
 from ..errors import ArgumentError, TreesimError, UnsupportedError, quoted
 from ..kernels.stepping.constrained_step import carried_world_step_entry, counted_world_step_entry
@@ -19,13 +18,13 @@ from ..kernels.stepping.step import carried_step_entry, counted_step_entry
 from ..model.named_axes import coordinate_argument, velocity_argument
 from ..model.quaternions import unit_quaternions
 from ..model.tree import Tree
+from ..simulation.options import StepOptions
 from ..simulation.robot_warnings import warn_of_friction, warn_of_limits
 from ..simulation.step import StepCode, check_diagonal, check_rows, compiled_rule, forward_kernel, touches
 from ..simulation.step_settings import StepSettings, check_inertia, gains_of, substeps_of
 from ..simulation.world import World, started
 from ..states.arguments import whole_number
 from ..states.states import mimic_constants
-from ..types import Engine
 from ..validation.arrays import Argument, check_copy, coerce, precision, refuse_non_finite
 from ..validation.values import checked_flag
 from .external_forces import RolloutForces
@@ -49,8 +48,7 @@ class Method(NamedTuple):
     """
 
     world: World
-    dt: float
-    integrator: str
+    options: StepOptions
     substeps: int
     entry: Any
     constants: tuple[Any, ...]
@@ -59,6 +57,11 @@ class Method(NamedTuple):
     dynamics: Any  # the entry of forward dynamics
     code: StepCode | None  # of steps with contact or external forces; SIMD code takes their unconstrained part
     code_of: Callable[[bool], StepCode]  # returns the code of steps without or with external forces
+
+    @property
+    def dt(self) -> float:
+        """Length of a step [s]."""
+        return self.options.dt
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -82,36 +85,23 @@ def bodies_in_contact(method: Method) -> int:
     return world.robot.n_bodies + 1 if method.touches and not world.touching.only_limits else 0
 
 
-def method_of(
-    world: World,
-    dt: float,
-    integrator: str,
-    backend: str | DynamicsBackend,
-    substeps: int | None,
-    kp: ArrayLike,
-    kd: ArrayLike,
-    work: bool,
-    engine: Engine,
-    contact_solver: str | ContactSolver,
-    fields: frozenset[str],
-) -> Method:
+def method_of(world: World, options: StepOptions, fields: frozenset[str], work: bool = False) -> Method:
     """Return the settings of the steps; warns the caller of `rollout` of friction that the integrator leaves out.
 
     fields: names of batched model parameters, which may change the inertia. Without any, raises SingularInertiaError
-    for a joint that moves no inertia, in a world without constrained rows.
+    for a joint that moves no inertia, in a world without constrained rows. work: whether the work is integrated.
     """
-    nv = world.robot.nv
-    given: Any = (
-        world, dt, integrator, chosen_backend(backend), substeps, _hashable(kp, nv), _hashable(kd, nv),
-        checked_flag("work", work), engine, chosen_solver(contact_solver), fields,
-    )  # fmt: skip
+    if isinstance(options.kp, np.ndarray) or isinstance(options.kd, np.ndarray):
+        kp, kd = (_hashable(gain, world.robot.nv) for gain in (options.kp, options.kd))
+        options = replace(options, kp=kp, kd=kd)
+    given = world, options, fields, checked_flag("work", work)
     try:
         method = _remembered(*given)
     except TreesimError:
         raise
     except Exception:  # of lists of gains, or objects that cannot be hashed
         method = _method(*given)
-    warn_of_friction(world.robot, integrator, stacklevel=4)
+    warn_of_friction(world.robot, options.integrator, stacklevel=4)
     return method
 
 
@@ -121,39 +111,27 @@ def _hashable(gain: ArrayLike, nv: int) -> ArrayLike:
     return tuple(gain.tolist()) if row else gain  # type: ignore[union-attr]
 
 
-def _method(
-    world: World,
-    dt: float,
-    integrator: str,
-    backend: DynamicsBackend,
-    substeps: int | None,
-    kp: ArrayLike,
-    kd: ArrayLike,
-    work: bool,
-    engine: Engine,
-    contact_solver: ContactSolver,
-    fields: frozenset[str],
-) -> Method:
+def _method(world: World, options: StepOptions, fields: frozenset[str], work: bool) -> Method:
     """Return the settings of the steps; raises as `method_of`."""
-    check_rows(world, integrator)
-    robot, dynamics, rule = world.robot, forward_kernel(world.robot, backend), compiled_rule(integrator)
-    substeps = substeps_of(robot, rule, dt, substeps)
-    touching = touches(world, rule)
-    settings, own_gains = StepSettings.of(robot, rule, dt / substeps, kp, kd), not fields.isdisjoint(GAINS)
+    check_rows(world, options.integrator)
+    robot, rule = world.robot, compiled_rule(options.integrator)
+    dynamics = forward_kernel(robot, options.backend)
+    substeps = substeps_of(robot, rule, options.dt, options.substeps)
+    touching, h = touches(world, rule), options.dt / substeps
+    settings, own_gains = StepSettings.of(robot, rule, h, options.kp, options.kd), not fields.isdisjoint(GAINS)
     check_diagonal(dynamics, robot, settings)
     if not world.m and not fields:
-        check_inertia(robot, rule, dt / substeps, *gains_of(robot, kp, kd))
+        check_inertia(robot, rule, h, *gains_of(robot, options.kp, options.kd))
     step_entry = ENTRIES[bool(world.m), work]
     constants = (*mimic_constants(robot, dynamics.constants(robot)), *world.held, settings.table)
 
     @cache
     def code_of(pushed: bool) -> StepCode:
-        return StepCode(world, rule, dynamics, None, settings, engine, contact_solver, work, pushed, own_gains)
+        return StepCode(world, dynamics, settings, options, work=work, pushed=pushed, own_gains=own_gains)
 
     by_steps = touching or world.kinematic or settings.may_saturate(rule, own_gains)
     forward, code = dynamics.entry_for(robot), code_of(False) if by_steps else None
-    entry = step_entry(rule, forward)
-    return Method(world, dt, integrator, substeps, entry, constants, work, rule, forward, code, code_of)
+    return Method(world, options, substeps, step_entry(rule, forward), constants, work, rule, forward, code, code_of)
 
 
 _remembered = lru_cache(maxsize=16)(_method)  # short rollouts are called repeatedly

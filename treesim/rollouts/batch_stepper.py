@@ -21,18 +21,19 @@ from ..dynamics.base import DynamicsBackend, check_supported, chosen_backend
 from ..dynamics.physics import Parameters
 from ..engine.call.evaluate import check_engine
 from ..engine.call.steps import Arrays, RolloutSegment, under_controls
-from ..engine.threads import checked_threads, use_threads
+from ..engine.threads import use_threads
 from ..errors import ArgumentError
 from ..model.named_axes import coordinate_argument, velocity_argument
 from ..model.quaternions import unit_quaternions
 from ..model.tree import Tree
 from ..plugins import DEFAULT_INTEGRATOR
 from ..simulation.external_forces import Wrenches
+from ..simulation.options import StepOptions
 from ..simulation.readings import NO_READINGS, Readings
 from ..simulation.robot_warnings import unwarned
 from ..simulation.start_limits import warn_of_start
 from ..simulation.world import World, as_world, started
-from ..states.arguments import positive_number, short_repr, whole_number
+from ..states.arguments import short_repr, whole_number
 from ..system.display import ReprMixin, arrays
 from ..system.memory import check_memory
 from ..types import Engine
@@ -147,9 +148,12 @@ class BatchStepper(ReprMixin):
         self.world = world = world_with_rows(world, fields)
         self.robot = world.robot
         self.count, self.steps = whole_number("count", count, 1), whole_number("steps", steps, 1)
-        self.dt, self.threads = positive_number("dt", dt), checked_threads(threads)
-        how = engine, contact_solver, frozenset(fields)
-        method = method_for_sensors(method_of(world, self.dt, integrator, backend, substeps, kp, kd, False, *how))
+        options = StepOptions(
+            dt=dt, integrator=integrator, backend=backend, engine=engine, kp=kp, kd=kd, substeps=substeps,
+            threads=threads, contact_solver=contact_solver,
+        )  # fmt: skip
+        self.dt, self.threads = options.dt, options.threads
+        method = method_for_sensors(method_of(world, options, frozenset(fields)))
         physics = physics_of_rollouts(world, fields, method.rule, method.dt / method.substeps, kp, kd)
         self._check_physics(physics, backend)
         own = copy.deepcopy(

@@ -19,15 +19,16 @@ from ..engine.call.batched import BatchedTables
 from ..engine.call.evaluate import check_engine
 from ..engine.call.steps import Measured, RolloutSegment, under_controls, under_policy
 from ..engine.graph.policies import Policy
-from ..engine.threads import checked_threads, use_threads
+from ..engine.threads import use_threads
 from ..errors import ArgumentError, StoppedWarning, keep_with
 from ..kernels.stepping.step import policy_step_entry
 from ..model.tree import Tree
 from ..plugins import DEFAULT_INTEGRATOR
 from ..simulation.external_forces import Wrenches
+from ..simulation.options import StepOptions
 from ..simulation.start_limits import warn_of_start
 from ..simulation.world import World, as_world
-from ..states.arguments import checked_progress, positive_number, whole_number
+from ..states.arguments import checked_progress, whole_number
 from ..types import Engine, Keep
 from ..validation.values import known_name
 from .arguments import Method, Start, bodies_in_contact, check_clock, method_of, refuse_non_finite_controls, start_of
@@ -212,13 +213,13 @@ def rollout(
     world = as_world(robot)
     check_engine(engine)
     checked_progress(progress)
-    threads = checked_threads(threads)
+    options = StepOptions(
+        dt=dt, integrator=integrator, backend=backend, engine=engine, kp=kp, kd=kd, substeps=substeps,
+        threads=threads, contact_solver=contact_solver,
+    )  # fmt: skip
     fields = given_fields(world, model_parameters, integrator)
     world = world_with_rows(world, fields)
-    method = method_of(
-        world, positive_number("dt", dt), integrator, backend, substeps, kp, kd, work, engine, contact_solver,
-        frozenset(fields),
-    )  # fmt: skip
+    method = method_of(world, options, frozenset(fields), work)
     if f_ext is not None:
         method = method.under_forces()
     physics = physics_of_rollouts(world, fields, method.rule, method.dt / method.substeps, kp, kd)
@@ -236,12 +237,12 @@ def rollout(
     sensing = sensor_steps(method, start, fields, every, reads)
     if sensing is not None:
         method = method_for_sensors(method)
-    piece = _piece(method, start, every, engine, checks, physics, measuring, sensing)
+    piece = _piece(method, start, every, checks, physics, measuring, sensing)
     shapes = [(count, records, n) for n in method.sizes]
     columns = {} if sensing is None else sensing.columns
     facts = {"dt": method.dt, "every": every, "sensors": columns} if columns else {"dt": method.dt, "every": every}
     results = Results(out, shapes, start.number, (start.q, start.v, start.u, start.p), facts)
-    with use_threads(threads):
+    with use_threads(options.threads):
         own = None if physics is None else physics.of_robots(world.robot, count)
         return _run(method, piece, start, results, progress, checks, own, measuring)
 
@@ -261,7 +262,7 @@ def _kept(keep: Keep, every: int, steps: int, unmeasured: bool, others: tuple[An
 
 
 def _piece(
-    method: Method, start: Start, every: int, engine: str, checks: ContactChecks | None, physics: Physics | None,
+    method: Method, start: Start, every: int, checks: ContactChecks | None, physics: Physics | None,
     measuring: Measuring | None, sensing: SensorSteps | None,
 ) -> RolloutSegment | None:  # fmt: skip
     """Return the segment that steps and measures rollouts, reads sensors, and writes the checks of contact.
@@ -270,23 +271,23 @@ def _piece(
     """
     measured = None if measuring is None else measuring.measured
     if sensing is None:
-        piece = _steps(method, start, every, engine, checks, physics, measured)
+        piece = _steps(method, start, every, checks, physics, measured)
         piece = piece.carry if isinstance(piece, ContactSteps) else piece
     elif not method.world.robot.nv:
         piece = sensing.over(stand_still, None, None)
     else:
-        piece = _sensed_steps(method, start, every, engine, checks, physics, measured, sensing)
+        piece = _sensed_steps(method, start, every, checks, physics, measured, sensing)
     return piece if piece is None or measuring is None else measuring.over(piece)
 
 
 def _sensed_steps(
-    method: Method, start: Start, every: int, engine: str, checks: ContactChecks | None, physics: Physics | None,
+    method: Method, start: Start, every: int, checks: ContactChecks | None, physics: Physics | None,
     measured: Measured | None, sensing: SensorSteps,
 ) -> RolloutSegment | None:  # fmt: skip
     """Return the segment that steps rollouts and reads sensors, in each step if measures take readings."""
     reads = measured is not None and measured.reduction.reads
     wrenches = sensing.contact or (measured is not None and measured.reduction.contact)
-    made = partial(_steps, method, start, every, engine, checks, physics, None if reads else measured)
+    made = partial(_steps, method, start, every, checks, physics, None if reads else measured)
     steps = made(wrenches, sensing.controls)
     if steps is None:
         return None
@@ -299,7 +300,7 @@ def _sensed_steps(
 
 
 def _steps(
-    method: Method, start: Start, every: int, engine: str, checks: ContactChecks | None, physics: Physics | None,
+    method: Method, start: Start, every: int, checks: ContactChecks | None, physics: Physics | None,
     measured: Measured | None, wrenches: bool = False, controls: bool = False,
 ) -> RolloutSegment | ContactSteps | None:  # fmt: skip
     """Return the segment that steps rollouts, or the steps whose `carry` it is; with measures its last state is theirs.
@@ -316,6 +317,7 @@ def _steps(
         refuse_non_finite_controls(u[:, start.steps - start.steps % every :], u)  # these steps are not computed
     if not moves:
         return None
+    engine = method.options.engine
     if method.code is not None:
         return under_contact(method, start, policy, engine, checks, physics, measured, wrenches, controls)
     how = number, engine, method.substeps, batched_of(method, start, physics), measured

@@ -286,7 +286,7 @@ def outcome(
         return Rollouts(t, q, v, diverged, done, stopped, robot=robot, **details)
     found = balance(robot, (start.q[: len(q)], start.v[: len(q)]), q, v, work[0], start.steps, own)
     finite_ones = ~diverged & (done == len(t))
-    warn_of_errors(robot, found, finite_ones, t, method.dt, method.integrator, stacklevel=5)
+    warn_of_errors(robot, found, finite_ones, t, method.dt, method.options.integrator, stacklevel=5)
     return Rollouts(t, q, v, diverged, done, stopped, work[0], robot, found.start, **details)
 
 

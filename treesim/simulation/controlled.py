@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..contact.base import ContactSolver
 from ..contact.report import ContactReport, mean_of
-from ..dynamics.base import DynamicsBackend
 from ..dynamics.compiled.bound import Dynamics
 from ..engine.call.evaluate import coerce
 from ..errors import ArgumentError, NonFiniteError, quoted
@@ -17,10 +16,10 @@ from ..kernels.stepping.rules import RULES
 from ..model.named_axes import VELOCITIES, velocity_argument
 from ..model.tree import Tree
 from ..states.arguments import short_repr
-from ..types import Engine
 from ..validation.labels import in_order
 from .control import StatelessController, Zero, as_controller, controller_name, in_world_of, is_own, sees_contact
 from .external_forces import ExternalForces, ExternalJointForces, Wrenches, given_forces, wrench_table
+from .options import StepOptions
 from .readings import NO_READINGS, Readings
 from .robot_warnings import warn_of_limits
 from .sensors import Steps, reads_welds, step_readings, steps_of
@@ -77,16 +76,12 @@ class ControlledRobot:
     def __init__(
         self,
         robot: Tree | World,
-        backend: str | DynamicsBackend,
-        controller: Any,
-        gravity: np.ndarray | None,
-        engine: Engine,
-        substeps: int | None = None,
-        contact_solver: str | ContactSolver = "pgs",
+        options: StepOptions,
+        controller: Any = None,
         external_forces: ExternalForces = (),
         contact_points: bool = False,
     ) -> None:
-        self.contact_solver, self.world = contact_solver, as_world(robot)
+        self.options, self.world = options, as_world(robot)
         self.impulses: np.ndarray | None = None  # of contact in the step before; no step writes into this array
         self.robot = robot = self.world.robot
         self.contact = ContactReport.empty(robot, self.world.touching, ())
@@ -109,8 +104,7 @@ class ControlledRobot:
         self._shape, self._limit = (robot.nv,), robot.effort_limit
         if controller is not None and not isinstance(controller, Zero):
             warn_of_limits(robot, stacklevel=5)
-        self._bound = Dynamics(robot, backend=backend, engine=engine, gravity=gravity)
-        self.backend, self.substeps, self._gravity, self._engine = backend, substeps, gravity, engine
+        self._bound = Dynamics(robot, backend=options.backend, engine=options.engine, gravity=options.gravity)
         self.work = np.zeros(2)  # of the controller, and of all passive forces, so far [J]
         self._steps: dict[tuple[str, float, bool], tuple[StepCode, int]] = {}
         self._zero = np.zeros(robot.nv)
@@ -286,7 +280,7 @@ class ControlledRobot:
             found = partial(points_again, *start, repeated, motion=motion) if points is None else partial(list, points)
             self.impulses, self.contact = end.warm_start, ContactReport(self.world.touching, results, found)
         if motion is not None:
-            self.work[0] += motion.work((q, v), results, self._gravity)
+            self.work[0] += motion.work((q, v), results, self.options.gravity)
         return end.q, end.v
 
     def readings(self) -> Readings:
@@ -299,7 +293,7 @@ class ControlledRobot:
         def step() -> Steps:
             applied = self._zero if self.applied is None else self.applied
             wrenches = self.contact.wrench_array, self.table, self.on_welds
-            return steps_of(self.robot, self._gravity, dt, (*moved, applied), *wrenches)
+            return steps_of(self.robot, self.options.gravity, dt, (*moved, applied), *wrenches)
 
         return step_readings(self.world.sensors, self.robot, step, ())
 
@@ -340,13 +334,16 @@ class ControlledRobot:
 
     def _step_code(self, rule: str, dt: float, pushed: bool) -> tuple[StepCode, int]:
         """Make the code of substeps of an integrator; return it and their number; pushed: with external forces."""
-        compiled, substeps = RULES[rule], substeps_of(self.robot, RULES[rule], dt, self.substeps)
+        options, compiled = replace(self.options, integrator=rule), RULES[rule]
+        substeps = substeps_of(self.robot, compiled, dt, options.substeps)
         settings = StepSettings.of(self.robot, compiled, dt / substeps, self.stiffness, self.damping, driven=False)
-        solver, engine = forward_solver(self.robot, self.backend), self._engine
         if self._stateless is not None:
-            settings, engine = settings.copy(), "generic"  # gains change, so they cannot be constants of the code
-        how = self._gravity, settings, engine, self.contact_solver
-        made = StepCode(self.world, compiled, solver, *how, pushed=pushed), substeps
+            settings, options = (
+                settings.copy(),
+                replace(options, engine="generic"),
+            )  # gains change, so they cannot be constants of the code
+        solver = forward_solver(self.robot, options.backend)
+        made = StepCode(self.world, solver, settings, options, pushed=pushed), substeps
         self._steps = {key: code for key, code in self._steps.items() if key[:2] == (rule, dt)}
         self._steps[rule, dt, pushed] = made
         return made

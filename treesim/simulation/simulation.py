@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from .. import plugins
 from ..contact import deep_overlaps
-from ..contact.base import ContactSolver, chosen_solver
+from ..contact.base import ContactSolver
 from ..contact.description import described
 from ..contact.unsolved import warn_of_run
 from ..dynamics.base import DynamicsBackend, check_supported, chosen_backend
@@ -22,11 +22,11 @@ from ..errors import ArgumentError, DivergedWarning, TreesimError, keep_with
 from ..kernels.stepping.rules import IN_PYTHON
 from ..model.named_axes import coordinate_argument, velocity_argument
 from ..model.tree import Tree
-from ..states.arguments import checked_progress, positive_number
+from ..states.arguments import checked_progress
 from ..system.display import ReprMixin, vector
 from ..types import Engine
 from ..validation.arrays import Argument, coerce
-from ..validation.values import checked_flag, finite_number, finite_vector
+from ..validation.values import checked_flag, finite_number
 from .continuation import Pair, RunStart, initial_array, run_start
 from .control import Controller, controller_name
 from .controlled import REAL, ControlledRobot
@@ -34,6 +34,7 @@ from .durations import check_room, step_count
 from .energy_balance import checked_energy
 from .external_forces import ExternalForces, described_forces
 from .integrators import CompiledRule
+from .options import StepOptions
 from .pickling import Carried
 from .provenance import DeferredProvenance
 from .recording import Recording
@@ -123,42 +124,37 @@ class Simulation(ReprMixin):
         external_forces: ExternalForces = (),
         contact_points: bool = False,
     ) -> None:
-        how = engine, substeps, contact_solver, external_forces, contact_points
-        self._set_up(robot, backend, integrator, dt, controller, gravity, *how)
+        options = StepOptions(
+            dt=dt, integrator=integrator, backend=backend, engine=engine, gravity=gravity, substeps=substeps,
+            contact_solver=contact_solver,
+        )  # fmt: skip
+        self._set_up(as_world(robot), options, controller, external_forces, contact_points)
         warn_of_friction(self.robot, self.integrator, stacklevel=3)
 
     def _set_up(
         self,
-        robot: Tree | World,
-        backend: str | DynamicsBackend,
-        integrator: str,
-        dt: float,
+        world: World,
+        options: StepOptions,
         controller: Any,
-        gravity: ArrayLike | None,
-        engine: Engine,
-        substeps: int | None,
-        contact_solver: str | ContactSolver,
         external_forces: ExternalForces,
         contact_points: bool,
     ) -> None:
-        self.world, self.dt = as_world(robot), positive_number("dt", dt)
-        self.robot = robot = self.world.robot
-        self.backend, self.integrator, self.engine = backend, integrator, engine
+        self.world, self.robot, self.options = world, world.robot, options
+        self.dt, self.gravity, self.engine = options.dt, options.gravity, options.engine
+        self.backend, self.integrator = options.backend, options.integrator
+        self.substeps, self.contact_solver = options.substeps, options.contact_solver
+        robot, integrator, substeps = self.robot, self.integrator, self.substeps
         check_rows(self.world, integrator)
-        self.gravity = None if gravity is None else finite_vector("gravity", gravity, 3).copy()
         self._method = plugins.get("integrators", integrator)
         rule = getattr(self._method, "rule", IN_PYTHON)
         if rule is IN_PYTHON and substeps is not None:
             raise ArgumentError(f"integrator {integrator!r} is Python's and takes whole steps: leave substeps out")
         h = self.dt / substeps_of(robot, rule, self.dt, substeps)
-        self._solver = chosen_backend(backend)
+        self._solver = chosen_backend(self.backend)
         check_supported(self._solver, robot)
-        self.substeps, self.contact_solver = substeps, contact_solver
-        chosen_solver(contact_solver)
         self.touches = touches(self.world, rule)
         self.contact_points = checked_flag("contact_points", contact_points)
-        how = self.gravity, engine, substeps, contact_solver, external_forces, self.contact_points
-        self.system = ControlledRobot(self.world, backend, controller, *how)
+        self.system = ControlledRobot(self.world, options, controller, external_forces, self.contact_points)
         if not self.world.m:
             check_inertia(robot, rule, h, self.system.stiffness, self.system.damping)
         self._shapes = (robot.nq,), (robot.nv,)
@@ -172,14 +168,14 @@ class Simulation(ReprMixin):
         controller = ("controller", self.system.controller)
         return [("robot", self.robot), controller, ("gravity [m/s^2]", vector(gravity)), ("engine", self.engine)]
 
-    def __getstate__(self) -> tuple[Any, ...]:
-        controller = Carried(self.system.controller)
-        how = self.gravity, self.engine, self.substeps, self.contact_solver, self.external_forces, self.contact_points
-        return self.world, self.backend, self.integrator, self.dt, controller, *how, self.system.progress
+    def __getstate__(self) -> dict[str, Any]:
+        given = {name: getattr(self, name) for name in ("world", "options", "external_forces", "contact_points")}
+        return {**given, "controller": Carried(self.system.controller), "progress": self.system.progress}
 
-    def __setstate__(self, state: tuple[Any, ...]) -> None:
-        robot, backend, integrator, dt, carried, *how, progress = state
-        self._set_up(robot, backend, integrator, dt, carried.controller, *how)
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        given = {**state, "controller": state["controller"].controller}
+        progress = given.pop("progress")
+        self._set_up(**given)
         self.system.progress = progress
 
     @property

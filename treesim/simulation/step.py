@@ -9,7 +9,6 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from .. import plugins
-from ..contact.base import ContactSolver
 from ..contact.contact_solve import ContactInput, ContactSolve
 from ..contact.convex_pairs import nothing_found
 from ..dynamics.auto import Auto
@@ -38,12 +37,12 @@ from ..kernels.stepping.rules import CONTACT_RULES, IN_PYTHON, RULES, Rule
 from ..kernels.stepping.step import actuate, settings_of, step_entry, step_memory
 from ..model.tree import Tree
 from ..states.states import mimic_constants
-from ..types import Engine
 from ..validation.arrays import Shape
 from .effort_limits import REPEATS, EffortLimits
 from .external_forces import ExternalJointForces
 from .integrators import CompiledRule
 from .kinematic import EndVelocities, StepMotion, Times
+from .options import StepOptions
 from .step_result import StepResult, shapes_of_result
 from .step_sequence import StepSequence
 from .step_settings import StepSettings
@@ -69,20 +68,18 @@ class StepCode:
     def __init__(
         self,
         world: World,
-        rule: Rule,
         solver: DynamicsBackend | CompiledBackend,
-        gravity: np.ndarray | None,
         settings: StepSettings,
-        engine: Engine,
-        contact_solver: str | ContactSolver = "pgs",
+        options: StepOptions,
+        *,
         work: bool = True,
         pushed: bool = False,
         own_gains: bool = False,
     ) -> None:
-        self.world = world
+        self.world, self.solver, self.settings = world, solver, settings
         self.robot = robot = world.kinematic_bodies.stepped
-        self.rule, self.solver, self.gravity = rule, solver, gravity
-        self.settings = settings
+        self.rule = rule = compiled_rule(options.integrator)
+        self.gravity, engine = options.gravity, options.engine
         check_diagonal(solver, robot, settings)
         self.constants: tuple[Any, ...] = ()
         h = float(settings.table[0])
@@ -91,7 +88,7 @@ class StepCode:
         self.bound: BoundEntry | None = None  # of a batch
         self._single: BoundEntry | None = None  # of one state
         if _has_kernel(solver) and is_one_kernel(solver, robot) and robot.nv:
-            entry, constants = solver.entry_for(robot), solver.constants(robot, gravity)
+            entry, constants = solver.entry_for(robot), solver.constants(robot, self.gravity)
             forward, entry = entry, STEPS[bool(world.m), pushed](rule, entry)
             self.constants = (*mimic_constants(robot, constants), *world.held, settings.table)
             rows = ((world.m,), (world.m,)) if world.m else ()
@@ -103,11 +100,13 @@ class StepCode:
             raise UnsupportedError(f"backend {solver.name!r} is no kernel of treesim's: it has no specialized code")
         self.stage: ContactSolve | None = None
         if touches(world, rule):
-            how = settings.table, gravity, contact_solver, work, world.contact_tolerance, engine
-            self.stage = ContactSolve(robot, world.touching, rule, *how, pushed=pushed)
+            self.stage = ContactSolve(
+                robot, world.touching, rule, settings.table, self.gravity, options.contact_solver, work=work,
+                tolerance=world.contact_tolerance, engine=engine, pushed=pushed,
+            )  # fmt: skip
         self.effort: EffortLimits | None = None  # of steps with implicit gains
         if (own_gains or settings.has_gains) and rule.implicit and self.bound is not None:
-            self.effort = EffortLimits(robot, settings.table, gravity, bool(world.m) and self.stage is None)
+            self.effort = EffortLimits(robot, settings.table, self.gravity, bool(world.m) and self.stage is None)
         self._kinematics: Shape | None = None  # of the contact solve, if one state's unconstrained step computes them
         certain = self.stage is not None and self.stage.quick is None and self.stage.kinematics is not None
         if self.bound is not None and self.stage is not None and certain and not (world.m or world.kinematic):

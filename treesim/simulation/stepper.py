@@ -6,6 +6,7 @@ import copy
 import math
 from collections.abc import Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -13,23 +14,23 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..contact import deep_overlaps
-from ..contact.base import ContactSolver, chosen_solver
+from ..contact.base import ContactSolver
 from ..contact.report import ContactReport
 from ..contact.unsolved import all_solved, warn_of_step
 from ..dynamics.base import DynamicsBackend
-from ..engine.threads import checked_threads, use_threads
+from ..engine.threads import use_threads
 from ..errors import ArgumentError, NonFiniteError, quoted
 from ..kernels.entries.status import FINE
 from ..model.named_axes import coordinate_argument, velocity_argument
 from ..model.quaternions import unit_quaternions
 from ..model.tree import Tree
 from ..plugins import DEFAULT_INTEGRATOR
-from ..states.arguments import positive_number
 from ..system.display import ReprMixin, vector
 from ..types import Engine
 from ..validation.arrays import check_copy, coerce
-from ..validation.values import checked_part, finite_number, finite_vector
+from ..validation.values import checked_part, finite_number
 from .external_forces import Wrenches, wrench_table
+from .options import StepOptions
 from .report import Report, summed
 from .robot_warnings import unwarned, warn_of_friction
 from .sensors import reads_welds
@@ -121,9 +122,13 @@ class Stepper(ReprMixin):
     ) -> None:
         self.world = as_world(robot)
         self.robot = robot = self.world.robot
-        self.dt = positive_number("dt", dt)
+        options = StepOptions(
+            dt=dt, integrator=integrator, backend=backend, engine=engine, kp=kp, kd=kd, gravity=gravity,
+            substeps=substeps, threads=threads, contact_solver=contact_solver,
+        )  # fmt: skip
+        self.dt, self.gravity, self.threads = options.dt, options.gravity, options.threads
         self.integrator, self.backend, self.engine = integrator, backend, engine
-        self.threads = checked_threads(threads)
+        self.contact_solver = contact_solver
         check_rows(self.world, integrator)
         self.rule = compiled_rule(integrator)
         self.substeps = substeps_of(robot, self.rule, self.dt, substeps)
@@ -132,10 +137,7 @@ class Stepper(ReprMixin):
         self._constrained = self.world.m > 0
         if not self._constrained:
             check_inertia(robot, self.rule, h, *gains_of(robot, kp, kd))
-        self.contact_solver = contact_solver
-        chosen_solver(contact_solver)
-        self.gravity = None if gravity is None else finite_vector("gravity", gravity, 3).copy()
-        self._given = (*copy.deepcopy((kp, kd)), substeps)  # the caller may change its arrays
+        self.options = replace(options, kp=copy.deepcopy(kp), kd=copy.deepcopy(kd))  # the caller may change its arrays
         self._solver = forward_solver(robot, backend)
         self._still = np.zeros(robot.nv)  # the control of a step without
         self._has_warned = False  # of a step that was not solved
@@ -143,8 +145,7 @@ class Stepper(ReprMixin):
         self._has_warned_of_depth = self.world.touching.counts.slots == 0
         self._has_warned_of_start = False
         warn_of_friction(robot, integrator, stacklevel=3)
-        how = self.gravity, self.settings, self.engine, contact_solver
-        self.code = StepCode(self.world, self.rule, self._solver, *how)
+        self.code = StepCode(self.world, self._solver, self.settings, self.options)
         self._pushed_code: StepCode | None = None  # of steps with external forces
         self._sequences: list[StepSequence | None] = [
             None,
@@ -162,21 +163,8 @@ class Stepper(ReprMixin):
         return [("robot", self.robot), ("gravity [m/s^2]", vector(gravity)), ("engine", self.engine)]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        kp, kd, substeps = self._given
-        made = partial(
-            type(self), self.world, self.dt, integrator=self.integrator, backend=self.backend, engine=self.engine,
-            kp=kp, kd=kd, gravity=self.gravity, substeps=substeps, threads=self.threads,
-            contact_solver=self.contact_solver,
-        )  # fmt: skip
-        return (
-            unwarned,
-            (made,),
-            {
-                "_has_warned": self._has_warned,
-                "_has_warned_of_depth": self._has_warned_of_depth,
-                "_has_warned_of_start": self._has_warned_of_start,
-            },
-        )
+        made, warned = partial(type(self), self.world, **vars(self.options)), ("", "_of_depth", "_of_start")
+        return unwarned, (made,), {name: getattr(self, name) for name in (f"_has_warned{of}" for of in warned)}
 
     def reset(self, q0: ArrayLike | None = None, v0: ArrayLike | None = None, t: float = 0.0) -> State:
         """Return an initial state, or a batch of initial states, for `step`.
@@ -342,8 +330,7 @@ class Stepper(ReprMixin):
         if not pushed:
             return self.code
         if self._pushed_code is None:
-            how = self.gravity, self.settings, self.engine, self.contact_solver
-            self._pushed_code = StepCode(self.world, self.rule, self._solver, *how, pushed=True)
+            self._pushed_code = StepCode(self.world, self._solver, self.settings, self.options, pushed=True)
         return self._pushed_code
 
     def _with_wrenches(self, state: State, control: ArrayLike | None, f_ext: Wrenches) -> np.ndarray:

@@ -12,6 +12,7 @@ from ..model.inertia import Inertia
 from ..model.joints import Joint
 from ..model.tree import Body, Tree
 from ..simulation.controlled import ControlledRobot
+from ..simulation.options import StepOptions
 from .report import Conformance, begin, demand, demand_array
 from .samples import on_floating_base
 
@@ -77,7 +78,7 @@ def motion(
     integrator: Any, robot: Tree, steps: int, duration: float, q: np.ndarray, v: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return (q, v) after `steps` steps over `duration` [s]."""
-    system, dt = ControlledRobot(robot, "aba", None, None, "auto", substeps=1), duration / steps
+    system, dt = ControlledRobot(robot, StepOptions(substeps=1)), duration / steps
     for k in range(steps):
         q, v = integrator.step(system, k * dt, q, v, dt)
     return q, v
@@ -117,7 +118,7 @@ def _demand_unit(integrator: Any, robot: Tree) -> None:
 
 
 def _demand_stateless(integrator: Any, robot: Tree) -> None:
-    system = ControlledRobot(robot, "aba", None, None, "auto", substeps=1)
+    system = ControlledRobot(robot, StepOptions(substeps=1))
     (q, v), other = start_of(robot, 3), start_of(robot, 4)
     q.setflags(write=False)
     v.setflags(write=False)
