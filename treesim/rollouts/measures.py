@@ -63,144 +63,15 @@ class Measure:
         raise NotImplementedError
 
 
-class Any_(Measure):  # as its function
-    """Condition that held after any step."""
+class any_(Measure):
+    """Measure that is True if a condition held after at least one step.
 
-    def after(self, kept: Sequence[Any], x: Any, t: Any) -> list[Any]:
-        """Return 1 once the condition has held."""
-        return [select(x, 1.0, kept[0])]
-
-    def value(self, kept: np.ndarray, seen: np.ndarray) -> np.ndarray:
-        """Return conditions (B,)."""
-        return kept[:, 0] != 0
-
-
-class All_(Any_):  # as its function
-    """Condition that held after all steps."""
-
-    def begin(self, largest: float) -> list[float]:
-        """Return 1."""
-        return [1.0]
-
-    def after(self, kept: Sequence[Any], x: Any, t: Any) -> list[Any]:
-        """Return 0 once the condition has not held."""
-        return [select(x, kept[0], 0.0)]
-
-
-class FirstTime(Measure):
-    """Time at which a condition first held."""
-
-    def begin(self, largest: float) -> list[float]:
-        """Return -1: no time yet."""
-        return [-1.0]
-
-    def after(self, kept: Sequence[Any], x: Any, t: Any) -> list[Any]:
-        """Return the first time at which the condition held."""
-        return [select(x, select(less(kept[0], 0.0), t, kept[0]), kept[0])]
-
-    def value(self, kept: np.ndarray, seen: np.ndarray) -> np.ndarray:
-        """Return times (B,) [s], infinity for never."""
-        return np.where(kept[:, 0] < 0, np.inf, kept[:, 0])
-
-
-class Stop(FirstTime):
-    """Time at which a condition first held and ended the rollout."""
-
-    stops = True
-
-
-class Minimum(Measure):
-    """Smallest value."""
-
-    def begin(self, largest: float) -> list[float]:
-        """Return the largest finite number."""
-        return [largest]
-
-    def after(self, kept: Sequence[Any], x: Any, t: Any) -> list[Any]:
-        """Return the smaller of the two numbers; NaN is ignored."""
-        return [select(less(x, kept[0]), x, kept[0])]
-
-    def value(self, kept: np.ndarray, seen: np.ndarray) -> np.ndarray:
-        """Return numbers (B,), NaN where no step was measured."""
-        return np.where(seen > 0, kept[:, 0], np.nan)
-
-
-class Maximum(Minimum):
-    """Largest value."""
-
-    def begin(self, largest: float) -> list[float]:
-        """Return the negative of the largest finite number."""
-        return [-largest]
-
-    def after(self, kept: Sequence[Any], x: Any, t: Any) -> list[Any]:
-        """Return the larger of the two numbers; NaN is ignored."""
-        return [select(less(kept[0], x), x, kept[0])]
-
-
-class Last(Minimum):
-    """Last value."""
-
-    def begin(self, largest: float) -> list[float]:
-        """Return 0: no value yet."""
-        return [0.0]
-
-    def after(self, kept: Sequence[Any], x: Any, t: Any) -> list[Any]:
-        """Return this value."""
-        return [x]
-
-
-class Mean(Measure):
-    """Mean value by compensated summation (Kahan 1965); its memory is the sum s and its rounding error c."""
-
-    def begin(self, largest: float) -> list[float]:
-        """Return sum and rounding error 0."""
-        return [0.0, 0.0]
-
-    def after(self, kept: Sequence[Any], x: Any, t: Any) -> list[Any]:
-        """y = x - c, s' = s + y, c' = (s' - s) - y."""
-        s, c = kept
-        y = x - c
-        total = s + y
-        return [total, (total - s) - y]
-
-    def value(self, kept: np.ndarray, seen: np.ndarray) -> np.ndarray:
-        """Return numbers (B,), NaN where no step was measured."""
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return kept[:, 0] / seen
-
-
-@dataclass(frozen=True)
-class Histogram(Measure):
-    """Number of values in each bin, as counted by np.histogram."""
-
-    edges: tuple[float, ...]
-
-    def begin(self, largest: float) -> list[float]:
-        """Return counts of 0."""
-        return [0.0] * (len(self.edges) - 1)
-
-    def after(self, kept: Sequence[Any], x: Any, t: Any) -> list[Any]:
-        """Increment the count of the bin of x, if it has one."""
-        below = [less(x, edge) for edge in self.edges]
-        return [count + (more - less_) for count, less_, more in zip(kept, below, below[1:], strict=False)]
-
-    def value(self, kept: np.ndarray, seen: np.ndarray) -> np.ndarray:
-        """Return counts (B, bins)."""
-        return kept.astype(int)
-
-
-def any_(function: Function) -> Measure:
-    """Return a measure that is True if a condition held after at least one step.
+    Its results are bool (B,).
 
     Parameters
     ----------
     function : callable
         Function that returns the condition. Its arguments are described in docs/measures.md.
-
-    Returns
-    -------
-    Measure
-        Measure whose results are bool (B,).
 
     Raises
     ------
@@ -215,21 +86,25 @@ def any_(function: Function) -> Measure:
     >>> runs.measures["fast"], runs.q.shape
     (array([ True]), (1, 1, 6))
     """
-    return Any_(function)
+
+    def after(self, kept: Sequence[Any], x: Any, t: Any) -> list[Any]:
+        """Return 1 once the condition has held."""
+        return [select(x, 1.0, kept[0])]
+
+    def value(self, kept: np.ndarray, seen: np.ndarray) -> np.ndarray:
+        """Return conditions (B,)."""
+        return kept[:, 0] != 0
 
 
-def all_(function: Function) -> Measure:
-    """Return a measure that is True if a condition held after every step.
+class all_(any_):
+    """Measure that is True if a condition held after every step.
+
+    Its results are bool (B,).
 
     Parameters
     ----------
     function : callable
         Function that returns the condition. Its arguments are described in docs/measures.md.
-
-    Returns
-    -------
-    Measure
-        Measure whose results are bool (B,).
 
     Raises
     ------
@@ -241,21 +116,25 @@ def all_(function: Function) -> Measure:
     >>> treesim.measures.all_(lambda t, q, v: q[2] > 0.4).stops
     False
     """
-    return All_(function)
+
+    def begin(self, largest: float) -> list[float]:
+        """Return 1."""
+        return [1.0]
+
+    def after(self, kept: Sequence[Any], x: Any, t: Any) -> list[Any]:
+        """Return 0 once the condition has not held."""
+        return [select(x, kept[0], 0.0)]
 
 
-def first_time(function: Function) -> Measure:
-    """Return a measure of the time at which a condition first held: the end of the first step after which it held.
+class first_time(Measure):
+    """Measure of the time at which a condition first held: the end of the first step after which it held.
+
+    Its results are times (B,) [s]; infinite if the condition never held.
 
     Parameters
     ----------
     function : callable
         Function that returns the condition. Its arguments are described in docs/measures.md.
-
-    Returns
-    -------
-    Measure
-        Measure whose results are times (B,) [s]; infinite if the condition never held.
 
     Raises
     ------
@@ -269,24 +148,31 @@ def first_time(function: Function) -> Measure:
     >>> treesim.rollout(robot, np.zeros(6), np.zeros(6), steps=200, measure={"moving": moving}).measures["moving"]
     array([0.018])
     """
-    return FirstTime(function)
+
+    def begin(self, largest: float) -> list[float]:
+        """Return -1: no time yet."""
+        return [-1.0]
+
+    def after(self, kept: Sequence[Any], x: Any, t: Any) -> list[Any]:
+        """Return the first time at which the condition held."""
+        return [select(x, select(less(kept[0], 0.0), t, kept[0]), kept[0])]
+
+    def value(self, kept: np.ndarray, seen: np.ndarray) -> np.ndarray:
+        """Return times (B,) [s], infinity for never."""
+        return np.where(kept[:, 0] < 0, np.inf, kept[:, 0])
 
 
-def stop(function: Function) -> Measure:
-    """Return a measure that ends a rollout as soon as a condition holds after a step.
+class stop(first_time):
+    """Measure that ends a rollout as soon as a condition holds after a step.
 
     The rollout's state is constant afterwards. `Rollouts.ended` marks the rollout, and `Rollouts.ended_at` contains the
-    number of the step that ended it.
+    number of the step that ended it. Its results are the times (B,) [s] at which rollouts ended; infinite if the
+    condition never held.
 
     Parameters
     ----------
     function : callable
         Function that returns the condition. Its arguments are described in docs/measures.md.
-
-    Returns
-    -------
-    Measure
-        Measure whose results are the times (B,) [s] at which rollouts ended; infinite if the condition never held.
 
     Raises
     ------
@@ -301,21 +187,19 @@ def stop(function: Function) -> Measure:
     >>> runs.ended_at, bool((runs.v[0, 18:] == runs.v[0, 17]).all())
     (array([18]), True)
     """
-    return Stop(function)
+
+    stops = True
 
 
-def minimum(function: Function) -> Measure:
-    """Return a measure of the smallest of a function's values after all measured steps; NaN values are ignored.
+class minimum(Measure):
+    """Measure of the smallest of a function's values after all measured steps; NaN values are ignored.
+
+    Its results are numbers (B,); NaN for rollouts in which no step was measured.
 
     Parameters
     ----------
     function : callable
         Function that returns the value. Its arguments are described in docs/measures.md.
-
-    Returns
-    -------
-    Measure
-        Measure whose results are numbers (B,); NaN for rollouts in which no step was measured.
 
     Raises
     ------
@@ -330,21 +214,29 @@ def minimum(function: Function) -> Measure:
     >>> bool(runs.measures["lowest"][0] == runs.q[0, :, 1].min())
     True
     """
-    return Minimum(function)
+
+    def begin(self, largest: float) -> list[float]:
+        """Return the largest finite number."""
+        return [largest]
+
+    def after(self, kept: Sequence[Any], x: Any, t: Any) -> list[Any]:
+        """Return the smaller of the two numbers; NaN is ignored."""
+        return [select(less(x, kept[0]), x, kept[0])]
+
+    def value(self, kept: np.ndarray, seen: np.ndarray) -> np.ndarray:
+        """Return numbers (B,), NaN where no step was measured."""
+        return np.where(seen > 0, kept[:, 0], np.nan)
 
 
-def maximum(function: Function) -> Measure:
-    """Return a measure of the largest of a function's values after all measured steps; NaN values are ignored.
+class maximum(minimum):
+    """Measure of the largest of a function's values after all measured steps; NaN values are ignored.
+
+    Its results are numbers (B,); NaN for rollouts in which no step was measured.
 
     Parameters
     ----------
     function : callable
         Function that returns the value. Its arguments are described in docs/measures.md.
-
-    Returns
-    -------
-    Measure
-        Measure whose results are numbers (B,); NaN for rollouts in which no step was measured.
 
     Raises
     ------
@@ -356,52 +248,25 @@ def maximum(function: Function) -> Measure:
     >>> treesim.measures.maximum(lambda t, q, v: np.sqrt(v @ v)).stops
     False
     """
-    return Maximum(function)
+
+    def begin(self, largest: float) -> list[float]:
+        """Return the negative of the largest finite number."""
+        return [-largest]
+
+    def after(self, kept: Sequence[Any], x: Any, t: Any) -> list[Any]:
+        """Return the larger of the two numbers; NaN is ignored."""
+        return [select(less(kept[0], x), x, kept[0])]
 
 
-def mean(function: Function) -> Measure:
-    """Return a measure of the mean of a function's values after all measured steps.
+class last(minimum):
+    """Measure of a function's value after the last measured step.
 
-    Summation is compensated: the sum is exact to a few units in the last place for any number of steps.
-
-    Parameters
-    ----------
-    function : callable
-        Function that returns the value. Its arguments are described in docs/measures.md.
-
-    Returns
-    -------
-    Measure
-        Measure whose results are numbers (B,); NaN for rollouts in which no step was measured.
-
-    Raises
-    ------
-    ArgumentError
-        If `function` is not callable.
-
-    Examples
-    --------
-    >>> robot = treesim.load("ur5")
-    >>> slope = treesim.measures.mean(lambda t, q, v: v[1])
-    >>> runs = treesim.rollout(robot, np.zeros(6), np.zeros(6), steps=20, measure={"slope": slope})
-    >>> bool(abs(runs.measures["slope"][0] - runs.v[0, :, 1].mean()) < 1e-15)
-    True
-    """
-    return Mean(function)
-
-
-def last(function: Function) -> Measure:
-    """Return a measure of a function's value after the last measured step.
+    Its results are numbers (B,); NaN for rollouts in which no step was measured.
 
     Parameters
     ----------
     function : callable
         Function that returns the value. Its arguments are described in docs/measures.md.
-
-    Returns
-    -------
-    Measure
-        Measure whose results are numbers (B,); NaN for rollouts in which no step was measured.
 
     Raises
     ------
@@ -417,11 +282,63 @@ def last(function: Function) -> Measure:
     >>> bool(abs(runs.measures["energy"][0] - runs.energy[0, 0]) < 1e-12)
     True
     """
-    return Last(function)
+
+    def begin(self, largest: float) -> list[float]:
+        """Return 0: no value yet."""
+        return [0.0]
+
+    def after(self, kept: Sequence[Any], x: Any, t: Any) -> list[Any]:
+        """Return this value."""
+        return [x]
 
 
-def histogram(function: Function, bins: int, range: tuple[float, float]) -> Measure:  # as np.histogram
-    """Return a measure that counts, in bins, the values of a function after each step, as np.histogram does.
+class mean(Measure):
+    """Measure of the mean of a function's values after all measured steps.
+
+    Summation is compensated: the sum is exact to a few units in the last place for any number of steps. Its results are
+    numbers (B,); NaN for rollouts in which no step was measured.
+
+    Parameters
+    ----------
+    function : callable
+        Function that returns the value. Its arguments are described in docs/measures.md.
+
+    Raises
+    ------
+    ArgumentError
+        If `function` is not callable.
+
+    Examples
+    --------
+    >>> robot = treesim.load("ur5")
+    >>> slope = treesim.measures.mean(lambda t, q, v: v[1])
+    >>> runs = treesim.rollout(robot, np.zeros(6), np.zeros(6), steps=20, measure={"slope": slope})
+    >>> bool(abs(runs.measures["slope"][0] - runs.v[0, :, 1].mean()) < 1e-15)
+    True
+    """
+
+    def begin(self, largest: float) -> list[float]:
+        """Return sum and rounding error 0."""
+        return [0.0, 0.0]
+
+    def after(self, kept: Sequence[Any], x: Any, t: Any) -> list[Any]:
+        """Return the sum s + y with y = x - c, and its rounding error (Kahan 1965)."""
+        s, c = kept
+        y = x - c
+        total = s + y
+        return [total, (total - s) - y]
+
+    def value(self, kept: np.ndarray, seen: np.ndarray) -> np.ndarray:
+        """Return numbers (B,), NaN where no step was measured."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return kept[:, 0] / seen
+
+
+@dataclass(frozen=True, init=False)
+class histogram(Measure):
+    """Measure that counts, in bins, the values of a function after each step, as np.histogram does.
+
+    Its results are int (B, bins).
 
     Parameters
     ----------
@@ -431,11 +348,6 @@ def histogram(function: Function, bins: int, range: tuple[float, float]) -> Meas
         Number of bins of equal size, at most 64.
     range : (float, float)
         Lower and upper end of the bins. Values outside are not counted.
-
-    Returns
-    -------
-    Measure
-        Measure whose results are int (B, bins).
 
     Raises
     ------
@@ -449,14 +361,32 @@ def histogram(function: Function, bins: int, range: tuple[float, float]) -> Meas
     >>> treesim.rollout(robot, np.zeros(6), np.zeros(6), steps=20, measure={"speeds": speeds}).measures["speeds"]
     array([[ 0,  0, 19,  1]])
     """
-    bins = whole_number("bins", bins, 1, MOST_BINS)
-    try:
-        low, high = (float(x) for x in range)
-    except (TypeError, ValueError):
-        low, high = 0.0, 0.0
-    if not -np.inf < low < high < np.inf:
-        raise ArgumentError(f"range must be two finite numbers, the first the smaller one, got {short_repr(range)}")
-    return Histogram(function, tuple(np.linspace(low, high, bins + 1).tolist()))
+
+    edges: tuple[float, ...]
+
+    def __init__(self, function: Function, bins: int, range: tuple[float, float]) -> None:  # as np.histogram
+        super().__init__(function)
+        bins = whole_number("bins", bins, 1, MOST_BINS)
+        try:
+            low, high = (float(x) for x in range)
+        except (TypeError, ValueError):
+            low, high = 0.0, 0.0
+        if not -np.inf < low < high < np.inf:
+            raise ArgumentError(f"range must be two finite numbers, the first the smaller one, got {short_repr(range)}")
+        object.__setattr__(self, "edges", tuple(np.linspace(low, high, bins + 1).tolist()))
+
+    def begin(self, largest: float) -> list[float]:
+        """Return counts of 0."""
+        return [0.0] * (len(self.edges) - 1)
+
+    def after(self, kept: Sequence[Any], x: Any, t: Any) -> list[Any]:
+        """Increment the count of the bin of x, if it has one."""
+        below = [less(x, edge) for edge in self.edges]
+        return [count + (more - less_) for count, less_, more in zip(kept, below, below[1:], strict=False)]
+
+    def value(self, kept: np.ndarray, seen: np.ndarray) -> np.ndarray:
+        """Return counts (B, bins)."""
+        return kept.astype(int)
 
 
 def position(robot: Tree, frame: str) -> Callable[[Any], np.ndarray]:
