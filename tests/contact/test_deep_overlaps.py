@@ -57,11 +57,9 @@ def test_what_is_deep_is_a_twentieth_of_a_radius(part, expected):
     checks = SimpleNamespace(growth=np.array([depth]), body=np.array([1]), step=np.array([3]))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        deep_overlaps.warn_of_step(report, ("cube",), 1e-3, 1)
-        deep_overlaps.warn_of_run(
-            touching, ContactHistory(("cube",), wrench[:, 1:], solver_info), np.arange(2), 1e-3, 1
-        )
-        deep_overlaps.warn_of_states(touching, checks, ("cube",), 1e-3, "rollouts", 1)
+        deep_overlaps.warn_of_step(report, ("cube",), 1e-3)
+        deep_overlaps.warn_of_run(touching, ContactHistory(("cube",), wrench[:, 1:], solver_info), np.arange(2), 1e-3)
+        deep_overlaps.warn_of_states(touching, checks, ("cube",), 1e-3, "rollouts")
     assert ["'cube', of radius 0.0173 m, is up to" in str(one.message) for one in caught] == 3 * expected * [True]
 
 

@@ -97,8 +97,8 @@ def test_a_step_is_solved_up_to_a_residual(kind, residual, solved, warned):
     solver_info = np.zeros((2, SOLVER_INFO))
     solver_info[1, kind] = residual
     assert is_solved(solver_info).tolist() == [True, solved] and (misses(solver_info) == []) == solved
-    warn_of_states(solver_info[:, kind], "rollouts", 1)
-    warn_of_run(ContactHistory(("a",), np.zeros((2, 1, 6)), solver_info), np.arange(2.0), 1.0, 1)
+    warn_of_states(solver_info[:, kind], "rollouts")
+    warn_of_run(ContactHistory(("a",), np.zeros((2, 1, 6)), solver_info), np.arange(2.0), 1.0)
     assert len(warned()) == 0 if solved else 2
 
 
@@ -106,7 +106,7 @@ def test_a_step_is_solved_up_to_a_residual(kind, residual, solved, warned):
 def test_impulses_may_give_energy_by_rounding(part, expected, warned):
     solver_info = np.zeros((2, SOLVER_INFO))
     solver_info[1, CERTIFICATE] = part * 5.0
-    warn_of_run(ContactHistory(("a",), np.zeros((2, 1, 6)), solver_info), np.arange(2.0), 5.0, 1)
+    warn_of_run(ContactHistory(("a",), np.zeros((2, 1, 6)), solver_info), np.arange(2.0), 5.0)
     assert ["J of energy gained in a step" in text for text in warned()] == [True] * expected
 
 
@@ -114,8 +114,8 @@ def test_impulses_may_give_energy_by_rounding(part, expected, warned):
 def test_three_bodies_are_named(bodies, warned):
     solver_info, wrench = np.full((1, SOLVER_INFO), 1.0), np.ones((1, bodies, 6))
     names = tuple(f"body {k}" for k in range(bodies))
-    warn_of_run(ContactHistory(names, wrench, solver_info), np.arange(1.0), 5.0, 1)
-    warn_of_step(solver_info[0], np.concatenate([np.zeros((1, 6)), wrench[0]]), names, 1)
+    warn_of_run(ContactHistory(names, wrench, solver_info), np.arange(1.0), 5.0)
+    warn_of_step(solver_info[0], np.concatenate([np.zeros((1, 6)), wrench[0]]), names)
     assert [text.count("body ") for text in warned()] == [3, 3]
 
 

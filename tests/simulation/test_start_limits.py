@@ -142,9 +142,9 @@ def test_limits_of_single_rollouts():
 @pytest.mark.parametrize("side", [-1, 1])
 def test_a_start_may_be_beyond_its_limit_by_rounding(number, tolerance, side):
     world = treesim.World(pendulum(*sorted((0.0, -side))))
-    assert not warn_of_start(world, np.array([side * 0.95 * tolerance], number), 1)
+    assert not warn_of_start(world, np.array([side * 0.95 * tolerance], number))
     with pytest.warns(LimitWarning, match="start"):
-        assert warn_of_start(world, np.array([side * 1.05 * tolerance], number), 1)
+        assert warn_of_start(world, np.array([side * 1.05 * tolerance], number))
 
 
 def test_single_precision_rounds_more():
@@ -193,10 +193,10 @@ def test_a_large_batch_is_checked_without_a_copy_of_it():
     q = np.tile(WITHIN, (100_000, 1))
     tracemalloc.start()
     try:
-        assert not warn_of_start(treesim.World(ROBOT), q, 1)
+        assert not warn_of_start(treesim.World(ROBOT), q)
         assert tracemalloc.get_traced_memory()[1] < q.nbytes / 4
     finally:
         tracemalloc.stop()
     for wrong in (BEYOND, -2.0):  # one state above and one below
         with pytest.warns(LimitWarning, match="1 of 100000 states of 'arm' start beyond"):
-            assert warn_of_start(treesim.World(ROBOT), np.vstack([q[1:], np.atleast_2d(wrong)]), 1)
+            assert warn_of_start(treesim.World(ROBOT), np.vstack([q[1:], np.atleast_2d(wrong)]))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from itertools import chain
 from typing import Any, Protocol, cast, runtime_checkable
@@ -14,6 +13,7 @@ import treesim
 
 from ..errors import ConversionWarning, UnsupportedError, listed, quoted
 from ..model.tree import Tree
+from ..system.user_warnings import warn
 from .checks import model_rows, solved_tolerance, state_row, state_rows
 from .drake import DrakeLayout
 from .engine_model import EngineModel
@@ -87,7 +87,7 @@ def converted(robot: Tree, engine: str) -> Any:
         names = listed([loop.name for loop in robot.loops])
         details.append(f"it is open where {names} closed it: add the engine's own constraints")
     for change in details:
-        warnings.warn(f"{robot.name!r} in {adapter.title}: {change}", ConversionWarning, stacklevel=3)
+        warn(f"{robot.name!r} in {adapter.title}: {change}", ConversionWarning)
     return made
 
 

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 
 import numpy as np
 
 from ..errors import ContactWarning, quoted
 from ..kernels.contact.contact_step import PENETRATION
+from ..system.user_warnings import warn
 from .checks import ContactChecks
 from .history import ContactHistory
 from .report import ContactReport
 from .tables import DEEP, Touching
 
 
-def warn_of_run(touching: Touching, history: ContactHistory | None, t: np.ndarray, dt: float, stacklevel: int) -> None:
+def warn_of_run(touching: Touching, history: ContactHistory | None, t: np.ndarray, dt: float) -> None:
     """Warn once of a simulation in which an overlap became deep within a step.
 
     The overlap that a step of large rotation causes appears in the diagnostics of the next one. t (K,): start times of
@@ -31,11 +31,11 @@ def warn_of_run(touching: Touching, history: ContactHistory | None, t: np.ndarra
         body = int(force.argmax())
         radius = touching.radii[body]
         if growth[k] > DEEP * radius:
-            _warn(history.bodies[body], depth[k + 1], radius, f"the steps from t = {t[k]:.6g} s on", dt, stacklevel + 1)
+            _warn(history.bodies[body], depth[k + 1], radius, f"the steps from t = {t[k]:.6g} s on", dt)
             return
 
 
-def warn_of_step(report: ContactReport, names: Sequence[str], dt: float, stacklevel: int) -> bool:
+def warn_of_step(report: ContactReport, names: Sequence[str], dt: float) -> bool:
     """Warn of a step of one state or a batch that ends with a deep overlap; return whether there is one.
 
     It may have started with the overlap. names: of the bodies.
@@ -50,7 +50,7 @@ def warn_of_step(report: ContactReport, names: Sequence[str], dt: float, stackle
     deep = bool(depth[worst] > DEEP * radius)
     if deep:
         which = f"a step of state {worst}" if solver_info.ndim > 1 else "a step"
-        _warn(names[body - 1], depth[worst], radius, which, dt, stacklevel + 1)
+        _warn(names[body - 1], depth[worst], radius, which, dt)
     return deep
 
 
@@ -60,9 +60,7 @@ def deepest_bodies(wrench: np.ndarray, bodies: Sequence[int]) -> np.ndarray:
     return np.array(bodies)[force.argmax(axis=-1)]
 
 
-def warn_of_states(
-    touching: Touching, checks: ContactChecks, names: Sequence[str], dt: float, what: str, stacklevel: int
-) -> bool:
+def warn_of_states(touching: Touching, checks: ContactChecks, names: Sequence[str], dt: float, what: str) -> bool:
     """Warn of rollouts or states in which an overlap became deep within a step; return whether there are any.
 
     names: of the bodies. what: names the rollouts or states in the message.
@@ -76,14 +74,13 @@ def warn_of_states(
         worst = int(np.argmax(np.where(deep, checks.growth, 0.0)))
         body = int(checks.body[worst])
         when = f"step {checks.step[worst]} of number {worst}, the worst of {int(deep.sum())} such {what}"
-        _warn(names[body - 1], checks.growth[worst], radii[body], when, dt, stacklevel + 1)
+        _warn(names[body - 1], checks.growth[worst], radii[body], when, dt)
     return bool(deep.any())
 
 
-def _warn(body: str, depth: float, radius: float, when: str, dt: float, stacklevel: int) -> None:
-    warnings.warn(
+def _warn(body: str, depth: float, radius: float, when: str, dt: float) -> None:
+    warn(
         f"body {quoted(body)}, of radius {radius:.3g} m, is up to {depth:.3g} m deep in what it touches after {when}: "
         f"a motion that turns or moves it too far in a step of {dt:.3g} s needs a smaller dt",
         ContactWarning,
-        stacklevel=stacklevel + 1,
     )

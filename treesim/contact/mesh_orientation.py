@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import NamedTuple
 
 import numpy as np
 
 from ..errors import ShapeWarning
+from ..system.user_warnings import warn
 
 FLAT_SOLID = 1e-9  # of the 3/2th power of its area: a volume below which a part has no inside
 INTO = 1e-6  # of a part's size: so far inside its surface is the point that shows which parts enclose it
@@ -42,12 +42,11 @@ def outwards(vertices: np.ndarray, triangles: np.ndarray, numbers: np.ndarray, R
         return triangles
     where = turned[parts.label]
     k = int(np.flatnonzero(turned)[0])
-    warnings.warn(
+    warn(
         f"{what}: the triangles of {_count(turned)} face inwards: the volume is {parts.volume[k]:.4g} m^3, the "
         f"first is triangle {numbers[np.flatnonzero(where)[0]]}. {np.count_nonzero(where)} triangles are turned; "
         "corners must be counterclockwise, seen from outside",
         ShapeWarning,
-        stacklevel=4,
     )
     return np.where(where[:, None], triangles[:, ::-1], triangles)
 
@@ -154,10 +153,9 @@ def _warn_of_overturned(parts: Parts, points: np.ndarray, numbers: np.ndarray, w
     wrong = parts.open & ~parts.uneven & (up <= INTO * total) & (down > DOWN * total)
     if wrong.any():
         first = int(np.flatnonzero(wrong[parts.label])[0])
-        warnings.warn(
+        warn(
             f"{what}: an open part, to which triangle {numbers[first]} belongs, looks down everywhere, so nothing "
             "rests on it. If it is no ceiling, reverse the corners of its triangles: they must be counterclockwise, "
             "seen from outside",
             ShapeWarning,
-            stacklevel=5,
         )

@@ -6,7 +6,6 @@ for bodies that may touch. A name means the same in both layouts; an integer doe
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError, LayoutWarning, quoted, unknown_name
+from ..system.user_warnings import warn
 from .pairs import GROUND, on_surfaces
 
 HISTORY = "run.contact.wrench has rows for the bodies that may touch, and none for the ground"
@@ -87,11 +87,10 @@ class WrenchRows:
         own, other = (REPORT, HISTORY) if self.has_ground else (HISTORY, REPORT)
         name = _name_at(self.names, k)
         there = _name_at(self.touching, k) if self.has_ground else "another body" if k else "the ground"
-        warnings.warn(
+        warn(
             f"index {k} of the bodies is {name}, because {own}. But {other}, where index {k} is {there}. Index by "
             f"names, as wrench[{name}]: a later version will have one layout",
             LayoutWarning,
-            stacklevel=3,
         )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 
 import numpy as np
@@ -11,6 +10,7 @@ from ..errors import ShapeWarning
 from ..model.shapes import CollisionShape
 from ..model.tree import Tree
 from ..states.support import usable_shapes
+from ..system.user_warnings import warn
 from .bodies import meeting, ways, wholly
 from .convex_pairs import ConvexPairs, unmet
 from .overlaps import overlapping
@@ -43,7 +43,7 @@ def shape_pairs(
     compiled = tuple(way for pair in pairs if not with_coal or wholly(*pair) for way in ways(*pair))
     missing = [pair for pair in pairs if not with_coal and not ways(*pair)]
     if missing:
-        warnings.warn(unmet(missing), ShapeWarning, stacklevel=4)
+        warn(unmet(missing), ShapeWarning)
     if not self_collision:
         return compiled, convex
     own = [tuple(p for p in each if all(part[id(shape)] == 0 for shape in p)) for each in (compiled, convex)]

@@ -17,6 +17,7 @@ from ..meshes import read_parts
 from ..model.inertia import Placement
 from ..model.matrices import product
 from ..system.display import vector
+from ..system.user_warnings import warn
 from ..validation.arrays import check_copy, real_numbers
 from ..validation.values import checked_part, positive_number, short_repr
 from .mesh_heights import HeightTable, height_table, upper_heights
@@ -99,11 +100,10 @@ class StaticMesh(SolidSurface):
         if not sound.any():
             raise ArgumentError("none of the triangles has an area: their vertices are equal or on one line")
         if not sound.all():
-            warnings.warn(
+            warn(
                 f"{np.count_nonzero(~sound)} of {len(sound)} triangles of the mesh have no area and are dropped, the "
                 f"first is triangle {int(np.flatnonzero(~sound)[0])}",
                 ShapeWarning,
-                stacklevel=3,
             )
         numbers = np.flatnonzero(sound)
         what = f"mesh {quoted(self.name)}" if self.name else "static mesh"
@@ -154,7 +154,7 @@ class StaticMesh(SolidSurface):
             warnings.simplefilter("always")
             mesh = cls(vertices, triangles, placement or Placement(), **parameters)
         for one in found:
-            warnings.warn(f"{quoted(os.fspath(file))}: {one.message}", one.category, stacklevel=2)
+            warn(f"{quoted(os.fspath(file))}: {one.message}", one.category)
         return mesh
 
     @property

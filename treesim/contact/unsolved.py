@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 
 import numpy as np
 
 from ..errors import ContactWarning, listed
 from ..kernels.contact.contact_step import CERTIFICATE, LEFT_OUT, POSITION_RESIDUAL, RESIDUAL
+from ..system.user_warnings import warn
 from .history import ContactHistory
 from .report import ContactStep
 
@@ -53,7 +53,7 @@ def misses(solver_info: np.ndarray) -> list[str]:
     return facts + [f"up to {left_out} contacts beyond the capacity"] * bool(left_out)
 
 
-def warn_of_run(history: ContactHistory | None, t: np.ndarray, energy_range: float, stacklevel: int) -> None:
+def warn_of_run(history: ContactHistory | None, t: np.ndarray, energy_range: float) -> None:
     """Warn once of a simulation with unsolved steps, naming the bodies that touched in the worst of them.
 
     t (K,): start times of the steps [s]. energy_range: of the run [J].
@@ -74,11 +74,10 @@ def warn_of_run(history: ContactHistory | None, t: np.ndarray, energy_range: flo
     )
     facts = misses(solver_info)
     facts += [f"up to {solver_info[:, CERTIFICATE].max():.3g} J of energy gained in a step"] * bool(gave.any())
-    warnings.warn(
+    warn(
         f"contact was not solved in {int(wrong.sum())} of {max(len(t) - 1, 1)} steps: {', '.join(facts)}; worst in the "
         f"step at t = {t[worst]:.6g} s, in which {_touching(history, worst)}: {REMEDY}",
         ContactWarning,
-        stacklevel=stacklevel + 1,
     )
 
 
@@ -89,20 +88,19 @@ def _touching(history: ContactHistory, step: int) -> str:
     return f"{listed(names)} had the largest contact forces" if names else "nothing but joints was at its limits"
 
 
-def warn_of_states(residual: np.ndarray, what: str, stacklevel: int) -> None:
+def warn_of_states(residual: np.ndarray, what: str) -> None:
     """Warn once of states or rollouts (B,) with steps of too large residual; `what` names them in the message."""
     wrong = (residual > UNSOLVED).nonzero()[0]
     if len(wrong):
         worst = int(np.argmax(residual))
-        warnings.warn(
+        warn(
             f"contact was not solved in some step of {len(wrong)} of {len(residual)} {what}, number {worst} the worst: "
             f"residual {residual[worst]:.3g} m/s or rad/s, above {UNSOLVED:g}: {REMEDY}",
             ContactWarning,
-            stacklevel=stacklevel + 1,
         )
 
 
-def warn_of_step(solver_info: np.ndarray, wrench: np.ndarray, bodies: Sequence[str], stacklevel: int) -> None:
+def warn_of_step(solver_info: np.ndarray, wrench: np.ndarray, bodies: Sequence[str]) -> None:
     """Warn of an unsolved step of one state or a batch.
 
     solver_info (..., 7): diagnostics. wrench (..., N + 1, 6): contact wrenches of the bodies.
@@ -114,9 +112,8 @@ def warn_of_step(solver_info: np.ndarray, wrench: np.ndarray, bodies: Sequence[s
     which = f" of state {worst}" if solver_info.ndim > 1 else ""
     facts = misses(flat[worst : worst + 1])
     facts += [f"largest contact forces on {names}"] * bool(names)
-    warnings.warn(
+    warn(
         f"contact was not solved in a step{which}: {', '.join(facts)}: {REMEDY}; `report.ok` is False after such "
         "steps, of which this is the first",
         ContactWarning,
-        stacklevel=stacklevel + 1,
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -14,6 +13,7 @@ from ..errors import ConversionWarning, quoted
 from ..model.coordinates import distinct
 from ..simulation.readings import Readings, recorded, unit_of
 from ..simulation.trajectory import Trajectory
+from ..system.user_warnings import warn
 from .description import Description
 from .units import configuration_units, force_units, velocity_units
 
@@ -27,20 +27,19 @@ CONTACT_UNITS = {
 }
 
 
-def without_points(trajectory: Trajectory, stacklevel: int) -> Trajectory:
+def without_points(trajectory: Trajectory) -> Trajectory:
     """Return the trajectory without contact points, which a table with one row per state has no place for.
 
-    Issues a ConversionWarning if it has any; stacklevel: as of `warnings.warn` in the calling function.
+    Issues a ConversionWarning if it has any.
     """
     contact = trajectory.contact
     if contact is None or contact.points is None:
         return trajectory
     if len(contact.points):
-        warnings.warn(
+        warn(
             f"tables and CSV and Parquet files hold no contact points: {len(contact.points)} points are left out; "
             "take .npz, .nc or .mcap to keep them",
             ConversionWarning,
-            stacklevel=stacklevel + 1,
         )
     return replace(trajectory, contact=replace(contact, points=None, first_point=None))
 

@@ -22,7 +22,7 @@ LONGEST_LINE = 1 << 28  # characters; a description has up to 2**26 bytes
 
 def write(trajectory: Trajectory, stream: IO[bytes]) -> None:
     """Write the table to a stream of bytes."""
-    trajectory = without_points(trajectory, stacklevel=6)
+    trajectory = without_points(trajectory)
     header, table = table_of(trajectory)
     stream.write((HEADING + described(trajectory) + "\r\n").encode())
     writer = csv.writer(_Encoded(stream))

@@ -31,7 +31,7 @@ KEY = b"treesim"  # of the description in a schema's metadata
 
 def table_of_trajectory(trajectory: Trajectory) -> Any:
     """Return the table documented at `Trajectory.to_arrow`."""
-    return _table_of_columns(without_points(trajectory, stacklevel=3))
+    return _table_of_columns(without_points(trajectory))
 
 
 def _table_of_columns(trajectory: Trajectory) -> Any:
@@ -84,7 +84,7 @@ def _table(names: Sequence[str], units: Sequence[str], columns: Sequence[np.ndar
 def write(trajectory: Trajectory, stream: IO[bytes]) -> None:
     """Write the table of a trajectory to a stream of bytes."""
     parquet = required("pyarrow.parquet", "Parquet files")
-    table = _table_of_columns(without_points(trajectory, stacklevel=6))
+    table = _table_of_columns(without_points(trajectory))
     parquet.write_table(table, stream, compression="zstd", use_dictionary=False, use_byte_stream_split=True)
 
 

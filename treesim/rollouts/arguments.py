@@ -101,7 +101,7 @@ def method_of(world: World, options: StepOptions, fields: frozenset[str], work: 
         raise
     except Exception:  # of lists of gains, or objects that cannot be hashed
         method = _method(*given)
-    warn_of_friction(world.robot, options.integrator, stacklevel=4)
+    warn_of_friction(world.robot, options.integrator)
     return method
 
 
@@ -183,7 +183,7 @@ def start_of(
             "parameters are those of a policy, or of measures: give a function as control, or no parameters"
         )
     if control is not None or law is not None:
-        warn_of_limits(world.robot, stacklevel=4)
+        warn_of_limits(world.robot)
     number = precision(*(x for x in (q0, v0, control, parameters) if x is not None))
     if world.m and number == np.float32:
         raise UnsupportedError(f"gaps of {quoted(world)} are not closed in float32: give float64 arrays")

@@ -173,9 +173,9 @@ class BatchStepper(ReprMixin):
         self._control = np.zeros((self.count, nv))
         self._checks = begin_checks(self.count) if method.touches else None
         self.residual = None if self._checks is None else self._checks.residual
-        self._has_warned = self._has_warned_of_overlaps = False
+        self._warned: set[str] = set()  # what a warning has said
         self._limits = own_limits(self.robot, fields)
-        self._has_stepped = self._has_warned_of_start = False
+        self._has_stepped = False
         self.finite = np.ones(self.count, bool)
         requested = checked_flag("contact_wrenches", contact_wrenches)
         self._contact_wrench = self._first_wrench(method) if requested else None
@@ -257,14 +257,14 @@ class BatchStepper(ReprMixin):
         with self._alone("copying"):
             impulses = None if self._kept is None else self._kept.impulses()
             arrays = self._q, self._v, self.finite, self.residual, impulses, self._contact_wrench
-            flags = self._has_warned, self._has_warned_of_overlaps, self._has_stepped, self._has_warned_of_start
+            flags = self._warned.copy(), self._has_stepped
             last = None if self._last is None else copy.deepcopy(self._last.last)
             state = (*(x if x is None else x.copy() for x in arrays), last, flags, self._taken, self._age.copy())
         return unwarned, (self._again,), state
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         q, v, finite, residual, impulses, self._contact_wrench, last, flags, self._taken, self._age = state
-        self._has_warned, self._has_warned_of_overlaps, self._has_stepped, self._has_warned_of_start = flags
+        self._warned, self._has_stepped = flags
         self._q[...], self._v[...], self.finite[...] = q, v, finite
         if self.residual is not None:
             self.residual[...] = residual
@@ -344,7 +344,7 @@ class BatchStepper(ReprMixin):
         q = started(self.world, np.ascontiguousarray(q))
         with self._alone("put"):
             if self._has_stepped:  # else the first step checks all starts at once
-                self._warn_of_start(rows, q, stacklevel=2)
+                self._warn_of_start(rows, q)
             self._q[rows], self._v[rows] = q, v
             self.finite[rows] = True
             self._age[rows] = 0
@@ -416,29 +416,29 @@ class BatchStepper(ReprMixin):
             self._control[...] = given
             if not self._has_stepped:
                 self._has_stepped = True
-                self._warn_of_start(slice(None), self._q, stacklevel=2)
+                self._warn_of_start(slice(None), self._q)
             if self._piece is not None:
                 self._carry(self._piece, forces)
             self._taken += self.steps
             self._age += self.steps
-        if self.residual is not None and not self._has_warned and self.residual.max(initial=0.0) > UNSOLVED:
-            self._has_warned = True
-            warn_of_states(self.residual, "states", stacklevel=2)
-        if self._checks is not None and not self._has_warned_of_overlaps:
+        if self.residual is not None and "unsolved" not in self._warned and self.residual.max(initial=0.0) > UNSOLVED:
+            self._warned.add("unsolved")
+            warn_of_states(self.residual, "states")
+        if self._checks is not None and "depth" not in self._warned:
             names, dt = self.robot.body_names, self.dt
-            self._has_warned_of_overlaps = deep_overlaps.warn_of_states(
-                self.world.touching, self._checks, names, dt, "states", stacklevel=2
-            )
+            if deep_overlaps.warn_of_states(self.world.touching, self._checks, names, dt, "states"):
+                self._warned.add("depth")
 
-    def _warn_of_start(self, rows: Any, q: np.ndarray, stacklevel: int) -> None:
+    def _warn_of_start(self, rows: Any, q: np.ndarray) -> None:
         """Warn once of joints beyond their limits in the states q of some rows."""
-        if self._checks is None or self._has_warned_of_start:
+        if self._checks is None or "start" in self._warned:
             return
         own = self._limits
         if own is not None:
             lower, upper = (x[rows] if x.ndim > 1 and len(x) > 1 else x for x in own)
             own = lower, upper
-        self._has_warned_of_start = warn_of_start(self.world, q, stacklevel + 1, None, own)
+        if warn_of_start(self.world, q, None, own):
+            self._warned.add("start")
 
     def _carry(self, piece: RolloutSegment, forces: RolloutForces | None) -> None:
         steps_by = self._steps.get(False) if forces is None else self._steps_under(forces)

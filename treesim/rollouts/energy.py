@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -16,6 +15,7 @@ from ..model.tree import Tree
 from ..simulation.energy_balance import ROUNDING, TOLERATED, energy_range, off_by, remedy_of
 from ..simulation.sensors import LARGEST
 from ..states.physics import Numbers
+from ..system.user_warnings import warn
 
 RECORDS = 32  # of a rollout, at most, at which its energy is checked, including the last,
 STEPS = 50  # and one for this many steps: an energy costs as much as a few steps
@@ -145,9 +145,7 @@ def _energy_range(
     )
 
 
-def warn_of_errors(
-    robot: Tree, found: Balance, finite: np.ndarray, t: np.ndarray, dt: float, integrator: str, stacklevel: int
-) -> None:
+def warn_of_errors(robot: Tree, found: Balance, finite: np.ndarray, t: np.ndarray, dt: float, integrator: str) -> None:
     """Warn once of rollouts whose energy error exceeds 1 % of their energy range.
 
     finite (B,): rollouts that are complete and finite. t (K,): times of records [s].
@@ -160,11 +158,10 @@ def warn_of_errors(
     b = int(np.nanargmax(parts))
     measured = off_by(found.error[b], t[found.record[b]], found.energy_range[b])
     details = measured if np.isfinite(parts[b]) else "the energy is too large for a number"
-    warnings.warn(
+    warn(
         f"the energy of {wrong} of {len(parts)} rollouts is off by more than {TOLERATED:.0%} of the energy range; "
         f"in number {b} {details}: {remedy_of(robot, dt, integrator)}",
         EnergyWarning,
-        stacklevel=stacklevel,
     )
 
 

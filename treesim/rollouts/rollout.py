@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
@@ -29,6 +28,7 @@ from ..simulation.options import StepOptions
 from ..simulation.start_limits import warn_of_start
 from ..simulation.world import World, as_world
 from ..states.arguments import checked_progress, whole_number
+from ..system.user_warnings import warn
 from ..types import Engine, Keep
 from ..validation.values import known_name
 from .arguments import Method, Start, bodies_in_contact, check_clock, method_of, refuse_non_finite_controls, start_of
@@ -228,7 +228,7 @@ def rollout(
     counts = () if physics is None else physics.counts
     start = start_of(method, q0, v0, control, policy_parameters, steps, counts, bool(checked_measures(measure)), f_ext)
     if method.touches:
-        warn_of_start(world, start.q, 2, own=own_limits(world.robot, fields))
+        warn_of_start(world, start.q, own=own_limits(world.robot, fields))
     measuring = measuring_of(measure, method, start)
     every, records = _kept(keep, every, start.steps, measuring is None, (work, out))
     count = len(start.q)
@@ -446,4 +446,4 @@ def _slices(piece: RolloutSegment | None, start: Start, results: Results, measur
 
 def _warn_of_stop(found: Rollouts, done: Progress, count: int, ending: str) -> None:
     also = f", and {done.records} records of {done.partial} more" if done.partial else ""
-    warnings.warn(f"Ctrl-C: {done.complete} of {count} rollouts are done{also}{ending}", StoppedWarning, stacklevel=4)
+    warn(f"Ctrl-C: {done.complete} of {count} rollouts are done{also}{ending}", StoppedWarning)

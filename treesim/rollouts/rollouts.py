@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,6 +17,7 @@ from ..model.tree import Tree
 from ..simulation.readings import NO_READINGS, Readings, recorded
 from ..simulation.step_settings import speed_hint
 from ..system.display import ReprMixin, arrays
+from ..system.user_warnings import warn
 from .arguments import Method, Start
 from .energy import BatchedRobots, balance, total_energy, warn_of_errors
 from .reduction import Measuring
@@ -275,8 +275,8 @@ def outcome(
         _warn_of_divergence(robot, diverged, diverged_at, t, v)
     if checks is not None:
         checks, touching = checks.of(slice(len(q))), method.world.touching
-        warn_of_states(checks.residual, "rollouts", stacklevel=5)
-        deep_overlaps.warn_of_states(touching, checks, robot.body_names, method.dt, "rollouts", stacklevel=5)
+        warn_of_states(checks.residual, "rollouts")
+        deep_overlaps.warn_of_states(touching, checks, robot.body_names, method.dt, "rollouts")
     own = None if own is None else own.of(slice(len(q)))
     residual = None if checks is None else checks.residual
     details: dict[str, Any] = {"residual": residual, "own": own, "sensors": readings, "diverged_at": diverged_at}
@@ -286,7 +286,7 @@ def outcome(
         return Rollouts(t, q, v, diverged, done, stopped, robot=robot, **details)
     found = balance(robot, (start.q[: len(q)], start.v[: len(q)]), q, v, work[0], start.steps, own)
     finite_ones = ~diverged & (done == len(t))
-    warn_of_errors(robot, found, finite_ones, t, method.dt, method.options.integrator, stacklevel=5)
+    warn_of_errors(robot, found, finite_ones, t, method.dt, method.options.integrator)
     return Rollouts(t, q, v, diverged, done, stopped, work[0], robot, found.start, **details)
 
 
@@ -311,9 +311,8 @@ def _warn_of_divergence(robot: Tree, diverged: np.ndarray, first: np.ndarray, t:
     where = f", from t = {t[k]:.6g} s on" if k >= 0 else ""
     if k > 0:
         where += f", where joint {robot.dof_name(int(np.argmax(np.abs(v[b, k - 1]))))!r} moves fastest"
-    warnings.warn(
+    warn(
         f"{len(wrong)} of {len(v)} rollouts are no longer finite at the end; the first is number {b}{where}: take "
         f"a smaller dt, or smaller gains and forces{speed_hint(robot)}",
         DivergedWarning,
-        stacklevel=5,
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +10,7 @@ from ..errors import ArgumentError, ContinuationWarning, listed, quoted
 from ..model.named_axes import coordinate_argument, velocity_argument
 from ..model.quaternions import unit_quaternions
 from ..model.tree import Tree
+from ..system.user_warnings import warn
 from ..validation.arrays import Argument, coerce
 from ..validation.values import finite_number, parts_or_none, short_repr
 from .provenance import contact_impulses
@@ -122,9 +122,8 @@ def _state(argument: Argument) -> np.ndarray:
 
 
 def _warn(what: str, reason: str) -> None:
-    warnings.warn(
+    warn(
         f"start {what} ({reason}): the contact solver begins without them, so the motion may differ in its last digits "
         "from that of one run",
         ContinuationWarning,
-        stacklevel=4,
     )

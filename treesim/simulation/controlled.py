@@ -103,7 +103,7 @@ class ControlledRobot:
         self._own, self._sees_contact = is_own(self.controller), sees_contact(self.controller)
         self._shape, self._limit = (robot.nv,), robot.effort_limit
         if controller is not None and not isinstance(controller, Zero):
-            warn_of_limits(robot, stacklevel=5)
+            warn_of_limits(robot)
         self._bound = Dynamics(robot, backend=options.backend, engine=options.engine, gravity=options.gravity)
         self.work = np.zeros(2)  # of the controller, and of all passive forces, so far [J]
         self._steps: dict[tuple[str, float, bool], tuple[StepCode, int]] = {}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +13,7 @@ from ..engine.call.evaluate import specialized_first
 from ..errors import DivergedWarning, EnergyWarning, NonFiniteError
 from ..kernels.stepping.rules import IN_PYTHON, RULES
 from ..model.tree import Tree
+from ..system.user_warnings import warn
 from .step_settings import speed_hint
 from .trajectory import Trajectory
 
@@ -117,14 +117,14 @@ def checked_energy(trajectory: Trajectory, robot: Tree, soft: bool = False) -> T
     expected = soft and dissipative and error[worst] < 0
     if abs(error[worst]) > NONSENSE * energy_range and not expected:
         return untrusted(trajectory, f"{details}; {remedy}")
-    warnings.warn(f"{details}: {remedy}", EnergyWarning, stacklevel=4)
+    warn(f"{details}: {remedy}", EnergyWarning)
     return trajectory
 
 
 def untrusted(trajectory: Trajectory, reason: str) -> Trajectory:
     """Return a run that is marked as stopped, since its energy is absurd; warns."""
     stopped = f"the motion is not to be trusted: {reason}"
-    warnings.warn(stopped, DivergedWarning, stacklevel=5)
+    warn(stopped, DivergedWarning)
     return trajectory.with_metadata(stopped=stopped)
 
 

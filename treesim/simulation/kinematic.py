@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -15,6 +14,7 @@ from ..dynamics.energy import energy
 from ..errors import ArgumentError, ContactWarning, EnergyWarning, quoted, reason_of, unknown_name
 from ..model.matrices import is_rotation
 from ..model.tree import Tree
+from ..system.user_warnings import warn
 from ..validation.values import short_repr
 from .motions import STRAIGHT, Conveyor, Motion, unit_quaternion
 
@@ -100,7 +100,7 @@ class KinematicBodies:
             if table[..., body.number - 1, :].any():
                 raise ArgumentError(f"{label}: {quoted(body.name)} is a kinematic body, which no force moves")
 
-    def check_constraints(self, tables: ConstraintTables, stacklevel: int) -> None:
+    def check_constraints(self, tables: ConstraintTables) -> None:
         """Raise ArgumentError for a constraint that nothing but given motions could satisfy.
 
         Issues an EnergyWarning for loops from other bodies to kinematic ones.
@@ -111,10 +111,9 @@ class KinematicBodies:
                     f"{constraint.label} holds no body but kinematic ones, which follow given motions alone"
                 )
             if self.numbers & {*ends}:
-                warnings.warn(
+                warn(
                     f"{constraint.label} holds a kinematic body: its work is left out of the energy balance of runs",
                     EnergyWarning,
-                    stacklevel=stacklevel + 1,
                 )
 
     def begin(self, t: float, dt: float, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -276,12 +275,11 @@ class StepMotion:
                 row = np.flatnonzero(jumps.any(axis=-1))[0]
                 linear, angular = speeds.reshape(-1, 2)[row]
                 self.of.warned.add(body.number)
-                warnings.warn(
+                warn(
                     f"the motion of {quoted(body.name)} jumps at t = {np.ravel(self.t)[row]:g} s, by "
                     f"{linear * self.dt:.3g} m and {angular * self.dt:.3g} rad in a step of {self.dt:g} s: it throws "
                     f"what it touches at {linear:.3g} m/s and {angular:.3g} rad/s; let it move there in several steps",
                     ContactWarning,
-                    stacklevel=2,
                 )
 
     def _pose(self, k: int) -> np.ndarray:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import math
 import time
-import warnings
 from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
@@ -17,6 +16,7 @@ from ..errors import ArgumentError, NonFiniteError, SlowWarning, quoted
 from ..states.arguments import positive_number, whole_number
 from ..system.display import ReprMixin, arrays, html_table
 from ..system.events import EventQueue
+from ..system.user_warnings import warn
 from .simulation import Simulation
 
 FASTEST, SLOWEST = 1000.0, 1e-3  # times real time
@@ -327,10 +327,9 @@ class Player(ReprMixin):
         elif -left > LATE:
             if not self._reported:
                 self._reported = True
-                warnings.warn(
+                warn(
                     f"the simulation cannot keep up: it runs at {self.speed * played / (played - left):.2g} times real "
                     f"time, not {self.speed:g}: take a larger dt, fewer substeps, or a lower speed",
                     SlowWarning,
-                    stacklevel=3,
                 )
             self._set_pace()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -24,6 +23,7 @@ from ..model.named_axes import coordinate_argument, velocity_argument
 from ..model.tree import Tree
 from ..states.arguments import checked_progress
 from ..system.display import ReprMixin, vector
+from ..system.user_warnings import warn
 from ..types import Engine
 from ..validation.arrays import Argument, coerce
 from ..validation.values import checked_flag, finite_number
@@ -129,7 +129,7 @@ class Simulation(ReprMixin):
             contact_solver=contact_solver,
         )  # fmt: skip
         self._set_up(as_world(robot), options, controller, external_forces, contact_points)
-        warn_of_friction(self.robot, self.integrator, stacklevel=3)
+        warn_of_friction(self.robot, self.integrator)
 
     def _set_up(
         self,
@@ -251,10 +251,10 @@ class Simulation(ReprMixin):
         LimitWarning
             If joints are beyond their position limits.
         """
-        return self._start(q0, v0, stacklevel=3)
+        return self._start(q0, v0)
 
-    def _start(self, q0: ArrayLike | None, v0: ArrayLike | None, stacklevel: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the initial state, see `initial_state`; stacklevel: of its warning."""
+    def _start(self, q0: ArrayLike | None, v0: ArrayLike | None) -> tuple[np.ndarray, np.ndarray]:
+        """Return the initial state, see `initial_state`."""
         self.system.forget()
         neutral = self.robot.neutral()
         q = initial_array(self.robot, "q0", q0, self.world.close(neutral) if q0 is None else neutral)
@@ -262,7 +262,7 @@ class Simulation(ReprMixin):
         q, v = self.world.kinematic_bodies.begin(0.0, self.dt, q, v)
         q = started(self.world, q)
         if self.touches:
-            warn_of_start(self.world, q, stacklevel, self.gravity)
+            warn_of_start(self.world, q, self.gravity)
         return q, v
 
     def run(
@@ -320,7 +320,7 @@ class Simulation(ReprMixin):
         """
         step_count(duration, self.dt)
         checked_progress(progress)
-        return self._run(duration, RunStart(*self._start(q0, v0, stacklevel=3)), progress)
+        return self._run(duration, RunStart(*self._start(q0, v0)), progress)
 
     def run_from(
         self,
@@ -383,7 +383,7 @@ class Simulation(ReprMixin):
         checked_progress(progress)
         begin = run_start(start, self.world, self.touches)
         if self.touches and type(start) is tuple:  # other starts continue a run
-            warn_of_start(self.world, begin.q, 2, self.gravity)
+            warn_of_start(self.world, begin.q, self.gravity)
         self.system.go_on(begin.impulses)
         return self._run(duration, begin, progress)
 
@@ -398,8 +398,8 @@ class Simulation(ReprMixin):
         def trajectory(stopped: str | None) -> Trajectory:
             metadata = self._metadata(duration, time.perf_counter() - start, stopped)
             made = recording.trajectory(self.gravity, metadata, isinstance(self._method, CompiledRule))
-            warn_of_run(made.contact, made.t, made.metadata["energy_range"], stacklevel=4)
-            deep_overlaps.warn_of_run(self.world.touching, made.contact, made.t, self.dt, stacklevel=4)
+            warn_of_run(made.contact, made.t, made.metadata["energy_range"])
+            deep_overlaps.warn_of_run(self.world.touching, made.contact, made.t, self.dt)
             provenance.end = self._impulses()
             gravity = self.robot.gravity if self.gravity is None else self.gravity
             readings = recording.readings(self.world.sensors, gravity)
@@ -412,7 +412,7 @@ class Simulation(ReprMixin):
         except Exception as error:
             if self._ends_the_run(error):
                 stopped = trajectory(diagnosis(self, recording, error))
-                warnings.warn(f"the run has stopped: {stopped.stopped}", DivergedWarning, stacklevel=3)
+                warn(f"the run has stopped: {stopped.stopped}", DivergedWarning)
                 return stopped
             kept = trajectory(f"{type(error).__name__}: {error}")
             keep_with(error, "trajectory", kept, f"{len(kept)} states, up to t = {kept.t[-1]:.6g} s, were")

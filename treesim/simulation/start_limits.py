@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -11,6 +10,7 @@ import numpy as np
 from ..dynamics.energy import energy
 from ..errors import LimitWarning, quoted
 from ..model.tree import Tree
+from ..system.user_warnings import warn
 from .world import World
 
 ROUNDING = {4: 1e-5, 8: 1e-9}  # rad, m: tolerance of limits, by the bytes of a number
@@ -50,7 +50,6 @@ def _is_single(where: slice) -> bool:
 def warn_of_start(
     world: World,
     q: np.ndarray,
-    stacklevel: int,
     gravity: np.ndarray | None = None,
     own: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> bool:
@@ -71,7 +70,7 @@ def warn_of_start(
     excess = limits.excess(q)
     if not excess.max(initial=0.0) > tolerance:
         return False
-    warnings.warn(_message(world, q, excess, limits, gravity), LimitWarning, stacklevel=stacklevel + 1)
+    warn(_message(world, q, excess, limits, gravity), LimitWarning)
     return True
 
 

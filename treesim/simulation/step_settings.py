@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -22,6 +21,7 @@ from ..model.tree import Tree
 from ..plugins import DEFAULT_INTEGRATOR
 from ..states.arguments import whole_number
 from ..states.states import for_mimic_joints
+from ..system.user_warnings import warn
 from .control import checked_gain
 
 MOST_SUBSTEPS = 1000
@@ -189,12 +189,11 @@ def _warn_of_light_joint(robot: Tree, dt: float, count: int) -> None:
     assert found is not None
     types = [body.joint.type for body in robot.bodies if body.joint.mimic is None for _ in range(body.joint.nv)]
     unit = "kg" if types[found.dof] == "prismatic" else "kg m^2"
-    warnings.warn(
+    warn(
         f"joint {robot.dof_name(found.dof)!r} of {robot.name!r} moves an inertia of {found.inertia:.3g} {unit} only: "
         f"to follow it at its fastest, dt {dt:g} s would need {dt * found.rate / TURN:.3g} substeps, and has {count}. "
         f"Give the joint armature (or load the robot with repair='armature'), make it a fixed joint, or set substeps=",
         LightJointWarning,
-        stacklevel=5,
     )
 
 

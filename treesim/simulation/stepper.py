@@ -140,11 +140,9 @@ class Stepper(ReprMixin):
         self.options = replace(options, kp=copy.deepcopy(kp), kd=copy.deepcopy(kd))  # the caller may change its arrays
         self._solver = forward_solver(robot, backend)
         self._still = np.zeros(robot.nv)  # the control of a step without
-        self._has_warned = False  # of a step that was not solved
+        self._warned: set[str] = set() if self.world.touching.counts.slots else {"depth"}  # what a warning has said
         self._reads_welds = reads_welds(self.robot, self.world.sensors)
-        self._has_warned_of_depth = self.world.touching.counts.slots == 0
-        self._has_warned_of_start = False
-        warn_of_friction(robot, integrator, stacklevel=3)
+        warn_of_friction(robot, integrator)
         self.code = StepCode(self.world, self._solver, self.settings, self.options)
         self._pushed_code: StepCode | None = None  # of steps with external forces
         self._sequences: list[StepSequence | None] = [
@@ -163,8 +161,7 @@ class Stepper(ReprMixin):
         return [("robot", self.robot), ("gravity [m/s^2]", vector(gravity)), ("engine", self.engine)]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        made, warned = partial(type(self), self.world, **vars(self.options)), ("", "_of_depth", "_of_start")
-        return unwarned, (made,), {name: getattr(self, name) for name in (f"_has_warned{of}" for of in warned)}
+        return unwarned, (partial(type(self), self.world, **vars(self.options)),), {"_warned": self._warned.copy()}
 
     def reset(self, q0: ArrayLike | None = None, v0: ArrayLike | None = None, t: float = 0.0) -> State:
         """Return an initial state, or a batch of initial states, for `step`.
@@ -218,8 +215,8 @@ class Stepper(ReprMixin):
         q, v = self.world.kinematic_bodies.begin(t, self.dt, q, v)
         impulses, contact = np.zeros((*batch, self.world.m)), np.zeros((*batch, self._kept))
         q = started(self.world, q)
-        if self.code.stage is not None and not self._has_warned_of_start:
-            self._has_warned_of_start = warn_of_start(self.world, q, 2, self.gravity)
+        if self.code.stage is not None and "start" not in self._warned and warn_of_start(self.world, q, self.gravity):
+            self._warned.add("start")
         return State(t, q, v, impulses, contact)
 
     @property
@@ -302,7 +299,7 @@ class Stepper(ReprMixin):
                 self._sequences[pushed] = None  # memory may grow
                 return self._step_by_parts(state, u, pushed)
             if not results.solved:
-                self._warn(results, stacklevel=5)
+                self._warn(results)
             if self._constrained:
                 impulses = summed([each.constraint_impulses for each in results])
             sequence, out = results.sequence, results.out
@@ -321,7 +318,7 @@ class Stepper(ReprMixin):
             impulses = summed([each.constraint_impulses for each in results])
         if self.code.stage is not None:
             contact = end.warm_start
-            self._warn(results, stacklevel=6)
+            self._warn(results)
         after = new_state(state.t + self.dt, end.q, end.v, impulses, contact)
         return after, Report(self, state, u, after, results, worst)
 
@@ -351,15 +348,16 @@ class Stepper(ReprMixin):
         """Return the error of a state whose step failed; control: with the table of external forces, if there are."""
         return self._code(control.size > self.robot.nv).explain(q, v, control)
 
-    def _warn(self, results: Sequence[Any], stacklevel: int) -> None:
+    def _warn(self, results: Sequence[Any]) -> None:
         """Warn once of a step whose contact problem was not solved, and once of one with a deep overlap."""
-        if not self._has_warned and not all_solved(results):
-            self._has_warned = True
+        if "unsolved" not in self._warned and not all_solved(results):
+            self._warned.add("unsolved")
             report = ContactReport(self.world.touching, results)
-            warn_of_step(report.solver_info, report.wrench_array, self.robot.body_names, stacklevel)
-        if not self._has_warned_of_depth:
+            warn_of_step(report.solver_info, report.wrench_array, self.robot.body_names)
+        if "depth" not in self._warned:
             report, names = ContactReport(self.world.touching, results), self.robot.body_names
-            self._has_warned_of_depth = deep_overlaps.warn_of_step(report, names, self.dt, stacklevel)
+            if deep_overlaps.warn_of_step(report, names, self.dt):
+                self._warned.add("depth")
 
     def _control(self, state: State, control: ArrayLike | None) -> np.ndarray:
         shape = state.v.shape

@@ -229,12 +229,12 @@ class World(ReprMixin):
         self._set("sensors", checked_sensors(robot, sensors))
         self._set("kinematic_bodies", KinematicBodies(robot, kinematic))
         self._set("kinematic", self.kinematic_bodies.motions)
-        self.kinematic_bodies.check_constraints(tables, stacklevel=2)
+        self.kinematic_bodies.check_constraints(tables)
         kept = {"ground": grounds, "bodies": free, "surface": default, "alone": alone}
         kept |= {"surfaces": dict(surfaces), "pairs": dict(pairs)}
         for name, value in (kept | flags | {"collision": collision, "contact_tolerance": tolerance}).items():
             self._set(name, value)
-        warn_of_uncovered(robot, grounds, bool(self.surfaces or self.pairs), stacklevel=2)
+        warn_of_uncovered(robot, grounds, bool(self.surfaces or self.pairs))
         compiled, convex = self._shape_pairs() if free or self_collision else ((), ())
         how = (
             self.use_limits,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -15,6 +14,7 @@ from ..model.matrices import product, unit_vector
 from ..model.shapes import CollisionShape, supports
 from ..model.tree import Tree
 from ..system.display import html_table, vector
+from ..system.user_warnings import warn
 from ..validation.arrays import precision, real_numbers
 from .arguments import checked_robot, short_repr
 from .states import state_function
@@ -91,7 +91,7 @@ def _is_usable(shape: CollisionShape, robot: Tree) -> bool:
         candidate_points(shape)
     except ModelError as error:
         message = f"link {quoted(shape.link)} of {quoted(robot.name)}: {error}; its shape is left out"
-        warnings.warn(message, ShapeWarning, stacklevel=2)
+        warn(message, ShapeWarning)
         return False
     return True
 

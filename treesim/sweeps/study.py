@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
@@ -19,6 +18,7 @@ from ..states.arguments import whole_number
 from ..system.display import ReprMixin
 from ..system.files import checked_output, write_whole
 from ..system.installation import installed_by
+from ..system.user_warnings import warn
 from .chunk import checksum, results, rolled
 from .manifest import Manifest
 from .plan import VERSIONS, Plan
@@ -89,7 +89,7 @@ class Study(ReprMixin):
         self._manifest = Manifest(self._store)
         check_program(self.path, self._manifest)
         if (loss := self._manifest.loss()) is not None:
-            warnings.warn(loss, stacklevel=3)
+            warn(loss)
         self.samples = self._store.samples
 
     @property

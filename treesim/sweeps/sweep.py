@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -17,6 +16,7 @@ from ..model.tree import Tree
 from ..rollouts.measures import Measure
 from ..simulation.world import World
 from ..states.arguments import checked_progress, whole_number
+from ..system.user_warnings import warn
 from .chunk import Task, checksum, job_of, nominal_results
 from .cluster import DaskPool
 from .distributions import Distribution
@@ -265,7 +265,7 @@ def _go_on(
         refuse_other(store, plan, chunk)
         manifest = Manifest(store)
         if (loss := manifest.loss()) is not None:
-            warnings.warn(loss, stacklevel=4)
+            warn(loss)
         keep_program(folder, manifest, content)
         missing = _missing(store, manifest)
         if announce is not None:
@@ -284,9 +284,8 @@ def _go_on(
             with written_for_workers(folder, content) as program:
                 finish(pool, job_of(folder, program, content, store.identity), missing.tasks, manifest, report)
         except KeyboardInterrupt:
-            warnings.warn(
+            warn(
                 f"Ctrl-C: {done} of {plan.samples} samples are in {folder}: the same call goes on", StoppedWarning,
-                stacklevel=4,
             )  # fmt: skip
             return Study(folder, "interrupted")
     return Study(folder)

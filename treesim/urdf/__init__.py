@@ -120,5 +120,5 @@ def load(
     with xacro_allowed(xacro):
         given = with_repairs(open_source(source, findings), repair, base, mimic, findings)
         tree = build_tree(given, base, mimic, findings)
-    findings.warn(stacklevel=2)
+    findings.warn()
     return tree if base_pose is None else tree.with_base_pose(base_pose)

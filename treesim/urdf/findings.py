@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
 from ..errors import UrdfError, UrdfWarning, quoted, shortened
+from ..system.user_warnings import warn
 from .document import child_of, name_of
 
 MOST = 20  # errors that a message lists; UrdfError.findings contains all
@@ -257,11 +257,11 @@ class Findings:
             lines.append(f"  ... and {len(errors) - MOST} more")
         return UrdfError("\n".join([f"{self.file}: {len(errors)} errors", *lines]), errors)
 
-    def warn(self, stacklevel: int) -> None:
+    def warn(self) -> None:
         """Emit one UrdfWarning that groups all warnings by code, if there are any."""
         found = self.of("warning")
         if found:
-            warnings.warn(f"{self.file}: {grouped(found)}", UrdfWarning, stacklevel=stacklevel + 1)
+            warn(f"{self.file}: {grouped(found)}", UrdfWarning)
 
 
 def grouped(findings: tuple[Finding, ...]) -> str:

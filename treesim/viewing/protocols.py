@@ -11,7 +11,6 @@ and frames, and clicks to programs (`treesim.viewer`). `Recorder` writes a traje
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
@@ -25,6 +24,7 @@ from ..model.inertia import Placement
 from ..model.matrices import unit_vector
 from ..model.pack import axis_rotation
 from ..model.tree import Tree, Visual
+from ..system.user_warnings import warn
 from .meshes import read_meshes
 
 if TYPE_CHECKING:
@@ -212,7 +212,7 @@ def drawables(robot: Tree, readable: Callable[[str], bool] | None = None) -> tup
     lost = {file: None for file in files if not readable(file)}  # an ordered set
     if not lost:
         return robot.visuals
-    warnings.warn(_lost_message(robot, list(lost)), stacklevel=2)
+    warn(_lost_message(robot, list(lost)))
     kept = tuple(visual for visual in robot.visuals if visual.kind != "mesh" or (visual.file or "") not in lost)
     bodies = {visual.body for visual in robot.visuals} - {visual.body for visual in kept}
     return kept + tuple(visual for visual in skeleton(robot) if visual.body in bodies)
@@ -226,7 +226,7 @@ def _warn_of_images(robot: Tree) -> None:
         file, fault = lost[0]
         more = f"; {len(lost) - 1} more images are lost" if len(lost) > 1 else ""
         what = f"meshes of {quoted(robot.name)} are drawn without images: mesh {quoted(file)}: {fault}{more}"
-        warnings.warn(what, stacklevel=3)
+        warn(what)
 
 
 def skeleton(robot: Tree) -> tuple[Visual, ...]:

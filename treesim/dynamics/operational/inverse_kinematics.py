@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import lru_cache
@@ -24,6 +23,7 @@ from ...model.quaternions import configuration, unit_quaternions
 from ...model.tree import Tree
 from ...states.arguments import checked_robot
 from ...system.display import ReprMixin, arrays, html_table, span
+from ...system.user_warnings import warn
 from ...validation.arrays import check_copy, real_numbers
 from ...validation.values import checked_flag, checked_parts, checked_text, positive_number, short_repr, whole_number
 from .frames import frame_tables, in_world_axes
@@ -286,7 +286,7 @@ def solve_ik(
         found = found._replace(q=found.q.astype(np.float32), error=found.error.astype(np.float32))
     result = _result(robot, several, found)
     if not result.converged.all():
-        warnings.warn(f"inverse kinematics of {robot.name!r}: {result.report()}{_REMEDY}", ReachWarning, stacklevel=2)
+        warn(f"inverse kinematics of {robot.name!r}: {result.report()}{_REMEDY}", ReachWarning)
     return result
 
 
