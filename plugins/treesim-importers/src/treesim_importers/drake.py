@@ -14,7 +14,7 @@ from . import examples as ex
 from . import predicates as p
 from .description import WORLD, folder_of, mass_of, moments_of, number
 from .effects import moments_text
-from .rule import Reader, Rule, refuse
+from .rule import Reader, Rule, refusal
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -87,140 +87,95 @@ def _undriven(outcome: Outcome) -> Iterator[_Element]:
 
 
 RULES = (
-    Rule(
+    refusal(
         "DR01",
-        "refuses",
         "a joint whose type is not in the URDF standard, such as spherical",
-        "the file is refused",
         '<drake:joint type="ball">',
         p.joints_other_than(*JOINTS),
-        refuse,
         ex.of_type("spherical"),
     ),
-    Rule(
+    refusal(
         "DR02",
-        "refuses",
         "too few numbers in an attribute, or NaN",
-        "the file is refused",
         "write all numbers of the attribute",
         _wrong_counts,
-        refuse,
         (('<origin xyz="0.3 0 0"/>', '<origin xyz="0.3 0"/>'),),
     ),
-    Rule(
-        "DR03",
-        "refuses",
-        "a robot without a name",
-        "the file is refused",
-        "give the robot a name",
-        p.unnamed_robot,
-        refuse,
-        ex.NAMELESS,
-    ),
-    Rule(
+    refusal("DR03", "a robot without a name", "give the robot a name", p.unnamed_robot, ex.NAMELESS),
+    refusal(
         "DR04",
-        "refuses",
         "two links or joints with the same name, or a joint that names an unknown link",
-        "the file is refused",
         "rename one of the links or joints; add the missing link",
-        lambda outcome: (
-            *p.repeated_links(outcome),
-            *p.repeated_joints(outcome),
-            *p.loose_ends(outcome),
-            *p.carried_twice(outcome),
-        ),
-        refuse,
+        p.any_of(p.repeated_links, p.repeated_joints, p.loose_ends, p.carried_twice),
         ex.more('<link name="tool"/>'),
     ),
-    Rule(
+    refusal(
         "DR05",
-        "refuses",
         "a zero axis",
-        "the file is refused",
         "write an axis of length 1",
         p.joints_where(p.zero_axis),
-        refuse,
         ((ex.AXIS, '<axis xyz="0 0 0"/>'),),
     ),
-    Rule(
+    refusal(
         "DR06",
-        "refuses",
         "damping below zero",
-        "the file is refused",
         "write a damping that is not negative",
         p.joints_where(p.negatively_damped),
-        refuse,
         ex.dynamics('damping="-0.7"'),
     ),
-    Rule(
+    refusal(
         "DR07",
-        "refuses",
         "a lower limit above the upper limit",
-        "the process ends",
         "exchange the limits",
         p.joints_where(_crossed),
-        refuse,
         ((ex.LIMIT, ex.LIMIT.replace("-1", "2")),),
+        effect="the process ends",
     ),
-    Rule(
+    refusal(
         "DR08",
-        "refuses",
         "<mimic> of a joint that does not exist",
-        "the file is refused",
         "write the name of a joint in the file",
         p.mimics_of_nobody,
-        refuse,
         ex.second_joint(inside='<mimic joint="nobody"/>'),
     ),
-    Rule(
+    refusal(
         "DR09",
-        "refuses",
         "<loop_joint>",
-        "the file is refused",
         "<drake:linear_bushing_rpy> or a constraint in code",
         p.each("loop_joint"),
-        refuse,
         ex.more('<loop_joint name="l" type="spherical"><link1 link="base"/><link2 link="tool"/></loop_joint>'),
     ),
-    Rule(
+    refusal(
         "DR10",
-        "refuses",
         "a mesh of a visual or collision that is not found, such as package:// with an unknown package",
-        "with a SceneGraph the file is refused; without a SceneGraph shapes are not read",
         "parser.package_map().Add(name, folder)",
         _unresolved,
-        refuse,
         ex.shape("visual", '<mesh filename="package://robot/arm.obj"/>'),
+        effect="with a SceneGraph the file is refused; without a SceneGraph shapes are not read",
     ),
-    Rule(
+    refusal(
         "DR11",
-        "refuses",
         "a collision mesh that is not a .obj, .vtk or .gltf, such as .stl and .dae",
-        "with a SceneGraph the file is refused; without a SceneGraph shapes are not read",
         "convert the mesh to .obj",
         _without_hull,
-        refuse,
         ex.shape("collision", '<mesh filename="cube.stl"/>'),
+        effect="with a SceneGraph the file is refused; without a SceneGraph shapes are not read",
     ),
-    Rule(
+    refusal(
         "DR12",
-        "refuses",
         "a visual or collision without a shape, or with a shape that Drake does not know",
-        "with a SceneGraph the file is refused; without a SceneGraph shapes are not read",
         "remove the empty element",
-        lambda outcome: (*p.without_geometry()(outcome), *p.with_unknown_geometry(SHAPES)(outcome)),
-        refuse,
+        p.any_of(p.without_geometry(), p.with_unknown_geometry(SHAPES)),
         ex.shape("collision", ""),
+        effect="with a SceneGraph the file is refused; without a SceneGraph shapes are not read",
     ),
-    Rule(
+    refusal(
         "DR13",
-        "refuses",
         "a material of a visual without a colour, whose name is not defined earlier in the file",
-        "with a SceneGraph the file is refused; without a SceneGraph shapes are not read",
         "write the colour where the name is used first, or define the material in <robot>",
         _colourless,
-        refuse,
         ((ex.ARM, f'{ex.ARM}<visual><geometry><sphere radius="0.1"/></geometry><material name="red"/></visual>'),),
+        effect="with a SceneGraph the file is refused; without a SceneGraph shapes are not read",
     ),
     Rule(
         "DR14",

@@ -12,7 +12,7 @@ from . import examples as ex
 from . import predicates as p
 from . import urdfdom
 from .description import WORLD
-from .rule import Reader, Rule, refuse
+from .rule import Reader, Rule, refusal
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -101,14 +101,11 @@ def _cut(outcome: Outcome, joints: list[_Element]) -> None:
 
 RULES = (
     *urdfdom.rules("GZ"),
-    Rule(
+    refusal(
         "GZ08",
-        "refuses",
         "two links that are fixed to a massless link: first a link with an <inertial> of mass 0, then a link with mass",
-        "merging the links divides by zero, and the file is refused: Pose values must be finite",
         "remove the <inertial> of massless links",
         _divided_by_zero,
-        refuse,
         (
             (ex.ARM_INERTIAL, ""),
             ('<mass value="0.5"/>', '<mass value="0"/>'),
@@ -117,6 +114,7 @@ RULES = (
                 f'<link name="load">{ex.BASE_INERTIAL}</link>'
             ),
         ),
+        effect="merging the links divides by zero, and the file is refused: Pose values must be finite",
     ),
     Rule(
         "GZ09",
@@ -191,7 +189,7 @@ RULES = (
         "a visual or collision without a shape, or with a shape that urdfdom does not know",
         "the shape is dropped, with an error on the terminal; capsules have no contact, for example",
         "use cylinders and spheres",
-        lambda outcome: (*p.without_geometry()(outcome), *p.with_unknown_geometry(SHAPES)(outcome)),
+        p.any_of(p.without_geometry(), p.with_unknown_geometry(SHAPES)),
         example=ex.shape("collision", '<capsule radius="0.1" length="0.2"/>'),
     ),
     Rule(

@@ -13,7 +13,7 @@ from . import examples as ex
 from . import predicates as p
 from .description import WORLD, folder_of, mass_of, moments_of, number
 from .effects import moments_text
-from .rule import Reader, Rule, refuse
+from .rule import Reader, Rule, refusal
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -116,107 +116,73 @@ def _closed_shapes(outcome: Outcome) -> Iterator[_Element]:
 
 
 RULES = (
-    Rule(
+    refusal(
         "MJ01",
-        "refuses",
         "a joint of a type that MuJoCo does not know",
-        "the file is refused",
         "use a type of the URDF standard, in lower-case letters",
         p.joints_other_than(*JOINTS),
-        refuse,
         ex.of_type("Revolute"),
     ),
-    Rule(
+    refusal(
         "MJ02",
-        "refuses",
         "an attribute that is not a number, or has too few numbers",
-        "the file is refused: bad format",
         "write numbers only, without units",
         p.bad_numbers,
-        refuse,
         ex.UNIT_BEHIND,
+        effect="the file is refused: bad format",
     ),
-    Rule(
+    refusal(
         "MJ03",
-        "refuses",
         "an <inertial> without <mass>, <inertia> or one of its six numbers, or a second <inertial>, <axis> or "
         "similar element",
-        "the file is refused",
         "write the mass and all six numbers exactly once",
-        lambda outcome: (*p.links_where(p.incomplete)(outcome), *_given_twice(outcome)),
-        refuse,
+        p.any_of(p.links_where(p.incomplete), _given_twice),
         ((ex.ARM_MASS, ""),),
     ),
-    Rule(
+    refusal(
         "MJ04",
-        "refuses",
         "an inertia that no rigid body has (A + B < C), or an inertia with products and a zero moment; also of "
         "links on fixed joints",
-        "the file is refused",
         "correct the inertia; <compiler balanceinertia> would replace it by the inertia of a sphere",
         p.links_where(lambda link: mass_of(link) > 0 and (p.impossible_inertia(link) or _is_flat(link))),
-        refuse,
         ((ex.TOOL_INERTIA, ex.TOOL_INERTIA.replace('izz="0.001"', 'izz="0.004"')),),
         measure=moments_text,
     ),
-    Rule(
+    refusal(
         "MJ05",
-        "refuses",
         'two links with the same name, a joint that names an unknown link, or a joint whose child link is "world"',
-        "the file is refused",
         "rename one of the links or joints; add the missing link",
-        lambda outcome: (
-            *p.repeated_links(outcome),
-            *p.loose_ends(outcome),
-            *p.carried_twice(outcome),
-            *_carried_world(outcome),
-        ),
-        refuse,
+        p.any_of(p.repeated_links, p.loose_ends, p.carried_twice, _carried_world),
         ex.more('<link name="tool"/>'),
     ),
-    Rule(
+    refusal(
         "MJ06",
-        "refuses",
         "a zero axis, or an <axis> without xyz",
-        "the file is refused",
         "write an axis of length 1",
-        lambda outcome: (*p.joints_where(p.zero_axis)(outcome), *_closed_shapes(outcome)),
-        refuse,
+        p.any_of(p.joints_where(p.zero_axis), _closed_shapes),
         ((ex.AXIS, '<axis xyz="0 0 0"/>'),),
     ),
-    Rule(
+    refusal(
         "MJ07",
-        "refuses",
         "a spherical joint whose lower limit is not 0",
-        "the file is refused",
         "remove <limit> from spherical joints",
         p.joints_where(_spherical_with_range),
-        refuse,
         ex.of_type("spherical"),
     ),
-    Rule(
+    refusal(
         "MJ08",
-        "refuses",
         "a collision mesh that is not a .stl, .obj or .msh file below the file's folder, such as package://, "
         "file:// and .dae",
-        "the complete file is refused; meshes of visuals are ignored and may be missing",
         'write relative names, or <mujoco><compiler meshdir="..." strippath="true"/></mujoco> in the file',
         _unreadable_meshes,
-        refuse,
         ex.shape("collision", '<mesh filename="package://robot/arm.stl"/>'),
+        effect="the complete file is refused; meshes of visuals are ignored and may be missing",
     ),
-    Rule(
+    refusal(
         "MJ09",
-        "refuses",
         "a collision without a shape or with an unknown shape, or a mesh whose scale does not have three factors",
-        "the file is refused",
         "remove the empty element; write three factors",
-        lambda outcome: (
-            *p.without_geometry("collision")(outcome),
-            *p.with_unknown_geometry(SHAPES, "collision")(outcome),
-            *_wrong_scales(outcome),
-        ),
-        refuse,
+        p.any_of(p.without_geometry("collision"), p.with_unknown_geometry(SHAPES, "collision"), _wrong_scales),
         ex.shape("collision", ""),
     ),
     Rule(
@@ -266,15 +232,13 @@ RULES = (
         _roots,
         c.drop_links,
     ),
-    Rule(
+    refusal(
         "MJ15",
-        "refuses",
         "a moving link that, together with the links fixed to it, has no mass or no rotational inertia",
-        "the file is refused: mass and inertia of moving bodies must be larger than mjMINVAL",
         "give the link mass and inertia, or make its joint fixed",
         _unmoved,
-        refuse,
         ex.BARE_ARM,
+        effect="the file is refused: mass and inertia of moving bodies must be larger than mjMINVAL",
     ),
     Rule(
         "MJ16",

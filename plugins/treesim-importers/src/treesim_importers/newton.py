@@ -12,7 +12,7 @@ from . import examples as ex
 from . import predicates as p
 from .description import number
 from .effects import moments_text
-from .rule import Reader, Rule, refuse
+from .rule import Reader, Rule, refusal
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -73,44 +73,33 @@ def _lengthen(outcome: Outcome, capsules: list[_Element]) -> None:
 
 
 RULES = (
-    Rule(
+    refusal(
         "NE01",
-        "refuses",
         "a joint whose type is not in the URDF standard, such as spherical",
-        "the file is refused: Unsupported joint type",
         "add the joint in your program",
         p.joints_other_than(*JOINTS),
-        refuse,
         ex.of_type("spherical"),
+        effect="the file is refused: Unsupported joint type",
     ),
-    Rule(
+    refusal(
         "NE02",
-        "refuses",
         "an attribute that is not a number, or has too few numbers",
-        "the file is refused",
         "write numbers only, without units",
         _unreadable,
-        refuse,
         ex.UNIT_BEHIND,
     ),
-    Rule(
+    refusal(
         "NE03",
-        "refuses",
         "a joint that names an unknown link, or a link that is the child of two joints",
-        "the file is refused",
         "add the missing link; use one joint for each child link",
-        lambda outcome: (*p.loose_ends(outcome), *p.carried_twice(outcome)),
-        refuse,
+        p.any_of(p.loose_ends, p.carried_twice),
         (('<parent link="base"/>', '<parent link="nobody"/>'),),
     ),
-    Rule(
+    refusal(
         "NE04",
-        "refuses",
         "a <mimic> whose joint or mimicked joint is not revolute, continuous or prismatic",
-        "the file is refused",
         "remove the <mimic>",
         _odd_mimics,
-        refuse,
         ex.more(
             '<joint name="dead" type="fixed"><parent link="arm"/><child link="pad"/><mimic joint="hinge"/></joint>'
             '<link name="pad"/>'
@@ -229,14 +218,11 @@ RULES = (
         "set builder.joint_target_mode and joint_target_ke after loading the file",
         p.joints_of(*p.AXIAL),
     ),
-    Rule(
+    refusal(
         "NE17",
-        "refuses",
         "an XML declaration that is not at the beginning of the file, or has the version 0.0",
-        "the file is refused",
         "remove the text before the declaration, or the declaration",
         _oddly_declared,
-        refuse,
         (('<robot name="sound">', ' <?xml version="1.0"?><robot name="sound">'),),
     ),
 )

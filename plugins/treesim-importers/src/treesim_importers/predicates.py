@@ -37,6 +37,11 @@ def each(path: str) -> Find:
     return lambda outcome: outcome.description.root.iterfind(path)
 
 
+def any_of(*finds: Find) -> Find:
+    """Return the predicate of elements of each of these predicates, in turn."""
+    return lambda outcome: (element for find in finds for element in find(outcome))
+
+
 def joints_of(*types: str) -> Find:
     """Return the predicate of joints of these types."""
     return lambda outcome: (joint for joint in outcome.description.joints if joint.get("type") in types)

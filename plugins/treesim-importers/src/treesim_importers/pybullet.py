@@ -14,7 +14,7 @@ from . import examples as ex
 from . import predicates as p
 from .description import WORLD, folder_of, mass_of, moments_of
 from .effects import moments_text
-from .rule import Reader, Rule, refuse
+from .rule import Reader, Rule, refusal
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -61,100 +61,66 @@ def _lost_moments(links: list[_Element]) -> str:
 
 
 RULES = (
-    Rule(
+    refusal(
         "PB01",
-        "refuses",
         "a joint of a type that Bullet does not know",
-        "the file is refused: 'Cannot load URDF file.'",
         "use a type of the URDF standard, in lower-case letters",
         p.joints_other_than(*JOINTS),
-        refuse,
         ex.of_type("Revolute"),
+        effect="the file is refused: 'Cannot load URDF file.'",
     ),
-    Rule(
+    refusal(
         "PB02",
-        "refuses",
         "a revolute or prismatic joint without <limit>",
-        "the file is refused",
         'add <limit>, or write type="continuous"',
         p.joints_where(p.without_limit),
-        refuse,
         ((ex.LIMIT, ""),),
     ),
-    Rule(
+    refusal(
         "PB03",
-        "refuses",
         "<dynamics> with neither damping nor friction",
-        "the file is refused",
         'add damping="0"',
         p.joints_where(p.dynamics_without_losses),
-        refuse,
         ex.dynamics('armature="0.3"'),
     ),
-    Rule(
+    refusal(
         "PB04",
-        "refuses",
         "an <inertial> without <mass>, <inertia>, or one of ixx, iyy, izz",
-        "the file is refused",
         "write the mass and all six numbers of the inertia",
         p.links_where(lambda link: p.incomplete(link) and _lacks_diagonal(link)),
-        refuse,
         ((ex.ARM_MASS, ""),),
     ),
-    Rule(
+    refusal(
         "PB05",
-        "refuses",
         "a mesh of a visual or collision that is not found below the file's folder or below a folder above it",
-        "the complete file is refused; Bullet removes package:// and model:// from names and searches for the rest",
         "remove <visual> and <collision>, or move the file below the folder that contains the packages",
         _unfound_meshes,
-        refuse,
         ex.shape("visual", '<mesh filename="nowhere.stl"/>'),
+        effect="the complete file is refused; Bullet removes package:// and model:// from names and searches for the "
+        "rest",
     ),
-    Rule(
+    refusal(
         "PB06",
-        "refuses",
         "a visual or collision without a shape, or with a shape that Bullet does not know",
-        "the file is refused",
         "remove the empty element",
-        lambda outcome: (*p.without_geometry()(outcome), *p.with_unknown_geometry(SHAPES)(outcome)),
-        refuse,
+        p.any_of(p.without_geometry(), p.with_unknown_geometry(SHAPES)),
         ex.shape("visual", ""),
     ),
-    Rule(
-        "PB07",
-        "refuses",
-        "a robot without a name",
-        "the file is refused",
-        "give the robot a name",
-        p.unnamed_robot,
-        refuse,
-        ex.NAMELESS,
-    ),
-    Rule(
+    refusal("PB07", "a robot without a name", "give the robot a name", p.unnamed_robot, ex.NAMELESS),
+    refusal(
         "PB08",
-        "refuses",
         "two links with the same name, a joint that names an unknown link, or a robot without a root link",
-        "the file is refused",
         "rename one of the links or joints; add the missing link",
-        lambda outcome: (
-            *p.repeated_links(outcome),
-            *p.loose_ends(outcome),
-            *p.rootless(outcome),
-            *p.carried_twice(outcome),
-        ),
-        refuse,
+        p.any_of(p.repeated_links, p.loose_ends, p.rootless, p.carried_twice),
         ex.more('<link name="tool"/>'),
     ),
-    Rule(
+    refusal(
         "PB09",
-        "refuses",
         "two joints with the same name, or several root links",
-        "the file is refused, or the process ends",
         "rename one of the joints; connect the root links by joints",
-        lambda outcome: (*p.repeated_joints(outcome), *p.further_roots(outcome)),
-        refuse,
+        p.any_of(p.repeated_joints, p.further_roots),
         ex.more('<link name="stray"/>'),
+        effect="the file is refused, or the process ends",
     ),
     Rule(
         "PB10",

@@ -62,6 +62,19 @@ class Rule:
     measure: Measure = unmeasured
 
 
+def refusal(
+    code: str,
+    when: str,
+    fix: str,
+    find: Find,
+    example: tuple[tuple[str, str], ...] = (),
+    effect: str = "the file is refused",
+    measure: Measure = unmeasured,
+) -> Rule:
+    """Return a rule on elements for which a reader refuses the file; for the arguments see `Rule`."""
+    return Rule(code, "refuses", when, effect, fix, find, refuse, example, measure=measure)
+
+
 @dataclass(frozen=True)
 class Reader:
     """A program that reads URDF.

@@ -10,7 +10,7 @@ from treesim.urdf.document import name_of
 from . import examples as ex
 from . import predicates as p
 from .description import number
-from .rule import Rule, refuse
+from .rule import Rule, refusal
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -43,72 +43,41 @@ def _read_to_the_mistake(outcome: Outcome, links: list[_Element]) -> None:
 def rules(prefix: str) -> tuple[Rule, ...]:
     """Return the rules of urdfdom, with codes 01 to 07 after a reader's prefix."""
     return (
-        Rule(
+        refusal(
             f"{prefix}01",
-            "refuses",
             "a joint whose type is not in the URDF standard, such as spherical",
-            "the file is refused",
             "use three revolute joints, or add the joint after loading the file",
             p.joints_other_than(*JOINTS),
-            refuse,
             ex.of_type("spherical"),
         ),
-        Rule(
+        refusal(
             f"{prefix}02",
-            "refuses",
             "a revolute or prismatic joint without effort or velocity in a <limit>",
-            "the file is refused",
             'write effort and velocity, or write type="continuous"',
             p.joints_where(p.without_effort_or_velocity),
-            refuse,
             ((ex.LIMIT, '<limit lower="-1" upper="1"/>'),),
         ),
-        Rule(
+        refusal(
             f"{prefix}03",
-            "refuses",
             "<dynamics> with neither damping nor friction",
-            "the file is refused",
             'add damping="0"',
             p.joints_where(p.dynamics_without_losses),
-            refuse,
             ex.dynamics('armature="0.3"'),
         ),
-        Rule(
+        refusal(
             f"{prefix}04",
-            "refuses",
             "an attribute of a joint that is not a number, or has too few numbers",
-            "the file is refused",
             "write numbers only, without units",
             _in_joints,
-            refuse,
             ((ex.AXIS, '<axis xyz="0 1"/>'),),
         ),
-        Rule(
-            f"{prefix}05",
-            "refuses",
-            "a robot without a name",
-            "the file is refused",
-            "give the robot a name",
-            p.unnamed_robot,
-            refuse,
-            ex.NAMELESS,
-        ),
-        Rule(
+        refusal(f"{prefix}05", "a robot without a name", "give the robot a name", p.unnamed_robot, ex.NAMELESS),
+        refusal(
             f"{prefix}06",
-            "refuses",
             "two links or joints with the same name, a joint that names an unknown link, no root link, or several "
             "root links",
-            "the file is refused",
             "rename one of the links or joints; add the missing link; connect the root links by joints",
-            lambda outcome: (
-                *p.repeated_links(outcome),
-                *p.repeated_joints(outcome),
-                *p.loose_ends(outcome),
-                *p.carried_twice(outcome),
-                *p.further_roots(outcome),
-                *p.rootless(outcome),
-            ),
-            refuse,
+            p.any_of(p.repeated_links, p.repeated_joints, p.loose_ends, p.carried_twice, p.further_roots, p.rootless),
             ex.more('<link name="stray"/>'),
         ),
         Rule(
