@@ -77,8 +77,8 @@ def test_what_is_shown_is_what_was_recorded_last():
     replay = Replay(ROBOT, motion(), Screen())
     for t, k in ((2.0, 0), (2.0049, 0), (2.0051, 1), (2.5, 100), (7.0, 100), (-1.0, 0)):
         assert ask(replay, do="seek", t=t) == [] and not replay.running
-        assert np.array_equal(replay._viewer.shown[-1], motion().q[k])
-        assert replay._viewer.states[-1]["energy"] == k
+        assert np.array_equal(replay._screen.viewer.shown[-1], motion().q[k])
+        assert replay._screen.viewer.states[-1]["energy"] == k
 
 
 def test_bar_of_time(replay):
@@ -94,7 +94,7 @@ def test_bar_of_time(replay):
 
 
 def test_the_panel_and_the_state_tell_what_a_page_needs(replay):
-    (panel,), state = replay._viewer.panels, replay._viewer.states[-1]
+    (panel,), state = replay._screen.viewer.panels, replay._screen.viewer.states[-1]
     assert panel["replay"] and panel["can"] == ["seek", "com", "momentum"] and "backends" not in panel
     assert [joint["name"] for joint in panel["joints"]] == list(state["joints"]) == list(ROBOT.joint_names)
     assert state["history"] == [2.0, 2.5] and state["t"] == 2.0 and state["message"] is None
@@ -105,13 +105,13 @@ def test_contacts_and_the_end_of_a_simulation_are_told():
     wrench[40, 0] = [0, 0, 5, 1, 1, 1]
     contact = ContactHistory((ROBOT.body_names[1],), wrench, np.zeros((STATES, SOLVER_INFO)))
     replay = Replay(ROBOT, motion(contact=contact, metadata={"stopped": "it fell"}), Screen())
-    assert "contact" in replay._viewer.panels[-1]["can"]
+    assert "contact" in replay._screen.viewer.panels[-1]["can"]
     ask(replay, do="seek", t=float(motion().t[40]))
-    state = replay._viewer.states[-1]
+    state = replay._screen.viewer.states[-1]
     assert state["contactForce"] == 5 and state["contacts"][ROBOT.body_names[1]]["force"] == [0, 0, 5]
     assert state["contacts"][ROBOT.body_names[1]]["at"] == treesim.body_poses(ROBOT, motion().q[40])[2, :3, 3].tolist()
     ask(replay, do="seek", t=9)
-    assert "it fell" in replay._viewer.states[-1]["message"]
+    assert "it fell" in replay._screen.viewer.states[-1]["message"]
 
 
 def test_contact_points_and_readings_of_a_run_are_told():
@@ -120,19 +120,19 @@ def test_contact_points_and_readings_of_a_run_are_told():
     run = treesim.Simulation(world, contact_points=True).run(0.01, q0=[0, 0, 0.1, 0, 0, 0, 1])
     replay = Replay(crate, run, Screen())
     ask(replay, do="seek", t=0.005)
-    (panel,), state = replay._viewer.panels, replay._viewer.states[-1]
+    (panel,), state = replay._screen.viewer.panels, replay._screen.viewer.states[-1]
     assert "points" in panel["can"] and panel["sensors"][0]["name"] == "imu_crate"
     points = np.array(state["points"])
     np.testing.assert_allclose(points[:, 3:].sum(axis=0), [0, 0, 9.81], atol=1e-9)
     np.testing.assert_array_equal(state["sensors"]["imu_crate"], run.sensors["imu_crate"][5])
     ask(replay, do="seek", t=0.01)
-    assert replay._viewer.states[-1]["sensors"]["imu_crate"] == [None] * 6, "the last state starts no step"
+    assert replay._screen.viewer.states[-1]["sensors"]["imu_crate"] == [None] * 6, "the last state starts no step"
 
 
 def test_a_second_motion_is_its_reference():
     other = Trajectory.of(ROBOT, motion().t, 2 * motion().q, motion().v, motion().tau, motion().energy)
     replay = Replay(ROBOT, motion(), ReferenceScreen(), references={"other.npz": other})
-    screen = replay._viewer
+    screen = replay._screen.viewer
     assert screen.panels[-1]["references"] == ["none", "other.npz"]
     ask(replay, do="seek", t=2.2)
     np.testing.assert_array_equal(screen.references[-1], 2 * screen.shown[-1])

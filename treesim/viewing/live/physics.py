@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...contact.ground import planes_of
-from ...dynamics.operational.motion import center_of_mass
 from ...errors import ArgumentError, TreesimError, quoted, unknown_name
 from ...model.tree import Tree
 from ...simulation.control import PD, Controller
@@ -25,9 +24,10 @@ from ...states.standing import standing
 from .controller import Drive, without_effort_limits
 from .forces import Force
 from .history import History, Moment
-from .mouse_spring import G, MouseSpring
-from .panel import NO_FRAME, effective_mass_at, finite, momenta, movable, points_of, readings, total_energy, touched
-from .reference import NONE, SIMULATION, RecordedReference, Reference, ReferenceSettings, SimulatedReference, apart
+from .mouse_spring import MouseSpring
+from .panel import NO_FRAME, finite, movable, points_of, readings, total_energy
+from .reference import NONE, SIMULATION, RecordedReference, Reference, ReferenceSettings, SimulatedReference
+from .screen import motion_state
 from .settings import Settings
 from .timed import TimedSimulation
 
@@ -376,7 +376,6 @@ class LivePhysics:
             "t": player.t,
             "running": not player.paused,
             "speed": settings.speed,
-            "robot": self.robot.name,
             "base": self.scene.base,
             "backend": settings.backend,
             "integrator": settings.integrator,
@@ -402,29 +401,16 @@ class LivePhysics:
         held = settings.controller != "none"
         aim = self.drive.inner.posture if isinstance(self.drive.inner, PD) else None
         return {
-            "q": q.tolist(),
-            "v": v.tolist(),
+            **motion_state(robot, self.joints, q, v, wrench, self.frame, self.reference),
             "tau": np.asarray(self.drive.inner.torque(player.t, q, v)).tolist(),
-            "joints": {name: float(q[i]) for name, i in self.joints.items()},
             "targets": {name: float(aim[i]) for name, i in self.joints.items()} if held and aim is not None else None,
             "energy": total_energy(robot, q, v, np.array(settings.gravity)),
-            "momentum": momenta(robot, q, v),
-            "contactForce": float(np.linalg.norm(wrench.sum(axis=0))),
-            "contacts": touched(robot, q, wrench),
             "points": points_of(system.contact.points) if wrench.any() else [],
             "sensors": readings(system.readings()) if self.world.sensors else {},
-            "com": center_of_mass(robot, q).tolist() if robot.mass > 0 else None,
-            "weight": robot.mass * G,
             "pull": None if self.pull is None else self.pull.to_dict(),
             "forces": {name: force.to_dict() for name, force in self.forces.items()},
-            "frame": self.frame,
-            "effective_mass": effective_mass_at(robot, q, self.frame),
         }
 
     def _reference_state(self) -> dict[str, Any]:
-        reference = self.reference
-        return {
-            **self.reference_settings.to_dict(),
-            "apart": None if reference is None else apart(self.robot, self.player.q, reference.q),
-            "referenceStepTime": None if reference is None else reference.step_seconds,
-        }
+        steps = None if self.reference is None else self.reference.step_seconds
+        return {**self.reference_settings.to_dict(), "referenceStepTime": steps}

@@ -11,32 +11,27 @@ from typing import Any
 
 import numpy as np
 
-from ...dynamics.operational.motion import center_of_mass
 from ...errors import ArgumentError, TreesimError
 from ...model.tree import Tree
 from ...simulation.trajectory import Trajectory
 from ...states.arguments import checked_robot, short_repr
 from ...system.events import EventQueue
-from ..protocols import GroundViewer, InteractiveViewer, Message, ReferenceViewer, Reply, Viewer
-from .mouse_spring import G
+from ..protocols import InteractiveViewer, Message, Reply, Viewer
 from .panel import (
     MOST_WAITING,
     NO_FRAME,
-    STATE_SECONDS,
     TOO_MANY,
     checked_frame,
     columns_of,
-    effective_mass_at,
     finite,
-    momenta,
     movable,
     points_of,
     readings,
     seen,
-    touched,
 )  # fmt: skip
 from .recorded import check_fits, state_at
-from .reference import NONE, RecordedReference, ReferenceSettings, apart
+from .reference import NONE, RecordedReference, ReferenceSettings
+from .screen import Screen, motion_state
 from .settings import check_speed
 
 FPS = 60.0
@@ -85,11 +80,10 @@ class Replay:
         references: Mapping[str, Trajectory] | None = None,
     ) -> None:
         check_fits(checked_robot(robot), trajectory)
-        self.robot, self.trajectory, self._viewer, self._clock = robot, trajectory, viewer, clock
+        self.robot, self.trajectory, self._screen, self._clock = robot, trajectory, Screen(viewer, clock), clock
         self.t, self.running, self.speed = float(trajectory.t[0]), True, check_speed("speed", speed)
         self._joints, self._forces = movable(robot), _contact_forces(robot, trajectory)
         self._events = EventQueue(clock)
-        self._sent = -math.inf  # time of the last message to pages, on the clock
         self.frame = NO_FRAME  # whose effective mass is sent to pages
         self._references = {
             name: RecordedReference(robot, motion, self.t) for name, motion in (references or {}).items()
@@ -119,7 +113,7 @@ class Replay:
             Time of the last shown state [s].
         """
         end = math.inf if duration is None else self.t + duration
-        steered = duration is None and isinstance(self._viewer, InteractiveViewer)
+        steered = duration is None and self._screen.is_interactive
         before = self._clock()
         while self.t < end and (self.running or steered):
             self._events.wait(before + 1 / FPS - self._clock())
@@ -145,24 +139,17 @@ class Replay:
     # ---- in the playing thread ----
 
     def _show(self) -> None:
-        viewer = self._viewer
-        viewer.show(self.robot, self._q)
-        if self.trajectory.ground and isinstance(viewer, GroundViewer):
-            viewer.show_ground(self.trajectory.ground)
-        if isinstance(viewer, InteractiveViewer):
-            viewer.show_panel(self._panel())
-            viewer.listen(self.receive)
+        self._screen.show(self.robot, self._q, self.trajectory.ground, self._panel())
+        if isinstance(self._screen.viewer, InteractiveViewer):
+            self._screen.viewer.listen(self.receive)
         self._update()
         self._send_state()
 
     def _update(self) -> None:
         """Show the robot and its reference run."""
-        reference = self.reference
-        if reference is not None:
-            reference.show(self.t)
-        if isinstance(self._viewer, ReferenceViewer):
-            self._viewer.set_reference(None if reference is None else reference.q)
-        self._viewer.update(self._q)
+        if self.reference is not None:
+            self.reference.show(self.t)
+        self._screen.move(self._q, self.reference)
 
     def _handle(self, message: Message, reply: Reply) -> None:
         """Process a page's request; errors are sent to the page."""
@@ -207,7 +194,7 @@ class Replay:
         end = self.span[1]
         self.t, self.running = min(t, end), t < end
         self._update()
-        if self._clock() - self._sent >= STATE_SECONDS or not self.running:
+        if self._screen.is_due or not self.running:
             self._send_state()
 
     @property
@@ -242,9 +229,7 @@ class Replay:
 
     def _send_state(self) -> None:
         """Send the state to all pages."""
-        if isinstance(self._viewer, InteractiveViewer):
-            self._sent = self._clock()
-            self._viewer.show_state(self.state())
+        self._screen.send(self.state)
 
     def state(self) -> dict[str, Any]:
         """Return the current state of the playback as JSON values.
@@ -255,33 +240,22 @@ class Replay:
             Values by name.
         """
         k, robot, trajectory = self._k, self.robot, self.trajectory
-        q, reference = trajectory.q[k], self.reference
+        q, v = trajectory.q[k], trajectory.v[k]
         forces = self._forces[k] if len(self._forces) else np.zeros((robot.n_bodies, 3))
         ended = trajectory.stopped if k == len(trajectory) - 1 else None
         return {
             "t": self.t,
             "running": self.running,
             "speed": self.speed,
-            "robot": robot.name,
-            "q": q.tolist(),
-            "v": trajectory.v[k].tolist(),
+            **motion_state(robot, self._joints, q, v, forces, self.frame, self.reference),
             "tau": trajectory.tau[k].tolist(),
-            "joints": {name: float(q[i]) for name, i in self._joints.items()},
             "energy": finite(float(trajectory.energy[k])),
             "realTimeFactor": self.speed if self.running else None,
             "history": list(self.span),
-            "contactForce": float(np.linalg.norm(forces.sum(axis=0))),
-            "contacts": touched(robot, q, forces),
             "points": points_of(trajectory.contacts(k)) if "points" in self._contact else [],
             "sensors": readings(trajectory.sensors, k),
-            "com": center_of_mass(robot, q).tolist() if robot.mass > 0 else None,
-            "momentum": momenta(robot, q, trajectory.v[k]),
-            "weight": robot.mass * G,
             "pull": None,
-            "frame": self.frame,
-            "effective_mass": effective_mass_at(robot, q, self.frame),
             "reference": self.reference_settings.of,
-            "apart": None if reference is None else apart(robot, q, reference.q),
             "message": f"the simulation ended here: {ended}" if ended else None,
         }
 

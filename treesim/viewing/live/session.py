@@ -17,13 +17,14 @@ from ...simulation.player import Frame, Player
 from ...simulation.trajectory import Trajectory
 from ...states.arguments import short_repr
 from ...system.display import ReprMixin, page_html
-from ..protocols import GroundViewer, InteractiveViewer, Message, ReferenceViewer, Reply
+from ..protocols import InteractiveViewer, Message, ReferenceViewer, Reply
 from .compiled_methods import CompiledMethods, methods_of
 from .forces import Force
 from .library import Library
-from .panel import MOST_WAITING, STATE_SECONDS, TOO_MANY, checked_frame, panel_of
+from .panel import MOST_WAITING, TOO_MANY, checked_frame, panel_of
 from .physics import LivePhysics, Scene
 from .reference import METHODS, SIMULATION, ReferenceSettings
+from .screen import Screen
 from .settings import CHECKS, Settings
 
 ACTIONS = ("reset", "step", "seek", "pull", "release", "force", "meet")
@@ -88,11 +89,11 @@ class LiveSession(ReprMixin):
         recordings: Mapping[str, Trajectory] | None = None,
     ) -> None:
         self._viewer, self._library, self._clock = viewer, library, clock
+        self._screen = Screen(viewer, clock)
         self._message: str | None = None
         self._compiled = CompiledMethods()
         self._preparing: threading.Thread | None = None
         self._playing: threading.Thread | None = None
-        self._sent = -np.inf  # time of the last message to pages, on the clock
         self.physics = LivePhysics(scene, settings or Settings(), self._shown, clock, self._sleep, recordings)
         self.physics.adopt_reference(reference or ReferenceSettings())
         self._compiled.add(self._runs(self.physics.settings, self.physics.reference_settings))
@@ -241,33 +242,26 @@ class LiveSession(ReprMixin):
     # ---- in the playing thread ----
 
     def _show_scene(self) -> None:
-        physics, viewer = self.physics, self._viewer
-        viewer.show(physics.robot, physics.player.q)
-        if physics.world.ground and isinstance(viewer, GroundViewer):
-            viewer.show_ground(physics.world.ground)
-        library = self._library
+        physics, library = self.physics, self._library
         chosen = {} if library is None else {"robots": library.robots, "bases": library.bases}
-        references = physics.references if isinstance(viewer, ReferenceViewer) else []
-        viewer.show_panel(panel_of(physics.world, {**chosen, "references": references}))
+        references = physics.references if isinstance(self._viewer, ReferenceViewer) else []
+        panel = panel_of(physics.world, {**chosen, "references": references})
+        self._screen.show(physics.robot, physics.player.q, physics.world.ground, panel)
         self._show_now()
 
     def _shown(self, frame: Frame) -> None:
         _check_main_thread()
         self.physics.shown(frame)
-        self._show_poses()
-        if self._clock() - self._sent >= STATE_SECONDS:
+        self._screen.move(self.physics.player.q, self.physics.reference)
+        if self._screen.is_due:
             self._send_state()
 
     def _send_state(self) -> None:
         """Send the state to all pages."""
-        self._sent = self._clock()
         state = self.physics.state()
-        pace = state["realTimeFactor"]
-        slow = pace is not None and pace < SLOW * state["speed"]
-        state["message"] = (
-            self._message or self.physics.trouble or (_slow_message(pace, state["speed"]) if slow else None)
-        )
-        self._viewer.show_state(state)
+        pace, speed = state["realTimeFactor"], state["speed"]
+        slow = _slow_message(pace, speed) if pace is not None and pace < SLOW * speed else None
+        self._screen.send(lambda: {**state, "message": self._message or self.physics.trouble or slow})
 
     def _stop(self, error: TreesimError) -> None:
         self.physics.run(False)
@@ -275,14 +269,8 @@ class LiveSession(ReprMixin):
         self._show_now()
 
     def _show_now(self) -> None:
-        self._show_poses()
+        self._screen.move(self.physics.player.q, self.physics.reference)
         self._send_state()
-
-    def _show_poses(self) -> None:
-        physics = self.physics
-        if isinstance(self._viewer, ReferenceViewer):
-            self._viewer.set_reference(None if physics.reference is None else physics.reference.q)
-        self._viewer.update(physics.player.q)
 
     def _sleep(self, seconds: float) -> None:
         """Wait, and process requests of pages meanwhile."""
