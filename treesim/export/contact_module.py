@@ -84,8 +84,10 @@ def contact_module(world: World, solver: str | ContactSolver = "pgs") -> Contact
         )
     robot, rule = world.robot, RULES[DEFAULT_INTEGRATOR]
     settings = StepSettings.of(robot, rule, 1e-3)
-    how = settings.table, None, solver, False, world.contact_tolerance
-    stage = ContactSolve(robot, world.touching, rule, *how, pushed=True)
+    stage = ContactSolve(
+        robot, world.touching, rule, settings.table, None, solver, work=False, tolerance=world.contact_tolerance,
+        pushed=True,
+    )  # fmt: skip
     nq, nv = robot.nq, robot.nv
     inputs = [nq, nv, nq, nv, nv, nv, 2, world.touching.rows]
     none_outside = np.full(world.touching.counts.external * FOUND, -1.0)

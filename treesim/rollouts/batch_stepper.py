@@ -17,9 +17,8 @@ from ..contact.base import ContactSolver
 from ..contact.checks import begin_checks
 from ..contact.named_wrenches import NamedWrenches
 from ..contact.unsolved import UNSOLVED, warn_of_states
-from ..dynamics.base import DynamicsBackend, check_supported, chosen_backend
+from ..dynamics.base import DynamicsBackend
 from ..dynamics.physics import Parameters
-from ..engine.call.evaluate import check_engine
 from ..engine.call.steps import Arrays, RolloutSegment, under_controls
 from ..engine.threads import use_threads
 from ..errors import ArgumentError
@@ -143,7 +142,6 @@ class BatchStepper(ReprMixin):
         contact_wrenches: bool = False,
     ) -> None:
         world = as_world(robot)
-        check_engine(engine)
         fields = given_fields(world, model_parameters, integrator)
         self.world = world = world_with_rows(world, fields)
         self.robot = world.robot
@@ -154,16 +152,11 @@ class BatchStepper(ReprMixin):
         )  # fmt: skip
         self.dt, self.threads = options.dt, options.threads
         method = method_for_sensors(method_of(world, options, frozenset(fields)))
-        physics = physics_of_rollouts(world, fields, method.rule, method.dt / method.substeps, kp, kd)
-        self._check_physics(physics, backend)
-        own = copy.deepcopy(
-            {"kp": kp, "kd": kd, "model_parameters": model_parameters}
-        )  # which are valid by now; the caller may change its arrays
-        made = partial(type(self), world, count, dt, steps=steps, integrator=integrator, backend=backend, engine=engine)
-        self._again = partial(
-            made, substeps=substeps, contact_solver=contact_solver, threads=threads, **own,
-            contact_wrenches=contact_wrenches,
-        )  # fmt: skip
+        physics = physics_of_rollouts(method, fields)
+        if physics is not None and physics.counts - {self.count}:
+            raise ArgumentError(f"model_parameters is for {sorted(physics.counts)} states, but there are {self.count}")
+        given = {"steps": steps, "contact_wrenches": contact_wrenches, **options.copied("gravity")}
+        self._again = partial(type(self), world, count, model_parameters=copy.deepcopy(model_parameters), **given)
         nq, nv = self.robot.nq, self.robot.nv
         needed = self.count * (2 * nq + 3 * nv) * np.dtype(float).itemsize
         check_memory(needed, f"count={self.count:,} states of the stepper", "give a smaller count")
@@ -205,20 +198,15 @@ class BatchStepper(ReprMixin):
         """Time [s] (B,) of each state since it was put, or since the start; kinematic bodies move by this time."""
         return self.dt * self._age
 
-    def _check_physics(self, physics: Physics | None, backend: str | DynamicsBackend) -> None:
-        if physics is None:
-            return
-        if physics.counts - {self.count}:
-            raise ArgumentError(f"model_parameters is for {sorted(physics.counts)} states, but there are {self.count}")
-        if physics.needs_armature:
-            check_supported(chosen_backend(backend), self.robot, 1.0)
-
     def _piece_of(self, method: Method, engine: Engine, physics: Physics | None) -> RolloutSegment:
         """Return the rollout segment that steps the states, with the controls in `_control`."""
         start = self._start(None)
         if method.code is None:
-            how = method.substeps, batched_of(method, start, physics)
-            return under_controls(method.entry, method.constants, method.sizes, start.u, float, engine, *how)
+            of_each = batched_of(method, start, physics)
+            return under_controls(
+                method.entry, method.constants, method.sizes, start.u, float, engine, held=method.substeps,
+                batched=of_each,
+            )  # fmt: skip
         wrenches, controls = self._requested
         made = partial(under_contact, method, start, None, engine, self._checks, physics)
         self._kept = self._steps[False] = made(wrenches=wrenches, controls=controls)
@@ -241,8 +229,11 @@ class BatchStepper(ReprMixin):
         """Return the steps under external forces, which are made when they are needed."""
         if True not in self._steps:
             method, engine, physics = self._how
-            how = None, engine, self._checks, physics, None, *self._requested
-            self._steps[True] = under_contact(method.under_forces(), self._start(forces), *how)
+            wrenches, controls = self._requested
+            self._steps[True] = under_contact(
+                method.under_forces(), self._start(forces), None, engine, self._checks, physics, wrenches=wrenches,
+                controls=controls,
+            )  # fmt: skip
         self._steps[True].forces = forces
         return self._steps[True]
 

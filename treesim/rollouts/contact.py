@@ -28,7 +28,7 @@ from ..kernels.contact.simd_warm_start import ALL
 from ..kernels.entries.status import FINE
 from ..kernels.stepping.measured_step import ENDED
 from ..simulation.kinematic import StepMotion, Times
-from ..simulation.step import StepCode
+from ..simulation.step import StepCall, StepCode
 from ..simulation.step_result import StepResult
 from .arguments import Method, Start
 from .contact_lanes import BoundFree, LaneMemory, LaneSteps, begin_memory
@@ -378,10 +378,9 @@ class ContactSteps:
                 self.wrench = self.wrench + part.wrench.reshape(len(q), -1)
             return [*found, *[x + part.work for x in total]]
         result = self.code.new_result((len(q),))
-        self.code.step_with(
-            self._free, q, v, control, self.kept, result, self.own_touching, velocities=velocities,
-            gains=self.own_gains,
-        )  # fmt: skip
+        start = self._free, q, v, self.kept
+        call = StepCall(*start, result, self.own_touching, velocities=velocities, gains=self.own_gains)
+        self.code.step_with(call, control)
         if motion is not None:
             motion.end(k, result.q)
             if total:

@@ -8,8 +8,8 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from ..dynamics.base import check_supported, chosen_backend
 from ..dynamics.mass_matrix import mass_matrix
 from ..dynamics.physics import Parameters
 from ..engine.call.batched import BatchedTables
@@ -17,7 +17,7 @@ from ..errors import ArgumentError, UnsupportedError, quoted
 from ..kernels.algebra.limits import UNLIMITED
 from ..kernels.contact.layout import PAIR, SURFACE, bounds_at, law_at
 from ..kernels.contact.tables import touch_tables
-from ..kernels.stepping.rules import CONTACT_RULES, Rule
+from ..kernels.stepping.rules import CONTACT_RULES
 from ..kernels.stepping.step import Settings
 from ..model.tree import Tree
 from ..simulation.step_settings import (
@@ -43,6 +43,7 @@ from ..states.physics import (
     refuse_first,
     robot_numbers,
 )
+from .arguments import Method
 from .energy import BatchedRobots
 
 OF_STEP = {
@@ -269,30 +270,30 @@ def _with_rows(world: World, friction: tuple[int, ...], lower: tuple[int, ...], 
     return world.with_robot(Tree(world.alone.name, **world.alone._parts() | {"bodies": bodies}))
 
 
-def physics_of_rollouts(
-    world: World, fields: dict[str, Given], rule: Rule, h: float, kp: ArrayLike, kd: ArrayLike
-) -> Physics | None:
-    """Return the table entries of fields, for steps of h [s] by an integrator; None without fields.
+def physics_of_rollouts(method: Method, fields: dict[str, Given]) -> Physics | None:
+    """Return the table entries of fields, None without fields; the options' gains are those that no field gives.
 
-    world: as `world_with_rows` returns it. kp, kd: gains where no field gives them. Raises ArgumentError if
-    batch axes do not fit.
+    method: of the world that `world_with_rows` returns. Raises ArgumentError if batch axes do not fit,
+    UnsupportedError if the backend does not support the fields.
     """
     if not fields:
         return None
+    world = method.world
     own = robot_numbers(world.kinematic_bodies.stepped, fields)
-    settings = _settings_numbers(world.robot, fields, own, rule, h, kp, kd)
+    settings = _settings_numbers(method, fields, own)
     contact = _contact_numbers(world, fields)
     found = Physics({"reals": own, "settings": settings, "geometry": contact}, fields)
     if len(found.counts) > 1:
         raise ArgumentError(f"model_parameters is for different numbers of rollouts: {sorted(found.counts)}")
+    if found.needs_armature:
+        check_supported(chosen_backend(method.options.backend), world.robot, 1.0)
     return found
 
 
-def _settings_numbers(
-    robot: Tree, fields: Mapping[str, Given], own: Numbers, rule: Rule, h: float, kp: ArrayLike, kd: ArrayLike
-) -> Numbers:
+def _settings_numbers(method: Method, fields: Mapping[str, Given], own: Numbers) -> Numbers:
     """Return entries for damping, gains, effort limits, and theta where it depends on fields (see `StepSettings`)."""
-    gains = gains_of(robot, kp, kd)
+    robot = method.world.robot
+    gains = gains_of(robot, method.options.kp, method.options.kd)
     full = {
         name: fields[name].over(x) if name in fields else x
         for name, x in (("kp", gains[0]), ("kd", gains[1]), ("damping", robot.damping))
@@ -304,25 +305,25 @@ def _settings_numbers(
     if driven.size:
         follows = (full["kp"] != 0) | (full["kd"] != 0)
         parts.append(_column(robot, "driven", driven, follows[..., driven].astype(float)))
-    if rule.theta < 1:
-        parts += _theta_numbers(robot, fields, full, own, h, rule)
+    if method.rule.theta < 1:
+        parts += _theta_numbers(method, fields, full, own)
     return joined_numbers(parts)
 
 
 def _theta_numbers(
-    robot: Tree, fields: Mapping[str, Given], full: Mapping[str, np.ndarray], own: Numbers, h: float, rule: Rule
+    method: Method, fields: Mapping[str, Given], full: Mapping[str, np.ndarray], own: Numbers
 ) -> list[Numbers]:
     """Return entries for theta of joints whose damping, gains or least effective inertia depend on the rollout."""
-    gains = full["kp"], full["kd"]
+    robot, gains = method.world.robot, (full["kp"], full["kd"])
     dofs = _which(fields, "kp", "kd", "damping")
     least = lightest(robot)
     if any(name in INERTIAL for name in fields):
         stiff = (robot.damping > 0) | np.logical_or(*((x != 0).reshape(-1, robot.nv).any(axis=0) for x in gains))
         dofs = np.union1d(dofs, np.flatnonzero(stiff))
-    stiffness = step_stiffness(h, full["damping"], *gains)
+    stiffness = step_stiffness(method.dt / method.substeps, full["damping"], *gains)
     if any(name in INERTIAL for name in fields):
         least = _least_of_each(robot, own, _rotors(robot, fields), stiffness)
-    theta = implicitness(stiffness[..., dofs], least[..., dofs], rule)
+    theta = implicitness(stiffness[..., dofs], least[..., dofs], method.rule)
     return [_column(robot, "theta", dofs, theta)] if dofs.size else []
 
 

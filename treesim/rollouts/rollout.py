@@ -5,21 +5,19 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..contact.base import ContactSolver
 from ..contact.checks import ContactChecks, begin_checks
-from ..dynamics.base import DynamicsBackend, check_supported, chosen_backend
+from ..dynamics.base import DynamicsBackend
 from ..dynamics.physics import Parameters
 from ..engine.call.batched import BatchedTables
-from ..engine.call.evaluate import check_engine
 from ..engine.call.steps import Measured, RolloutSegment, under_controls, under_policy
 from ..engine.graph.policies import Policy
 from ..engine.threads import use_threads
-from ..errors import ArgumentError, StoppedWarning, keep_with
+from ..errors import StoppedWarning, keep_with
 from ..kernels.stepping.step import policy_step_entry
 from ..model.tree import Tree
 from ..plugins import DEFAULT_INTEGRATOR
@@ -27,10 +25,9 @@ from ..simulation.external_forces import Wrenches
 from ..simulation.options import StepOptions
 from ..simulation.start_limits import warn_of_start
 from ..simulation.world import World, as_world
-from ..states.arguments import checked_progress, whole_number
+from ..states.arguments import checked_progress
 from ..system.user_warnings import warn
 from ..types import Engine, Keep
-from ..validation.values import known_name
 from .arguments import Method, Start, bodies_in_contact, check_clock, method_of, refuse_non_finite_controls, start_of
 from .contact import ContactSteps
 from .energy import BatchedRobots
@@ -42,6 +39,7 @@ from .parameters import Physics, given_fields, own_limits, physics_of_rollouts, 
 from .reduction import Measuring, checked_measures, measuring_of
 from .rollouts import Rollouts as Rollouts
 from .rollouts import begun, first_diverged, outcome, read_arrays, times
+from .save_at import SaveAt
 from .sensors import SensorSteps, method_for_sensors, sensor_steps, stand_still
 from .time_slices import Progress, RolloutSlice, SliceScheduler, slices
 
@@ -211,26 +209,24 @@ def rollout(
     <Rollouts: 10 of 20 states, 0.001 ... 0.02 s, float64>
     """
     world = as_world(robot)
-    check_engine(engine)
     checked_progress(progress)
     options = StepOptions(
         dt=dt, integrator=integrator, backend=backend, engine=engine, kp=kp, kd=kd, substeps=substeps,
         threads=threads, contact_solver=contact_solver,
     )  # fmt: skip
+    save = SaveAt(every=every, keep=keep, work=work, out=out, measure=checked_measures(measure))
     fields = given_fields(world, model_parameters, integrator)
     world = world_with_rows(world, fields)
-    method = method_of(world, options, frozenset(fields), work)
+    method = method_of(world, options, frozenset(fields), save.work)
     if f_ext is not None:
         method = method.under_forces()
-    physics = physics_of_rollouts(world, fields, method.rule, method.dt / method.substeps, kp, kd)
-    if physics is not None and physics.needs_armature:
-        check_supported(chosen_backend(backend), world.robot, 1.0)
+    physics = physics_of_rollouts(method, fields)
     counts = () if physics is None else physics.counts
-    start = start_of(method, q0, v0, control, policy_parameters, steps, counts, bool(checked_measures(measure)), f_ext)
+    start = start_of(method, q0, v0, control, policy_parameters, steps, counts, bool(save.measure), f_ext)
     if method.touches:
         warn_of_start(world, start.q, own=own_limits(world.robot, fields))
-    measuring = measuring_of(measure, method, start)
-    every, records = _kept(keep, every, start.steps, measuring is None, (work, out))
+    measuring = measuring_of(save.measure, method, start)
+    every, records = save.records(start.steps)
     count = len(start.q)
     checks = begin_checks(count) if method.touches else None
     reads = records > 0 or (measuring is not None and measuring.reduction.reads)
@@ -241,24 +237,10 @@ def rollout(
     shapes = [(count, records, n) for n in method.sizes]
     columns = {} if sensing is None else sensing.columns
     facts = {"dt": method.dt, "every": every, "sensors": columns} if columns else {"dt": method.dt, "every": every}
-    results = Results(out, shapes, start.number, (start.q, start.v, start.u, start.p), facts)
+    results = Results(save.out, shapes, start.number, (start.q, start.v, start.u, start.p), facts)
     with use_threads(options.threads):
         own = None if physics is None else physics.of_robots(world.robot, count)
         return _run(method, piece, start, results, progress, checks, own, measuring)
-
-
-def _kept(keep: Keep, every: int, steps: int, unmeasured: bool, others: tuple[Any, Any]) -> tuple[int, int]:
-    """Return the number of steps between two records, and the number of records; others: arguments work and out."""
-    keep = known_name("keep", keep, ("all", "last", "none"))  # type: ignore[assignment]
-    every = whole_number("every", every, 1, max(steps, 1))
-    if keep == "all":
-        return every, steps // every
-    if every != 1:
-        raise ArgumentError(f"every selects the recorded states, but keep is {keep!r}: leave one of them out")
-    if keep == "none" and (unmeasured or others[0] or others[1] is not None):
-        what = "no measure is given" if unmeasured else "work and out are for states"
-        raise ArgumentError(f'keep="none" leaves nothing but measures, and {what}: take keep="last"')
-    return max(steps, 1), int(keep == "last" and steps > 0)
 
 
 def _piece(
@@ -320,11 +302,15 @@ def _steps(
     engine = method.options.engine
     if method.code is not None:
         return under_contact(method, start, policy, engine, checks, physics, measured, wrenches, controls)
-    how = number, engine, method.substeps, batched_of(method, start, physics), measured
+    made = partial(
+        under_controls if policy is None else under_policy, constants=method.constants, sizes=method.sizes,
+        number=number, engine=engine, held=method.substeps, batched=batched_of(method, start, physics),
+        measured=measured,
+    )  # fmt: skip
     if policy is None:
-        return under_controls(method.entry, method.constants, method.sizes, u, *how)
+        return made(method.entry, controls=u)
     entries = method.entry, policy_step_entry(method.entry)
-    return under_policy(entries, method.constants, method.sizes, policy, start.p, method.dt, *how)
+    return made(entries, policy=policy, parameters=start.p, dt=method.dt)
 
 
 def batched_of(method: Method, start: Start, physics: Physics | None) -> BatchedTables | None:

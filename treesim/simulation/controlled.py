@@ -271,8 +271,7 @@ class ControlledRobot:
 
         points: list[np.ndarray] | None = [] if self.records_points and code.stage is not None else None
         motion = code.motion(t, dt, count)
-        how = q, v, impulses, count, control, failed
-        _, results = substeps(code, *how, points=points, motion=motion, again=limited)
+        _, results = substeps(code, q, v, impulses, count, control, failed, points=points, motion=motion, again=limited)
         for part in results:
             self.work += part.work
         self.applied, end = mean_of([part.force for part in results]), results[-1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -10,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from ..contact.base import ContactSolver, chosen_solver
 from ..dynamics.base import DynamicsBackend
+from ..engine.call.evaluate import check_engine
 from ..engine.threads import checked_threads
 from ..plugins import DEFAULT_INTEGRATOR
 from ..states.arguments import positive_number
@@ -21,8 +23,8 @@ from ..validation.values import finite_vector
 class StepOptions:
     """What a step needs, besides the world and the state; the fields are documented as parameters of `Stepper`.
 
-    Raises ArgumentError, UnknownNameError for an invalid dt, gravity, number of threads, or contact solver. The other
-    fields are checked for a world, where its steps are compiled.
+    Raises ArgumentError, UnknownNameError for an invalid dt, gravity, number of threads, engine, or contact solver. The
+    other fields are checked for a world, where its steps are compiled.
     """
 
     dt: float = 1e-3
@@ -41,7 +43,13 @@ class StepOptions:
         put("dt", positive_number("dt", self.dt))
         put("threads", checked_threads(self.threads))
         put("gravity", None if self.gravity is None else finite_vector("gravity", self.gravity, 3).copy())
+        check_engine(self.engine)
         chosen_solver(self.contact_solver)
+
+    def copied(self, *left_out: str) -> dict[str, Any]:
+        """Return the fields by name, except those left out, with copies of gains, whose arrays callers may change."""
+        own = {**vars(self), "kp": copy.deepcopy(self.kp), "kd": copy.deepcopy(self.kd)}
+        return {name: value for name, value in own.items() if name not in left_out}
 
     def __reduce__(self) -> tuple[Any, ...]:
         return partial(type(self), **vars(self)), ()  # arrays after unpickling do not have NumPy's own dtype object

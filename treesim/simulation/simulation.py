@@ -391,8 +391,8 @@ class Simulation(ReprMixin):
         steps = step_count(duration, self.dt)
         check_room(self.robot, steps)
         provenance = self._provenance(duration, begin)
-        how = self.world.touching if self.touches else None, self.contact_points and self.touches
-        recording = Recording(self.robot, steps + 1, *how)
+        touching, points = self.world.touching if self.touches else None, self.contact_points and self.touches
+        recording = Recording(self.robot, steps + 1, touching, points)
         start = time.perf_counter()
 
         def trajectory(stopped: str | None) -> Trajectory:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from operator import itemgetter
-from typing import Any, TypeGuard
+from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 
@@ -55,6 +55,27 @@ STEPS: dict[tuple[bool, bool], Callable[..., Any]] = {
     (True, False): world_step_entry,
     (True, True): pushed_world_step_entry,
 }
+
+
+class StepCall(NamedTuple):
+    """Arguments of a step of one state or a batch, except its control.
+
+    free: function that takes the unconstrained step. warm_start (..., R): contact impulses of the step before; None for
+    zeros. result: overwritten. batched: model parameters for the contact solve. kinematics: of the contact solve, if
+    `free` computes them. points: room for the contact points of one state, if they are requested. velocities: of
+    kinematic bodies, if they differ from v. gains: settings of each state.
+    """
+
+    free: Callable[..., int]
+    q: np.ndarray
+    v: np.ndarray
+    warm_start: np.ndarray | None
+    result: StepResult
+    batched: BatchedTables | None = None
+    kinematics: np.ndarray | None = None
+    points: np.ndarray | None = None
+    velocities: EndVelocities | None = None
+    gains: BatchedTables | None = None
 
 
 class StepCode:
@@ -166,13 +187,12 @@ class StepCode:
         the contact points of one state, if they are requested. velocities: of kinematic bodies, if they differ from v.
         """
         if q.ndim > 1:
-            return self.step_with(self._run_batch, q, v, control, warm_start, result, velocities=velocities)
+            return self.step_with(StepCall(self._run_batch, q, v, warm_start, result, velocities=velocities), control)
         placed = None if self._kinematics is None else np.empty(self._kinematics)
-        how: Any = None, placed, points, velocities
-        status = self.step_with(self._free, q, v, control, warm_start, result, *how)
+        step = StepCall(self._free, q, v, warm_start, result, None, placed, points, velocities)
+        status = self.step_with(step, control)
         if status == BAD_LAYOUT:  # arrays after unpickling, with another dtype object, or of another layout
-            given = q.astype(float), v.astype(float), control.astype(float)
-            status = self.step_with(self._free, *given, warm_start, result, *how)
+            status = self.step_with(step._replace(q=q.astype(float), v=v.astype(float)), control.astype(float))
         if status == BAD_LAYOUT:  # plain Python
             before = None if warm_start is None else warm_start[None]
             one = StepResult(*(None if x is None else x[None] for x in result))
@@ -189,60 +209,34 @@ class StepCode:
             free = None if self._outside else self._single
             if free is not None and self.stage is not None:
                 self.stage.begin()
-            placed = self._kinematics is not None
-            how = self._shapes, count, self.forces
-            sequence = self._sequences[count] = StepSequence(free, self.stage, *how, placed=placed, effort=self.effort)
+            sequence = self._sequences[count] = StepSequence(
+                free, self.stage, self._shapes, count, self.forces, placed=self._kinematics is not None,
+                effort=self.effort,
+            )  # fmt: skip
         return sequence
 
-    def step_with(
-        self,
-        free: Callable[..., int],
-        q: np.ndarray,
-        v: np.ndarray,
-        control: np.ndarray,
-        warm_start: np.ndarray | None,
-        result: StepResult,
-        batched: BatchedTables | None = None,
-        kinematics: np.ndarray | None = None,
-        points: np.ndarray | None = None,
-        velocities: EndVelocities | None = None,
-        gains: BatchedTables | None = None,
-    ) -> int:
-        """Take the unconstrained step by `free`, then solve contact, with mean forces within the effort limits.
+    def step_with(self, step: StepCall, control: np.ndarray) -> int:
+        """Take an unconstrained step, then solve contact, with mean forces within the effort limits.
 
         States that are not finite keep the unconstrained step. If the world has joint limits only, so do states
-        that reach no limit. batched: model parameters for the contact solve. kinematics: of the contact solve, if
-        `free` computes them. velocities: of kinematic bodies, if they differ from v. gains: settings of each state.
-        Returns the worst status; BAD_LAYOUT if `free` does, with nothing done.
+        that reach no limit. Returns the worst status; BAD_LAYOUT if `step.free` does, with nothing done.
         """
-        how: Any = warm_start, result, batched, kinematics, points, velocities
-        status = self._step_with(free, q, v, control, *how)
+        status = self._step_with(step, control)
         if self.effort is None or status == BAD_LAYOUT:
             return status
         for attempt in range(REPEATS + 1):
-            forces = self.effort.of(q, v, result, gains)
+            forces = self.effort.of(step.q, step.v, step.result, step.gains)
             changed = forces.saturated(control) if attempt < REPEATS else None
             if changed is None:
                 break
             control = changed
-            status = self._step_with(free, q, v, control, *how)
-        result.force[...] = forces.mean
+            status = self._step_with(step, control)
+        step.result.force[...] = forces.mean
         return status
 
-    def _step_with(
-        self,
-        free: Callable[..., int],
-        q: np.ndarray,
-        v: np.ndarray,
-        control: np.ndarray,
-        warm_start: np.ndarray | None,
-        result: StepResult,
-        batched: BatchedTables | None,
-        kinematics: np.ndarray | None,
-        points: np.ndarray | None,
-        velocities: EndVelocities | None,
-    ) -> int:
+    def _step_with(self, step: StepCall, control: np.ndarray) -> int:
         """Take a step as `step_with`, whose result.force is that at the start."""
+        free, q, v, warm_start, result, batched, kinematics, points, velocities, _ = step
         rows, external, given = result.constraint_rows(), None, [q, v, control]
         if self.forces is not None:
             nv = self.robot.nv

@@ -193,8 +193,7 @@ class StepSequence:
     def _with_contact(self) -> StepSequence:
         """The same step with the contact solve in any case."""
         if self._solved is None:
-            how = len(self.parts), self._forces
-            self._solved = StepSequence(*self._made_of, *how, solves=True, effort=self._effort)
+            self._solved = StepSequence(*self._made_of, len(self.parts), self._forces, solves=True, effort=self._effort)
         return self._solved
 
     def _view(self, shape: tuple[int, ...] | None) -> Any:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -137,13 +135,13 @@ class Stepper(ReprMixin):
         self._constrained = self.world.m > 0
         if not self._constrained:
             check_inertia(robot, self.rule, h, *gains_of(robot, kp, kd))
-        self.options = replace(options, kp=copy.deepcopy(kp), kd=copy.deepcopy(kd))  # the caller may change its arrays
+        self.options, self._again = options, partial(type(self), self.world, **options.copied())
         self._solver = forward_solver(robot, backend)
         self._still = np.zeros(robot.nv)  # the control of a step without
         self._warned: set[str] = set() if self.world.touching.counts.slots else {"depth"}  # what a warning has said
         self._reads_welds = reads_welds(self.robot, self.world.sensors)
         warn_of_friction(robot, integrator)
-        self.code = StepCode(self.world, self._solver, self.settings, self.options)
+        self.code = StepCode(self.world, self._solver, self.settings, options)
         self._pushed_code: StepCode | None = None  # of steps with external forces
         self._sequences: list[StepSequence | None] = [
             None,
@@ -161,7 +159,7 @@ class Stepper(ReprMixin):
         return [("robot", self.robot), ("gravity [m/s^2]", vector(gravity)), ("engine", self.engine)]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return unwarned, (partial(type(self), self.world, **vars(self.options)),), {"_warned": self._warned.copy()}
+        return unwarned, (self._again,), {"_warned": self._warned.copy()}
 
     def reset(self, q0: ArrayLike | None = None, v0: ArrayLike | None = None, t: float = 0.0) -> State:
         """Return an initial state, or a batch of initial states, for `step`.

@@ -236,21 +236,17 @@ class World(ReprMixin):
             self._set(name, value)
         warn_of_uncovered(robot, grounds, bool(self.surfaces or self.pairs))
         compiled, convex = self._shape_pairs() if free or self_collision else ((), ())
-        how = (
-            self.use_limits,
-            self.use_joint_friction,
-            self.constants[:2],
-            compiled,
-            laws,
-            self.use_velocity_limits,
-        )
-        self._set("touching", touching(robot, grounds, *how, convex, self.kinematic_bodies.numbers))
+        self._set("touching", touching(
+            robot, grounds, self.use_limits, self.use_joint_friction, self.constants[:2], compiled, laws,
+            self.use_velocity_limits, convex, self.kinematic_bodies.numbers,
+        ))  # fmt: skip
         self._set("convex", ConvexPairs(robot, convex, self.touching.convex[0]))
 
     def _shape_pairs(self) -> tuple[tuple[Shapes, ...], tuple[Shapes, ...]]:
-        trees = (self.alone, *self.bodies)
-        how = self.self_collision, self.collision is not None, self.constants[:2], self.kinematic_bodies.numbers
-        return shape_pairs(self.robot, trees, *how)
+        return shape_pairs(
+            self.robot, (self.alone, *self.bodies), self.self_collision, self.collision is not None,
+            self.constants[:2], self.kinematic_bodies.numbers,
+        )  # fmt: skip
 
     def _set(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)

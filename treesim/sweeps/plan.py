@@ -130,9 +130,8 @@ class Plan:
     def _measure_identity(self, name: str) -> str:
         """Return a digest of a measure's computation, independent of its source code."""
         robot, k = self.world.robot, len(self.fields["p"].nominal)
-        one = {name: self.measure[name]}
-        how = robot.n_bodies + 1, self.dt, np.float64, sensor_sizes(self.world)
-        return repr(Reduction(one, robot.nq, robot.nv, k, *how))
+        one, sizes = {name: self.measure[name]}, sensor_sizes(self.world)
+        return repr(Reduction(one, robot.nq, robot.nv, k, robot.n_bodies + 1, self.dt, np.float64, sizes))
 
 
 def _moved(robot: Tree, q: np.ndarray, displacements: np.ndarray) -> np.ndarray:

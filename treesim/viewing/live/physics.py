@@ -111,8 +111,7 @@ class LivePhysics:
         self.drive.forces = self.forces
 
     def _drive(self, settings: Settings) -> Drive:
-        how = settings.controller, self.target, settings.kp, settings.kd
-        return Drive(self.robot, *how, self.scene.push)
+        return Drive(self.robot, settings.controller, self.target, settings.kp, settings.kd, self.scene.push)
 
     def simulation(self, settings: Settings, drive: Drive) -> TimedSimulation:
         """Return a simulation with given settings; raises what `treesim.Simulation` raises."""
