@@ -118,8 +118,8 @@ class AfterSlices:
     def __init__(self, monkeypatch, count):
         made, self.left = rollout.under_controls, count
 
-        def under_controls(*args):
-            piece = made(*args)
+        def under_controls(*args, **named):
+            piece = made(*args, **named)
 
             def counted(*given):
                 self.left -= 1
@@ -175,8 +175,8 @@ def test_a_signal_ends_one_long_rollout(monkeypatch, engine):  # noqa: F811
     """Without slices, no second piece begins: the signal would be seen when all steps are done."""
     made, ends = rollout.under_controls, []
 
-    def under_controls(*args):
-        piece = made(*args)
+    def under_controls(*args, **named):
+        piece = made(*args, **named)
 
         def pressed(rows, steps, *given):
             result = piece(rows, steps, *given)

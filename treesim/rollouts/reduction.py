@@ -187,9 +187,8 @@ def sensor_sizes(world: World) -> dict[str, int]:
     return {sensor.label: len(sensor._columns(world.robot)) for sensor in world.sensors}
 
 
-def measuring_of(measure: Any, method: Method, start: Start) -> Measuring | None:
+def measuring_of(measures: Mapping[str, Measure], method: Method, start: Start) -> Measuring | None:
     """Return the measuring of rollouts, None without measures; raises ArgumentError, UnsupportedError."""
-    measures = checked_measures(measure)
     if not measures:
         return None
     world, k = method.world, start.p.shape[1]

@@ -236,7 +236,7 @@ def rollout(
     piece = _piece(method, start, every, checks, physics, measuring, sensing)
     shapes = [(count, records, n) for n in method.sizes]
     columns = {} if sensing is None else sensing.columns
-    facts = {"dt": method.dt, "every": every, "sensors": columns} if columns else {"dt": method.dt, "every": every}
+    facts = {"dt": options.dt, "every": every, **({"sensors": columns} if columns else {})}
     results = Results(save.out, shapes, start.number, (start.q, start.v, start.u, start.p), facts)
     with use_threads(options.threads):
         own = None if physics is None else physics.of_robots(world.robot, count)
