@@ -10,7 +10,7 @@ import treesim
 from tests.doctor.robots import codes, joint, robot, shape, solid
 from treesim.doctor.hull import Hull
 from treesim.doctor.poses import poses_of
-from treesim.states.support import CORNERS
+from treesim.model.solids import CORNERS
 
 BOX = shape('<box size="0.2 0.3 0.4"/>')
 LITRE = shape('<box size="0.1 0.1 0.1"/>')

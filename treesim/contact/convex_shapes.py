@@ -9,10 +9,10 @@ import numpy as np
 
 from ..errors import ArgumentError, quoted
 from ..model.shapes import CollisionShape
+from ..model.solids import BALLS, roundness
 from ..states.support import candidate_points
-from .hull_faces import face_planes
+from .solids import CONTACTS
 
-NO_NORMALS = np.zeros((0, 3))
 LEAVING = 1e-9  # cosine above which a ray comes nearer to a face
 
 
@@ -64,40 +64,24 @@ def convex_shape(shape: CollisionShape) -> ConvexShape:
     import coal
 
     place = shape.placement
-    half = shape.size[1] / 2 if shape.kind in ("capsule", "cylinder") else 0.0
-    roundness = 0.0 if shape.kind in ("box", "hull") else shape.size[0]
-    normals, offsets = _faces(shape)
-    points = candidate_points(shape)
-    middle = (points.min(axis=0) + points.max(axis=0)) / 2
-    radius = np.linalg.norm(points - middle, axis=1).max() + roundness
-    made = {
-        "sphere": lambda: coal.Sphere(*shape.size), "capsule": lambda: coal.Capsule(*shape.size),
-        "cylinder": lambda: coal.Cylinder(*shape.size), "box": lambda: coal.Box(*shape.size),
-        "hull": lambda: _hull(points),
-    }  # fmt: skip
-    center = place.rotation @ middle + place.translation
-    ends = shape.kind in ("sphere", "capsule")
-    return ConvexShape(
-        made[shape.kind](), center, float(radius), place.rotation, place.translation, normals, offsets, half, roundness,
-        ends,
-    )  # fmt: skip
-
-
-def _faces(shape: CollisionShape) -> tuple[np.ndarray, np.ndarray]:
-    """Return the normals (k, 3) and offsets (k,) of the flat faces of a shape."""
-    if shape.kind in ("sphere", "capsule"):
-        return NO_NORMALS, np.zeros(0)
-    if shape.kind == "cylinder":
-        return np.array([[0, 0, 1.0], [0, 0, -1.0]]), np.full(2, shape.size[1] / 2)
-    if shape.kind == "box":
-        return np.vstack([np.eye(3), -np.eye(3)]), np.tile(np.array(shape.size) / 2, 2)
-    planes = face_planes(shape.vertices)
-    if not len(planes):
+    round_part, kind = roundness(shape.kind), CONTACTS[shape.kind]
+    half = shape.size[1] / 2 if len(shape.size) == 2 else 0.0
+    radius = shape.size[0] if round_part else 0.0
+    faces = kind.faces(shape)
+    if kind.polyhedral and not len(faces):
         raise ArgumentError(
             f"link {quoted(shape.link)}: its hull is flat, so it cannot collide with other bodies: give it a "
             "thickness, or use a box"
         )
-    return planes[:, :3], planes[:, 3]
+    points = candidate_points(shape)
+    middle = (points.min(axis=0) + points.max(axis=0)) / 2
+    reach = np.linalg.norm(points - middle, axis=1).max() + radius
+    geometry = getattr(coal, kind.coal)(*shape.size) if shape.size else _hull(points)
+    center = place.rotation @ middle + place.translation
+    return ConvexShape(
+        geometry, center, float(reach), place.rotation, place.translation, faces[:, :3], faces[:, 3], half, radius,
+        round_part == BALLS,
+    )  # fmt: skip
 
 
 def _hull(points: np.ndarray) -> Any:

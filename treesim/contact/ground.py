@@ -64,7 +64,8 @@ class Ground(StaticSurface):
         n = np.asarray(self.normal)
         k = 0 if abs(n[0]) < 0.9 else 1  # an axis far from the normal
         x = unit_vector(np.eye(3)[k] - n * n[k])
-        return Solid(0, PLANE, (0.0,) * 4, Placement(np.stack([x, np.cross(n, x), n], axis=1), n * self.height))
+        y = n[[1, 2, 0]] * x[[2, 0, 1]] - n[[2, 0, 1]] * x[[1, 2, 0]]
+        return Solid(0, PLANE, (0.0,) * 4, Placement(np.array([x, y, n]).T, n * self.height))
 
     def _heights(self, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         nx, ny, nz = np.asarray(self.normal)

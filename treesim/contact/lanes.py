@@ -15,7 +15,7 @@ from ..kernels.contact.each_collision import EACH_MESHES, EACH_SOLIDS
 from ..kernels.contact.lane_parameters import HEAD
 from ..kernels.contact.layout import COUNT, PAIR, pair_table
 from ..kernels.contact.pgs import solve_pgs
-from ..kernels.contact.signed_distance import CAPSULE, PLANE, SPHERE
+from ..kernels.contact.signed_distance import SMOOTH
 from ..kernels.contact.simd_collision import CAPACITY, SMOOTH_SOLIDS, Finder
 from ..kernels.contact.simd_contact_step import (
     BEFORE,
@@ -35,8 +35,6 @@ from .convex_pairs import nothing_found
 from .deep_overlaps import deepest_bodies
 from .tables import Touching
 from .unsolved import worst_residual
-
-SMOOTH = {PLANE, SPHERE, CAPSULE}  # solids of `simd_collision`
 
 AddContact = Callable[[], bool]  # returns whether all states are finite
 
@@ -156,7 +154,7 @@ def clear_warm_start(impulses: np.ndarray, slots: int) -> None:
 def finder_of(touching: Touching) -> Finder:
     """Return the collision detection of several states: on SIMD lanes, or of each state for solids with edges."""
     pairs = pair_table(touching.layout)
-    if set(pairs[:, PAIR.solid].tolist()) <= SMOOTH and not pairs[:, PAIR.between].any():
+    if set(pairs[:, PAIR.solid].tolist()) <= set(SMOOTH) and not pairs[:, PAIR.between].any():
         return SMOOTH_SOLIDS
     return EACH_MESHES if touching.on_meshes else EACH_SOLIDS
 

@@ -84,7 +84,7 @@ def surfaces_of(
 
     names: of the grounds. Raises ArgumentError or UnknownNameError for invalid arguments.
     """
-    known = list(dict.fromkeys(shape.link for shape in robot.shapes))
+    known = list(dict.fromkeys([shape.link for shape in robot.shapes]))
     sides = dict(zip(names, grounds, strict=True))
     for name, surface in _items("surfaces", links, "{link: Surface}"):
         _check_name("surfaces: link with collision shapes", name, known)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from operator import attrgetter
 from typing import Any, cast
 
 import numpy as np
@@ -25,27 +26,24 @@ from ..kernels.contact.layout import (
     pair_of,
     pair_table,
 )
-from ..kernels.contact.shape_distance import BALL, DRUM, POLYHEDRON, ROD
-from ..kernels.contact.signed_distance import BOX, CAPSULE, CONVEX, GRID, MESH, PLANE
+from ..kernels.contact.signed_distance import CONVEX, MESH, PLANE, groups_of
 from ..kernels.contact.static_features import CORNERS, EDGES
-from ..kernels.contact.tables import GROUPS, MESH_GROUPS, PER_PAIR, RIM, touch_tables
+from ..kernels.contact.tables import PER_PAIR, RIM, touch_tables
 from ..model.inertia import Placement
-from ..model.matrices import product, vector_length
+from ..model.matrices import product
 from ..model.shapes import CollisionShape
 from ..model.tree import Tree
-from ..states.support import candidate_points, candidates
+from ..states.support import candidates
 from .bodies import solid_of_shape
-from .hull_faces import face_planes
 from .named_wrenches import WrenchRows
 from .pairs import GROUND
+from .shape_points import KNOWN, ShapePoints, shape_points
 from .solid import Solid
 from .surface import StaticSurface, Surface
 from .surfaces import Surfaces
 
 SHARED_SLOTS = 32  # of a hull with more points, and of a shape on a height field or mesh
 CANDIDATES = 96  # on a height field or mesh: of more, those with the largest gaps are left out
-NO_PLANES = np.zeros((0, 4))
-KINDS = {"sphere": BALL, "capsule": ROD, "cylinder": DRUM, "box": POLYHEDRON, "hull": POLYHEDRON}
 CAPACITY = 128  # initial capacity for contacts of one state, see `stage`
 MOST_EXTERNAL = 4096  # largest number of external contacts of one state
 RECOVERY = 0.2  # fraction of an overlap that a step recovers
@@ -53,6 +51,7 @@ FASTEST = 1.0  # m/s, rad/s: largest speed at which overlaps open
 REBOUND_SPEED = 0.05  # m/s
 DEEP = 0.05  # of a body's radius: an overlap to warn of
 LEFT = 1e-5  # m, rad: allowed overlap: points of a mesh's sole differ in height by part of it
+MORE = {0: 0, AXIS: 2, CROSSING: 1 + CROSSINGS, FEATURES: CORNERS + 2 * EDGES}  # slots of contacts between points
 Shapes = tuple[CollisionShape, CollisionShape]
 
 
@@ -178,24 +177,16 @@ def touching(
     _, independent_v = robot.kept()
     speed, fastest, braking = _speeds(robot) if speed_limits else ([], [], [])
     counts = Counts(
-        pairs=len(made.ints), points=len(made.points), limits=len(bound), frictions=len(rough),
+        pairs=len(made.ints), points=made.count, limits=len(bound), frictions=len(rough),
         capacity=min(CAPACITY, made.capacity), slots=made.slots, most=made.most, speeds=len(speed),
         groups=max(1, len(made.groups)), external=max(1, min(MOST_EXTERNAL, PER_PAIR * len(convex))),
         reports_pairs=1, resists=int(made.resists), reports_points=0,
     )  # fmt: skip
-    rows: list[Any] = [counts, np.ravel(made.ints), np.ravel(limit), independent_v[rough], np.ravel(speed)]
-    layout = np.concatenate(rows).astype(np.int64)
-    parts: list[Any] = [
-        RecoveryOptions(fraction=RECOVERY, fastest=FASTEST, rebound_speed=REBOUND_SPEED, allowed_overlap=LEFT),
-        made.reals,
-        made.points,
-        bound,
-        robot.joint_friction[rough],
-        fastest,
-        braking,
-        *made.heights,
-    ]
-    geometry = np.concatenate([np.ravel(x).astype(float) for x in parts])
+    rows: list[Any] = [counts, made.ints, limit, independent_v[rough], speed]
+    options = RecoveryOptions(fraction=RECOVERY, fastest=FASTEST, rebound_speed=REBOUND_SPEED, allowed_overlap=LEFT)
+    bounds = bound, robot.joint_friction[rough], fastest, braking
+    layout = np.concatenate(rows, axis=None).astype(np.int64)
+    geometry = np.concatenate([options, *made.reals, *made.points, *bounds, *made.heights], axis=None, dtype=float)
     layout.setflags(write=False)
     geometry.setflags(write=False)
     bodies = tuple(sorted({body for row in made.ints for body in (row.body, row.solid_body) if body}))
@@ -221,7 +212,7 @@ def surface_names(grounds: Sequence[Surface]) -> tuple[str, ...]:
 
 def _add_grounds(made: _Pairs, robot: Tree, grounds: Sequence[StaticSurface], kinematic: frozenset[int]) -> None:
     """Add pairs of the robot's shapes and the world's surfaces, and of static boxes' corners and robot boxes."""
-    shapes = sorted(dict.fromkeys(candidates(robot).shapes), key=lambda s: s.body) if grounds else []
+    shapes = sorted(dict.fromkeys(candidates(robot).shapes), key=attrgetter("body")) if grounds else []
     shapes = [shape for shape in shapes if shape.body not in kinematic]
     solids = [ground._solid() for ground in grounds]
     names = surface_names(grounds)
@@ -232,7 +223,7 @@ def _add_grounds(made: _Pairs, robot: Tree, grounds: Sequence[StaticSurface], ki
     for g, (ground, name) in enumerate(zip(grounds, names, strict=True)):
         if (corners := ground._corners(name)) is not None:
             for s, shape in enumerate(shapes):
-                if shape.kind == "box":
+                if shape.kind == corners.kind:
                     internal_edges = len(grounds) * s + g + 1 if len(grounds) > 1 else 0
                     made.add(corners, cast("Solid", solid_of_shape(shape)), ground, shape.link, internal_edges)
 
@@ -244,14 +235,17 @@ class _Pairs:
         self.surfaces = surfaces
         self.robot, self.with_planes = robot, with_planes  # the planes of faces are for edges of solids to meet
         self.ints: list[PairColumns] = []
-        self.reals: list[np.ndarray] = []
+        self.reals: list[Any] = []
         self.points: list[np.ndarray] = []
         self.heights: list[np.ndarray] = []  # of height fields, and tables of meshes, one after the other
         self.links: list[tuple[str, str]] = []
         self.groups: dict[tuple[str, str], int] = {}
-        self.slots = self.most = self.capacity = 0
+        self.slots = self.most = self.capacity = self.count = 0
         self.resists = False  # whether any pair has torsional or rolling friction
-        self._first: dict[int, tuple[CollisionShape, int, np.ndarray, int]] = {}
+        self._first: dict[int, tuple[int, int]] = {}  # of each shape: index of the first point, number of planes
+        self._laws: dict[tuple[int, int], tuple[Surface, SurfaceColumns]] = {}
+        self._places: dict[int, tuple[Solid, np.ndarray]] = {}
+        self._known = dict(KNOWN.get(robot, {}))  # and shapes of this world alone
 
     def add(self, shape: CollisionShape, solid: Solid, surface: Surface, met: str, internal_edges: int = 0) -> None:
         """Add the pair of one shape's points and one solid.
@@ -259,35 +253,33 @@ class _Pairs:
         met: name of the solid's link, or of the surface of the world. internal_edges: 1 + number of the pair whose
         solid other solids of the world may cover at internal edges; 0 for none.
         """
-        first, points, planes = self._points(shape)
-        cylinder, between, terrain = shape.kind == "cylinder", _between(shape, solid), solid.kind in (GRID, MESH)
-        slots = _slots(shape, solid, points, between)
+        own = self._known.get(id(shape))
+        if own is None:
+            own = self._known[id(shape)] = shape_points(self.robot, shape)
+        first, planes = self._first.get(id(shape), (self.count, len(own.planes) if self.with_planes else 0))
+        if id(shape) not in self._first:
+            self._first[id(shape)] = first, planes
+            self.points += (own.points, own.planes) if planes else (own.points,)
+            self.count += len(own.points) + planes
+        _, place = self._places.get(id(solid)) or self._put_place(solid)
+        (between, slots), terrain, count = _contacts(own, solid), solid.heights is not None, len(own.points)
         (nx, ny), (group, flipped) = solid.nodes, self._group(shape, solid, met)
         row = PairColumns(
-            body=shape.body, solid_body=solid.body, solid=solid.kind, first_point=first, points=len(points),
-            first_slot=self.slots, cylinder=int(cylinder), nx=nx, ny=ny,
-            start=0 if solid.heights is None else self._start(solid.heights), between=between, group=group,
+            body=shape.body, solid_body=solid.body, solid=solid.kind, first_point=first, points=count,
+            first_slot=self.slots, cylinder=int(own.has_rims), nx=nx, ny=ny,
+            start=self._start(solid.heights) if solid.heights is not None else 0, between=between, group=group,
             flipped=flipped, internal_edges=internal_edges,
-            slots=min(slots, SHARED_SLOTS) if shape.kind == "hull" or terrain else slots,
-            shape=KINDS[shape.kind], planes=planes,
+            slots=min(slots, SHARED_SLOTS) if terrain or not shape.size else slots, shape=own.kind.shape, planes=planes,
         )  # fmt: skip
         surface = surface if self.surfaces is None else self.surfaces.of(shape.link, met)
-        stiffness = 0.0 if surface.stiffness is None else surface.stiffness / min(PER_PAIR, max(len(points), 1))
-        law = SurfaceColumns(
-            friction=surface.friction, restitution=surface.restitution, stiffness=stiffness,
-            dissipation_time=surface.dissipation_time, torsional_friction=surface.torsional_friction,
-            rolling_friction=surface.rolling_friction,
-        )  # fmt: skip
-        self.resists |= bool(law.torsional_friction or law.rolling_friction)
-        ball = bounding_ball(points) if not cylinder else _around(points, extra=points[0, 3])
-        reals = np.concatenate([_in_kernel_axes(self.robot, solid.body, solid.placement), solid.size, law, ball])
+        springs = min(PER_PAIR, max(count, 1))
+        _, law = self._laws.get((id(surface), springs)) or self._put_law(surface, springs)
         self.ints.append(row)
-        self.reals.append(reals)
+        self.reals += place, solid.size, law, own.ball
         self.links.append((shape.link, met))
         self.slots += row.slots
         self.most = max(self.most, slots)
-        groups = (MESH_GROUPS if solid.kind == MESH else GROUPS) if terrain else 1
-        self.capacity += min(slots, PER_PAIR * groups)
+        self.capacity += min(slots, PER_PAIR * groups_of(solid.kind) if terrain else PER_PAIR)
 
     def _start(self, heights: np.ndarray) -> int:
         """Return the place of the numbers of a height field or mesh in the table, to which they are added once."""
@@ -301,85 +293,41 @@ class _Pairs:
 
     def _group(self, shape: CollisionShape, solid: Solid, met: str) -> tuple[int, int]:
         """Return the number of the pair of bodies or surfaces, and 1 if the solid's body comes first in it."""
-        flipped = shape.body == 0 or 0 < solid.body < shape.body
-        names = [self._name(shape.body, shape.link), self._name(solid.body, met)]
-        one, other = reversed(names) if flipped else names
-        return self.groups.setdefault((one, other), len(self.groups)), int(flipped)
+        flipped, names = shape.body == 0 or 0 < solid.body < shape.body, self.robot.body_names
+        one, other = names[shape.body - 1] if shape.body else shape.link, names[solid.body - 1] if solid.body else met
+        return self.groups.setdefault((other, one) if flipped else (one, other), len(self.groups)), int(flipped)
 
-    def _name(self, body: int, surface: str) -> str:
-        return self.robot.body_names[body - 1] if body else surface
+    def _put_law(self, surface: Surface, springs: int) -> tuple[Surface, SurfaceColumns]:
+        """Return a surface and its contact parameters for a number of springs, which share the stiffness."""
+        law = SurfaceColumns(
+            friction=surface.friction, restitution=surface.restitution,
+            stiffness=0.0 if surface.stiffness is None else surface.stiffness / springs,
+            dissipation_time=surface.dissipation_time, torsional_friction=surface.torsional_friction,
+            rolling_friction=surface.rolling_friction,
+        )  # fmt: skip
+        self.resists |= bool(law.torsional_friction or law.rolling_friction)
+        self._laws[id(surface), springs] = surface, law
+        return surface, law
 
-    def _points(self, shape: CollisionShape) -> tuple[int, np.ndarray, int]:
-        """Return the index of a shape's first point in the table, its points and radii (n, 4), and number of planes."""
-        if id(shape) not in self._first:
-            turn = self.robot.body_rotations[shape.body].T
-            own = points_of(shape)
-            at = product(own[:, :3], shape.placement.rotation.T) + shape.placement.translation
-            points = np.column_stack([product(at, turn.T), own[:, 3]])
-            planes = self._planes(shape, turn) if self.with_planes else NO_PLANES
-            self._first[id(shape)] = shape, len(self.points), points, len(planes)
-            self.points.extend(points)
-            self.points.extend(planes)
-        return self._first[id(shape)][1:]
-
-    def _planes(self, shape: CollisionShape, turn: np.ndarray) -> np.ndarray:
-        """Return the planes (k, 4) of a shape's faces in kernel axes; turn (3, 3): rotation to these from body axes."""
-        faces = planes_of(shape)
-        normals = product(faces[:, :3], shape.placement.rotation.T)
-        return np.column_stack([product(normals, turn.T), faces[:, 3] + product(normals, shape.placement.translation)])
+    def _put_place(self, solid: Solid) -> tuple[Solid, np.ndarray]:
+        """Return a solid and its placement (12,) in kernel axes."""
+        self._places[id(solid)] = solid, _in_kernel_axes(self.robot, solid.body, solid.placement)
+        return self._places[id(solid)]
 
 
-def _between(shape: CollisionShape, solid: Solid) -> int:
-    """Return the kind of contact between the points of a shape and a solid: AXIS, CROSSING, FEATURES or 0.
+def _contacts(own: ShapePoints, solid: Solid) -> tuple[int, int]:
+    """Return the kind of contact between the points of a shape and a solid (`ContactKind.meets`), and a pair's slots.
 
     Edges of two boxes are assigned to one of their two pairs.
     """
-    if shape.kind == "capsule" and solid.kind in (CAPSULE, BOX):
-        return AXIS
-    if shape.kind in ("hull", "cylinder") and solid.kind == BOX:
-        return FEATURES
-    own = shape.body > 0 and (solid.body == 0 or shape.body < solid.body)
-    return CROSSING if shape.kind == "box" and solid.kind == BOX and own else 0
-
-
-def _slots(shape: CollisionShape, solid: Solid, points: np.ndarray, between: int) -> int:
-    """Return the number of slots for the contacts of a pair; between: kind of contact between the points."""
     if solid.kind == CONVEX:
-        return PER_PAIR
-    if solid.kind in (GRID, MESH):
-        return CANDIDATES
-    more = {AXIS: 2, CROSSING: 1 + CROSSINGS, FEATURES: CORNERS + 2 * EDGES}.get(between, 0)
-    return (RIM if shape.kind == "cylinder" else len(points)) + more
-
-
-def points_of(shape: CollisionShape) -> np.ndarray:
-    """Return a shape's points and radii (n, 4) in its own axes; for a cylinder the centres of its rims."""
-    points = candidate_points(shape)
-    return np.column_stack([points, np.full(len(points), 0.0 if shape.kind == "box" else sum(shape.size[:1]))])
-
-
-def planes_of(shape: CollisionShape) -> np.ndarray:
-    """Return normals and offsets (k, 4) of the planes n . x = d of a box's or hull's faces; none for other shapes.
-
-    None for flat hulls, too.
-    """
-    if shape.kind == "box":
-        return np.column_stack([np.vstack([np.eye(3), -np.eye(3)]), np.tile(np.array(shape.size) / 2, 2)])
-    return face_planes(shape.vertices) if shape.kind == "hull" else NO_PLANES
-
-
-def bounding_ball(points: np.ndarray) -> np.ndarray:
-    """Return the centre and radius (4,) of a ball around points with radii (n, 4)."""
-    center = (points[:, :3].min(axis=0) + points[:, :3].max(axis=0)) / 2
-    radius = (np.linalg.norm(points[:, :3] - center, axis=1) + points[:, 3]).max()
-    return np.array([*center, radius])
-
-
-def _around(points: np.ndarray, extra: float) -> np.ndarray:
-    """Return the bounding ball (4,) of a cylinder, from the centres of its rims and their radius `extra`."""
-    center = points[:, :3].mean(axis=0)
-    half = vector_length(points[0, :3] - center)
-    return np.array([*center, math.sqrt(half * half + extra * extra)])
+        return 0, PER_PAIR
+    if solid.heights is not None:
+        return 0, CANDIDATES
+    body, between = own.shape.body, own.kind.meets.get(solid.kind, 0)
+    if between == CROSSING and not (body > 0 and (solid.body == 0 or body < solid.body)):
+        between = 0
+    return between, (RIM if own.has_rims else len(own.points)) + MORE[between]
 
 
 def _in_kernel_axes(robot: Tree, body: int, placement: Placement) -> np.ndarray:
@@ -405,15 +353,12 @@ def _limits(robot: Tree) -> tuple[list[list[int]], list[float]]:
     Indices are those of the spanning tree. Limits of mimic joints are included in those of their mimicked joints.
     """
     independent_q, independent_v = robot.kept()
-    found: Iterable[tuple[list[int], float]] = (
-        (
-            [int(independent_v[robot.v_index[name].start]), int(independent_q[where.start]), side],
-            float(bounds[where.start]),
-        )
-        for name, where in robot.q_index.items()
-        if where.stop - where.start == 1
-        for side, bounds in ((1, robot.lower), (-1, robot.upper))
-        if np.isfinite(bounds[where.start])
-    )
-    pairs = list(found)
-    return [row for row, _ in pairs], [bound for _, bound in pairs]
+    rows, found = [], []
+    for name, where in robot.q_index.items():
+        if where.stop - where.start == 1:
+            for side, bounds in ((1, robot.lower), (-1, robot.upper)):
+                if math.isfinite(bound := float(bounds[where.start])):
+                    dof = int(independent_v[robot.v_index[name].start])
+                    rows.append([dof, int(independent_q[where.start]), side])
+                    found.append(bound)
+    return rows, found

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..errors import ModelError
 from ..model.hulls import hull_vertices, mesh_points
-from ..states.support import CORNERS, ENDS
+from ..model.solids import BALLS, SOLIDS
 from ..urdf.geometry import Geometry
 
 FLAT = 1e-6  # thickness over extent below which points span no volume
@@ -49,13 +49,11 @@ def points_of(geometry: Geometry) -> np.ndarray:
 
     The points are in the shape's own axes.
     """
-    size = geometry.size
-    if geometry.kind == "box":
-        return CORNERS * size
-    if geometry.kind == "sphere":
-        return SPHERE * size[0]
-    section = SPHERE if geometry.kind == "capsule" else CIRCLE
-    return np.concatenate([section * size[0] + end * size[1] for end in ENDS])
+    solid, size = SOLIDS[geometry.kind], geometry.size
+    points = solid.points(size)
+    if not solid.round:
+        return points
+    return np.concatenate([(SPHERE if solid.round == BALLS else CIRCLE) * size[0] + point for point in points])
 
 
 class Hull:

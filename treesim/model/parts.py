@@ -22,9 +22,10 @@ from ..validation.values import (
 from .frozen import record
 from .inertia import IDENTITY, NOTHING, Inertia, Placement
 from .joints import Joint
+from .solids import SOLIDS
 
 SHAPE_KINDS = get_args(ShapeKind)
-LENGTHS = {"box": 3, "sphere": 1, "cylinder": 2, "capsule": 2, "mesh": 3}  # numbers of a size, of a mesh its scale
+LENGTHS = {kind: solid.lengths for kind, solid in SOLIDS.items()} | {"mesh": 3}  # of a size, of a mesh its scale
 
 
 @record(eq=False)

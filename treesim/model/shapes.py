@@ -18,12 +18,13 @@ from .frozen import Immutable, frozen
 from .hulls import hull_of_file
 from .inertia import Placement
 from .parts import body_number
+from .solids import SOLIDS
 
 if TYPE_CHECKING:
     from .tree import Tree
 
 KINDS = get_args(CollisionKind)
-SIZES = {"sphere": 1, "capsule": 2, "cylinder": 2, "box": 3, "hull": 0}  # number of elements of a kind's size
+SIZES = {kind: SOLIDS[kind].lengths if kind in SOLIDS else 0 for kind in KINDS}  # number of elements of a kind's size
 MOST_NOTES = 3  # in a message about omitted collision shapes; robot.notes has all
 NO_VERTICES = frozen(np.zeros((0, 3)))
 UNUSABLE, MISSING_MESH = "U505", "U506"  # codes of findings about omitted collision shapes
@@ -93,10 +94,10 @@ class CollisionShape(Immutable, ReprMixin):
         if lengths.shape != (SIZES[kind],) or not all(0 <= length < np.inf for length in lengths.tolist()):
             raise ModelError(f"size of a {kind} must be {SIZES[kind]} lengths [m], got {short_repr(size)}")
         self.size = tuple(lengths.tolist())
-        if (kind == "hull") != ((vertices is None) != (file is None)):
+        if (kind not in SOLIDS) != ((vertices is None) != (file is None)):
             raise ModelError(
                 f"a {kind} is made of "
-                + ("vertices or a file" if kind == "hull" else "its size alone: it has no vertices and no file")
+                + ("vertices or a file" if kind not in SOLIDS else "its size alone: it has no vertices and no file")
             )
         self._vertices = None if vertices is None else _points(vertices)
         self._frozen = True

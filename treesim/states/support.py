@@ -12,6 +12,7 @@ from ..errors import ArgumentError, ModelError, ShapeWarning, quoted, shortened
 from ..kernels.kinematics.bodies import body_poses_states
 from ..model.matrices import product, unit_vector
 from ..model.shapes import CollisionShape, supports
+from ..model.solids import BALLS, RIMS, SOLIDS, roundness
 from ..model.tree import Tree
 from ..system.display import html_table, vector
 from ..system.user_warnings import warn
@@ -20,8 +21,6 @@ from .arguments import checked_robot, short_repr
 from .states import state_function
 
 POSES = state_function(body_poses_states)
-CORNERS = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
-ENDS = np.array([[0.0, 0.0, -0.5], [0.0, 0.0, 0.5]])
 
 
 class Candidates(NamedTuple):
@@ -103,8 +102,9 @@ def _stacked(robot: Tree) -> Candidates:
     shapes = tuple(shape for shape, _ in found)
     bodies = np.array([shape.body for shape in shapes])
     points = np.array([product(s.placement.rotation, point) + s.placement.translation for s, point in found])
-    balls = np.array([shape.size[0] if shape.kind in ("sphere", "capsule") else 0.0 for shape in shapes])
-    rims = np.array([shape.size[0] if shape.kind == "cylinder" else 0.0 for shape in shapes])
+    balls, rims = (
+        np.array([x.size[0] if roundness(x.kind) == kind else 0.0 for x in shapes]) for kind in (BALLS, RIMS)
+    )
     planes = np.array([shape.placement.rotation[:, :2] for shape in shapes])
     return Candidates(shapes, bodies, points, balls, rims, planes, *_body_balls(robot, bodies, points, balls + rims))
 
@@ -133,11 +133,7 @@ def candidate_points(shape: CollisionShape) -> np.ndarray:
 
     They are a sphere's centre, the centres of a capsule's caps or a cylinder's discs, or the vertices of a box or hull.
     """
-    if shape.kind == "box":
-        return CORNERS * shape.size
-    if shape.kind == "hull":
-        return shape.vertices
-    return np.zeros((1, 3)) if shape.kind == "sphere" else ENDS * shape.size[1]
+    return SOLIDS[shape.kind].points(shape.size) if shape.kind in SOLIDS else shape.vertices
 
 
 def gaps(robot: Tree, q: ArrayLike, normal: np.ndarray, height: float) -> np.ndarray:

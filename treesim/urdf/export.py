@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import quoteattr
@@ -20,6 +21,7 @@ from ..model.matrices import principal_axes
 from ..states.arguments import checked_robot
 from ..validation.values import checked_flag
 from .base import ROOT_JOINT
+from .geometry import SIZES
 from .numbers import number_text
 from .schema import ATTRIBUTES
 
@@ -131,15 +133,19 @@ def _collision(shape: CollisionShape, placement: Placement) -> list[str]:
 def _visual(visual: Visual) -> list[str]:
     if visual.kind == "mesh":
         geometry = f'<mesh filename={quoteattr(_url(visual.file))} scale="{_numbers(visual.size)}"/>'
-    elif visual.kind == "box":
-        geometry = f'<box size="{_numbers(visual.size)}"/>'
     else:
-        geometry = _element(visual.kind, dict(zip(("radius", "length"), visual.size, strict=False)))
+        geometry = _solid(visual)
     color = "" if visual.color is None else f'<color rgba="{_numbers(visual.color)}"/>'
     texture = "" if visual.texture is None else f"<texture filename={quoteattr(_url(visual.texture))}/>"
     material = [f'      <material name="">{color}{texture}</material>'] if color or texture else []
     lines = [f"      {_origin(visual.placement)}", f"      <geometry>{geometry}</geometry>", *material]
     return ["    <visual>", *lines, "    </visual>"]
+
+
+def _solid(shape: CollisionShape | Visual) -> str:
+    values, parts = iter(shape.size), SIZES[shape.kind].items()
+    words = [f'{name}="{_numbers(islice(values, count))}"' for name, count in parts]
+    return f"<{shape.kind} {' '.join(words)}/>"
 
 
 def _url(file: str | None) -> str:
@@ -148,10 +154,8 @@ def _url(file: str | None) -> str:
 
 
 def _geometry(shape: CollisionShape) -> str:
-    if shape.kind == "box":
-        return f'<box size="{_numbers(shape.size)}"/>'
-    if shape.kind != "hull":
-        return _element(shape.kind, dict(zip(("radius", "length"), shape.size, strict=False)))
+    if shape.kind in SIZES:
+        return _solid(shape)
     if shape.file is None:
         hint = "give it a mesh file, or write the tree without its shapes: to_urdf(tree, shapes=False)"
         raise UnsupportedError(f"URDF has no hulls of vertices, as link {quoted(shape.link)} has: {hint}")

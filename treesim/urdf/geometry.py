@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import shortened
 from ..model.inertia import Placement
+from ..model.solids import SOLIDS
 from .findings import Findings, title
 from .numbers import BadNumberError, attribute_text, parse_numbers
 
@@ -18,13 +18,7 @@ if TYPE_CHECKING:
 
 Numbers = tuple[float, ...]
 
-# attributes of each shape, and their number of values
-SIZES = {
-    "box": {"size": 3},
-    "sphere": {"radius": 1},
-    "cylinder": {"radius": 1, "length": 1},
-    "capsule": {"radius": 1, "length": 1},
-}
+SIZES = {kind: solid.attributes for kind, solid in SOLIDS.items()}  # attributes, and their number of values
 NO_SOLID = 0.01  # [m] assumed size of links without solids
 
 
@@ -68,12 +62,7 @@ def _visuals(link: _Element) -> Iterator[Geometry]:
 
 def _reach(shape: Geometry) -> float:
     """Return the radius of the bounding sphere of a solid [m]; 0 for a mesh."""
-    if shape.kind == "mesh":
-        return 0.0
-    if shape.kind == "box":
-        return math.hypot(*shape.size) / 2
-    radius, length = (*shape.size, 0.0)[:2]
-    return radius + length / 2 if shape.kind == "capsule" else math.hypot(radius, length / 2)
+    return SOLIDS[shape.kind].reach(shape.size) if shape.kind in SOLIDS else 0.0
 
 
 def read_geometry(owner: _Element) -> Geometry:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from ..model.inertia import Placement
 from ..types import ShapeKind
 from .document import origin_of
 from .findings import Findings, title
-from .geometry import BadGeometryError, read_geometry, report_other_shapes
+from .geometry import SIZES, BadGeometryError, read_geometry, report_other_shapes
 from .numbers import BadNumberError
 from .schema import report_attributes
 
@@ -123,12 +123,10 @@ def shapes_of(
 
 
 def _kind_and_size(geometry: yourdfpy.Geometry) -> tuple[ShapeKind, tuple[float, ...]]:
-    if geometry.box is not None:
-        return "box", tuple(map(float, geometry.box.size))
-    if geometry.sphere is not None:
-        return "sphere", (float(geometry.sphere.radius),)
-    if geometry.cylinder is not None:
-        return "cylinder", (float(geometry.cylinder.radius), float(geometry.cylinder.length))
+    for kind, attributes in SIZES.items():
+        if (solid := getattr(geometry, kind, None)) is not None:
+            values = np.hstack([getattr(solid, name) for name in attributes])
+            return cast("ShapeKind", kind), tuple(map(float, values))
     scale = geometry.mesh.scale
     return "mesh", (1.0, 1.0, 1.0) if scale is None else tuple(map(float, np.broadcast_to(scale, (3,))))
 

@@ -7,7 +7,7 @@ from ..algebra.numbers import absolute, maximum, minimum
 from ..algebra.tables import transform_at
 from .edges import part
 from .layout import PAIR, SURFACE
-from .signed_distance import BOX, ROUND, from_solid, sign_of, vector_of
+from .signed_distance import ROUND, from_solid, has_faces, sign_of, vector_of
 
 EDGE_MARGIN = (
     1e-4  # m: distance from the border and the plane of a face at which it is tested; more than overlaps of shapes
@@ -102,7 +102,7 @@ def on_internal_face(touch, k, x, gap, n, covers):
     covers: function of a solid of the world.
     """
     found, own = False, touch.pair[k, PAIR.internal_edges] - 1
-    if own >= 0 and touch.pair[own, PAIR.solid] == BOX and touch.law[own, SURFACE.stiffness] == 0:
+    if own >= 0 and has_faces(touch, own) and touch.law[own, SURFACE.stiffness] == 0:
         w, out = sub(x, scale(n, gap)), n
         if own != k:  # corners of the static box are this pair's points
             w, out = add(x, scale(n, gap / 2)), scale(n, -1)

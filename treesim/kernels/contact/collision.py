@@ -42,11 +42,22 @@ from .edges import (
 from .height_field import meet_height_field, no_height_field
 from .layout import PAIR, SURFACE
 from .mesh_internal_edges import on_internal_edge_of_meshes
-from .signed_distance import BOX, CONVEX, FAR, GRID, MESH, PLANE, ROUND, box_face, from_plane, from_solid, vector_of
+from .signed_distance import (
+    FAR,
+    ROUND,
+    box_face,
+    from_plane,
+    from_solid,
+    groups_of,
+    has_faces,
+    is_external,
+    is_plane,
+    vector_of,
+)
 from .static_features import Query, meet_box_features
 from .static_mesh import meet_terrain
 from .support import Choice, choose, gap_price
-from .tables import GROUPS, MESH_GROUPS, PER_PAIR, RIM, slot_of
+from .tables import PER_PAIR, RIM, slot_of
 
 ALIKE = 0.9  # cosine between normals of contacts of one group
 
@@ -62,7 +73,7 @@ def box_on_which(touch, k, S, W):
     0 and -FAR for other solids.
     """
     best, farthest = 0, W.p.x * 0 - FAR
-    if touch.pair[k, PAIR.solid] == BOX:
+    if has_faces(touch, k):
         low, high = points_range(touch, k, S, W)
         for face in range(6):
             least = part(low, face) if face < 3 else -part(high, face - 3)
@@ -106,7 +117,7 @@ def up_from(touch, k, S, face):
     """Return the world's direction above which a cylinder's rims are lowest: a box's face normal, or z of a solid."""
     o = S.p.x * 0
     n = Vector(o, o, o + 1)
-    if touch.pair[k, PAIR.solid] == BOX:
+    if has_faces(touch, k):
         _, n = box_face(n, n, face)
     return rotate(S.R, n)
 
@@ -146,9 +157,9 @@ def solid_height(touch, k, S, W, up, face):
     Points that are higher have at least this gap, for which most points of a large hull are not looked at.
     """
     height = dot(up, sub(S.p, W.p))
-    if touch.pair[k, PAIR.solid] == BOX:
+    if has_faces(touch, k):
         height += part(vector_of(touch.size, k), face % 3)
-    elif touch.pair[k, PAIR.solid] != PLANE:
+    elif not is_plane(touch, k):
         height = height * 0 + FAR
     return height
 
@@ -237,17 +248,12 @@ SOLIDS = Solids(from_solid, box_on_which, meet_between, on_internal_edge, meet_h
 MESHES = SOLIDS._replace(terrain=meet_terrain, internal_edge=on_internal_edge_of_meshes)
 
 
-def is_terrain(touch, k):
-    """Return whether the solid of pair k is a height field or a static mesh."""
-    return touch.pair[k, PAIR.solid] == GRID or touch.pair[k, PAIR.solid] == MESH
-
-
 def meet(touch, k, r, dt, margin, m, solids):
     """Find the contact candidates of pair k within the margin or its motion in the step; return their number."""
     W = transform_at(r.W, touch.pair[k, PAIR.body])
     S = solid_in_world(touch, k, transform_at(r.W, touch.pair[k, PAIR.solid_body]))
     count = 0
-    if is_terrain(touch, k):
+    if groups_of(touch.pair[k, PAIR.solid]) > 1:
         count = solids.terrain(touch, k, r, dt, margin, m, S, W, solids)
     else:
         reach = broad_phase(touch, k, r, S, dt, margin, solids)
@@ -335,17 +341,17 @@ def find_contacts(touch, r, dt, margin, found, m, solids=SOLIDS):
     """
     n = 0
     for k in range(touch.pair.shape[0]):
-        if touch.pair[k, PAIR.solid] != CONVEX:
+        if not is_external(touch, k):
             n = find_contacts_of_pair(touch, k, r, dt, margin, m, n, solids)
     return keep_found(touch, found, m, n)
 
 
 def find_contacts_of_pair(touch, k, r, dt, margin, m, n, solids):
     """Find the contacts of pair k, from contact n on; return the number of all contacts so far."""
-    count = meet(touch, k, r, dt, margin, m, solids)
-    if is_terrain(touch, k) and count > PER_PAIR:
+    count, groups = meet(touch, k, r, dt, margin, m, solids), groups_of(touch.pair[k, PAIR.solid])
+    if groups > 1 and count > PER_PAIR:
         first = 0
-        for _ in range(GROUPS if touch.pair[k, PAIR.solid] == GRID else MESH_GROUPS):
+        for _ in range(groups):
             if first < count:
                 end = put_alike_first(m, first, count)
                 n = keep_four(touch, k, r, dt, m, first, end, n)

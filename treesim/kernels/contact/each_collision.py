@@ -17,7 +17,7 @@ from ..algebra.tables import transform_at
 from .candidates import Contacts, ball_of, contacts_memory, put_row, reach_of, solid_in_world
 from .collision import MESHES, SOLIDS, find_contacts_of_pair
 from .layout import PAIR
-from .signed_distance import BOX, CONVEX, FAR, GRID, MESH, ROUND, box_excess, from_smooth, vector_of
+from .signed_distance import ROUND, from_outside, vector_of
 from .simd_collision import MOST, Finder
 
 POSE, VELOCITY = 12, 6  # numbers of a body
@@ -111,21 +111,10 @@ def list_near_pairs(touch, r, dt, margin, m, each):
 def is_near(touch, k, r, dt, margin):
     """Return a mask of the states in which the bounding ball of pair k's shape may touch its solid in the step."""
     ball = ball_of(touch, k, transform_at(r.W, touch.pair[k, PAIR.body]))
-    solid, size = touch.pair[k, PAIR.solid], touch.size
     S = solid_in_world(touch, k, transform_at(r.W, touch.pair[k, PAIR.solid_body]))
     reach = reach_of(touch, k, r, ball, dt, margin)
     p, reach = rotate_back(S.R, sub(ball, S.p)), reach + maximum(touch.ball[k, 3], ROUND)
-    gap, _ = from_smooth(touch, k, p)
-    if solid == BOX:
-        d = box_excess(p, size, k)
-        gap = maximum(d.x, maximum(d.y, d.z))
-    if solid == GRID:
-        gap = p.z - size[k, 2]
-    if solid == MESH:
-        gap = p.z * 0 - FAR
-    if solid == CONVEX:
-        gap = p.z * 0 + FAR
-    return gap < reach
+    return from_outside(touch, k, p) < reach
 
 
 def store_bodies(r, each, own):

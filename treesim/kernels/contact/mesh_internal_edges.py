@@ -11,7 +11,7 @@ from ..algebra.tables import transform_at
 from .box_internal_edges import EDGE_MARGIN, FLUSH, TILT, covered_by_another, covers, on_internal_face
 from .height_field import past_side, window_about
 from .layout import PAIR, SURFACE
-from .signed_distance import FAR, MESH
+from .signed_distance import FAR, is_mesh
 from .static_mesh import (
     BORDER,
     TRIANGLE_SIZE,
@@ -33,7 +33,7 @@ BENT = 1e-5  # cosine less than 1 of the normals of triangles of different faces
 def covers_any(touch, k, x, rim):
     """Return whether the solid of pair k covers a face, as `covers`; a mesh covers it near its surface."""
     found = False
-    if touch.pair[k, PAIR.solid] == MESH:
+    if is_mesh(touch, k):
         S = transform_at(touch.solid, k)
         distance, height, _ = nearest_height(touch, k, rotate_back(S.R, sub(x, S.p)), 4 * EDGE_MARGIN)
         if distance < 4 * EDGE_MARGIN and height < -EDGE_MARGIN / 2:
@@ -134,7 +134,7 @@ def on_internal_edge_of_meshes(touch, k, x, gap, n):
     surfaces, which shapes penetrate.
     """
     found, own = on_internal_face(touch, k, x, gap, n, covers_any), touch.pair[k, PAIR.internal_edges] - 1
-    if own >= 0 and touch.pair[own, PAIR.solid] == MESH and touch.law[own, SURFACE.stiffness] == 0:
+    if own >= 0 and is_mesh(touch, own) and touch.law[own, SURFACE.stiffness] == 0:
         S = transform_at(touch.solid, own)
         p, out = rotate_back(S.R, sub(sub(x, scale(n, gap)), S.p)), rotate_back(S.R, n)
         window = window_about(touch, own, p, gap * 0 + EDGE_MARGIN)

@@ -12,7 +12,7 @@ from .candidates import Contacts, contacts_memory
 from .collision import MESHES, SOLIDS, meet
 from .delassus import Rows, place, rows_memory
 from .layout import PAIR, PAIRS
-from .signed_distance import CONVEX, FAR, vector_of
+from .signed_distance import FAR, is_external, vector_of
 from .tables import Touch, touch_tables
 
 ACROSS = 1e-6  # cosine between a normal and a direction below which a motion along it closes no gap
@@ -47,7 +47,7 @@ def make_pair_gaps(solids):
         for k in range(m.touch.pair.shape[0]):
             least[k], room[k] = FAR, FAR
             count = 0
-            if m.touch.pair[k, PAIR.solid] != CONVEX:
+            if not is_external(m.touch, k):
                 count = meet(m.touch, k, m.rows, margin[0] * 0, margin[0], m.found, solids)
             for c in range(count):
                 gap, n = m.found.distance[c], vector_of(m.found.outward, c)

@@ -7,9 +7,40 @@ from ..algebra.numbers import absolute, maximum, minimum, sqrt
 from .layout import PAIR
 
 PLANE, SPHERE, CAPSULE, BOX, GRID, CONVEX, MESH = range(7)  # solids; contacts of pairs with CONVEX are external
+SMOOTH = PLANE, SPHERE, CAPSULE  # those of `from_smooth`
 EDGE = 1e-6  # m: a vertex this far beyond a face's border still touches it
 FAR = 1e30
 ROUND = 1e-9  # m: points with a larger radius also touch edges and corners of a box
+
+
+def is_plane(touch, k):
+    """Return whether the solid of pair k is a plane."""
+    return touch.pair[k, PAIR.solid] == PLANE
+
+
+def has_faces(touch, k):
+    """Return whether the solid of pair k is a box."""
+    return touch.pair[k, PAIR.solid] == BOX
+
+
+def is_mesh(touch, k):
+    """Return whether the solid of pair k is a static mesh."""
+    return touch.pair[k, PAIR.solid] == MESH
+
+
+def is_external(touch, k):
+    """Return whether the contacts of pair k are external."""
+    return touch.pair[k, PAIR.solid] == CONVEX
+
+
+def groups_of(solid):
+    """Return the number of groups of contacts with a solid, by their normals; a mesh may have walls and a ceiling."""
+    found = 1
+    if solid == GRID:
+        found = 3
+    if solid == MESH:
+        found = 6
+    return found
 
 
 def vector_of(x, k):
@@ -120,6 +151,22 @@ def from_smooth(touch, k, p):
         along = minimum(maximum(p.z, -size[k, 1]), size[k, 1])
         gap, n = from_center(Vector(p.x, p.y, p.z - along), size[k, 0])
     return gap, n
+
+
+def from_outside(touch, k, p):
+    """Return a lower bound of the distance of a point p from the solid of pair k, in its axes."""
+    solid, size = touch.pair[k, PAIR.solid], touch.size
+    gap, _ = from_smooth(touch, k, p)
+    if solid == BOX:
+        d = box_excess(p, size, k)
+        gap = maximum(d.x, maximum(d.y, d.z))
+    if solid == GRID:
+        gap = p.z - size[k, 2]
+    if solid == MESH:
+        gap = p.z * 0 - FAR
+    if solid == CONVEX:
+        gap = p.z * 0 + FAR
+    return gap
 
 
 def from_plane(touch, k, p, radius, face):

@@ -23,7 +23,7 @@ from .height_field import (
     window_about,
 )
 from .layout import PAIR
-from .signed_distance import FAR, GRID
+from .signed_distance import FAR, is_mesh
 from .static_features import Query, corner_gap, leans_out, meet_edge, offer, offer_new
 from .tables import RIM
 
@@ -398,8 +398,8 @@ def meet_mesh(touch, k, r, dt, margin, m, S, W, solids):
 
 def meet_terrain(touch, k, r, dt, margin, m, S, W, solids):
     """Find the contact candidates of pair k, whose solid is a height field or a static mesh; return their number."""
-    if touch.pair[k, PAIR.solid] == GRID:
-        count = meet_height_field(touch, k, r, dt, margin, m, S, W, solids)
-    else:
+    if is_mesh(touch, k):
         count = meet_mesh(touch, k, r, dt, margin, m, S, W, solids)
+    else:
+        count = meet_height_field(touch, k, r, dt, margin, m, S, W, solids)
     return count

@@ -21,8 +21,6 @@ from .layout import (
 RIM = 8  # slots of a cylinder: four points on each rim
 FOUND = 9  # numbers of an external contact: pair, index in it, gap, point, normal
 PER_PAIR = 4  # contacts of a pair at most: more do not change what two rigid bodies can do
-GROUPS = 3  # of contacts with a height field, by their normals
-MESH_GROUPS = 6  # with a static mesh, which may have walls and a ceiling
 
 
 class Touch(NamedTuple):

@@ -27,8 +27,8 @@ from ..kinematics.bodies import potential_change
 from ..kinematics.configuration import advance
 from ..stepping.step import put_work
 from .constraint_rows import dissipation_time, law_of
-from .layout import PAIR, SCHEME, SURFACE
-from .signed_distance import CONVEX
+from .layout import SCHEME, SURFACE
+from .signed_distance import is_external
 
 CURVED = 1e-15  # m^2, rad^2: product of two displacements below which they change the energy independently
 
@@ -81,9 +81,9 @@ def any_soft(touch):
     return found
 
 
-def is_external(m, c):
+def is_external_contact(m, c):
     """Return whether contact c is an external one, which is only known at the start of the step."""
-    return m.touch.pair[law_of(m, c), PAIR.solid] == CONVEX
+    return is_external(m.touch, law_of(m, c))
 
 
 def spring_energy(m, c, gap):
@@ -96,7 +96,7 @@ def stored_in_springs(m, nc, dt):
     """Return the energy in the springs of soft surfaces, without external contacts."""
     total = dt * 0
     for c in range(nc):
-        if not is_external(m, c):
+        if not is_external_contact(m, c):
             total += spring_energy(m, c, m.contacts.gap[c])
     return total
 
@@ -105,7 +105,7 @@ def lost_outside(m, nc, dt):
     """Return the energy that the springs of external contacts lose in the step, with gaps linearized along the rows."""
     total = dt * 0
     for c in range(nc):
-        if is_external(m, c):
+        if is_external_contact(m, c):
             end = m.contacts.gap[c] + dt * m.moved[3 * c + 2]
             total += spring_energy(m, c, m.contacts.gap[c]) - spring_energy(m, c, end)
     return total
