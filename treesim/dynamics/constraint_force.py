@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import ModuleType
 from typing import ClassVar
 from weakref import WeakKeyDictionary
 
@@ -19,14 +18,10 @@ from ..kernels.entries.status import FINE
 from ..kernels.published.parallel import constraint_force as kernel
 from ..kernels.published.parallel import (
     constraint_force_branches_first,
-    constraint_force_cr,
     constraint_force_grouped,
-    constraint_force_pcr,
-    constraint_force_serial,
-    cyclic_reduction,
-    parallel_cyclic_reduction,
-    path_elimination,
+    constraint_force_paths,
 )
+from ..kernels.published.parallel.constraint_force_paths import PathMethod
 from ..kernels.published.parallel.heavy_paths import Paths, paths_in, table_size
 from ..model.tree import Tree
 from ..states.physics import Numbers
@@ -49,22 +44,19 @@ class HeavyPathBackend(CheckedBackend):
     """Constraint-force method on heavy paths, level after level, one block-tridiagonal system per path."""
 
     negative_rotors = False
-    solver: ClassVar[ModuleType]  # solves along paths
-    prepare: ClassVar[Callable[..., int]]
-    stages: ClassVar[Callable[..., int]]
-    wrenches: ClassVar[Callable[..., int]]
+    along: ClassVar[PathMethod]  # the paths
 
     def __init__(self) -> None:
         super().__init__()
         self._tables: WeakKeyDictionary[Tree, np.ndarray] = WeakKeyDictionary()
         self._widths: WeakKeyDictionary[Tree, list[int]] = WeakKeyDictionary()
-        self._wrenches = FastEntry(type(self).wrenches)
+        self._wrenches = FastEntry(type(self).along.wrenches)
 
     def table(self, robot: Tree) -> np.ndarray:
         """Return the robot's paths and stages as a flat table for kernels."""
         if robot not in self._tables:
             table = np.zeros(table_size(robot.n_bodies), np.int64)
-            prepare = type(self).prepare
+            prepare = type(self).along.prepare
             (compiled(prepare) if robot.n_bodies >= LARGE else prepare)(robot.ints, robot.reals, table)
             self._tables[robot] = table
         return self._tables[robot]
@@ -76,12 +68,12 @@ class HeavyPathBackend(CheckedBackend):
     def schedule(self, robot: Tree) -> Schedule:
         """Return the stages in which the blocks of `robot` are eliminated; see `treesim.schedule`."""
         counting = Counting(robot)
-        return counting.schedule(self.name, path_stages(robot, self.paths(robot), type(self).solver, counting))
+        return counting.schedule(self.name, path_stages(robot, self.paths(robot), type(self).along.solver, counting))
 
     def widths(self, robot: Tree) -> list[int]:
         """Return the number of independent blocks of every stage."""
         if robot not in self._widths:
-            solver = type(self).solver
+            solver = type(self).along.solver
             blocks = solver.elimination_block, solver.substitution_block
             self._widths[robot] = heavy_paths.widths(self.paths(robot), *blocks)
         return self._widths[robot]
@@ -90,8 +82,8 @@ class HeavyPathBackend(CheckedBackend):
         """Return a runner that computes the stages of large robots on several threads; None for small robots."""
         if robot.n_bodies < LARGE or thread_count() == 1:
             return None
-        numbers = (robot.n_bodies + 1) * (kernel.NUMBERS + type(self).solver.EXTRA)
-        code = compiled(type(self).stages)
+        numbers = (robot.n_bodies + 1) * (kernel.NUMBERS + type(self).along.solver.EXTRA)
+        code = compiled(type(self).along.stages)
         widths = [*self.widths(robot), 1]  # the last returns the status
         return checked_stages(staged(code, (self.table(robot),), numbers, widths, BLOCKS_PER_SHARE))
 
@@ -121,7 +113,7 @@ class HeavyPathBackend(CheckedBackend):
             if self._wrenches.call(robot.ints, robot.reals, turns, q, v, tau, NO_FORCES, out) == FINE:
                 return out
         return on_states(
-            type(self).wrenches,
+            type(self).along.wrenches,
             robot,
             (*self.constants(robot, gravity, armature), turns),
             {"q": q, "v": v, "tau": tau, "f_ext": kernel_wrenches(robot, f_ext)},
@@ -143,11 +135,8 @@ class ConstraintForce(HeavyPathBackend):
 
     name = "constraint_force"
     capabilities = Capabilities(cost="O(N)", source=SOURCE, error_factor=100, worst_error_factor=1e8)
-    method = constraint_force_serial.forward_dynamics_constraint_force_states
-    prepare = constraint_force_serial.prepare_constraint_force
-    stages = constraint_force_serial.constraint_force_stages
-    wrenches = constraint_force_serial.joint_wrenches_constraint_force_states
-    solver: ClassVar[ModuleType] = path_elimination
+    along = constraint_force_paths.ELIMINATION
+    method = along.states
 
 
 class ConstraintForceCr(HeavyPathBackend):
@@ -155,11 +144,8 @@ class ConstraintForceCr(HeavyPathBackend):
 
     name = "constraint_force_cr"
     capabilities = Capabilities(cost="O(N), O(log^2 N) stages", source=SOURCE, error_factor=100, worst_error_factor=1e8)
-    method = constraint_force_cr.forward_dynamics_constraint_force_cr_states
-    prepare = constraint_force_cr.prepare_constraint_force_cr
-    stages = constraint_force_cr.constraint_force_cr_stages
-    wrenches = constraint_force_cr.joint_wrenches_constraint_force_cr_states
-    solver: ClassVar[ModuleType] = cyclic_reduction
+    along = constraint_force_paths.CYCLIC_REDUCTION
+    method = along.states
 
 
 class ConstraintForcePcr(HeavyPathBackend):
@@ -169,11 +155,8 @@ class ConstraintForcePcr(HeavyPathBackend):
     capabilities = Capabilities(
         cost="O(N log N), O(log^2 N) stages", source=SOURCE, error_factor=1000, worst_error_factor=1e9
     )
-    method = constraint_force_pcr.forward_dynamics_constraint_force_pcr_states
-    prepare = constraint_force_pcr.prepare_constraint_force_pcr
-    stages = constraint_force_pcr.constraint_force_pcr_stages
-    wrenches = constraint_force_pcr.joint_wrenches_constraint_force_pcr_states
-    solver: ClassVar[ModuleType] = parallel_cyclic_reduction
+    along = constraint_force_paths.PARALLEL_CYCLIC_REDUCTION
+    method = along.states
 
 
 class ChainsBackend(CheckedBackend):

@@ -13,11 +13,6 @@ from ...engine.interpreter import converted
 from ...kernels.algebra.tables import put_motion
 from ...kernels.kinematics.bodies import zero_motion
 from ...kernels.operational import operational_constraint_force as kernel
-from ...kernels.operational import (
-    operational_constraint_force_cr,
-    operational_constraint_force_pcr,
-    operational_constraint_force_serial,
-)
 from ...kernels.published.parallel import (
     constraint_force,
     constraint_force_stages,
@@ -40,7 +35,6 @@ class HeavyPathMethod(CompiledMethod):
 
     source = "Fijany and Featherstone 2013; heavy paths on trees"
     negative_rotors = False
-    text: ClassVar[ModuleType]  # of the method's kernel, which lays out memory
     solver: ClassVar[ModuleType]  # solves along paths
 
     def schedule(self, robot: Tree, frames: tuple[str, ...], reference: Reference) -> Schedule:
@@ -48,7 +42,8 @@ class HeavyPathMethod(CompiledMethod):
         counting = Counting(robot)
         codes, offsets = frame_codes(robot, frames, reference)
         converted_offsets = converted(offsets, counting.tally.number)
-        tasks, memory = type(self).text.scratch_for(counting.tree, codes, converted_offsets, counting.q)
+        entry: Any = type(self).entry
+        tasks, memory = entry.origin.scratch(counting.tree, codes, converted_offsets, counting.q)
         return counting.schedule_of(self.name, _stages(counting, tasks, memory, type(self).solver))
 
 
@@ -90,8 +85,7 @@ class ConstraintForce(HeavyPathMethod):
     """Elimination along each path, O(N + k N') for k frames on paths of N' bodies."""
 
     name = "constraint_force"
-    text: ClassVar[ModuleType] = operational_constraint_force_serial
-    entry = operational_constraint_force_serial.inverse_inertia_constraint_force_states
+    entry = kernel.ELIMINATION
     solver: ClassVar[ModuleType] = path_elimination
 
 
@@ -99,8 +93,7 @@ class ConstraintForceCr(HeavyPathMethod):
     """Cyclic reduction along each path, O(N + k N') work, O(log^2 N) stages, O(log N) on a chain."""
 
     name = "constraint_force_cr"
-    text: ClassVar[ModuleType] = operational_constraint_force_cr
-    entry = operational_constraint_force_cr.inverse_inertia_constraint_force_cr_states
+    entry = kernel.CYCLIC_REDUCTION
     solver: ClassVar[ModuleType] = cyclic_reduction
 
 
@@ -108,6 +101,5 @@ class ConstraintForcePcr(HeavyPathMethod):
     """Parallel cyclic reduction along each path, O((N + k N') log N) work and memory, O(log^2 N) stages."""
 
     name = "constraint_force_pcr"
-    text: ClassVar[ModuleType] = operational_constraint_force_pcr
-    entry = operational_constraint_force_pcr.inverse_inertia_constraint_force_pcr_states
+    entry = kernel.PARALLEL_CYCLIC_REDUCTION
     solver: ClassVar[ModuleType] = parallel_cyclic_reduction

@@ -41,6 +41,8 @@ def reduce_inverse_inertia(tree, mimic, codes, offsets, q, out, rows):
             out[j, i] = out[i, j]
 
 
-def inverse_inertia_entry(kernel, scratch, tables=FRAMES):
+def inverse_inertia_entry(kernel, scratch, tables=FRAMES, name=""):
     """Return the entry of a method for Λ^-1 (m, m) of k frames, m = 6 k."""
-    return entry(kernel, scratch, tables, COUNT, reduce=reduce_inverse_inertia, q="nq", out="-> 6 * k, 6 * k")
+    return entry(
+        kernel, scratch, tables, COUNT, reduce=reduce_inverse_inertia, name=name, q="nq", out="-> 6 * k, 6 * k"
+    )

@@ -17,6 +17,7 @@ from ..entries.status import FINE, undefined
 from ..kinematics.bodies import body_transform, zero_motion
 from ..kinematics.frames import frames_of
 from ..kinematics.jacobians import task_rows
+from ..published.parallel import cyclic_reduction, parallel_cyclic_reduction, path_elimination
 from ..published.parallel.constraint_force import NUMBERS, joint_compliance, put_nothing, work_in
 from ..published.parallel.constraint_force_stages import matrix_at_places, soundness, vector_at_places
 from ..published.parallel.heavy_paths import (
@@ -29,6 +30,7 @@ from ..published.parallel.heavy_paths import (
     table_size,
 )
 from ..published.parallel.path_velocities import append_transform, down_sweep, placement, start_transform, up_sweep
+from .inverse_inertia import inverse_inertia_entry
 
 
 class Scratch(NamedTuple):
@@ -140,3 +142,26 @@ def inverse_inertia(tree, q, out, frames, memory, eliminate_matrix, eliminate_ve
         put_column(frames, w, K, s, out)
     if soundness(w) != FINE:
         out[0, 0] = undefined(out[0, 0])
+
+
+def _path_method(name, solver):
+    """Return the entry of Λ^-1, a column for each task row, for a module that solves along paths; its name ends so."""
+    elimination_rounds, substitution_rounds, extra_for = (
+        solver.elimination_rounds, solver.substitution_rounds, solver.extra_for
+    )  # fmt: skip
+    eliminate_matrix, eliminate_vector, substitute = solver.eliminate_matrix, solver.eliminate_vector, solver.substitute
+
+    def scratch_for(tree, codes, offsets, q):
+        """Frames, paths of a tree, and scratch memory, with the dtype of q."""
+        return memory_for(tree, codes, offsets, q, elimination_rounds, substitution_rounds, extra_for)
+
+    def columns(tree, q, out, frames, memory):
+        """Λ^-1, a column for each task row."""
+        inverse_inertia(tree, q, out, frames, memory, eliminate_matrix, eliminate_vector, substitute)
+
+    return inverse_inertia_entry(columns, scratch_for, name=f"inverse_inertia_{name}")
+
+
+ELIMINATION = _path_method("constraint_force", path_elimination)  # O(N + k N')
+CYCLIC_REDUCTION = _path_method("constraint_force_cr", cyclic_reduction)  # as much in O(log^2 N) stages
+PARALLEL_CYCLIC_REDUCTION = _path_method("constraint_force_pcr", parallel_cyclic_reduction)

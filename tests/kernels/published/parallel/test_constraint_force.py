@@ -25,17 +25,15 @@ from treesim.kernels.dynamics.rjk import articulated_quantities
 from treesim.kernels.kinematics.bodies import body_transform
 from treesim.kernels.published.parallel import constraint_force as kernel
 from treesim.kernels.published.parallel import constraint_force_branches_first as branches_first
+from treesim.kernels.published.parallel import constraint_force_grouped as grouped
 from treesim.kernels.published.parallel import (
-    constraint_force_cr,
-    constraint_force_pcr,
-    constraint_force_serial,
+    constraint_force_paths,
     constraint_force_stages,
     cyclic_reduction,
     parallel_cyclic_reduction,
     path_elimination,
     path_velocities,
 )
-from treesim.kernels.published.parallel import constraint_force_grouped as grouped
 from treesim.kernels.published.parallel.constraint_force_branches_first import main_chains
 from treesim.kernels.published.parallel.heavy_paths import (
     DOWN_SWEEP,
@@ -324,9 +322,9 @@ def test_stages_of_a_chain_halve_it():
 
 
 ENTRIES = {
-    "serial": constraint_force_serial.forward_dynamics_constraint_force_states,
-    "cr": constraint_force_cr.forward_dynamics_constraint_force_cr_states,
-    "pcr": constraint_force_pcr.forward_dynamics_constraint_force_pcr_states,
+    "serial": constraint_force_paths.ELIMINATION.states,
+    "cr": constraint_force_paths.CYCLIC_REDUCTION.states,
+    "pcr": constraint_force_paths.PARALLEL_CYCLIC_REDUCTION.states,
     "grouped": grouped.forward_dynamics_constraint_force_grouped_states,
     "branches_first": branches_first.forward_dynamics_constraint_force_branches_first_states,
 }

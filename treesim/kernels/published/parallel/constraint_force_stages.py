@@ -183,11 +183,12 @@ def forward_dynamics(tree, q, v, tau, f_ext, qdd, paths, w, eliminate_matrix, el
     return soundness(w)
 
 
-def constraint_force_entry(kernel, scratch):
+def constraint_force_entry(kernel, scratch, name=""):
     """Return the entry of a constraint-force method, which returns a status."""
     return entry(
-        kernel, scratch, returns_status=True, q="nq", v="nv", tau="nv'", f_ext="N, 6 | none", qdd="-> nv", follows="qdd"
-    )
+        kernel, scratch, returns_status=True, name=name,
+        q="nq", v="nv", tau="nv'", f_ext="N, 6 | none", qdd="-> nv", follows="qdd",
+    )  # fmt: skip
 
 
 def put_joint_wrenches(tree, paths, w, turns, wrenches):
@@ -197,10 +198,10 @@ def put_joint_wrenches(tree, paths, w, turns, wrenches):
     joint_wrenches.put_joint_wrenches(tree, turns, w.u, wrenches)
 
 
-def joint_wrenches_entry(kernel, scratch):
+def joint_wrenches_entry(kernel, scratch, name):
     """Return the entry of the joint wrenches of a constraint-force method, which returns a status."""
     return entry(
-        kernel, scratch, {"turns": "TableOfReals"}, returns_status=True,
+        kernel, scratch, {"turns": "TableOfReals"}, returns_status=True, name=name,
         q="nq", v="nv", tau="nv'", f_ext="N, 6 | none", wrenches="-> N, 6",
     )  # fmt: skip
 

@@ -23,6 +23,11 @@ from .heavy_paths import bits, neighbour
 EXTRA = 36  # further numbers per body: Zd
 
 
+def extra_for(rounds):
+    """Return the number of additional elements per body, also for several right-hand sides."""
+    return EXTRA
+
+
 def elimination_rounds(length):
     """Return the number of elimination stages: two for each halving, for eliminated and for remaining blocks."""
     return 2 * bits(length)

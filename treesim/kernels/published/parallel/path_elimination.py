@@ -16,6 +16,11 @@ from ...algebra.blocks import (
 EXTRA = 0  # further numbers per body
 
 
+def extra_for(rounds):
+    """Return the number of additional elements per body, also for several right-hand sides."""
+    return EXTRA
+
+
 def elimination_rounds(length):
     """Return the number of elimination stages: one for a full path."""
     return 1
