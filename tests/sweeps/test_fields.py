@@ -4,18 +4,17 @@ import numpy as np
 import pytest
 
 import treesim
+from tests.sweeps.plans import made_plan
 from treesim import ArgumentError, UnknownNameError
 from treesim.model import generators
 from treesim.sweeps import Normal, Uniform, around, scale
-from treesim.sweeps.plan import plan_of
 
 ROBOT = generators.chain(3)
 LINK, JOINT = ROBOT.body_names[1], ROBOT.joint_names[1]
-COUNTS = {"samples": 10, "steps": 5, "every": 1, "seed": 1}
 
 
-def plan(vary, robot=ROBOT, parameters=None, kp=0.0, kd=0.0):
-    return plan_of(robot, None, None, None, parameters, (kp, kd), vary, None, COUNTS, 1e-3, "summary", {})
+def plan(vary, robot=ROBOT, **given):
+    return made_plan(robot, vary, samples=10, steps=5, seed=1, **given)
 
 
 def physics(vary, **given):

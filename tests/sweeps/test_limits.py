@@ -7,12 +7,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from tests.sweeps.plans import made_plan
 from treesim import ArgumentError, SweepError
 from treesim.model.generators import chain
 from treesim.sweeps import around, cluster, programs
 from treesim.sweeps.chunk import Task
 from treesim.sweeps.cluster import DaskPool
-from treesim.sweeps.plan import plan_of
 from treesim.sweeps.programs import program_digest, read_program
 from treesim.sweeps.workers import Failed, TaskResult, WorkerProcess
 
@@ -243,9 +243,6 @@ def test_a_task_that_kills_two_workers_is_blamed(writes, tries, monkeypatch):
 
 @pytest.mark.parametrize(("joints", "stored"), [(16, {"q0"}), (17, set())])
 def test_draws_of_few_numbers_are_stored(joints, stored):
-    counts = {"samples": 2, "steps": 3, "every": 1, "seed": 0}
-    plan = plan_of(
-        chain(joints), None, None, None, None, (0.0, 0.0), {"q0": around()}, None, counts, 1e-2, "summary", {}
-    )
+    plan = made_plan(chain(joints), {"q0": around()}, samples=2, steps=3, seed=0)
     drawn = SimpleNamespace(drawn={"q0": np.zeros((2, joints))})
     assert set(plan.kept_inputs(drawn)) == stored

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import treesim
+from tests.sweeps.plans import made_plan
 from treesim import (
     Body,
     Frame,
@@ -34,7 +35,6 @@ from treesim.simulation import control
 from treesim.simulation.player import Frame as PlayedFrame
 from treesim.simulation.trajectory import JointStates
 from treesim.states.support import LowestPoint
-from treesim.sweeps.plan import plan_of
 from treesim.sweeps.store import create
 from treesim.system.display import batch, html_table, selection, span
 from treesim.viewing.view import Click
@@ -71,8 +71,7 @@ STORE = tempfile.TemporaryDirectory()
 
 
 def empty_study():
-    counts = {"samples": 5, "steps": 3, "every": 1, "seed": 0}
-    plan = plan_of(ROBOT, None, None, None, None, (0.0, 0.0), {}, None, counts, 1e-2, "summary", {})
+    plan = made_plan(ROBOT, samples=5, steps=3, seed=0)
     folder = Path(STORE.name, "run.zarr")
     create(folder, plan, 4, {"failed_reason": np.zeros(1, np.int8)})
     return treesim.sweeps.open_study(folder)

@@ -153,29 +153,31 @@ def _digest(value: Any) -> str:
 
 def plan_of(
     robot: Tree | World,
+    *,
     q0: ArrayLike | None,
     v0: ArrayLike | None,
     policy: ArrayLike | Callable[..., None] | None,
-    parameters: ArrayLike | None,
-    gains: tuple[ArrayLike, ArrayLike],
+    policy_parameters: ArrayLike | None,
+    kp: ArrayLike,
+    kd: ArrayLike,
     vary: Mapping[str, Any],
     measure: Mapping[str, Measure] | None,
-    counts: Mapping[str, Any],
-    dt: float,
     keep: str,
     settings: Mapping[str, Any],
+    dt: float,
+    **counts: int,
 ) -> Plan:
-    """Return a plan from the validated arguments of `treesim.sweep`; counts: samples, steps, every, seed."""
+    """Return a plan from the arguments of `treesim.sweep`, validated; counts: samples, steps, every, seed."""
     world = as_world(robot)
     tree = world.robot
     nv = tree.nv
-    p = () if parameters is None else parameters
+    p = () if policy_parameters is None else policy_parameters
     starts = {
         "q0": tree.neutral() if q0 is None else _array(coordinate_argument(tree, "q0", q0)),
         "v0": np.zeros(nv) if v0 is None else _array(velocity_argument(tree, "v0", v0)),
         "p": _array(Argument("policy_parameters", p, (np.size(p),))),
     }
-    given = (velocity_argument(tree, name, x) for name, x in zip(("kp", "kd"), gains, strict=True))
+    given = (velocity_argument(tree, "kp", kp), velocity_argument(tree, "kd", kd))
     kp, kd = gains_of(tree, *(_array(argument, one=True) for argument in given))
     if keep not in KEEPS:
         raise ArgumentError(f"keep must be one of {', '.join(map(repr, KEEPS))}, got {short_repr(keep)}")
@@ -190,18 +192,18 @@ def plan_of(
         raise ArgumentError(f"f_ext of a sweep must be the same for all samples, got wrenches for {min(rows)} rollouts")
     known = fields(world, starts, {"kp": kp, "kd": kd})
     return Plan(
-        world,
-        policy if policy is None or callable(policy) else np.asarray(policy, float),
-        steps,
-        positive_number("dt", dt),
-        whole_number("samples", counts["samples"], 1),
-        whole_number("seed", counts["seed"], 0, SEEDS),
-        tuple(variation(name, given, known) for name, given in vary.items()),
-        measures,
-        keep,
-        whole_number("every", counts["every"], 1, steps),
-        known,
-        dict(settings),
+        world=world,
+        policy=policy if policy is None or callable(policy) else np.asarray(policy, float),
+        steps=steps,
+        dt=positive_number("dt", dt),
+        samples=whole_number("samples", counts["samples"], 1),
+        seed=whole_number("seed", counts["seed"], 0, SEEDS),
+        variations=tuple(variation(name, given, known) for name, given in vary.items()),
+        measure=measures,
+        keep=keep,
+        every=whole_number("every", counts["every"], 1, steps),
+        fields=known,
+        settings=dict(settings),
     )
 
 

@@ -161,8 +161,10 @@ def sweep(
     (<Study of 'ur5': 100 samples of 20 steps>, 100, ())
     """
     checked_progress(progress)
-    counts = {"samples": samples, "steps": steps, "every": every, "seed": seed}
-    plan = plan_of(robot, q0, v0, control, policy_parameters, (kp, kd), vary or {}, measure, counts, dt, keep, settings)
+    plan = plan_of(
+        robot, q0=q0, v0=v0, policy=control, policy_parameters=policy_parameters, kp=kp, kd=kd, vary=vary or {},
+        measure=measure, samples=samples, steps=steps, every=every, seed=seed, dt=dt, keep=keep, settings=settings,
+    )  # fmt: skip
     chunk = None if chunk is None else whole_number("chunk", chunk, 1, MOST_CHUNK)
     require_zarr()
     content = packed(plan)

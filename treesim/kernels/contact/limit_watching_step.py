@@ -5,9 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 
 from ..algebra.numbers import absolute, minimum
-from ..entries.entry import entry
 from ..stepping.mean_force import mean_force
-from ..stepping.step import add_work, settings_of, step_entry, step_memory
+from ..stepping.step import add_work, made_step_entry, settings_of, step_entry
 from .constraint_rows import limit_slack
 from .tables import touch_tables
 
@@ -21,10 +20,7 @@ def watched_step_entry(rule, dynamics):
     arguments are (ints, reals, settings, layout, geometry, q, v, slack, force, work, control, then the next of all but
     the control).
     """
-    one_step, forward_memory = step_entry(rule, dynamics).kernel, dynamics.memory
-
-    def memory_for(tree, ints, q):
-        return step_memory(tree, q), forward_memory(tree, ints, q)
+    one_step = step_entry(rule, dynamics).kernel
 
     def watched_step(tree, settings, layout, geometry, q, v, slack, force, work, control, q_new, v_new, slack_new,
         force_new, work_new, m, memory):  # fmt: skip
@@ -39,20 +35,8 @@ def watched_step_entry(rule, dynamics):
         return status
 
     watched_step.__name__ = f"watched_{one_step.__name__}"
-    return entry(
-        watched_step,
-        memory_for,
-        {"settings": "TableOfReals", "layout": "TableOfIntegers", "geometry": "TableOfReals"},
-        returns_status=True,
-        q="nq",
-        v="nv",
-        slack="1",
-        force="nv'",
-        work="2",
-        control="nv'",
-        q_new="-> nq",
-        v_new="-> nv",
-        slack_new="-> 1",
-        force_new="-> nv'",
-        work_new="-> 2",
-    )
+    tables = {"settings": "TableOfReals", "layout": "TableOfIntegers", "geometry": "TableOfReals"}
+    return made_step_entry(
+        watched_step, (), dynamics, tables, q="nq", v="nv", slack="1", force="nv'", work="2", control="nv'",
+        q_new="-> nq", v_new="-> nv", slack_new="-> 1", force_new="-> nv'", work_new="-> 2",
+    )  # fmt: skip

@@ -10,9 +10,13 @@ from functools import lru_cache
 
 import numpy as np
 
-from ..entries.entry import entry
-from ..stepping.step import step_entry, step_memory
+from ..stepping.step import made_step_entry, step_entry
 from .contact_kinematics import SIZE, contact_kinematics
+
+
+def body_memory(tree, q):
+    """Memory for the articulated inertias (N + 1, 21) and forces (N + 1, 6) of the bodies, with the dtype of q."""
+    return np.empty((tree.n_bodies + 1, 21), q.dtype), np.empty((tree.n_bodies + 1, 6), q.dtype)
 
 
 @lru_cache(maxsize=64)
@@ -21,21 +25,17 @@ def placed_step_entry(rule, dynamics):
 
     Its arguments are (ints, reals, settings, q, v, control, q_free, v_free, force, work_free, kinematics).
     """
-    one_step, forward_memory = step_entry(rule, dynamics).kernel, dynamics.memory
+    one_step = step_entry(rule, dynamics).kernel
 
-    def memory_for(tree, ints, q):
-        B = tree.n_bodies + 1
-        IA, F = np.empty((B, 21), q.dtype), np.empty((B, 6), q.dtype)
-        return step_memory(tree, q), forward_memory(tree, ints, q), IA, F
-
-    def placed_step(tree, settings, q, v, control, q_free, v_free, force, work_free, kinematics, m, memory, IA, F):
+    def placed_step(tree, settings, q, v, control, q_free, v_free, force, work_free, kinematics, bodies, m, memory):
         """Compute an unconstrained step, and its kinematics for the contact solve."""
+        IA, F = bodies
         status = one_step(tree, settings, q, v, control, q_free, v_free, force, work_free, m, memory)
         contact_kinematics(tree, settings, q, v, q_free, v_free, force, kinematics, m, IA, F)
         return status
 
     placed_step.__name__ = f"placed_{one_step.__name__}"
-    return entry(
-        placed_step, memory_for, {"settings": "TableOfReals"}, returns_status=True, q="nq", v="nv", control="nv'",
-        q_free="-> nq", v_free="-> nv", force="-> nv'", work_free="-> 2", kinematics=f"-> {SIZE} | unchecked",
+    return made_step_entry(
+        placed_step, (body_memory,), dynamics, q="nq", v="nv", control="nv'", q_free="-> nq", v_free="-> nv",
+        force="-> nv'", work_free="-> 2", kinematics=f"-> {SIZE} | unchecked",
     )  # fmt: skip
