@@ -97,7 +97,7 @@ class Constant:
 
 @pytest.mark.parametrize(
     ("controller", "most"),
-    [(None, 15), (lambda t, q, v: STILL, 15), (Constant(), 15), (treesim.PD(HUMANOID, STANDING), 50)],
+    [(None, 15), (lambda t, q, v: STILL, 15), (Constant(), 15), (treesim.PD(HUMANOID, STANDING), 60)],
     ids=["none", "function", "object", "gains"],
 )
 def test_a_step_of_a_simulation_makes_few_calls(controller, most):

@@ -78,7 +78,12 @@ def test_where_no_row_acts_the_step_is_the_plain_one_bit_for_bit(rule):
     v = 0.1 * rng.normal(size=robot.nv)
     high = treesim.World(robot, ground=treesim.Ground())
     plain = treesim.World(robot, use_limits=False, use_joint_friction=False)
-    one, other = (simulate(w, q, v, 0.05, integrator=rule) for w in (high, plain))
+    # the unconstrained step of semi-implicit Euler shares kinematics with contact, which are not fused
+    engine = "generic" if rule == "semi_implicit_euler" else "auto"
+    one, other = (
+        simulate(high, q, v, 0.05, integrator=rule),
+        simulate(plain, q, v, 0.05, integrator=rule, engine=engine),
+    )
     assert np.array_equal(one.q, other.q) and np.array_equal(one.v, other.v) and not one.wrench.any()
 
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from treesim import Ground, HeightField, Placement, StaticBox, StaticMesh, Visual
-from treesim.viewing.solids import floor_height, surface_triangles, triangles_of
+from treesim.viewing.solids import surface_triangles, triangles_of
+from treesim.viewing.surfaces import floor_height
 
 SIZES = {"box": (0.1, 0.2, 0.4), "sphere": (0.1,), "cylinder": (0.1, 0.4), "capsule": (0.1, 0.4)}
 HALVES = {"box": (0.05, 0.1, 0.2), "sphere": (0.1,) * 3, "cylinder": (0.1, 0.1, 0.2), "capsule": (0.1, 0.1, 0.3)}

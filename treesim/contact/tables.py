@@ -52,7 +52,6 @@ REBOUND_SPEED = 0.05  # m/s
 DEEP = 0.05  # of a body's radius: an overlap to warn of
 LEFT = 1e-5  # m, rad: allowed overlap: points of a mesh's sole differ in height by part of it
 MORE = {0: 0, AXIS: 2, CROSSING: 1 + CROSSINGS, FEATURES: CORNERS + 2 * EDGES}  # slots of contacts between points
-LAW = attrgetter(*SurfaceColumns._fields)  # of a surface
 Shapes = tuple[CollisionShape, CollisionShape]
 
 
@@ -300,7 +299,12 @@ class _Pairs:
 
     def _put_law(self, surface: Surface, springs: int) -> tuple[Surface, SurfaceColumns]:
         """Return a surface and its contact parameters for a number of springs, which share the stiffness."""
-        law = SurfaceColumns(*LAW(surface))._replace(stiffness=(surface.stiffness or 0.0) / springs)
+        law = SurfaceColumns(
+            friction=surface.friction, restitution=surface.restitution,
+            stiffness=0.0 if surface.stiffness is None else surface.stiffness / springs,
+            dissipation_time=surface.dissipation_time, torsional_friction=surface.torsional_friction,
+            rolling_friction=surface.rolling_friction,
+        )  # fmt: skip
         self.resists |= bool(law.torsional_friction or law.rolling_friction)
         self._laws[id(surface), springs] = surface, law
         return surface, law

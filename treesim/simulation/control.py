@@ -243,8 +243,7 @@ class PD(ReprMixin):
             argument = velocity_argument(self.robot, "v", v)
             v = coerce(argument)
             batch_shape([argument._replace(label="q"), argument], [error, v])
-        # np.clip would pass through four Python functions
-        return np.minimum(np.maximum(self.stiffness * error - self.damping * v, -self._effort), self._effort)
+        return np.clip(self.stiffness * error - self.damping * v, -self._effort, self._effort)
 
 
 class Pushed(ReprMixin):

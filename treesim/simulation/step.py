@@ -25,6 +25,7 @@ from ..kernels.constrained.rows import mimic_world_tables, plain_world_tables, r
 from ..kernels.contact.contact_points import POINT
 from ..kernels.contact.contact_step import CONTACTS
 from ..kernels.contact.placed_step import placed_step_entry
+from ..kernels.entries.entry import unfused
 from ..kernels.entries.status import FINE, NOT_FINITE
 from ..kernels.stepping.constrained_step import world_step_entry
 from ..kernels.stepping.external_forces import (
@@ -130,8 +131,10 @@ class StepCode:
             self.effort = EffortLimits(robot, settings.table, self.gravity, bool(world.m) and self.stage is None)
         self._kinematics: Shape | None = None  # of the contact solve, if one state's unconstrained step computes them
         certain = self.stage is not None and self.stage.quick is None and self.stage.kinematics is not None
-        if self.bound is not None and self.stage is not None and certain and not (world.m or world.kinematic):
+        shares = certain and rule.theta == 1  # both are at the start, else they share little
+        if self.bound is not None and self.stage is not None and shares and not (world.m or world.kinematic):
             self._kinematics = self.stage.between[-1]
+            self.bound = BoundEntry(unfused(entry), self.constants, inputs, results, engine=engine)
             entry, results = placed_step_entry(rule, forward), (*results, self._kinematics)
             self._single = BoundEntry(entry, self.constants, inputs, results, engine=engine)
         self._sequences: dict[int, StepSequence] = {}

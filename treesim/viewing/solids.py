@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..contact.ground import Ground, planes_of
-from ..contact.surface import Drawing, StaticSurface, Surface
+from ..contact.surface import Drawing, StaticSurface
 from ..model.tree import Visual
 from .meshes import TriangleMesh, read_meshes
 
 if TYPE_CHECKING:
     import trimesh
 
-LEVEL = 1e-9  # sine of the steepest slope of a level plane
 SPHERE = 3  # times that the faces of an icosahedron are divided
 
 
@@ -69,13 +66,3 @@ def surface_triangles(surface: StaticSurface, center: np.ndarray, reach: float) 
     """Return the triangle mesh of a surface, and its pose (4, 4) in the world, as `surface_drawing` does."""
     pose, box, triangles = surface_drawing(surface, center, reach)
     return TriangleMesh(*triangles, None) if triangles else _plain(_solid("box", box)), pose
-
-
-def floor_height(ground: Iterable[Surface]) -> float | None:
-    """Return the height [m] of the highest horizontal plane that faces up, for the grid; None without one."""
-    return max((plane.height for plane in planes_of(ground) if _is_level(plane)), default=None)
-
-
-def _is_level(plane: Ground) -> bool:
-    x, y, z = np.asarray(plane.normal)
-    return bool(np.hypot(x, y) < LEVEL and z > 0)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treesim.kernels.algebra.cholesky import factor, factor_banded, solve, solve_banded
+from treesim.kernels.algebra.cholesky import factor, solve
 
 pytestmark = pytest.mark.nojit
 
@@ -26,22 +26,6 @@ def test_solve_undoes_the_matrix(seed, n):
     np.testing.assert_allclose(np.tril(L), np.linalg.cholesky(A), rtol=1e-9, atol=1e-12 * np.abs(A).max())
     solve(L, y)
     assert np.abs(A @ (y - x)).max() <= 1e-12 * np.abs(A @ x).max() + 1e-12 * np.abs(A).max()
-
-
-@given(st.integers(0, 1000), st.integers(1, 20))
-def test_banded_factors_solve_and_read_nothing_outside_of_the_band(seed, n):
-    rng = np.random.default_rng(seed)
-    begin = np.minimum(np.maximum.accumulate(rng.integers(-3, n, size=n)), np.arange(n)).clip(0)
-    inside = np.arange(n) >= begin[:, None]
-    inside &= inside.T | (np.arange(n) <= np.arange(n)[:, None])
-    A = np.tril(rng.normal(size=(n, n)) * inside, -1)
-    A = A + A.T + n * np.eye(n)
-    x = rng.normal(size=n)
-    factors = np.triu(np.where(A.T != 0, A, np.nan))
-    y = A @ x
-    factor_banded(factors, begin)
-    solve_banded(factors, y, begin)
-    np.testing.assert_allclose(y, x, rtol=0, atol=1e-12 * n)
 
 
 @given(st.integers(0, 1000), st.integers(2, 8), st.data())

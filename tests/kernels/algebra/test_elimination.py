@@ -3,7 +3,15 @@
 import numpy as np
 import pytest
 
-from treesim.kernels.algebra.elimination import factor_in_order, solve_general, solve_in_order
+from treesim.kernels.algebra.elimination import (
+    Band,
+    end_of_band,
+    end_of_rows,
+    factor_in_order,
+    put_ends,
+    solve_general,
+    solve_in_order,
+)
 
 pytestmark = pytest.mark.nojit
 
@@ -70,14 +78,46 @@ def test_entries_outside_of_the_band_of_a_definite_matrix_are_not_read():
     np.testing.assert_allclose(b, expected, rtol=1e-12)
 
 
+def band_of(begin):
+    """Band that begins at these rows, and that of all rows."""
+    n = len(begin)
+    band = Band(begin, np.zeros(n, int), None, end_of_band)
+    put_ends(band, n)
+    return band, Band(np.zeros(n, int), np.zeros(n, int), None, end_of_rows)
+
+
+def in_order(A, right_sides, band):
+    """Solutions by one factor."""
+    factor, L = A.copy(), np.full_like(A, np.nan)
+    factor_in_order(factor, L, band)
+    solutions = right_sides.copy()
+    for x in solutions:
+        solve_in_order(factor, L, x, band)
+    return solutions
+
+
 @pytest.mark.parametrize("n", range(1, 11))
 def test_pivots_in_order(n):
     """One factor solves for several right-hand sides; pivots are taken by threes, and one by one at the end."""
     rng = np.random.default_rng(n)
-    A = rng.normal(size=(n, n)) + 2 * n * np.eye(n)
-    factor = A.copy()
-    factor_in_order(factor)
-    for b in rng.normal(size=(2, n)):
-        x = b.copy()
-        solve_in_order(factor, x)
-        np.testing.assert_allclose(A @ x, b, rtol=0, atol=1e-13)
+    A, b = rng.normal(size=(n, n)) + 2 * n * np.eye(n), rng.normal(size=(2, n))
+    x = in_order(A, b, band_of(np.zeros(n, int))[1])
+    np.testing.assert_allclose(x @ A.T, b, rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_neither_a_band_nor_rows_of_the_unit_matrix_change_a_bit_of_pivots_in_order(seed):
+    rng = np.random.default_rng(seed)
+    n = 14
+    begin = np.minimum(np.maximum.accumulate(rng.integers(-3, n, size=n)), np.arange(n)).clip(0)
+    inside = np.arange(n) >= begin[:, None]
+    inside &= inside.T | (np.arange(n) <= np.arange(n)[:, None])
+    inside = np.tril(inside) | np.tril(inside).T
+    A, b = np.where(inside, rng.normal(size=(n, n)), 0) + 2 * n * np.eye(n), rng.normal(size=(2, n))
+    (banded, whole), unit = band_of(begin), np.sort(rng.choice(n + 5, size=5, replace=False))
+    x = in_order(A, b, whole)
+    np.testing.assert_array_equal(in_order(A, b, banded), x)
+    own = np.setdiff1d(np.arange(n + 5), unit)
+    larger, longer = np.eye(n + 5), np.zeros((2, n + 5))
+    larger[np.ix_(own, own)], longer[:, own] = A, b
+    np.testing.assert_array_equal(in_order(larger, longer, band_of(np.zeros(n + 5, int))[1])[:, own], x)

@@ -12,7 +12,7 @@ from treesim.kernels.contact.active_set import (
     part_to_cone,
     run_active_set,
 )
-from treesim.kernels.contact.active_set_equations import solve_unknowns
+from treesim.kernels.contact.active_set_equations import FEW_ROWS, ON_LANES, ONE_STATE
 from treesim.kernels.contact.cone import block_at, contact_impulse
 from treesim.kernels.contact.pgs import pgs_memory, run_pgs, solve_pgs
 from treesim.kernels.contact.problem import Problem, put_reach, residual
@@ -27,9 +27,14 @@ def after_sweeps(problem, sweeps):
     return impulse, sigma
 
 
+def memory_of(rows, by=ONE_STATE):
+    A, L = np.zeros((2, rows, rows))
+    return active_set_memory(A, L, np.zeros(rows), by)
+
+
 def searched(problem, impulse, sigma, regular=1e-8):
     """Residual after a search, and its steps."""
-    memory = active_set_memory(np.zeros((problem.rows, problem.rows)), impulse, solve_unknowns)
+    memory = memory_of(problem.rows)
     begun = residual(problem, impulse, sigma)
     taken, left = run_active_set(problem, impulse, sigma, regular, True, begun, memory)
     assert left == residual(problem, impulse, sigma)
@@ -54,15 +59,28 @@ def test_the_band_of_a_stack_contains_all_entries():
     shuffled = np.concatenate([12 * k + np.arange(12) for k in (3, 0, 4, 1, 2)])
     for order, widest in ((np.arange(n), 24), (shuffled, n)):
         permuted = problem._replace(G=problem.G[np.ix_(order, order)])
-        memory = active_set_memory(np.zeros((n, n)), np.zeros(n), solve_unknowns)
-        put_reach(permuted, memory.reach)
-        outside = np.arange(n) < memory.reach[:n, None]
-        assert not permuted.G[outside].any() and (np.diff(memory.reach[:n]) >= 0).all()
-        assert (np.arange(n) - memory.reach[:n]).max() <= widest
+        begin = np.zeros(n, int)
+        put_reach(permuted, begin)
+        assert not permuted.G[np.arange(n) < begin[:, None]].any() and (np.diff(begin) >= 0).all()
+        assert (np.arange(n) - begin).max() <= widest
     dense = random_problem(0, 3, 1, 3, 6, 2, freedom=40)
-    memory = active_set_memory(np.zeros((dense.rows, dense.rows)), np.zeros(dense.rows), solve_unknowns)
-    put_reach(dense, memory.reach)
-    assert not memory.reach[: dense.rows].any()
+    begin = np.ones(dense.rows, int)
+    put_reach(dense, begin)
+    assert not begin.any()
+
+
+def test_the_band_of_a_stack_changes_no_bit_of_a_search():
+    """From impulses of sweeps, with contacts that stick and slip: lanes take all rows, one state those of the band."""
+    problem = stack((1.0,) * 5)
+    assert problem.rows > FEW_ROWS
+    for sweeps in (1, 3, 10):
+        found = []
+        for by in (ONE_STATE, ON_LANES):
+            impulse, sigma = after_sweeps(problem, sweeps)
+            problem.factored[0] = 0.0
+            run_active_set(problem, impulse, sigma, 1e-5, True, residual(problem, impulse, sigma), memory_of(60, by))
+            found.append(impulse)
+        np.testing.assert_array_equal(*found)
 
 
 def test_two_searches_end_what_ten_sweeps_have_begun():

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ...kernels.entries.entry import MADE
+from ...kernels.entries.entry import MADE, fuses
 from ..argument_checks import admitted, is_entry
 from ..frontend.arena import KEPT
 from ..frontend.fastcall import builtin, fast_kernel, has_fast_entry
@@ -141,7 +141,7 @@ def _name(entry: Any) -> str:
 
 def _identity(entry: Any) -> bytes:
     """Return everything that determines an entry's code, as cache key."""
-    declared = entry.__annotations__, getattr(entry, "signature", None), has_fast_entry(entry)
+    declared = entry.__annotations__, getattr(entry, "signature", None), has_fast_entry(entry), fuses(entry)
     return (repr((_name(entry), kernel_hash(), *declared, _closures(entry))) + _text(entry)).encode()
 
 
@@ -175,7 +175,7 @@ def _with_job(entry: Any, whole: FunctionType, fuses: bool = True) -> tuple[Modu
 
 def _written(entry: Any, whole: FunctionType) -> Code:
     """Return the IR of an entry's module: the entry and its calls from Python."""
-    module, run = _with_job(entry, whole)
+    module, run = _with_job(entry, whole, fuses(entry))
     functions = [run]
     if has_fast_entry(entry):
         functions.append(fast_function(module.compiled(fast_kernel(entry, whole), (INTEGER,) * 3)))

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...kernels.entries.entry import fuses
 from ..primitives import ARITY, CONSTANT, PRIMITIVES, TABLE
 from .graph import Graph
 from .loops import marked, with_callback
@@ -74,6 +75,7 @@ def table_trace(
 ) -> Trace:
     """Return the trace of an entry's marked copy, on a TableGraph; otherwise as `trace`."""
     graph = TableGraph(fold_zeros)
+    graph.fuses = fuses(entry)
     with with_callback(graph.mark):
         return trace(marked(entry), constants, sizes, results, graph)
 

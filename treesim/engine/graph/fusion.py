@@ -36,8 +36,10 @@ def fusions(traced: Trace, marks: Sequence[int] = ()) -> dict[int, int]:
 
 
 def fuse(traced: Trace, marks: Sequence[int] = ()) -> None:
-    """Replace such sums in the trace's graph by operations of three operands (`fusions`). Modifies the graph."""
+    """Replace such sums in the trace's graph by operations of three operands (`fusions`), unless it fuses none."""
     graph = traced.graph
+    if not graph.fuses:
+        return
     for node, product in fusions(traced, marks).items():
         first, second = graph.operands(node)
         if graph.operation[node] == ADD:

@@ -19,11 +19,12 @@ class Graph:
 
     These are first[k], second[k] and third[k], as many as the operation has (`primitives.ARITY`). For an input,
     first is its index; for a constant or an entry of a table, the index of its value. Few operations have three
-    operands: `third` is a dict of these.
+    operands: `third` is a dict of these. fuses: whether products are fused with sums, and quotients by constants become
+    products; else every operation is rounded as it is written.
     """
 
-    def __init__(self, longest: int = LONGEST) -> None:
-        self.longest = longest
+    def __init__(self, longest: int = LONGEST, fuses: bool = True) -> None:
+        self.longest, self.fuses = longest, fuses
         self.operation: list[int] = []
         self.first: list[int] = []
         self.second: list[int] = []
@@ -81,7 +82,7 @@ class Graph:
 
     def copy(self) -> Graph:
         """Return a copy that may be modified."""
-        other = Graph(self.longest)
+        other = Graph(self.longest, self.fuses)
         other.operation, other.first, other.second = list(self.operation), list(self.first), list(self.second)
         other.values, other._known, other._constants = list(self.values), dict(self._known), dict(self._constants)
         other.third = dict(self.third)

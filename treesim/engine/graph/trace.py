@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...errors import ArgumentError, UnsupportedError
+from ...kernels.entries.entry import fuses
 from ...kernels.entries.status import FINE
 from ..exponentials import hyperbolic_tangent
 from ..primitives import (
@@ -144,7 +145,7 @@ class Traced:
             return b
         if b.value == 0:
             raise UnsupportedError("the kernel divides by zero whatever its inputs are: a joint moves no inertia")
-        if b.value is not None:
+        if b.value is not None and (self.graph.fuses or math.frexp(b.value)[0] == 0.5):  # else the quotient is exact
             return self * (1.0 / b.value)
         if self.value == 0 and b.value is None:
             return self
@@ -399,6 +400,7 @@ def trace(
     Cost: about 3 us per operation, once per robot.
     """
     graph = Graph() if graph is None else graph
+    graph.fuses = graph.fuses and fuses(entry)
     inputs, start = [], 0
     for size in sizes:
         inputs.append(_objects([Traced(graph, graph.node(INPUT, start + k)) for k in range(size)]))

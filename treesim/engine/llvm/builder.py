@@ -43,13 +43,15 @@ def _aligned(align: int | None) -> str:
 class Module:
     """Functions and constants, and declarations of called functions; `lanes` is the default vector type.
 
-    prefetches: whether `Function.prefetch` appends anything. has_library: whether the C library may be called.
+    prefetches: whether `Function.prefetch` appends anything. has_library: whether the C library may be called. fuses:
+    whether products are fused with sums.
     helpers: functions called by `Function.helper`, with their lanes; the user of the module writes them
     (`elementary.write_helpers`).
     """
 
-    def __init__(self, lanes: Lanes, prefetches: bool = True, has_library: bool = True) -> None:
+    def __init__(self, lanes: Lanes, prefetches: bool = True, has_library: bool = True, fuses: bool = True) -> None:
         self.lanes, self.prefetches, self.has_library = lanes, prefetches, has_library
+        self.fuses = fuses and has_library
         self.functions: list[Function] = []
         self.helpers: dict[tuple[str, Lanes], None] = {}
         self._constants: list[str] = []
@@ -196,8 +198,8 @@ class Function:
         return self.make(f"fneg {typed(x)}", x.type)
 
     def multiply_add(self, x: Operand, y: Operand, z: Operand) -> Value:
-        """Append x y + z of vectors, rounded once; twice if neither an instruction nor the C library provides that."""
-        if self.module.has_library:
+        """Append x y + z of vectors, rounded once; twice where the module does not fuse them, or no library can."""
+        if self.module.fuses:
             return self.intrinsic("fma", x, y, z)
         return self.fadd(self.fmul(constant(x, self.vector), y), z)
 

@@ -54,7 +54,8 @@ def single_state(
     wide: the processor's vector type. quaternions: inputs at which they begin. unchecked: indices of the results
     whose numbers are not checked. twin: pairs of inputs of equal subtrees (`graph.twins`).
     """
-    module, apart, one = Module(wide), Module(wide), Lanes(wide.single, 1)
+    module, apart = (Module(wide, fuses=traced.graph.fuses) for _ in range(2))
+    one = Lanes(wide.single, 1)
     before, angles = with_turned_inputs(traced, wide.width)
     fuse(before)
     pairs = twins(before, [*twin, *_turned(twin, angles, traced.inputs, wide.width)])

@@ -62,7 +62,7 @@ def straight_line(
     first = carried + invariant if carried else 0
     soon = [Prefetched(k, size, False) for k, size in enumerate(sizes) if k >= first]
     asked = Prefetches(soon + results_prefetched(sizes, results), module.lanes)
-    apart = Module(module.lanes, module.prefetches)
+    apart = Module(module.lanes, module.prefetches, fuses=module.fuses)
     chunks = chunk_functions(module, before, asked=asked, apart=apart)
     placed = results_placed(module, results, order)
     turned = turn(module, angles, traced.inputs) if angles else None

@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...errors import ArgumentError, quoted
+from ...kernels.entries.entry import fuses
 from ..argument_checks import quaternion_places
 from ..graph.blocks import Blocks, TableGraph, cut, table_trace
 from ..graph.fusion import fuse
@@ -62,7 +63,7 @@ def emit(
     """
     # for many steps the caller checks the first states' quaternions; steps preserve their length
     quaternions = () if carried else quaternion_places(entry, constants, sizes)
-    module = Module(lanes)
+    module = Module(lanes, fuses=fuses(entry))
 
     def straight(graph: Graph) -> Code:
         traced = trace(entry, constants, sizes, results, graph)

@@ -21,9 +21,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..algebra.elimination import Band
 from ..algebra.linear import Vector
 from ..algebra.numbers import maximum, minimum, select, some, sqrt
-from .active_set_equations import FIXED, HELD, SLIDES, SMOOTH
+from .active_set_equations import FIXED, HELD, SLIDES, SMOOTH, Elimination, band_memory, solve_unknowns
 from .cone import cone_projection
 from .problem import (
     clamped,
@@ -43,43 +44,40 @@ STEPS = 20  # of one search at most
 class ActiveSetMemory(NamedTuple):
     """Scratch memory of the active-set method.
 
-    A (M, M), b: matrix and right-hand side of the unknowns. first: their solution before. rho: the proximal term of
-    each. row, kind: first row and kind of each unknown. does: state of each row. e, s: direction and parameter of
-    friction. step: change of the impulses. before: previous impulses and velocities. directions: those of the unknowns
-    on SIMD lanes. reach: first row that row r, or a later one, depends on; of a contact its first. place: number of
-    unknowns before row r. begin, end: of each equation the first unknown in it, and the one behind the last. noted,
-    regular: states of the rows of the last factor in A, and its proximal term relative to mobilities. solve_set:
-    function that computes the step on the set, `solve_unknowns` or that for SIMD lanes.
+    A, L (M, M): matrix of the unknowns, and its factor. b: right-hand side. first: their solution before. rho: the
+    proximal term of each. does: state of each row. e, s: direction and parameter of friction. step: change of the
+    impulses. before: previous impulses and velocities. directions, used: see `active_set_equations.put_directions`.
+    band: of G. noted, regular: states of the rows of the last factor in A, and its proximal term relative to
+    mobilities. exchanges: 1 where equations with slip are solved with exchanges of rows. by: functions for one state or
+    for SIMD lanes.
     """
 
     A: Any
+    L: Any
     b: Any
     first: Any
     rho: Any
-    row: Any
-    kind: Any
     does: Any
     e: Any  # (2, M)
     s: Any
     step: Any
     before: Any  # (2, M)
     directions: Any  # (2, M)
-    reach: Any
-    place: Any
-    begin: Any
-    end: Any
+    used: Any
+    band: Band
     noted: Any
     regular: Any  # (1,)
-    solve_set: Any
+    exchanges: Any  # (1,)
+    by: Elimination
 
 
-def active_set_memory(A, q, solve_set):
-    """Scratch memory whose matrix is A (M, M), with the dtype of q."""
+def active_set_memory(A, L, q, by):
+    """Scratch memory with the matrices A and L (M, M), and the dtype of q; by: see `ActiveSetMemory`."""
     M = A.shape[0]
-    x, k = np.empty((13, M), q.dtype), np.empty((6, M), np.int64)
+    x, one = np.empty((14, M), q.dtype), np.zeros((2, 1), q.dtype)
     return ActiveSetMemory(
-        A, x[0], x[8], x[9], k[0], k[1], x[1], x[2:4], x[4], x[5], x[6:8], x[10:12], k[2], k[3], k[4], k[5],
-        x[12], np.empty(1, q.dtype), solve_set,
+        A, L, x[0], x[1], x[2], x[3], x[4:6], x[6], x[7], x[8:10], x[10:12], x[12], band_memory(M, by), x[13], one[0],
+        one[1], by,
     )  # fmt: skip
 
 
@@ -209,7 +207,7 @@ def search(problem, impulse, sigma, regular, wanted, m):
     relative_velocities(problem, impulse, sigma)
     count, taken, going = 0, impulse[0] * 0, wanted
     while count < STEPS and some(going):
-        m.solve_set(problem, impulse, sigma, regular, m)
+        solve_unknowns(problem, impulse, sigma, regular, m)
         part, row = first_change(problem, impulse, m)
         for r in range(problem.rows):
             impulse[r] = select(going, impulse[r] + part * m.step[r], impulse[r])

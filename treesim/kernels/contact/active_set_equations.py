@@ -1,132 +1,169 @@
-"""Equations of a step on the active set, and their solution for one state.
+"""Equations of a step on the active set, and their solution, for one state or for states on SIMD lanes.
 
-Unknowns are the impulses of free rows and of contacts that stick, and lambda_n and lambda_w of contacts that slip (see
-`active_set`). Without slip the matrix is symmetric; its factor serves later steps with the same states of rows.
+All rows are unknowns; rows outside the set, which differs between lanes, are fixed. With B the directions of the
+impulses of all unknowns (`active_set`), and C the combinations of rows that are equations, a step is
+    B x, (C G B + D) x = -C sigma.
+An unknown that is not in the set has a unit row and column, so that it is zero. Pivots are taken in order, since their
+choice would differ between lanes. A poor one spoils the step, which `run_active_set` then rejects. Where that stalls,
+single states exchange rows.
 """
 
 from __future__ import annotations
 
-from ..algebra.cholesky import factor_banded, solve_banded
-from ..algebra.elimination import solve_general
-from ..algebra.numbers import absolute, maximum, vectorized
-from .problem import first_of, mobility, put_reach
+from typing import Any, NamedTuple
 
+import numpy as np
+
+from ..algebra.elimination import (
+    Band,
+    end_of_band,
+    end_of_rows,
+    factor_in_order,
+    put_ends,
+    solve_general,
+    solve_in_order,
+    whole_band,
+)
+from ..algebra.linear import Vector
+from ..algebra.numbers import absolute, maximum, select, some, vectorized
+from .delassus import put_zeros
+from .problem import mobility, put_reach
+
+FEW_ROWS = 48  # of which it does not pay to look for a band
 REPETITIONS, ACCURATE = 2, 1e-14  # of a proximal step at most; m/s, rad/s: velocities that need no further one
 FIXED, HELD, SLIDES, SMOOTH = 0, 1, 2, 3  # what a row does, or a contact at its first; SMOOTH: touches without friction
-UNIT, PUSH, ACROSS = 0, 1, 2  # an unknown: the impulse of a row, or lambda_n or lambda_w of a contact that slips
 
 
-def solve_unknowns(problem, impulse, sigma, regular, m):
-    """Compute the step m.step of all impulses on the active set."""
-    count = put_unknowns(problem, m)
-    matrix = m.A.reshape(m.A.size)[: count * count].reshape((count, count))
-    if count > 0 and first_of(problem, m.row[0]) == first_of(problem, m.row[count - 1]):
-        regular = 0.0  # unknowns of one contact do not depend on each other: the step is exact
-    if has_slip(m, count):
-        put_reach(problem, m.reach)
-        put_band(problem, m, count)
-        for i in range(count):
-            put_equation(problem, impulse, sigma, regular, m._replace(A=matrix), i, count)
-        solve_general(matrix, m.b[:count], m.begin, m.end)
-        problem.factored[0] = 0.0
-    else:
-        if not is_factored(problem, regular, m):
-            put_reach(problem, m.reach)
-            put_band(problem, m, count)
-            put_symmetric(problem, regular, m._replace(A=matrix), count)
-            factor_banded(matrix, m.begin)
-        repeat_proximal(sigma, matrix, m, count)
-    put_step(problem, m, count)
+class Directions(NamedTuple):
+    """Directions of a contact's three unknowns: (x, y, 0), (0, second, 0) and (mu_x, mu_y, 1) third."""
+
+    x: Any
+    y: Any
+    second: Any
+    mu_x: Any
+    mu_y: Any
+    third: Any
 
 
-def put_unknowns(problem, m):
-    """Add all unknowns of the active set; return their number."""
-    j = 0
+def put_directions(problem, m):
+    """Compute the directions of all contacts' unknowns; those that are not in the set are zero.
+
+    m.used: 1 for the rows whose unknown and equation are their own, 0 for others.
+    """
     for c in range(problem.contacts):
-        r = 3 * c
-        m.place[r] = j
-        if m.does[r] == HELD:
-            for k in range(3):
-                j = put_unknown(m, j, r + k, UNIT)
-        elif m.does[r] == SMOOTH:
-            j = put_unknown(m, j, r + 2, UNIT)
-        elif m.does[r] == SLIDES:
-            j = put_unknown(m, put_unknown(m, j, r, PUSH), r, ACROSS)
+        r, mu = 3 * c, problem.mu[c]
+        does, ex, ey = m.does[r], m.e[0, r], m.e[1, r]
+        slides, held = does == SLIDES, select(does == HELD, 1.0, 0.0)
+        m.directions[0, r], m.directions[0, r + 1] = select(slides, -ey, held), select(slides, ex, 0)
+        m.directions[0, r + 2] = held
+        m.directions[1, r], m.directions[1, r + 1] = select(slides, mu * ex, 0), select(slides, mu * ey, 0)
+        m.directions[1, r + 2] = select(does == FIXED, 0, 1.0)
+        m.used[r], m.used[r + 1], m.used[r + 2] = held, held, m.directions[1, r + 2]
     for r in range(3 * problem.contacts, problem.rows):
-        m.place[r] = j
-        if m.does[r] == HELD:
-            j = put_unknown(m, j, r, UNIT)
-    return j
+        m.used[r] = select(m.does[r] == HELD, 1.0, 0.0)
 
 
-def put_unknown(m, j, row, kind):
-    """Add unknown j; return the number of unknowns."""
-    m.row[j], m.kind[j] = row, kind
-    return j + 1
+def directions(m, c):
+    """Return the directions of contact c's unknowns, which `put_directions` computed."""
+    d, r = m.directions, 3 * c
+    return Directions(d[0, r], d[0, r + 1], d[0, r + 2], d[1, r], d[1, r + 1], d[1, r + 2])
 
 
-def put_band(problem, m, count):
-    """Determine which unknowns are in each equation, from `put_reach` and the pattern's symmetry."""
-    for i in range(count):
-        m.begin[i] = m.place[m.reach[first_of(problem, m.row[i])]]
-    end = 0
-    for i in range(count):
-        while end < count and m.begin[end] <= i:
-            end += 1
-        m.end[i] = end
+def equations_of(G, r, k, row):
+    """Return column k of G in the three equations of the contact with first row r, whose directions are `row`."""
+    x, y = G[r, k], G[r + 1, k]
+    return Vector(row.x * x + row.y * y, row.second * y, row.third * G[r + 2, k])
 
 
-def has_slip(m, count):
-    """Return whether any unknown is that of a slipping contact, so that the equations are not symmetric."""
+def put_block(G, A, r, k, row, column):
+    """Write the 3x3 block of A at (r, k) for directions of the equations' contact and of the unknowns' contact."""
+    x, y, z = equations_of(G, r, k, row), equations_of(G, r, k + 1, row), equations_of(G, r, k + 2, row)
+    put_entries(A, r, k, x.x, y.x, z.x, column)
+    put_entries(A, r + 1, k, x.y, y.y, z.y, column)
+    put_entries(A, r + 2, k, x.z, y.z, z.z, column)
+
+
+def put_entries(A, i, k, x, y, z, column):
+    """Write three entries of row i of A from those of G along a contact's rows."""
+    A[i, k], A[i, k + 1] = column.x * x + column.y * y, column.second * y
+    A[i, k + 2] = column.mu_x * x + column.mu_y * y + column.third * z
+
+
+def put_contact_equations(problem, m, c):
+    """Write the three equations of contact c, where they are in the set."""
+    r, d = 3 * c, directions(m, c)
+    if some(d.third != 0):
+        for k in range(problem.contacts):
+            if some(m.directions[1, 3 * k + 2] != 0):
+                put_block(problem.G, m.A, r, 3 * k, d, directions(m, k))
+        for k in range(3 * problem.contacts, problem.rows):
+            x, y, z, used = problem.G[r, k], problem.G[r + 1, k], problem.G[r + 2, k], m.used[k]
+            m.A[r, k], m.A[r + 1, k] = used * (d.x * x + d.y * y), used * d.second * y
+            m.A[r + 2, k] = used * d.third * z
+        m.A[r, r] += m.s[r]
+
+
+def put_row_equation(problem, m, r):
+    """Write the equation of scalar row r, where it is in the set."""
+    used = m.used[r]
+    if some(used != 0):
+        for k in range(problem.contacts):
+            d, j = directions(m, k), 3 * k
+            x, y, z = problem.G[r, j], problem.G[r, j + 1], problem.G[r, j + 2]
+            m.A[r, j], m.A[r, j + 1] = used * (d.x * x + d.y * y), used * d.second * y
+            m.A[r, j + 2] = used * (d.mu_x * x + d.mu_y * y + d.third * z)
+        for k in range(3 * problem.contacts, problem.rows):
+            m.A[r, k] = m.used[k] * (used * problem.G[r, k])
+
+
+def put_equations(problem, regular, slipping, m):
+    """Write the matrix of all equations, with the proximal term. slipping: whether any contact slips."""
+    n, G = problem.rows, problem.G
+    if some(slipping):
+        put_zeros(m.A)
+        for c in range(problem.contacts):
+            put_contact_equations(problem, m, c)
+        for r in range(3 * problem.contacts, n):
+            put_row_equation(problem, m, r)
+    else:
+        for r in range(n):
+            for k in vectorized(range(n)):
+                m.A[r, k] = m.used[k] * (m.used[r] * G[r, k])
+    for r in range(n):
+        m.rho[r] = select(m.A[r, r] == 0, 0, regular * mobility(problem, r))
+        m.A[r, r] = select(m.A[r, r] == 0, 1.0, m.A[r, r] + m.rho[r])
+
+
+def put_right_sides(problem, impulse, sigma, m):
+    """Write the right-hand sides of all equations to m.b."""
+    for c in range(problem.contacts):
+        r, d = 3 * c, directions(m, c)
+        across = select(m.does[r] == SLIDES, d.x * impulse[r] + d.y * impulse[r + 1], 0)
+        m.b[r] = -(d.x * sigma[r] + d.y * sigma[r + 1]) - m.s[r] * across
+        m.b[r + 1], m.b[r + 2] = -d.second * sigma[r + 1], -d.third * sigma[r + 2]
+    for r in range(3 * problem.contacts, problem.rows):
+        m.b[r] = select(m.does[r] == HELD, -sigma[r], 0)
+
+
+def has_slip(problem, m):
+    """Return whether any contact slips: the equations then are not symmetric, and change with its direction."""
     found = False
-    for j in range(count):
-        found = found or m.kind[j] != UNIT
+    for c in range(problem.contacts):
+        found = found or m.does[3 * c] == SLIDES
     return found
 
 
-def put_equation(problem, impulse, sigma, regular, m, i, count):
-    """Write equation i of the changes of the unknowns."""
-    k = m.row[i]
-    for j in range(count):
-        m.A[i, j] = impulse[0] * 0
-    if m.kind[i] == ACROSS:
-        ex, ey = m.e[0, k], m.e[1, k]
-        for j in range(m.begin[i], m.end[i]):
-            m.A[i, j] = ex * response_of(problem, m, k + 1, j) - ey * response_of(problem, m, k, j)
-        m.A[i, i] += m.s[k]
-        m.b[i] = ey * sigma[k] - ex * sigma[k + 1] - m.s[k] * (ex * impulse[k + 1] - ey * impulse[k])
-    else:
-        r = k + 2 if m.kind[i] == PUSH else k
-        for j in range(m.begin[i], m.end[i]):
-            m.A[i, j] = response_of(problem, m, r, j)
-        m.b[i] = -sigma[r]
-    m.A[i, i] += regular * mobility(problem, k)
+def is_single(problem, m):
+    """Return whether all unknowns are those of one contact, or of one scalar row.
 
-
-def response_of(problem, m, r, j):
-    """Return the change of row r's velocity per unit of unknown j."""
-    k, G = m.row[j], problem.G
-    if m.kind[j] == UNIT:
-        found = G[k, r]
-    elif m.kind[j] == PUSH:
-        found = G[k + 2, r] + problem.mu[k // 3] * (m.e[0, k] * G[k, r] + m.e[1, k] * G[k + 1, r])
-    else:
-        found = m.e[0, k] * G[k + 1, r] - m.e[1, k] * G[k, r]
-    return found
-
-
-def put_symmetric(problem, regular, m, count):
-    """Write the matrix of equations without slip, on and above the diagonal."""
-    for i in range(count):
-        r = m.row[i]
-        if count == problem.rows:  # all rows in order
-            for j in vectorized(range(i, m.end[i])):
-                m.A[i, j] = problem.G[i, j]
-        else:
-            for j in range(i, m.end[i]):
-                m.A[i, j] = problem.G[r, m.row[j]]
-        m.rho[i] = regular * mobility(problem, r)
-        m.A[i, i] += m.rho[i]
+    They do not depend on each other, so that a step without proximal term is exact.
+    """
+    count = problem.g[0] * 0
+    for c in range(problem.contacts):
+        count += select(m.does[3 * c] == FIXED, 0, 1)
+    for r in range(3 * problem.contacts, problem.rows):
+        count += select(m.does[r] == HELD and problem.low[r] < problem.high[r], 1, 0)
+    return count <= 1
 
 
 def is_factored(problem, regular, m):
@@ -142,40 +179,114 @@ def is_factored(problem, regular, m):
     return same
 
 
-def repeat_proximal(sigma, factor, m, count):
-    """Solve for m.b with right-hand sides -sigma, and again with -sigma + rho x, x from the solution before.
+class Elimination(NamedTuple):
+    """Functions that differ between one state and SIMD lanes, whose bands and exchanges of rows would differ.
+
+    find_band, end_of: of `elimination.Band`. factor (slipping, m): factorizes m.A. solve (slipping, m): m.b <- m.A^-1
+    m.b.
+    """
+
+    find_band: Any
+    end_of: Any
+    factor: Any
+    solve: Any
+
+
+def band_memory(rows, by):
+    """Memory of the band of a matrix of at most `rows` rows, for one state or for SIMD lanes."""
+    k = np.zeros((2, rows), np.int64)
+    return Band(k[0], k[1], by.find_band, by.end_of)
+
+
+def find_band(problem, band):
+    """Determine the band of G: all rows where they are few."""
+    if problem.rows > FEW_ROWS:
+        put_reach(problem, band.begin)
+        put_ends(band, problem.rows)
+    else:
+        for r in range(problem.rows):
+            band.begin[r], band.end[r] = 0, problem.rows
+
+
+def factor_lanes(slipping, m):
+    """Factorize m.A, with pivots in order."""
+    factor_in_order(m.A, m.L, m.band)
+
+
+def solve_lanes(slipping, m):
+    """m.b <- m.A^-1 m.b, for the factors of `factor_lanes`."""
+    solve_in_order(m.A, m.L, m.b[: m.A.shape[0]], m.band)
+
+
+def factor_one(slipping, m):
+    """Factorize m.A, with pivots in order, unless `solve_one` exchanges rows."""
+    if not (slipping and m.exchanges[0] > 0):
+        factor_lanes(slipping, m)
+
+
+def solve_one(slipping, m):
+    """m.b <- m.A^-1 m.b; equations with slip are solved with exchanges of rows where m.exchanges says so."""
+    n = m.A.shape[0]
+    if slipping and m.exchanges[0] > 0:
+        solve_general(m.A, m.b[:n], m.band.begin, m.band.end)
+    else:
+        solve_lanes(slipping, m)
+
+
+ON_LANES = Elimination(whole_band, end_of_rows, factor_lanes, solve_lanes)
+ONE_STATE = Elimination(find_band, end_of_band, factor_one, solve_one)
+
+
+def compact(A, n):
+    """Return the memory of a matrix as a contiguous one of n rows."""
+    return A.reshape(A.size)[: n * n].reshape((n, n))
+
+
+def solve_unknowns(problem, impulse, sigma, regular, memory):
+    """Compute the step memory.step of all impulses on the active sets."""
+    n = problem.rows
+    m = memory._replace(A=compact(memory.A, n), L=compact(memory.L, n))
+    slipping, proximal = has_slip(problem, m), select(is_single(problem, m), 0, regular)
+    factored = is_factored(problem, proximal, m)
+    put_directions(problem, m)
+    put_right_sides(problem, impulse, sigma, m)
+    if some(slipping or not factored):
+        m.band.find(problem, m.band)
+        put_equations(problem, proximal, slipping, m)
+        m.by.factor(slipping, m)
+    for r in range(n):
+        m.step[r] = m.b[r]
+    m.by.solve(slipping, m)
+    repeat_proximal(slipping, m)
+    put_step(problem, m)
+
+
+def repeat_proximal(slipping, m):
+    """Solve again for right-hand sides plus rho x, x from the solution before, where nothing slips.
 
     The velocity that a step leaves is the change of rho x. Each repetition multiplies it by the ratio of rho to the
     mobility of rows together, which is small unless they hardly move.
     """
-    for i in range(count):
-        m.b[i] = -sigma[m.row[i]]
-    solve_banded(factor, m.b[:count], m.begin)
-    taken, left = 0, sigma[0] * 0 + ACCURATE + 1
-    while taken < REPETITIONS and left > ACCURATE:
-        for i in range(count):
-            m.first[i] = m.b[i]
-            m.b[i] = m.rho[i] * m.b[i] - sigma[m.row[i]]
-        solve_banded(factor, m.b[:count], m.begin)
-        left = sigma[0] * 0
-        for i in range(count):
-            left = maximum(left, m.rho[i] * absolute(m.b[i] - m.first[i]))
+    n, taken, going = m.A.shape[0], 0, not slipping
+    while taken < REPETITIONS and some(going):
+        for r in range(n):
+            m.first[r] = m.b[r]
+            m.b[r] = m.step[r] + m.rho[r] * m.b[r]
+        solve_lanes(slipping, m)
+        left = m.b[0] * 0
+        for r in range(n):
+            m.b[r] = select(going, m.b[r], m.first[r])
+            left = maximum(left, m.rho[r] * absolute(m.b[r] - m.first[r]))
+        going = going and left > ACCURATE
         taken += 1
 
 
-def put_step(problem, m, count):
+def put_step(problem, m):
     """Compute the step of all impulses from the changes m.b of the unknowns."""
-    for r in range(problem.rows):
-        m.step[r] = m.b[0] * 0
-    for j in range(count):
-        k, change = m.row[j], m.b[j]
-        if m.kind[j] == UNIT:
-            m.step[k] += change
-        elif m.kind[j] == PUSH:
-            mu = problem.mu[k // 3]
-            m.step[k] += mu * m.e[0, k] * change
-            m.step[k + 1] += mu * m.e[1, k] * change
-            m.step[k + 2] += change
-        else:
-            m.step[k] -= m.e[1, k] * change
-            m.step[k + 1] += m.e[0, k] * change
+    for c in range(problem.contacts):
+        d, r = directions(m, c), 3 * c
+        m.step[r] = d.x * m.b[r] + d.mu_x * m.b[r + 2]
+        m.step[r + 1] = d.y * m.b[r] + d.second * m.b[r + 1] + d.mu_y * m.b[r + 2]
+        m.step[r + 2] = d.third * m.b[r + 2]
+    for r in range(3 * problem.contacts, problem.rows):
+        m.step[r] = m.b[r]

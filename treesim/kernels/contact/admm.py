@@ -14,48 +14,23 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..algebra.cholesky import factor_banded, solve_banded
-from ..algebra.elimination import factor_in_order, solve_in_order
+from ..algebra.elimination import Band, factor_in_order, solve_in_order
 from ..algebra.numbers import absolute, maximum, sqrt
-from .problem import mobility, project, put_reach, relative_velocities
+from .active_set_equations import ONE_STATE, band_memory, compact
+from .problem import mobility, project, relative_velocities
 
 EVERY = 10  # iterations rho is looked at
 FAR = 10.0  # ratio of the residuals from which it changes
 STRIDE = 5.0  # by this factor
 
 
-class Factorization(NamedTuple):
-    """Functions that determine the band of G, factorize the matrix and solve with its factor."""
-
-    find_reach: Any
-    factor: Any
-    solve: Any
-
-
-def no_reach(problem, reach):
-    """Do nothing: the dense factorization does not use the band."""
-
-
-def factor_dense(A, reach):
-    """Factorize without regard to the band."""
-    factor_in_order(A)
-
-
-def solve_dense(factor, x, reach):
-    """x <- A^-1 x, for the factor of `factor_dense`."""
-    solve_in_order(factor, x)
-
-
-BANDED = Factorization(put_reach, factor_banded, solve_banded)
-DENSE = Factorization(no_reach, factor_dense, solve_dense)  # also runs on SIMD lanes, whose bands differ
-
-
 class AdmmMemory(NamedTuple):
-    """Scratch memory: the factor (M, M), and the vectors s, 1 / s, x, y, z and right-hand side, (M,) each.
+    """Scratch memory: matrix and factor (M, M), and the vectors s, 1 / s, x, y, z and right-hand side, (M,) each.
 
-    x, y and z are scaled. reach: band of G (`problem.put_reach`). matrix: how the matrix is factorized.
+    x, y and z are scaled. band: of G.
     """
 
+    A: Any
     L: Any
     s: Any
     root: Any
@@ -63,16 +38,15 @@ class AdmmMemory(NamedTuple):
     y: Any
     z: Any
     rhs: Any
-    reach: Any
-    matrix: Any
+    band: Band
 
 
-def admm_memory(rows, q, matrix=DENSE):
+def admm_memory(rows, q, by=ONE_STATE):
     """Scratch memory for at most `rows` rows, with the dtype of q."""
-    vectors = np.empty((6, rows), q.dtype)
+    vectors, matrices = np.empty((6, rows), q.dtype), np.empty((2, rows, rows), q.dtype)
     return AdmmMemory(
-        np.empty((rows, rows), q.dtype), vectors[0], vectors[1], vectors[2], vectors[3], vectors[4], vectors[5],
-        np.empty(rows, np.int64), matrix,
+        matrices[0], matrices[1], vectors[0], vectors[1], vectors[2], vectors[3], vectors[4], vectors[5],
+        band_memory(rows, by),
     )  # fmt: skip
 
 
@@ -88,13 +62,13 @@ def scale_rows(problem, s, root):
 
 
 def factor_shifted(problem, shift, memory):
-    """Factorize s G s + shift 1 in memory.L."""
-    n, s, L = problem.rows, memory.s, memory.L
+    """Factorize s G s + shift 1."""
+    n, s, A = problem.rows, memory.s, memory.A
     for i in range(n):
         for j in range(n):
-            L[i, j] = s[i] * problem.G[i, j] * s[j]
-        L[i, i] += shift
-    memory.matrix.factor(L, memory.reach)
+            A[i, j] = s[i] * problem.G[i, j] * s[j]
+        A[i, i] += shift
+    factor_in_order(A, memory.L, memory.band)
 
 
 def shifted(problem, z, r):
@@ -110,7 +84,7 @@ def iterate(problem, rho, eta, impulse, memory):
     x, y, z, n, per_rho = memory.x, memory.y, memory.z, problem.rows, 1 / rho
     for r in range(n):
         memory.rhs[r] = rho * y[r] + z[r] + eta * x[r] - memory.s[r] * problem.g[r] - shifted(problem, z, r)
-    memory.matrix.solve(memory.L, memory.rhs[:n], memory.reach)
+    solve_in_order(memory.A, memory.L, memory.rhs[:n], memory.band)
     for r in range(n):
         x[r] = memory.rhs[r]
         impulse[r] = memory.s[r] * (x[r] - z[r] * per_rho)
@@ -126,8 +100,8 @@ def iterate(problem, rho, eta, impulse, memory):
 def solve_admm(problem, impulse, sigma, tolerance, most, memory):
     """Improve impulses by at most `most` iterations, with sigma = G lambda + g; return the number of iterations."""
     n = problem.rows
-    m = memory._replace(L=memory.L.reshape(memory.L.size)[: n * n].reshape((n, n)))
-    m.matrix.find_reach(problem, m.reach)
+    m = memory._replace(A=compact(memory.A, n), L=compact(memory.L, n))
+    m.band.find(problem, m.band)
     problem.factored[0] = 0.0
     largest = scale_rows(problem, m.s, m.root)
     rho, eta = 0.1 * largest, 1e-6 * largest

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..algebra.tables import with_armature
-from ..entries.entry import entry
+from ..entries.entry import entry, unfused
 from ..kinematics.configuration import retrace
 from ..stepping.step import COLUMNS, resist, settings_of, step_memory
 from .delassus import articulate, move_bodies, place
@@ -84,7 +84,7 @@ def scratch_for(tree, q):
     return step_memory(tree, q), np.empty((B, 21), q.dtype), np.empty((B, 6), q.dtype)
 
 
-contact_kinematics_states = entry(
+contact_kinematics_states = unfused(entry(
     contact_kinematics, scratch_for, q="nq", v="nv", q_free="nq", v_free="nv", force="nv'",
     settings=f"1 + {COLUMNS} * nv", kinematics=f"-> {SIZE} | unchecked",
-)  # fmt: skip
+))  # fmt: skip

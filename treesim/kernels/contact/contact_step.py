@@ -48,6 +48,7 @@ from .delassus import (
     compact,
     move_bodies,
     place,
+    put_zeros,
     responses,
     velocities_along,
 )
@@ -66,7 +67,7 @@ from .work import (
     work_of_corrections,
     work_of_impulses,
 )
-from .wrenches import clear_wrenches, put_wrenches
+from .wrenches import put_wrenches
 
 # diagnostics of a step; RESIDUAL is that of velocities
 PENETRATION, RESIDUAL, CERTIFICATE, CONTACTS, ITERATIONS, LEFT_OUT, POSITION_RESIDUAL = range(7)
@@ -82,8 +83,8 @@ def reset_warm_start(after):
 def clear(after, wrench, pairs, solver_info, work, work_free):
     """Set the results to those of the unconstrained step without contact."""
     reset_warm_start(after)
-    clear_wrenches(wrench)
-    clear_wrenches(pairs)
+    put_zeros(wrench)
+    put_zeros(pairs)
     for k in range(solver_info.size):
         solver_info[k] = 0.0
     work[0], work[1] = work_free[0], work_free[1]
@@ -264,6 +265,7 @@ def resolve(f, moved, q, v, nc, n, s, scheme, before, solver_info, m, memory, mi
     if has_overlaps(m, nc, n, q, s.dt):
         recovery_problem(m, nc, n, q, s.dt)
         problem = problem._replace(accepted=0.0)
+        problem.factored[0] = 0.0
         f.rolling.deactivate(m, nc)
         scale_along_ray(problem, m.recovery, m.sigma)
         taken += f.solver(problem, m.recovery, m.sigma, FINER * tolerance, most, memory)

@@ -231,18 +231,11 @@ def run_of(r, row, n):
     return end
 
 
-def spread_pairs(tree, r, row, end, few):
-    """Backward sweep of the rows up to `end`, which have the same first body.
-
-    If there are more than `few`, they are combined from six unit forces.
-    """
+def spread_pairs(tree, r, row, end):
+    """Backward sweep of the rows up to `end`, which have the same first body: combined from six unit forces."""
     a = r.body[0, row]
-    if end - row > few:
-        spread_units(tree, r, a)
-        combine_units(tree, r, row, end, a, r.A[0])
-    else:
-        for s in range(row, end):
-            spread_force(tree, r, s, a, force_at(r.A[0], s))
+    spread_units(tree, r, a)
+    combine_units(tree, r, row, end, a, r.A[0])
     for s in range(row, end):
         spread_force(tree, r, s, r.body[1, s], force_at(r.A[1], s))
 
@@ -254,8 +247,8 @@ def put_zeros(A):
         x[k] = 0.0
 
 
-def backward_sweep(tree, r, n, few=6):
-    """Compute Z of the first n rows; up to `few` rows of one body are propagated one by one."""
+def backward_sweep(tree, r, n):
+    """Compute Z of the first n rows."""
     for k in range(tree.nv):
         r.first[k], r.last[k] = n, 0
     put_zeros(r.Z)
@@ -264,7 +257,7 @@ def backward_sweep(tree, r, n, few=6):
         end = row + 1
         if r.dof[row] < 0:
             end = run_of(r, row, n)
-            spread_pairs(tree, r, row, end, few)
+            spread_pairs(tree, r, row, end)
         else:
             spread_joint(tree, r, row, body_of(tree, r.dof[row]), r.dof[row])
         row = end
@@ -298,30 +291,27 @@ def in_vectors_of(r, first, end):
 
 def add_one(r, k):
     """Add the contribution of degree of freedom k to G."""
-    first, end = in_vectors_of(r, r.first[k], r.last[k])
+    _, end = in_vectors_of(r, r.first[k], r.last[k])
     for i in range(r.first[k], r.last[k]):
         a = r.D_inv[k] * r.Z[k, i]
         if some(a != 0):
-            for j in vectorized(range(i if r.vector == 1 else first, end)):
+            for j in vectorized(range(i - i % r.vector, end)):
                 r.G[i, j] += a * r.Z[k, j]
 
 
 def add_four(r, k):
     """Add the contributions of four degrees of freedom from k on to G, in one pass."""
-    first, end = in_vectors_of(r, r.first[k], r.last[k])
+    _, end = in_vectors_of(r, r.first[k], r.last[k])
     for i in range(r.first[k], r.last[k]):
         a, b = r.D_inv[k] * r.Z[k, i], r.D_inv[k + 1] * r.Z[k + 1, i]
         c, d = r.D_inv[k + 2] * r.Z[k + 2, i], r.D_inv[k + 3] * r.Z[k + 3, i]
         if some(a != 0 or b != 0 or c != 0 or d != 0):
-            for j in vectorized(range(i if r.vector == 1 else first, end)):
+            for j in vectorized(range(i - i % r.vector, end)):
                 r.G[i, j] += a * r.Z[k, j] + b * r.Z[k + 1, j] + c * r.Z[k + 2, j] + d * r.Z[k + 3, j]
 
 
 def assemble_delassus(tree, r, n):
-    """Assemble the Delassus matrix G = Z' D^-1 Z of the first n rows.
-
-    Where rows are SIMD lanes, the upper half is computed and copied; otherwise both halves, equal to rounding.
-    """
+    """Assemble the Delassus matrix G = Z' D^-1 Z of the first n rows: its upper half, which is copied."""
     put_zeros(r.G)
     i, k = 1, 0
     while k < tree.nv:
@@ -333,10 +323,9 @@ def assemble_delassus(tree, r, n):
         else:
             add_one(r, k)
             k += 1
-    if r.vector == 1:
-        for i in range(n):
-            for j in range(i):
-                r.G[i, j] = r.G[j, i]
+    for i in range(n):
+        for j in range(i):
+            r.G[i, j] = r.G[j, i]
 
 
 def velocities_along(r, n, v, out):

@@ -9,8 +9,8 @@ import numpy as np
 from ..algebra.linear import Vector, sub
 from ..algebra.numbers import absolute, maximum, minimum, select, some
 from .active_set import active_set_memory, energy, run_active_set, search
-from .active_set_equations import solve_unknowns
-from .admm import BANDED, admm_memory, solve_admm
+from .active_set_equations import ONE_STATE
+from .admm import admm_memory, solve_admm
 from .cone import block_at, contact_impulse
 from .problem import (
     change_contact,
@@ -44,12 +44,10 @@ class PgsMemory(NamedTuple):
     before: Any  # (2, M) impulses and velocities
 
 
-def pgs_memory(rows, q):
-    """Scratch memory for at most `rows` rows, with the dtype of q."""
-    admm = admm_memory(rows, q, BANDED)
-    return PgsMemory(
-        admm, active_set_memory(admm.L, q, solve_unknowns), np.empty(rows, q.dtype), np.empty((2, rows), q.dtype)
-    )
+def pgs_memory(rows, q, by=ONE_STATE):
+    """Scratch memory for at most `rows` rows, with the dtype of q; by: for one state or for SIMD lanes."""
+    admm, x = admm_memory(rows, q, by), np.empty((3, rows), q.dtype)
+    return PgsMemory(admm, active_set_memory(admm.A, admm.L, q, by), x[0], x[1:3])
 
 
 def solve_contact(problem, c, impulse, sigma):
@@ -258,7 +256,9 @@ def solve_pgs(problem, impulse, sigma, tolerance, most, memory):
     would not change that where the parts are not determined.
     """
     relative_velocities(problem, impulse, sigma)
+    memory.active.exchanges[0] = 0.0
     taken, left = solve_without_stalls(problem, impulse, sigma, tolerance, most, True, memory)
+    memory.active.exchanges[0] = 1.0
     if left > tolerance:
         steps, left = search_through(problem, impulse, sigma, tolerance, True, memory)
         taken += steps

@@ -1,6 +1,6 @@
 """Unconstrained step with the kinematics that contact needs at its start.
 
-Both need the transforms and, for semi-implicit Euler, the articulated inertias of M + D at the start. In code for one
+Both need the transforms, and semi-implicit Euler the articulated inertias of M + D, at the start. In code for one
 robot they are computed once.
 """
 
@@ -10,6 +10,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from ..entries.entry import unfused
 from ..stepping.step import made_step_entry, step_entry
 from .contact_kinematics import SIZE, contact_kinematics
 
@@ -35,7 +36,8 @@ def placed_step_entry(rule, dynamics):
         return status
 
     placed_step.__name__ = f"placed_{one_step.__name__}"
-    return made_step_entry(
+    made = made_step_entry(
         placed_step, (body_memory,), dynamics, q="nq", v="nv", control="nv'", q_free="-> nq", v_free="-> nv",
         force="-> nv'", work_free="-> 2", kinematics=f"-> {SIZE} | unchecked",
     )  # fmt: skip
+    return unfused(made)

@@ -10,14 +10,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from ..algebra.numbers import maximum, minimum, select, some
 from ..algebra.tables import with_armature
 from ..kinematics.configuration import advance, retrace
 from ..stepping.step import resist
-from .active_set import active_set_memory
-from .admm import admm_memory
 from .constraint_rows import (
     MARGIN,
     UNBOUNDED,
@@ -31,18 +27,17 @@ from .constraint_rows import (
     velocity_problem,
 )
 from .contact_step import acts, rates
-from .delassus import articulate, assemble_delassus, backward_sweep, compact, move_bodies, place, responses
+from .delassus import articulate, assemble_delassus, backward_sweep, compact, move_bodies, place, put_zeros, responses
 from .layout import PAIR, SCHEME
 from .midpoint_correction import from_midpoint, needs_midpoint_correction, start_gaps, to_midpoint
-from .pgs import PgsMemory, solve_without_stalls
-from .problem import Problem, accepted_by, regularize_immobile_rows, scale_along_ray
+from .pgs import solve_without_stalls
+from .problem import Problem, accepted_by, regularize_immobile_rows, relative_velocities, scale_along_ray
 from .recovery import FINER, has_overlaps, recover, recovery_problem
 from .restitution import work_of
-from .simd_active_set import solve_lanes
 from .simd_collision import MOST
 from .simd_warm_start import clear_where, load_warm_start, store_warm_start
 from .work import any_soft, stored_in_springs, taken_by_dampers, work_at, work_of_corrections, work_of_impulses
-from .wrenches import clear_wrenches, put_wrenches
+from .wrenches import put_wrenches
 
 # numbers of a step: residual, FOR_ONE for a state that is not solved, whose other results are invalid, steps of the
 # solver, largest overlap, and its body
@@ -170,7 +165,7 @@ def contact_lanes(tree, s, scheme, x, before, after, R, y, room, lanes):
         solver_info[k] = 0.0
     solver_info[UNSOLVED] = select(count[0] > MOST, FOR_ONE, 0)
     free = q[0] == q[0]
-    clear_wrenches(y.wrench)
+    put_zeros(y.wrench)
     if n > 0:
         resist(tree, s, v, x.force, m.step)
         moved = lanes.parts.with_rotors(with_armature(tree, m.step.diagonal), lanes.mimic_constraint)
@@ -212,14 +207,13 @@ def resolve(moved, q, v, nc, n, s, scheme, before, R, solver_info, m, lanes):
     """
     rates(moved, v, m, n)
     articulate(moved, m.rows)
-    backward_sweep(moved, m.rows, n, 0)
+    backward_sweep(moved, m.rows, n)
     mask_inactive_rows(moved, m.rows, n, m.active)
     lanes.parts.hold(moved, q, m.rows, n, lanes.mimic_constraint)
     assemble_delassus(moved, m.rows, n)
     accepted = accepted_by(scheme[SCHEME.tolerance] / scheme[SCHEME.impulse_fraction], lanes.count[0])
     problem = Problem(nc, n, scheme[SCHEME.exact], m.rows.G, m.g, m.mu, m.low, m.high, m.factored, accepted)
-    matrix = compact_matrix(lanes.solver, n)
-    work = solve(problem, m, nc, n, q, s.dt, scheme, before, R, solver_info, matrix, lanes)
+    work = solve(problem, m, nc, n, q, s.dt, scheme, before, R, solver_info, lanes.solver, lanes)
     responses(moved, m.rows, nc, m.push, m.mean_change, m.impulse, m.end_change)
     return work
 
@@ -275,21 +269,9 @@ def select_wrenches(m, nc, dt, wrench, first, needed):
             wrench[i, j] = select(needed, wrench[i, j], first[i, j])
 
 
-def solver_memory(rows, q):
-    """Scratch memory of `solve_pgs` on SIMD lanes, for at most `rows` rows, with the dtype of q."""
-    admm = admm_memory(rows, q)
-    x = np.empty((3, rows), q.dtype)
-    return PgsMemory(admm, active_set_memory(admm.L, q, solve_lanes), x[0], x[1:3])
-
-
-def compact_matrix(memory, n):
-    """Return the same memory with a contiguous matrix of n rows."""
-    L = memory.admm.L.reshape(memory.admm.L.size)[: n * n].reshape((n, n))
-    return memory._replace(admm=memory.admm._replace(L=L), active=memory.active._replace(A=L))
-
-
 def solve_some(problem, impulse, sigma, tolerance, solver_info, memory, lanes, left):
     """Solve on the lanes that are not `left` unsolved; return these and more lanes, and the residual. Counts steps."""
+    relative_velocities(problem, impulse, sigma)
     steps, found = solve_without_stalls(problem, impulse, sigma, tolerance, lanes.most, not left, memory)
     solver_info[STEPS] += steps
     return left or not found <= tolerance, found
@@ -319,6 +301,7 @@ def solve(problem, m, nc, n, q, dt, scheme, before, R, solver_info, memory, lane
         m.impulse[r] = minimum(maximum(m.push[r] / share, -UNBOUNDED), UNBOUNDED)
     scale_along_ray(problem, m.impulse, m.sigma)
     left, found = solve_some(problem, m.impulse, m.sigma, tolerance, solver_info, memory, lanes, left)
+    relative_velocities(problem, m.impulse, m.sigma)
     worst = maximum(worst, found)
     for c in range(nc):
         left = left or (m.rebound[c] > 0 and active[3 * c] > 0 and work_of(m, m.impulse, n) > 0)
@@ -329,6 +312,7 @@ def solve(problem, m, nc, n, q, dt, scheme, before, R, solver_info, memory, lane
     if has_overlaps(m, nc, n, q, dt):
         recovery_problem(m, nc, n, q, dt)
         problem = problem._replace(accepted=accepted_by(0, lanes.count[0]))
+        problem.factored[0] = 0.0
         mask_inactive(problem, active)
         scale_along_ray(problem, m.recovery, m.sigma)
         left, found = solve_some(problem, m.recovery, m.sigma, FINER * tolerance, solver_info, memory, lanes, left)

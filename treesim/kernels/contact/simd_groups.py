@@ -15,7 +15,9 @@ from ..algebra.tables import tree_tables
 from ..entries.annotations import Integers, Reals, TableOfIntegers, TableOfReals
 from ..entries.status import FINE, NOT_CONVERGED, status_of
 from ..mimic.contact_mimic import mimic_constraint_memory
+from .active_set_equations import ON_LANES
 from .layout import SCHEME
+from .pgs import pgs_memory
 from .simd_collision import simd_contacts_memory
 from .simd_contact_step import (
     FOR_ONE,
@@ -28,7 +30,6 @@ from .simd_contact_step import (
     StepOutput,
     contact_lanes,
     put_history,
-    solver_memory,
 )
 from .simd_parts import load_lanes, store_lanes
 from .simd_warm_start import clear_impulses
@@ -142,7 +143,7 @@ def step_all(parts, tree, made, tables, mimic_constraint, scheme, states):
     which, bodies = np.empty(count, np.int64), states.wrench.size // (6 * count)
     lanes = Lanes(
         np.empty(lane_count(), np.int64), True, int(scheme[SCHEME.iterations]), np.empty(1, OnLanes),
-        solver_memory(m.g.size, one), np.empty((4, tree.nv), OnLanes), np.empty((bodies, 6), OnLanes), parts,
+        pgs_memory(m.g.size, one, ON_LANES), np.empty((4, tree.nv), OnLanes), np.empty((bodies, 6), OnLanes), parts,
         mimic_constraint,
     )  # fmt: skip
     put_alike(states.solver_info, which, count)
@@ -198,4 +199,6 @@ def contact_step_on_lanes(parts):
         )  # fmt: skip
         return step_all(parts, tree, made, tables, constraint, scheme, states)
 
-    return contact_step_of_all_with_mimic_joints if parts.mimics else contact_step_of_all
+    made = contact_step_of_all_with_mimic_joints if parts.mimics else contact_step_of_all
+    made.fuses = False  # single states have the same bits
+    return made

@@ -28,13 +28,6 @@ def add_to_body(m, k, side, force, moment, wrench, pairs):
         add_wrench(pairs, m.touch.pair[k, PAIR.group], first, force, moment)
 
 
-def clear_wrenches(wrench):
-    """Set wrenches (n, 6) or (n, 12) to zero."""
-    for i in range(wrench.shape[0]):
-        for j in range(wrench.shape[1]):
-            wrench[i, j] = 0.0
-
-
 def put_wrenches(m, nc, dt, wrench, pairs):
     """wrench[i] = mean contact force and moment on body i in the step, in world axes at its origin.
 

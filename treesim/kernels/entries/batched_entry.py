@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .entry import is_mimic_entry, made_entry
+from .entry import fuses, is_mimic_entry, made_entry
 from .status import FINE, WRONG_SIZE
 
 
@@ -39,7 +39,7 @@ def batched_entry(
     if states.__annotations__:
         kind = dict(kinds) | dict.fromkeys(places, "TableOfIntegers") | {"numbers": "Reals"}
         made.__annotations__ = {label: kind[label] for label in parameters} | {"return": "int"}
-    made.__doc__, made.mimic = states.__doc__, is_mimic_entry(states)
+    made.__doc__, made.mimic, made.fuses = states.__doc__, is_mimic_entry(states), fuses(states)
     function: Callable[..., int] = made
     return function
 

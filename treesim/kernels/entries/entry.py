@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import linecache
 from collections.abc import Callable
+from functools import lru_cache
 from types import FunctionType
 from typing import Any, NamedTuple
 
@@ -116,6 +117,24 @@ def entry(
         made.memory, made.one = (made_entry(part, text, dict(namespace)) for part, text in texts.items())
     function: FunctionType = made
     return function
+
+
+def fuses(states: Any) -> bool:
+    """Return whether code of an entry may fuse products with sums; else every operation is rounded as written."""
+    return getattr(states, "fuses", True)
+
+
+@lru_cache(maxsize=256)
+def unfused(states: Any) -> Any:
+    """Return an entry whose products and sums are rounded one by one.
+
+    Then all code for it has the same bits: for one state or many, traced or not.
+    """
+    made = FunctionType(states.__code__, states.__globals__, states.__name__, None, states.__closure__)
+    made.__dict__.update(states.__dict__)
+    made.__annotations__, made.__doc__ = states.__annotations__, states.__doc__
+    made.__name__, made.fuses = f"{states.__name__}_unfused", False
+    return made
 
 
 def is_mimic_entry(states: Any) -> bool:

@@ -17,7 +17,7 @@ from treesim import Tree, Visual
 from treesim.contact.surface import StaticSurface
 from treesim.meshes import Image
 from treesim.viewing.protocols import drawables
-from treesim.viewing.solids import floor_height
+from treesim.viewing.surfaces import floor_height
 
 from . import ground
 from .shapes import Shape, material_of, shapes_of

@@ -16,7 +16,8 @@ from treesim.contact.surface import StaticSurface
 from treesim.viewing.gltf import linear, mesh_bytes
 from treesim.viewing.meshes import TriangleMesh
 from treesim.viewing.protocols import drawables
-from treesim.viewing.solids import floor_height, surface_triangles, triangles_of
+from treesim.viewing.solids import surface_triangles, triangles_of
+from treesim.viewing.surfaces import floor_height
 
 DEFAULT_COLOR = (0.70, 0.72, 0.75, 1.0)
 GROUND_COLOR, GROUND_OPACITY = (138, 147, 158), 0.5
