@@ -19,7 +19,7 @@ from ..contact.named_wrenches import NamedWrenches
 from ..contact.unsolved import UNSOLVED, warn_of_states
 from ..dynamics.base import DynamicsBackend
 from ..dynamics.physics import Parameters
-from ..engine.call.steps import Arrays, RolloutSegment, under_controls
+from ..engine.call.steps import Arrays, RolloutSegment
 from ..engine.threads import use_threads
 from ..errors import ArgumentError
 from ..model.named_axes import coordinate_argument, velocity_argument
@@ -43,7 +43,7 @@ from .contact import ContactSteps
 from .external_forces import RolloutForces
 from .joint_limits import under_contact
 from .parameters import Physics, given_fields, own_limits, physics_of_rollouts, world_with_rows
-from .rollout import batched_of
+from .rollout import unconstrained_steps
 from .sensors import LastStep, method_for_sensors
 
 
@@ -175,7 +175,7 @@ class BatchStepper(ReprMixin):
         self._taken = 0  # steps
         self._age = np.zeros(self.count, np.int64)  # steps of each state since it was put
         self._used = threading.Lock()
-        self._how = method, engine, physics
+        self._how = method, physics
         self._last = LastStep(method, self._start(None), fields) if world.sensors else None
         self._kept: ContactSteps | None = None  # the steps that took the last one, if these are step by step
         self._steps: dict[bool, ContactSteps] = {}  # by whether there are external forces
@@ -198,17 +198,13 @@ class BatchStepper(ReprMixin):
         """Time [s] (B,) of each state since it was put, or since the start; kinematic bodies move by this time."""
         return self.dt * self._age
 
-    def _piece_of(self, method: Method, engine: Engine, physics: Physics | None) -> RolloutSegment:
+    def _piece_of(self, method: Method, physics: Physics | None) -> RolloutSegment:
         """Return the rollout segment that steps the states, with the controls in `_control`."""
         start = self._start(None)
         if method.code is None:
-            of_each = batched_of(method, start, physics)
-            return under_controls(
-                method.entry, method.constants, method.sizes, start.u, float, engine, held=method.substeps,
-                batched=of_each,
-            )  # fmt: skip
+            return unconstrained_steps(method, start, physics)
         wrenches, controls = self._requested
-        made = partial(under_contact, method, start, None, engine, self._checks, physics)
+        made = partial(under_contact, method, start, None, self._checks, physics)
         self._kept = self._steps[False] = made(wrenches=wrenches, controls=controls)
         if wrenches and self.steps > 1:
             fast = made()
@@ -228,10 +224,10 @@ class BatchStepper(ReprMixin):
     def _steps_under(self, forces: RolloutForces) -> ContactSteps:
         """Return the steps under external forces, which are made when they are needed."""
         if True not in self._steps:
-            method, engine, physics = self._how
+            method, physics = self._how
             wrenches, controls = self._requested
             self._steps[True] = under_contact(
-                method.under_forces(), self._start(forces), None, engine, self._checks, physics, wrenches=wrenches,
+                method.under_forces(), self._start(forces), None, self._checks, physics, wrenches=wrenches,
                 controls=controls,
             )  # fmt: skip
         self._steps[True].forces = forces

@@ -24,7 +24,7 @@ CROWDED = 0.5  # fraction of rollouts at their limits from which all are stepped
 
 
 def under_contact(
-    method: Method, start: Start, policy: Policy | None, engine: str, checks: ContactChecks | None,
+    method: Method, start: Start, policy: Policy | None, checks: ContactChecks | None,
     physics: Physics | None = None, measured: Measured | None = None, wrenches: bool = False,
     controls: bool = False,
 ) -> ContactSteps:  # fmt: skip
@@ -44,7 +44,7 @@ def under_contact(
         and not controls
     )
     return (WatchedSteps if watched else ContactSteps)(
-        method, start, policy, engine, checks, physics, measured, wrenches, controls
+        method, start, policy, method.options.engine, checks, physics, measured, wrenches, controls
     )
 
 

@@ -13,7 +13,6 @@ from ..contact.base import ContactSolver
 from ..contact.checks import ContactChecks, begin_checks
 from ..dynamics.base import DynamicsBackend
 from ..dynamics.physics import Parameters
-from ..engine.call.batched import BatchedTables
 from ..engine.call.steps import Measured, RolloutSegment, under_controls, under_policy
 from ..engine.graph.policies import Policy
 from ..engine.threads import use_threads
@@ -299,25 +298,27 @@ def _steps(
         refuse_non_finite_controls(u[:, start.steps - start.steps % every :], u)  # these steps are not computed
     if not moves:
         return None
-    engine = method.options.engine
     if method.code is not None:
-        return under_contact(method, start, policy, engine, checks, physics, measured, wrenches, controls)
+        return under_contact(method, start, policy, checks, physics, measured, wrenches, controls)
+    return unconstrained_steps(method, start, physics, policy, measured)
+
+
+def unconstrained_steps(
+    method: Method, start: Start, physics: Physics | None, policy: Policy | None = None,
+    measured: Measured | None = None,
+) -> RolloutSegment:  # fmt: skip
+    """Return the segment of steps without contact and external forces, under controls or a policy."""
+    batched = None  # model parameters in the constants, in the rollouts' number type
+    if physics is not None:
+        batched = physics.within(method.entry, "reals", "settings", count=len(start.q), number=start.number)
     made = partial(
         under_controls if policy is None else under_policy, constants=method.constants, sizes=method.sizes,
-        number=number, engine=engine, held=method.substeps, batched=batched_of(method, start, physics),
-        measured=measured,
+        number=start.number, engine=method.options.engine, held=method.substeps, batched=batched, measured=measured,
     )  # fmt: skip
     if policy is None:
-        return made(method.entry, controls=u)
+        return made(method.entry, controls=start.u)
     entries = method.entry, policy_step_entry(method.entry)
     return made(entries, policy=policy, parameters=start.p, dt=method.dt)
-
-
-def batched_of(method: Method, start: Start, physics: Physics | None) -> BatchedTables | None:
-    """Return the batched model parameters in the constants of unconstrained steps, in the rollouts' number type."""
-    if physics is None:
-        return None
-    return physics.within(method.entry, "reals", "settings", count=len(start.q), number=start.number)
 
 
 def read_unfinished(out: str | os.PathLike[str], robot: Tree | None = None) -> Rollouts:
