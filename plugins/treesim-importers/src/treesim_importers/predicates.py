@@ -312,11 +312,6 @@ def without_geometry(*kinds: str) -> Find:
     return lambda outcome: (s for s in shapes(outcome, *kinds) if s.find("geometry/*") is None)
 
 
-def with_geometry(names: tuple[str, ...], *kinds: str) -> Find:
-    """Return the predicate of shapes with a geometry of one of these names."""
-    return lambda outcome: (s for s in shapes(outcome, *kinds) if _geometry(s) in names)
-
-
 def with_unknown_geometry(names: tuple[str, ...], *kinds: str) -> Find:
     """Return the predicate of shapes with a geometry of none of these names."""
     return lambda outcome: (s for s in shapes(outcome, *kinds) if _geometry(s) not in (*names, ""))
@@ -331,11 +326,6 @@ def meshes(outcome: Outcome, *kinds: str) -> Iterator[_Element]:
     """Yield the meshes of shapes, or of those of one kind."""
     for owner in shapes(outcome, *kinds):
         yield from owner.iterfind("geometry/mesh")
-
-
-def meshes_where(test: Callable[[str], bool], *kinds: str) -> Find:
-    """Return the predicate of meshes whose file's name passes a test; a mesh without a name has ""."""
-    return lambda outcome: (mesh for mesh in meshes(outcome, *kinds) if test(mesh.get("filename") or ""))
 
 
 def missing_meshes(outcome: Outcome) -> Iterator[_Element]:
