@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -302,66 +303,6 @@ def _operand(x: Traced) -> Traced:
     return Traced(x.graph, x.graph.first[x.node])
 
 
-class Functions:
-    """Elementary functions of traced numbers."""
-
-    @staticmethod
-    def sin(x: Traced) -> Traced:
-        """Sine."""
-        return _of_one(SIN, x)
-
-    @staticmethod
-    def cos(x: Traced) -> Traced:
-        """Cosine."""
-        return _of_one(COS, x)
-
-    @staticmethod
-    def sqrt(x: Traced) -> Traced:
-        """Square root."""
-        return _of_one(SQRT, x)
-
-    @staticmethod
-    def exp(x: Traced) -> Traced:
-        """Exponential function."""
-        return _of_one(EXP, x)
-
-    @staticmethod
-    def tanh(x: Traced) -> Traced:
-        """Hyperbolic tangent."""
-        return hyperbolic_tangent(x)
-
-    @staticmethod
-    def maximum(x: Any, y: Any) -> Traced:
-        """Larger of two numbers."""
-        return _compared(MAX, x, y)
-
-    @staticmethod
-    def minimum(x: Any, y: Any) -> Traced:
-        """Smaller of two numbers."""
-        return _compared(MIN, x, y)
-
-    @staticmethod
-    def less(x: Any, y: Any) -> Traced:
-        """Return 1 if x < y, else 0."""
-        return _compared(LESS, x, y)
-
-    @staticmethod
-    def atan2(y: Any, x: Any) -> Traced:
-        """Angle of the point (x, y)."""
-        return _compared(ATAN2, y, x)
-
-    @staticmethod
-    def select(condition: Any, x: Any, y: Any) -> Traced:
-        """Return x where the condition is not zero, else y."""
-        one = next(z for z in (condition, x, y) if isinstance(z, Traced))
-        condition, first, second = (z if isinstance(z, Traced) else one.constant(float(z)) for z in (condition, x, y))
-        if condition.value is not None:
-            return first if condition.value else second
-        if first.node == second.node:
-            return first
-        return Traced(condition.graph, condition.graph.choice(condition.node, first.node, second.node))
-
-
 def _of_one(operation: int, x: Traced) -> Traced:
     """Return an operation on one number, folded for a constant unless its value is undefined."""
     if x.value is not None:
@@ -377,6 +318,25 @@ def _compared(operation: int, x: Any, y: Any) -> Traced:
     if first.value is not None and second.value is not None:
         return one.constant(float(PRIMITIVES[operation].python(first.value, second.value)))
     return first.made(operation, second)
+
+
+class Functions:
+    """Elementary functions of traced numbers."""
+
+    sin, cos, sqrt, exp = (staticmethod(partial(_of_one, operation)) for operation in (SIN, COS, SQRT, EXP))
+    maximum, minimum, less, atan2 = (staticmethod(partial(_compared, each)) for each in (MAX, MIN, LESS, ATAN2))
+    tanh = staticmethod(hyperbolic_tangent)
+
+    @staticmethod
+    def select(condition: Any, x: Any, y: Any) -> Traced:
+        """Return x where the condition is not zero, else y."""
+        one = next(z for z in (condition, x, y) if isinstance(z, Traced))
+        condition, first, second = (z if isinstance(z, Traced) else one.constant(float(z)) for z in (condition, x, y))
+        if condition.value is not None:
+            return first if condition.value else second
+        if first.node == second.node:
+            return first
+        return Traced(condition.graph, condition.graph.choice(condition.node, first.node, second.node))
 
 
 class Trace(NamedTuple):
