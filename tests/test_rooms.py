@@ -70,6 +70,12 @@ def test_rooms_import_in_one_direction():
     assert cycle({room: {each for each in others if (room, each) not in OPEN} for room, others in arrows.items()}) == []
 
 
+def test_files_of_contact_import_in_one_direction():
+    known = modules(ROOT)
+    files = {name: path for name, path in known.items() if name.startswith("treesim.contact.")}
+    assert cycle({name: imported(name, path, known) & files.keys() - {name} for name, path in files.items()}) == []
+
+
 def test_a_cycle_is_found_in_functions_and_between_folders(tmp_path):
     texts = {
         "__init__": "", "a/__init__": "", "a/x": "def f():\n    from ..b import y", "b/__init__": "",

@@ -149,6 +149,17 @@ def law_at(k):
     return OPTIONS + REALS * k + LAW_AT
 
 
+def joint_tables(layout):
+    """Return the integers of joint limits (limits, 3), joints with friction, and speed limits (speeds, 2)."""
+    limits_at = COUNTS + COLUMNS * layout[COUNT.pairs]
+    frictions_at = limits_at + LIMIT_COLUMNS * layout[COUNT.limits]
+    speeds_at = frictions_at + layout[COUNT.frictions]
+    return (
+        layout[limits_at:frictions_at].reshape((layout[COUNT.limits], LIMIT_COLUMNS)), layout[frictions_at:speeds_at],
+        layout[speeds_at:].reshape((layout[COUNT.speeds], SPEED_COLUMNS)),
+    )  # fmt: skip
+
+
 def pair_of(place):
     """Return the pair whose reals contain the number at a place in the table of reals."""
     return (place - OPTIONS) // REALS

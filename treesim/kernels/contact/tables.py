@@ -4,19 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from .layout import (
-    COLUMNS,
-    COUNT,
-    COUNTS,
-    LIMIT_COLUMNS,
-    OPTIONS,
-    PAIR,
-    SPEED_COLUMNS,
-    SURFACE,
-    bounds_at,
-    pair_reals,
-    pair_table,
-)
+from .layout import COUNT, OPTIONS, PAIR, SURFACE, bounds_at, joint_tables, pair_reals, pair_table
 
 RIM = 8  # slots of a cylinder: four points on each rim
 FOUND = 9  # numbers of an external contact: pair, index in it, gap, point, normal
@@ -67,17 +55,14 @@ def touch_tables(layout, geometry):
     """Return the contact tables from their two flat arrays."""
     P, n, limits = layout[COUNT.pairs], layout[COUNT.points], layout[COUNT.limits]
     frictions, speeds = layout[COUNT.frictions], layout[COUNT.speeds]
-    limits_at = COUNTS + COLUMNS * P
-    frictions_at = limits_at + LIMIT_COLUMNS * limits
-    speeds_at = frictions_at + frictions
+    limit, friction, speed = joint_tables(layout)
     own, b = pair_reals(P, geometry), bounds_at(P, n)
     c = b + limits + frictions
     return Touch(
         layout[COUNT.capacity], layout[COUNT.slots], layout[COUNT.most], limits, frictions, speeds, pair_table(layout),
         own.placement, own.size, own.law, own.law[:, SURFACE.friction], own.ball,
         geometry[b - 4 * n : b].reshape((n, 4)),
-        layout[limits_at:frictions_at].reshape((limits, LIMIT_COLUMNS)), layout[frictions_at:speeds_at],
-        layout[speeds_at:].reshape((speeds, SPEED_COLUMNS)), geometry[b : b + limits], geometry[b + limits : c],
+        limit, friction, speed, geometry[b : b + limits], geometry[b + limits : c],
         geometry[c : c + speeds], geometry[c + speeds : c + 2 * speeds], geometry[c + 2 * speeds :],
         geometry[:OPTIONS], layout[COUNT.reports_pairs], layout[COUNT.resists], layout[COUNT.reports_points],
     )  # fmt: skip
