@@ -18,6 +18,7 @@ from ..contact.deep_overlaps import deepest_bodies
 from ..contact.lanes import begin_info, begin_lanes
 from ..engine.call.batched import BatchedTables
 from ..engine.call.evaluate import lanes_for, run_states
+from ..engine.call.expression_code import columns_of
 from ..engine.call.specialized import BatchCode
 from ..engine.call.steps import Arrays, Carried, Measured, all_finite
 from ..engine.graph.policies import Policy
@@ -66,6 +67,7 @@ class ContactSteps:
         assert method.code.bound is not None
         self.measured = measured
         self.method, self.start, self.policy, self.code = method, start, policy, method.code
+        self.policy_columns = None if policy is None else columns_of(policy, engine)
         self.reports_controls = controls
         self.checks = begin_checks(len(start.q)) if checks is None else checks
         self.forces = start.forces
@@ -335,7 +337,7 @@ class ContactSteps:
         else:
             given = self._time(step, len(now[0])), *now[:2], self.start.p[rows].astype(float)
             before = (self.control, self.mean_wrench.reshape(len(now[0]), -1)) if self.policy.takes_contact else ()
-            u = self.control = self.policy.columns(*given, *before)
+            u = self.control = self.policy_columns(*given, *before)
         if self.forces is None:
             return u
         table = self.forces.at(rows, step)
