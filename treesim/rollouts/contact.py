@@ -332,7 +332,7 @@ class ContactSteps:
         return np.stack([moving, np.zeros_like(moving)], axis=-1)
 
     def _control(self, rows: slice, step: int, now: Arrays) -> np.ndarray:
-        if self.policy is None:
+        if self.policy is None or self.policy_columns is None:
             u = self.start.u[rows, step]
         else:
             given = self._time(step, len(now[0])), *now[:2], self.start.p[rows].astype(float)

@@ -20,7 +20,7 @@ def expression_states(expression: Expression, *arrays: np.ndarray) -> int:
     """Write an expression's results of one state to the last array, for traces; empty groups have no array."""
     *given, result = arrays
     left = iter(given)
-    groups = [next(left) if size else () for size in expression.sizes]
+    groups: list[Any] = [next(left) if size else () for size in expression.sizes]
     for k, x in enumerate(Expression.__call__(expression, *groups)):
         result[k] = x
     return FINE
