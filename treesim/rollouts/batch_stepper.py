@@ -85,8 +85,7 @@ class BatchStepper(ReprMixin):
     model_parameters : mapping, optional
         As in `treesim.rollout`, for B states.
     contact_wrenches : bool
-        Compute the attribute `contact_wrench`. In the last step of each call, contact is then solved by slower code,
-        state by state.
+        Compute the attribute `contact_wrench`.
 
     Attributes
     ----------
@@ -179,7 +178,6 @@ class BatchStepper(ReprMixin):
         self._last = LastStep(method, self._start(None), fields) if world.sensors else None
         self._kept: ContactSteps | None = None  # the steps that took the last one, if these are step by step
         self._steps: dict[bool, ContactSteps] = {}  # by whether there are external forces
-        self._fast: ContactSteps | None = None  # of all steps of a call but the last one, whose wrenches are requested
         self._piece = self._piece_of(*self._how) if nv else None
 
     def _first_wrench(self, method: Method) -> np.ndarray:
@@ -204,11 +202,9 @@ class BatchStepper(ReprMixin):
         if method.code is None:
             return unconstrained_steps(method, start, physics)
         wrenches, controls = self._requested
-        made = partial(under_contact, method, start, None, self._checks, physics)
-        self._kept = self._steps[False] = made(wrenches=wrenches, controls=controls)
-        if wrenches and self.steps > 1:
-            fast = made()
-            self._fast = fast if fast.touch is not None else None
+        self._kept = self._steps[False] = under_contact(
+            method, start, None, self._checks, physics, wrenches=wrenches, controls=controls
+        )
         return self._kept.carry
 
     @property
@@ -379,8 +375,7 @@ class BatchStepper(ReprMixin):
             Forces [N, N m], or target positions for joints with gains. None means 0.
         f_ext : mapping, array_like, ExternalForce or sequence of ExternalForce, optional
             External forces in the forms of `treesim.rollout`. Start and stop of `ExternalForce` objects refer to the
-            time `t` of this stepper. Calls with external forces run slower code, and may differ from other calls by
-            rounding.
+            time `t` of this stepper. Calls with external forces may differ from other calls by rounding.
 
         Raises
         ------
@@ -435,14 +430,11 @@ class BatchStepper(ReprMixin):
         states: Arrays = (self._q, self._v)
         finite = True  # not steps from 0 on, which would reset the warm start
         with use_threads(self.threads):
-            if last > first and (self._last is not None or self._fast is not None):
-                fast = self._fast if forces is None and self._fast is not None else steps_by
-                self._continue_by(fast)
-                unread = [np.empty_like(x) for x in self._next]
-                to_last = piece if fast is None else fast.carry
-                states, finite = to_last(rows, slice(first, last), states, unread, last - first)
-                first = last
             self._continue_by(steps_by)
+            if last > first and self._last is not None:  # which reads the last step
+                unread = [np.empty_like(x) for x in self._next]
+                states, finite = piece(rows, slice(first, last), states, unread, last - first)
+                first = last
             begun = states if self._last is None else [np.array(x) for x in states]
             _, fine = piece(rows, slice(first, last + 1), states, self._next, last + 1 - first)
         finite = finite and fine
