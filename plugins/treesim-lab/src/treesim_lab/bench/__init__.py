@@ -1,11 +1,12 @@
 """Benchmarks of treesim, compared with other engines in the same process; the functions behind `treesim bench`.
 
-`time_calls`, `time_batches`, `time_sizes` and `time_contact` return a `Benchmark`; `time_start` and
+`time_calls`, `time_batches`, `time_sizes`, `time_contact` and `time_requests` return a `Benchmark`; `time_start` and
 `time_robots` plain dictionaries. `interleaved` times any calls in turns, and `measured` any
 `treesim.compare.BenchmarkCase`.
 """
 
 from .contact import time_contact
+from .contact_requests import time_requests
 from .measure import measured
 from .ratios import ratios
 from .results import Benchmark
@@ -24,6 +25,7 @@ __all__ = [
     "time_batches",
     "time_calls",
     "time_contact",
+    "time_requests",
     "time_robots",
     "time_sizes",
     "time_start",

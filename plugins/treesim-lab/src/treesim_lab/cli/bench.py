@@ -77,6 +77,13 @@ def bench(
             "--contact", help="Measure the time of steps and rollouts with contact, for ROBOT and for stacks of boxes."
         ),
     ] = False,
+    requests: Annotated[
+        bool,
+        typer.Option(
+            "--requests",
+            help="Measure rollouts of the standing ROBOT with forces, measures, sensors and parameters of each.",
+        ),
+    ] = False,
     scene: Annotated[
         list[str] | None,
         typer.Option(
@@ -137,6 +144,9 @@ def bench(
             raise ArgumentError("name a robot, or take --summary for the five standard ones")
         if contact:
             _contact(report, robots[0], kp, scene, repeats or CONTACT_ROUNDS)
+            return
+        if requests:
+            _requests(report, robots[0], repeats or CONTACT_ROUNDS)
             return
         from ..bench.robots import bench_robot
 
@@ -318,6 +328,16 @@ def _contact(report: _Report, name: str, kp: float, scenes: list[str] | None, ro
         bars = [{**row, "quantity": row["scene"]} for row in found.rows]
         save_timings(report.plot, title, bars, "us")
     report.finish({**_repr_fields(found), "contact": found.rows, **found.more})
+
+
+def _requests(report: _Report, name: str, rounds: int) -> None:
+    from ..bench import time_requests
+    from .bench_tables import request_table
+
+    with messages().status("preparing kernels and timing ..."), checked_loading("floating", None):
+        found = time_requests(name, rounds=rounds)
+    report.print(request_table(f"{named(found.robot)}, {found.states} standing robots, one thread", found.rows))
+    report.finish({**_repr_fields(found), "requests": found.rows, **found.more})
 
 
 def _summary(

@@ -72,6 +72,17 @@ def contact_rollout_table(title: str, rows: Sequence[dict[str, Any]]) -> Table:
     return _scene_table(f"{title}, us for a state and step, one thread", rows, {})
 
 
+def request_table(title: str, rows: Sequence[dict[str, Any]]) -> Table:
+    """Return the table of times per state and step of rollouts by request, and their ratios to plain rollouts."""
+    table = _table(f"{title}, us for a state and step", "with")
+    for heading in ("min", "median", "factor"):
+        table.add_column(heading, justify="right")
+    for row in rows:
+        times = [f"{1e6 * row[key]:.1f}" for key in ("min_s", "median_s")]
+        table.add_row(row["request"], *times, f"{row['factor']:.2f}")
+    return table
+
+
 def incline_table(rows: Sequence[dict[str, Any]]) -> Table:
     """Return the table of the errors of a box's speed on an incline."""
     table = _table("a box on an incline of slope 0.5 with friction 0.501 and 0.499, after 1 s", "by", "call")
