@@ -14,7 +14,7 @@ MASS, FRICTION = np.linspace(1, 3, B), np.linspace(0.1, 0.9, B)
 PUSH = np.array([6.0, 1.0, 0.0, 0.0, 0.2, 0.1])
 REQUESTS = {
     "a force on each": {"f_ext": {"box": np.linspace(0, 2, B)[:, None] * PUSH}},
-    "the wrench on a body": {"measure": {"load": treesim.measures.maximum(lambda t, q, v, p, c: c[1][2])}},
+    "the wrench on a body": {"measure": {"load": treesim.measures.maximum(lambda t, q, v, p, c: c["box"][2])}},
     "parameters of each": {"model_parameters": {"ground_friction": FRICTION, "mass": MASS[:, None]}},
 }
 REQUESTS["all at once"] = {key: value for each in list(REQUESTS.values()) for key, value in each.items()}

@@ -233,14 +233,28 @@ def test_contact_and_its_wrenches(solver):
     q0[:, 2] = 0.1, 0.12, 1.0  # on the ground, above it, and far from it
     measure = {
         "low": measures.minimum(lambda t, q, v: q[2]),
-        "push": measures.maximum(lambda t, q, v, p, c: c[1, 2]),
-        "landed": measures.first_time(lambda t, q, v, p, c: c[1, 2] > 0),
+        "push": measures.maximum(lambda t, q, v, p, c: c["ball"][2]),
+        "landed": measures.first_time(lambda t, q, v, p, c: c["ball"][2] > 0),
     }
     found = treesim.rollout(world, q0, np.zeros(6), steps=150, measure=measure, contact_solver=solver)
     assert np.array_equal(found.measures["low"], found.q[:, :, 2].min(axis=1))
     assert found.measures["landed"][0] == found.t[0] and found.measures["landed"][2] == np.inf
     assert found.measures["landed"][1] == pytest.approx(np.sqrt(2 * 0.02 / 9.81), abs=2e-3)
     assert found.measures["push"][0] == pytest.approx(2 * 9.81, rel=1e-6) and found.measures["push"][2] == 0
+
+
+def test_wrenches_of_unknown_bodies_are_refused_with_the_known_names():
+    world = treesim.World(treesim.free_body("ball", "sphere", (0.1,), 2.0), ground=treesim.Ground(name="floor"))
+    q0 = np.array([[0, 0, 0.1, 0, 0, 0, 1.0]])
+    wrong = {"a": measures.last(lambda t, q, v, p, c: c["bal"][2])}
+    with pytest.raises(treesim.UnknownNameError, match="'bal'.*ball"):
+        treesim.rollout(world, q0, np.zeros(6), steps=1, measure=wrong)
+
+    def policy(t, q, v, p, u, c):
+        u[2] = c["bal"][2]
+
+    with pytest.raises(treesim.UnknownNameError, match="'bal'.*ball"):
+        treesim.rollout(world, q0, np.zeros(6), policy, steps=1)
 
 
 def test_an_interrupted_run_has_the_measures_of_what_is_done(robot):
@@ -292,7 +306,11 @@ def test_measures_that_cannot_be_made(make, message):
         ({"measure": {"a": measures.last(lambda t, q, v: q[9])}}, "ArgumentError", "q has 6 numbers"),
         ({"measure": {"a": measures.last(lambda t, q: t)}}, "ArgumentError", r"'a' must take \(t, q, v\)"),
         ({"measure": {"a": measures.last(lambda t, q, v, p: p[0])}}, "ArgumentError", "no parameters are given"),
-        ({"measure": {"a": measures.last(lambda t, q, v, p, c: c[0, 0])}}, "ArgumentError", "nothing .* can touch"),
+        (
+            {"measure": {"a": measures.last(lambda t, q, v, p, c: c["ground"][0])}},
+            "ArgumentError",
+            "nothing .* can touch",
+        ),
         ({"measure": {"a": measures.last(lambda t, q, v: "high")}}, "ArgumentError", "'a' must .* got 'high'"),
         ({"measure": {"a": measures.last(lambda t, q, v: 10**400)}}, "ArgumentError", "'a' must return one number"),
         ({"measure": {"a": measures.last(lambda t, q, v: 1j)}}, "ArgumentError", "'a' must return one number"),

@@ -110,7 +110,7 @@ def test_measures_take_readings_of_every_step():
     taken = {
         "most": measures.maximum(lambda t, q, v, p, c, s: s["contact_force_crate"][2]),
         "square": measures.mean(lambda t, q, v, p, c, s: s["imu_crate"][:3] @ s["imu_crate"][:3]),
-        "wrench": measures.maximum(lambda t, q, v, p, c: c[1, 2]),
+        "wrench": measures.maximum(lambda t, q, v, p, c: c["crate"][2]),
     }
     runs = treesim.rollout(*drops(), steps=70, measure=taken)
     force, imu = runs.sensors["contact_force_crate"], runs.sensors["imu_crate"]
@@ -225,7 +225,7 @@ def test_measures_of_readings_need_sensors():
 
 def lift(t, q, v, p, u, c):
     """Force that grows with that of the ground in the step before, and decays."""
-    u[2] = 0.9 * u[2] + p[0] * c[1, 2] - v[2]
+    u[2] = 0.9 * u[2] + p[0] * c["crate"][2] - v[2]
     u[0] = 0.1 * t
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..contact.named_wrenches import NamedWrenches, WrenchRows
 from ..engine.call.steps import Arrays, Carried, Measured, RolloutSegment
 from ..engine.graph.expressions import Expression, is_number
 from ..engine.graph.user_functions import call_traced
@@ -35,15 +36,16 @@ class Reduction(Expression):
 
     def __init__(
         self, measures: Mapping[str, Measure], nq: int, nv: int, k: int, bodies: int, dt: float, number: Any,
-        sensors: Mapping[str, int] | None = None,
+        sensors: Mapping[str, int] | None = None, rows: WrenchRows | None = None,
     ) -> None:  # fmt: skip
         """Trace the measures.
 
         k: number of parameters. bodies: number of bodies with contact, including the base; 0 without contact. dt:
-        step [s]. number: type of the arrays. sensors: numbers of their columns by name. Raises UnsupportedError for a
+        step [s]. number: type of the arrays. sensors: numbers of their columns by name. rows: names of
+        the rows of contact wrenches. Raises UnsupportedError for a
         function that branches, ArgumentError for one with other arguments, or that does not return a number.
         """
-        self.sensors = dict(sensors or {})
+        self.sensors, self.rows = dict(sensors or {}), rows
         self.measures, self.largest = measures, float(np.finfo(number).max)
         self.takes = {name: _taken(name, measure.function) for name, measure in measures.items()}
         self.stops = any(measure.stops for measure in measures.values())
@@ -76,6 +78,7 @@ class Reduction(Expression):
         s = _Named(self.sensors, readings[0]) if readings else None
         t = self.dt * (kept[STEP] + 1)
         finite = less(absolute(sum(q) + sum(v)), self.largest)
+        wrench = NamedWrenches.of(c.reshape(-1, WRENCH), self.rows)
         alive = finite * (1 - kept[ENDED])
         header = list(kept[:HEADER])
         header[STEP], header[SEEN] = kept[STEP] + 1, kept[SEEN] + alive
@@ -83,7 +86,7 @@ class Reduction(Expression):
         for name, measure in self.measures.items():
             before = kept[place : place + len(measure.begin(self.largest))]
             place += len(before)
-            x = self._value(name, measure.function, (t, q, v, p, c.reshape(-1, WRENCH), s))
+            x = self._value(name, measure.function, (t, q, v, p, wrench, s))
             own += [select(alive, new, old) for new, old in zip(measure.after(before, x, t), before, strict=True)]
             if measure.stops:
                 header[ENDED] = select(alive, select(x, 1.0, header[ENDED]), header[ENDED])
@@ -197,7 +200,8 @@ def measuring_of(measures: Mapping[str, Measure], method: Method, start: Start) 
         raise UnsupportedError(f"{quoted(robot.name)} cannot move: there is nothing to measure")
     check_clock(start.steps, start.number)
     bodies = bodies_in_contact(method)
-    reduction = Reduction(measures, robot.nq, robot.nv, k, bodies, method.dt, start.number, sensor_sizes(world))
+    sizes, rows = sensor_sizes(world), world.touching.wrench_rows
+    reduction = Reduction(measures, robot.nq, robot.nv, k, bodies, method.dt, start.number, sizes, rows)
     return Measuring(reduction, start.p, start.number)
 
 

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from ..contact.base import ContactSolver
 from ..contact.checks import ContactChecks, begin_checks
+from ..contact.named_wrenches import NamedWrenches
 from ..dynamics.base import DynamicsBackend
 from ..dynamics.physics import Parameters
 from ..engine.call.steps import Measured, RolloutSegment, under_controls, under_policy
@@ -195,8 +196,8 @@ def rollout(
     policy cannot branch on its arguments, and cannot draw random numbers: give noise as `policy_parameters`.
 
     A policy may also have the form policy(t, q, v, p, u, c). The array c (N + 1, 6) then contains the mean contact
-    wrenches on the bodies in the step before, as in `ContactReport.wrench`; row 0 is the ground. The array u contains
-    the control of the step before. At the start, c and u are 0. With such a policy, contact is solved by slower code,
+    wrenches on the bodies in the step before, by name as in `ContactReport.wrench`: c["foot"]. The array u
+    contains the control of the step before. At the start, c and u are 0. With such a policy, contact is solved by slower code,
     state by state.
 
     Examples
@@ -292,7 +293,8 @@ def _steps(
     moves = bool(len(start.q) and start.steps and robot.nv)
     policy = None
     if start.law is not None:
-        policy = Policy(start.law, robot.nq, robot.nv, start.p.shape[1], bodies_in_contact(method))
+        named = partial(NamedWrenches.of, rows=method.world.touching.wrench_rows)
+        policy = Policy(start.law, robot.nq, robot.nv, start.p.shape[1], bodies_in_contact(method), named)
         check_clock(start.steps, number)
     elif measured is None and start.steps % every:
         refuse_non_finite_controls(u[:, start.steps - start.steps % every :], u)  # these steps are not computed

@@ -6,11 +6,13 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..contact.named_wrenches import NamedWrenches
 from ..engine.graph.policies import Policy
 from ..errors import ArgumentError, listed, quoted
 from ..model.named_axes import coordinate_argument, velocity_argument
@@ -125,13 +127,15 @@ class Plan:
         if not callable(self.policy):
             return "none" if self.policy is None else _digest(np.asarray(self.policy).tolist())
         robot = self.world.robot
-        return str(Policy(self.policy, robot.nq, robot.nv, len(self.fields["p"].nominal), robot.n_bodies + 1))
+        named = partial(NamedWrenches.of, rows=self.world.touching.wrench_rows)
+        return str(Policy(self.policy, robot.nq, robot.nv, len(self.fields["p"].nominal), robot.n_bodies + 1, named))
 
     def _measure_identity(self, name: str) -> str:
         """Return a digest of a measure's computation, independent of its source code."""
         robot, k = self.world.robot, len(self.fields["p"].nominal)
         one, sizes = {name: self.measure[name]}, sensor_sizes(self.world)
-        return repr(Reduction(one, robot.nq, robot.nv, k, robot.n_bodies + 1, self.dt, np.float64, sizes))
+        rows = self.world.touching.wrench_rows
+        return repr(Reduction(one, robot.nq, robot.nv, k, robot.n_bodies + 1, self.dt, np.float64, sizes, rows))
 
 
 def _moved(robot: Tree, q: np.ndarray, displacements: np.ndarray) -> np.ndarray:

@@ -23,11 +23,15 @@ class Policy(Expression):
     which u contains at first, and the contact wrenches c (bodies, 6) in that step.
     """
 
-    def __init__(self, function: Callable[..., Any], nq: int, nv: int, parameters: int, bodies: int = 0) -> None:
+    def __init__(
+        self, function: Callable[..., Any], nq: int, nv: int, parameters: int, bodies: int = 0,
+        named: Callable[[np.ndarray], np.ndarray] = np.asarray,
+    ) -> None:  # fmt: skip
         """Trace `function`.
 
-        bodies: number of bodies with contact, including the base; 0 if nothing can touch. Raises UnsupportedError if it
-        branches on the numbers, ArgumentError if it writes no number to u, or takes contact where there is none.
+        bodies: number of bodies with contact, including the base; 0 if nothing can touch. named: gives the contact
+        wrenches (bodies, 6) the names of their rows. Raises UnsupportedError if it branches on the numbers,
+        ArgumentError if it writes no number to u, or takes contact where there is none.
         """
         self.takes_contact = _takes_contact(function)
         if self.takes_contact and not bodies:
@@ -35,9 +39,11 @@ class Policy(Expression):
                 f"the policy {name_of(function)} takes wrenches of contact c, but nothing in this world can touch: "
                 f"give World a ground, or take {ARGUMENTS}"
             )
-        named = {f"the policy {name_of(function)}": function}
+        called = {f"the policy {name_of(function)}": function}
         before = (nv, WRENCH * bodies) if self.takes_contact else ()
-        super().__init__((1, nq, nv, parameters, *before), lambda *groups: _forces(function, nv, *groups), named)
+        super().__init__(
+            (1, nq, nv, parameters, *before), lambda *groups: _forces(function, nv, named, *groups), called
+        )
 
     def __call__(self, t: Any, *groups: Any) -> list[Any]:  # type: ignore[override]
         """Return u of one state, on numbers of any type."""
@@ -67,12 +73,12 @@ def _takes_contact(function: Callable[..., Any]) -> bool:
 
 
 def _forces(
-    function: Callable[..., Any], nv: int, t: np.ndarray, q: np.ndarray, v: np.ndarray, p: np.ndarray,
-    *before: np.ndarray,
+    function: Callable[..., Any], nv: int, named: Callable[[np.ndarray], np.ndarray], t: np.ndarray, q: np.ndarray,
+    v: np.ndarray, p: np.ndarray, *before: np.ndarray,
 ) -> np.ndarray:  # fmt: skip
     """Return the numbers that a policy writes to u; before: control and contact wrenches of the step before."""
     u = before[0].copy() if before else np.full(nv, t[0].constant(0.0), dtype=object)
-    given = t[0], q, v, p, u, *(c.reshape(-1, WRENCH) for c in before[1:])
+    given = t[0], q, v, p, u, *(named(c.reshape(-1, WRENCH)) for c in before[1:])
     returned = call_traced(
         f"the policy {name_of(function)}", function, *given, otherwise=", or give the controls as an array"
     )

@@ -57,8 +57,8 @@ def time_requests(
     """
     tree = robot if isinstance(robot, Tree) else load(robot, base="floating")
     world, touching = World(tree, ground=Ground()), World(tree, ground=Ground()).touching
-    body = touching.bodies[-1]
-    sensed = World(tree, ground=Ground(), sensors=[ContactForce(tree.body_names[body - 1])])
+    body = tree.body_names[touching.bodies[-1] - 1]
+    sensed = World(tree, ground=Ground(), sensors=[ContactForce(body)])
     rng, base = np.random.default_rng(0), tree.body_names[0]
     gains = kp * np.r_[np.zeros(6), np.ones(tree.nv - 6)]
     how: dict[str, Any] = {"dt": DT, "kp": gains, "kd": DAMPING_TIME * gains, "threads": 1}
