@@ -247,13 +247,13 @@ def test_wrenches_of_unknown_bodies_are_refused_with_the_known_names():
     world = treesim.World(treesim.free_body("ball", "sphere", (0.1,), 2.0), ground=treesim.Ground(name="floor"))
     q0 = np.array([[0, 0, 0.1, 0, 0, 0, 1.0]])
     wrong = {"a": measures.last(lambda t, q, v, p, c: c["bal"][2])}
-    with pytest.raises(treesim.UnknownNameError, match="'bal'.*ball"):
+    with pytest.raises(treesim.UnknownNameError, match=r"'bal'.*ball"):
         treesim.rollout(world, q0, np.zeros(6), steps=1, measure=wrong)
 
     def policy(t, q, v, p, u, c):
         u[2] = c["bal"][2]
 
-    with pytest.raises(treesim.UnknownNameError, match="'bal'.*ball"):
+    with pytest.raises(treesim.UnknownNameError, match=r"'bal'.*ball"):
         treesim.rollout(world, q0, np.zeros(6), policy, steps=1)
 
 

@@ -235,12 +235,13 @@ def test_policies_see_contact_and_their_last_control(every):
     gains = np.array([[0.2], [0.5], [0.4]])
     runs = treesim.rollout(world, q0, v0, lift, steps=60, every=every, policy_parameters=gains)
     stepper = treesim.Stepper(world)
-    state, u, c = stepper.reset(q0, np.tile(v0, (3, 1))), np.zeros((3, 6)), np.zeros((3, 2, 6))
+    state, u = stepper.reset(q0, np.tile(v0, (3, 1))), np.zeros((3, 6))
+    c = [{"crate": np.zeros(6)}] * 3
     for k in range(60):
         for one in zip(state.q, state.v, gains, u, c, strict=True):
             lift(state.t, *one)
         state, report = stepper.step(state, u)
-        c = report.contact.wrench_array
+        c = report.contact.wrench
         if (k + 1) % every == 0:
             np.testing.assert_allclose(runs.q[:, k // every], state.q, rtol=0, atol=1e-9)
     assert np.abs(runs.v[:, -1, 2]).max() > 0.1  # it has bounced off
