@@ -40,10 +40,10 @@ class Reduction(Expression):
     ) -> None:  # fmt: skip
         """Trace the measures.
 
-        k: number of parameters. bodies: number of bodies with contact, including the base; 0 without contact. dt:
-        step [s]. number: type of the arrays. sensors: numbers of their columns by name. rows: names of
-        the rows of contact wrenches. Raises UnsupportedError for a
-        function that branches, ArgumentError for one with other arguments, or that does not return a number.
+        k: number of parameters. bodies: number of bodies with contact, including the base; 0 without contact. dt: step
+        [s]. number: type of the arrays. sensors: numbers of their columns by name. rows: names of the rows of contact
+        wrenches. Raises UnsupportedError for a function that branches, ArgumentError for one with other arguments, or
+        that does not return a number.
         """
         self.sensors, self.rows = dict(sensors or {}), rows
         self.measures, self.largest = measures, float(np.finfo(number).max)
