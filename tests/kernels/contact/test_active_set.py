@@ -5,6 +5,7 @@ import pytest
 from scipy.optimize import lsq_linear
 
 from tests.contact.problems import Solved, broken_laws, energy_of, random_problem, stack
+from treesim.kernels.algebra.elimination import in_threes
 from treesim.kernels.algebra.linear import Vector
 from treesim.kernels.contact.active_set import (
     active_set_memory,
@@ -28,7 +29,8 @@ def after_sweeps(problem, sweeps):
 
 
 def memory_of(rows, by=ONE_STATE):
-    A, L = np.zeros((2, rows, rows))
+    size = in_threes(rows)
+    A, L = np.zeros((2, size, size))
     return active_set_memory(A, L, np.zeros(rows), by)
 
 

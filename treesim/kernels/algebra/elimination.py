@@ -1,48 +1,10 @@
-"""Gaussian elimination with partial pivoting of small matrices, not necessarily symmetric, in place."""
+"""Gaussian elimination of small matrices, not necessarily symmetric, in place, with pivots in order."""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from .numbers import absolute, some, vectorized
-
-
-def exchange(A, b, end, k, p):
-    """Exchange rows k and p of A, from column k on, and of b and end."""
-    for j in range(k, end[k] if end[k] > end[p] else end[p]):
-        A[k, j], A[p, j] = A[p, j], A[k, j]
-    b[k], b[p] = b[p], b[k]
-    end[k], end[p] = end[p], end[k]
-
-
-def solve_general(A, b, begin, end):
-    """b <- A^-1 b for a matrix with a variable band. Overwrites A and end. If A is singular, b is invalid.
-
-    The nonzero entries of row i are in columns from begin[i] to end[i] - 1; begin must not decrease with i. The cost is
-    that of a banded matrix, and the result is equal to that of a dense one, to the bit.
-    """
-    n = b.size
-    below = 0  # rows from this one on have no entry in column k
-    for k in range(n):
-        while below < n and begin[below] <= k:
-            below += 1
-        p = k
-        for i in range(k + 1, below):
-            if absolute(A[i, k]) > absolute(A[p, k]):
-                p = i
-        if p != k:
-            exchange(A, b, end, k, p)
-        for i in range(k + 1, below):
-            f = A[i, k] / A[k, k]
-            if f != 0:
-                end[i] = end[i] if end[i] > end[k] else end[k]
-                for j in vectorized(range(k + 1, end[k])):
-                    A[i, j] -= f * A[k, j]
-                b[i] -= f * b[k]
-    for k in range(n - 1, -1, -1):
-        for j in range(k + 1, end[k]):
-            b[k] -= A[k, j] * b[j]
-        b[k] = b[k] / A[k, k]
+from .numbers import some, vectorized
 
 
 class Band(NamedTuple):
@@ -73,48 +35,47 @@ def end_of_band(band, k, n):
 
 
 def put_ends(band, n):
-    """Determine `end` of n rows from `begin`."""
+    """Determine `end` of n rows from `begin`, in whole threes; rows behind them are those of the unit matrix."""
     end = 0
-    for k in range(n):
+    for k in range(in_threes(n)):
         while end < n and band.begin[end] <= k:
-            end += 1
+            end += 3
         band.end[k] = end
+
+
+def in_threes(n):
+    """Return a number of rows in whole threes."""
+    return n + 2 - (n + 2) % 3
+
+
+def compact(A, n):
+    """Return the memory of a matrix as a contiguous one of n rows, in whole threes."""
+    size = in_threes(n)
+    return A.reshape(A.size)[: size * size].reshape((size, size))
+
+
+def put_unit_rows(A, n):
+    """Make the rows and columns from n on those of the unit matrix."""
+    for i in range(n, A.shape[0]):
+        for j in range(A.shape[0]):
+            A[i, j], A[j, i] = 0.0, 0.0
+        A[i, i] = 1.0
 
 
 def factor_in_order(A, L, band):
     """Factorize A = L U, with pivots in order, so that it also runs on SIMD lanes (`state_lanes`).
 
-    A becomes U on and above the diagonal, with reciprocal pivots, and U' below. L[k, i] becomes the entry (i, k) of L,
-    times the pivot k. So columns of both are contiguous. Each number changes in the order of columns: the result does
-    not depend, to the bit, on the band, nor on rows that are those of the unit matrix.
+    Rows are in whole threes (`compact`, `put_unit_rows`). A becomes U on and above the diagonal, with reciprocal
+    pivots, and U' below. L[k, i] becomes the entry (i, k) of L, times the pivot k. So columns of both are contiguous.
+    Each number changes in the order of columns: the result does not depend, to the bit, on the band, nor on rows that
+    are those of the unit matrix.
     """
     n = A.shape[0]
-    for k in range(0, n - 2, 3):
-        three_pivots(A, L, k, band.end_of(band, k + 2, n))
-    for k in range(n - n % 3, n):
-        pivot(A, L, k, n)
-
-
-def pivot(A, L, k, end):
-    """Eliminate column k from the rows behind row k, before `end`; A[k, k] becomes its inverse."""
-    A[k, k] = 1 / A[k, k]
-    for i in range(k + 1, end):
-        f = A[i, k] * A[k, k]
-        L[k, i], A[i, k] = A[i, k], A[k, i]
-        if some(f != 0):
-            for j in vectorized(range(k + 1, end)):
-                A[i, j] -= f * A[k, j]
-
-
-def three_pivots(A, L, k, end):
-    """Eliminate columns k, k + 1 and k + 2 in one pass over the rows behind them, before `end`, three at a time."""
-    put_pivots(A, L, k, end)
-    for i in range(k + 3, end - 2, 3):
-        eliminate_three(A, L, k, i, end)
-    for i in range(end - (end - k) % 3, end):
-        f, g, h = multipliers(A, L, k, i)
-        for j in vectorized(range(k + 3, end)):
-            A[i, j] = A[i, j] - f * A[k, j] - g * A[k + 1, j] - h * A[k + 2, j]
+    for k in range(0, n, 3):
+        end = band.end_of(band, k + 2, n)
+        put_pivots(A, L, k, end)
+        for i in range(k + 3, end, 3):
+            eliminate_three(A, L, k, i, end)
 
 
 def put_pivots(A, L, k, end):
@@ -158,39 +119,18 @@ def eliminate_three(A, L, k, i, end):
 
 def solve_in_order(A, L, b, band):
     """b <- (L U)^-1 b, for the factors of `factor_in_order`: column by column, so that no sum waits for another."""
-    n, rest = b.size, b.size % 3
-    for k in range(0, n - 2, 3):
-        solve_three_forward(A, L, b, k, band.end_of(band, k + 2, n))
-    for k in range(n - rest, n):
-        subtract(L, b, k, A[k, k] * b[k], k + 1, n)
-    for k in range(n - 1, n - rest - 1, -1):
-        b[k] *= A[k, k]
-        subtract(A, b, k, b[k], band.begin[k], k)
-    for k in range(n - rest - 3, -1, -3):
-        solve_three_backward(A, b, k, band.begin[k])
-
-
-def subtract(A, b, k, f, first, end):
-    """b[i] -= A[k, i] f for the rows i from `first` up to `end`."""
-    for i in vectorized(range(first, end)):
-        b[i] -= A[k, i] * f
-
-
-def solve_three_forward(A, L, b, k, end):
-    """Solve rows k, k + 1 and k + 2 of L x = b, and subtract their columns from the rows behind, before `end`."""
-    f = A[k, k] * b[k]
-    g = A[k + 1, k + 1] * (b[k + 1] - L[k, k + 1] * f)
-    b[k + 1], b[k + 2] = b[k + 1] - L[k, k + 1] * f, b[k + 2] - L[k, k + 2] * f - L[k + 1, k + 2] * g
-    h = A[k + 2, k + 2] * b[k + 2]
-    for i in vectorized(range(k + 3, end)):
-        b[i] = b[i] - L[k, i] * f - L[k + 1, i] * g - L[k + 2, i] * h
-
-
-def solve_three_backward(A, b, k, begin):
-    """Solve rows k, k + 1 and k + 2 of U x = b, and subtract their columns from the rows from `begin` on."""
-    h = A[k + 2, k + 2] * b[k + 2]
-    g = A[k + 1, k + 1] * (b[k + 1] - A[k + 1, k + 2] * h)
-    f = A[k, k] * (b[k] - A[k, k + 2] * h - A[k, k + 1] * g)
-    b[k], b[k + 1], b[k + 2] = f, g, h
-    for i in vectorized(range(begin, k)):
-        b[i] = b[i] - A[k + 2, i] * h - A[k + 1, i] * g - A[k, i] * f
+    n = A.shape[0]
+    for k in range(0, n, 3):
+        f = A[k, k] * b[k]
+        g = A[k + 1, k + 1] * (b[k + 1] - L[k, k + 1] * f)
+        b[k + 1], b[k + 2] = b[k + 1] - L[k, k + 1] * f, b[k + 2] - L[k, k + 2] * f - L[k + 1, k + 2] * g
+        h = A[k + 2, k + 2] * b[k + 2]
+        for i in vectorized(range(k + 3, band.end_of(band, k + 2, n))):
+            b[i] = b[i] - L[k, i] * f - L[k + 1, i] * g - L[k + 2, i] * h
+    for k in range(n - 3, -1, -3):
+        h = A[k + 2, k + 2] * b[k + 2]
+        g = A[k + 1, k + 1] * (b[k + 1] - A[k + 1, k + 2] * h)
+        f = A[k, k] * (b[k] - A[k, k + 2] * h - A[k, k + 1] * g)
+        b[k], b[k + 1], b[k + 2] = f, g, h
+        for i in vectorized(range(band.begin[k], k)):
+            b[i] = b[i] - A[k + 2, i] * h - A[k + 1, i] * g - A[k, i] * f

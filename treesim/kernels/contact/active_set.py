@@ -24,7 +24,7 @@ import numpy as np
 from ..algebra.elimination import Band
 from ..algebra.linear import Vector
 from ..algebra.numbers import maximum, minimum, select, some, sqrt
-from .active_set_equations import FIXED, HELD, SLIDES, SMOOTH, Elimination, band_memory, solve_unknowns
+from .active_set_equations import FIXED, HELD, SLIDES, SMOOTH, band_memory, solve_unknowns
 from .cone import cone_projection
 from .problem import (
     clamped,
@@ -44,12 +44,11 @@ STEPS = 20  # of one search at most
 class ActiveSetMemory(NamedTuple):
     """Scratch memory of the active-set method.
 
-    A, L (M, M): matrix of the unknowns, and its factor. b: right-hand side. first: their solution before. rho: the
-    proximal term of each. does: state of each row. e, s: direction and parameter of friction. step: change of the
-    impulses. before: previous impulses and velocities. directions, used: see `active_set_equations.put_directions`.
-    band: of G. noted, regular: states of the rows of the last factor in A, and its proximal term relative to
-    mobilities. exchanges: 1 where equations with slip are solved with exchanges of rows. by: functions for one state or
-    for SIMD lanes.
+    A, L (M, M), M in whole threes: matrix of the unknowns, and its factor. b: right-hand side. first: their solution
+    before. rho: the proximal term of each. does: state of each row. e, s: direction and parameter of friction. step:
+    change of the impulses. before: previous impulses and velocities. directions, used: see
+    `active_set_equations.put_unknowns`. band: of G. noted, regular: states of the rows of the last factor in A, and
+    its proximal term relative to mobilities.
     """
 
     A: Any
@@ -67,17 +66,15 @@ class ActiveSetMemory(NamedTuple):
     band: Band
     noted: Any
     regular: Any  # (1,)
-    exchanges: Any  # (1,)
-    by: Elimination
 
 
 def active_set_memory(A, L, q, by):
-    """Scratch memory with the matrices A and L (M, M), and the dtype of q; by: see `ActiveSetMemory`."""
+    """Scratch memory with the matrices A and L (M, M), and the dtype of q; by: for one state or for SIMD lanes."""
     M = A.shape[0]
-    x, one = np.empty((14, M), q.dtype), np.zeros((2, 1), q.dtype)
+    x = np.empty((14, M), q.dtype)
     return ActiveSetMemory(
-        A, L, x[0], x[1], x[2], x[3], x[4:6], x[6], x[7], x[8:10], x[10:12], x[12], band_memory(M, by), x[13], one[0],
-        one[1], by,
+        A, L, x[0], x[1], x[2], x[3], x[4:6], x[6], x[7], x[8:10], x[10:12], x[12], band_memory(M, by), x[13],
+        np.empty(1, q.dtype),
     )  # fmt: skip
 
 

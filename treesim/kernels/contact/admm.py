@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..algebra.elimination import Band, factor_in_order, solve_in_order
+from ..algebra.elimination import Band, compact, factor_in_order, in_threes, put_unit_rows, solve_in_order
 from ..algebra.numbers import absolute, maximum, sqrt
-from .active_set_equations import ONE_STATE, band_memory, compact
+from .active_set_equations import ONE_STATE, band_memory
 from .problem import mobility, project, relative_velocities
 
 EVERY = 10  # iterations rho is looked at
@@ -43,7 +43,8 @@ class AdmmMemory(NamedTuple):
 
 def admm_memory(rows, q, by=ONE_STATE):
     """Scratch memory for at most `rows` rows, with the dtype of q."""
-    vectors, matrices = np.empty((6, rows), q.dtype), np.empty((2, rows, rows), q.dtype)
+    size = in_threes(rows)
+    vectors, matrices = np.empty((6, size), q.dtype), np.empty((2, size, size), q.dtype)
     return AdmmMemory(
         matrices[0], matrices[1], vectors[0], vectors[1], vectors[2], vectors[3], vectors[4], vectors[5],
         band_memory(rows, by),
@@ -68,6 +69,9 @@ def factor_shifted(problem, shift, memory):
         for j in range(n):
             A[i, j] = s[i] * problem.G[i, j] * s[j]
         A[i, i] += shift
+    put_unit_rows(A, n)
+    for r in range(n, A.shape[0]):
+        memory.rhs[r] = 0.0
     factor_in_order(A, memory.L, memory.band)
 
 
@@ -84,7 +88,7 @@ def iterate(problem, rho, eta, impulse, memory):
     x, y, z, n, per_rho = memory.x, memory.y, memory.z, problem.rows, 1 / rho
     for r in range(n):
         memory.rhs[r] = rho * y[r] + z[r] + eta * x[r] - memory.s[r] * problem.g[r] - shifted(problem, z, r)
-    solve_in_order(memory.A, memory.L, memory.rhs[:n], memory.band)
+    solve_in_order(memory.A, memory.L, memory.rhs, memory.band)
     for r in range(n):
         x[r] = memory.rhs[r]
         impulse[r] = memory.s[r] * (x[r] - z[r] * per_rho)

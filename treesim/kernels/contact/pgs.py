@@ -256,9 +256,7 @@ def solve_pgs(problem, impulse, sigma, tolerance, most, memory):
     would not change that where the parts are not determined.
     """
     relative_velocities(problem, impulse, sigma)
-    memory.active.exchanges[0] = 0.0
     taken, left = solve_without_stalls(problem, impulse, sigma, tolerance, most, True, memory)
-    memory.active.exchanges[0] = 1.0
     if left > tolerance:
         steps, left = search_through(problem, impulse, sigma, tolerance, True, memory)
         taken += steps
