@@ -1,4 +1,4 @@
-"""Table of the operations of kernels and traces, for engines, operation counts and derivatives.
+"""Table of the operations of kernels and traces, for engines and operation counts.
 
 To add an operation, add its entry here, a function of its name to `kernels.algebra.numbers` and
 `graph.trace.Functions`, and, if no instruction of LLVM does it, a function to `llvm.elementary.HELPERS`.
@@ -22,10 +22,10 @@ class Primitive(NamedTuple):
     """Operation.
 
     python: function of numbers of any type. numpy: function of arrays. llvm: appends it to a function on lanes
-    (`llvm.builder`) and returns its value. partials: partial derivatives by each operand, from result and
-    operands. cost: the kind that it is counted as, "" for none. scalar: LLVM's function of doubles for the
-    generic engine, which LLVM vectorizes. It is "" for operators and choices, which that engine also generates for
-    integers and folds for constants, and for functions that it compiles from their source (`frontend.calls`).
+    (`llvm.builder`) and returns its value. cost: the kind that it is counted as, "" for none. scalar: LLVM's
+    function of doubles for the generic engine, which LLVM vectorizes. It is "" for operators and choices, which
+    that engine also generates for integers and folds for constants, and for functions that it compiles from their
+    source (`frontend.calls`).
     """
 
     name: str
@@ -33,7 +33,6 @@ class Primitive(NamedTuple):
     python: Callable[..., Any]
     numpy: Callable[..., Any]
     llvm: Emit
-    partials: Callable[..., tuple[Any, ...]]
     cost: str
     commutes: bool = False
     scalar: str = ""
@@ -82,64 +81,32 @@ def _no_operation(*_: Any) -> Any:
 
 def _leaf(name: str) -> Primitive:
     """Return a primitive without operation: an input, a constant, or an entry of a table."""
-    return Primitive(name, 0, _no_operation, _no_operation, _no_operation, _no_operation, "")
+    return Primitive(name, 0, _no_operation, _no_operation, _no_operation, "")
 
 
 PRIMITIVES = (
     _leaf("input"),
     _leaf("constant"),
     _leaf("table"),
-    Primitive("add", 2, operator.add, operator.add, _instruction("fadd"), lambda r, a, b: (1.0, 1.0), "add", True),
-    Primitive("sub", 2, operator.sub, operator.sub, _instruction("fsub"), lambda r, a, b: (1.0, -1.0), "add"),
-    Primitive("mul", 2, operator.mul, operator.mul, _instruction("fmul"), lambda r, a, b: (b, a), "mul", True),
-    Primitive(
-        "div", 2, operator.truediv, operator.truediv, _instruction("fdiv"), lambda r, a, b: (1.0 / b, -r / b), "div"
-    ),
-    Primitive("neg", 1, operator.neg, operator.neg, lambda code, x: code.fneg(x), lambda r, a: (-1.0,), ""),
-    Primitive(
-        "sqrt", 1, numbers.sqrt, np.sqrt, _intrinsic("sqrt"), lambda r, a: (0.5 / r,), "sqrt", scalar="llvm.sqrt.f64"
-    ),
-    Primitive(
-        "sin", 1, numbers.sin, reproducible_math.sine, _one_of_a_pair(0), lambda r, a: (numbers.cos(a),), "trig",
-        scalar="llvm.sin.f64",
-    ),
-    Primitive(
-        "cos", 1, numbers.cos, reproducible_math.cosine, _one_of_a_pair(1), lambda r, a: (-numbers.sin(a),), "trig",
-        scalar="llvm.cos.f64",
-    ),
-    Primitive(
-        "max", 2, numbers.maximum, np.maximum, lambda code, x, y: code.maximum(x, y),
-        lambda r, a, b: (1.0 - numbers.less(a, b), numbers.less(a, b)), "compare",
-    ),
-    Primitive(
-        "min", 2, numbers.minimum, np.minimum, lambda code, x, y: code.minimum(x, y),
-        lambda r, a, b: (1.0 - numbers.less(b, a), numbers.less(b, a)), "compare",
-    ),
-    Primitive("less", 2, numbers.less, lambda a, b: (a < b) * 1.0, _less, lambda r, a, b: (0.0, 0.0), "compare"),
-    Primitive(
-        "exp", 1, numbers.exp, reproducible_math.exponential, _helper("exponential"), lambda r, a: (r,), "exp",
-    ),
-    Primitive(
-        "select", 3, numbers.select, np.where, _select,
-        lambda r, c, a, b: (0.0, numbers.select(c, 1.0, 0.0), numbers.select(c, 0.0, 1.0)), "compare",
-    ),
-    Primitive(
-        "atan2", 2, numbers.atan2, reproducible_math.angle, _helper("arctangent"),
-        lambda r, y, x: (x / (x * x + y * y), -y / (x * x + y * y)), "trig",
-    ),
+    Primitive("add", 2, operator.add, operator.add, _instruction("fadd"), "add", True),
+    Primitive("sub", 2, operator.sub, operator.sub, _instruction("fsub"), "add"),
+    Primitive("mul", 2, operator.mul, operator.mul, _instruction("fmul"), "mul", True),
+    Primitive("div", 2, operator.truediv, operator.truediv, _instruction("fdiv"), "div"),
+    Primitive("neg", 1, operator.neg, operator.neg, lambda code, x: code.fneg(x), ""),
+    Primitive("sqrt", 1, numbers.sqrt, np.sqrt, _intrinsic("sqrt"), "sqrt", scalar="llvm.sqrt.f64"),
+    Primitive("sin", 1, numbers.sin, reproducible_math.sine, _one_of_a_pair(0), "trig", scalar="llvm.sin.f64"),
+    Primitive("cos", 1, numbers.cos, reproducible_math.cosine, _one_of_a_pair(1), "trig", scalar="llvm.cos.f64"),
+    Primitive("max", 2, numbers.maximum, np.maximum, lambda code, x, y: code.maximum(x, y), "compare"),
+    Primitive("min", 2, numbers.minimum, np.minimum, lambda code, x, y: code.minimum(x, y), "compare"),
+    Primitive("less", 2, numbers.less, lambda a, b: (a < b) * 1.0, _less, "compare"),
+    Primitive("exp", 1, numbers.exp, reproducible_math.exponential, _helper("exponential"), "exp"),
+    Primitive("select", 3, numbers.select, np.where, _select, "compare"),
+    Primitive("atan2", 2, numbers.atan2, reproducible_math.angle, _helper("arctangent"), "trig"),
     # fused product and sum of graph.fusion: one rounding (two in Python and NumPy); counted before fusion
-    Primitive(
-        "fma", 3, _fma, _fma, lambda code, a, b, c: code.multiply_add(a, b, c), lambda r, a, b, c: (b, a, 1.0), ""
-    ),
-    Primitive(
-        "fms", 3, _fms, _fms, lambda code, a, b, c: code.multiply_add(a, b, code.fneg(c)),
-        lambda r, a, b, c: (b, a, -1.0), "",
-    ),
-    Primitive(
-        "fnma", 3, _fnma, _fnma, lambda code, a, b, c: code.multiply_add(code.fneg(a), b, c),
-        lambda r, a, b, c: (-b, -a, 1.0), "",
-    ),
-)  # fmt: skip
+    Primitive("fma", 3, _fma, _fma, lambda code, a, b, c: code.multiply_add(a, b, c), ""),
+    Primitive("fms", 3, _fms, _fms, lambda code, a, b, c: code.multiply_add(a, b, code.fneg(c)), ""),
+    Primitive("fnma", 3, _fnma, _fnma, lambda code, a, b, c: code.multiply_add(code.fneg(a), b, c), ""),
+)
 (
     INPUT,
     CONSTANT,

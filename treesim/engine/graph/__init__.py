@@ -1,1 +1,1 @@
-"""Graph of a kernel's operations for one robot: traces, derivatives, basic blocks."""
+"""Graph of a kernel's operations for one robot: traces, basic blocks."""
