@@ -139,7 +139,7 @@ class CompiledBackend(Backend):
     ) -> np.ndarray:
         """Return qdd (..., nv); see `treesim.forward_dynamics`."""
         if self.planned and robot.mimic_map is not None:
-            return self._on_states(robot, q, v, tau, f_ext, gravity, armature, None, engine, out)
+            return self.evaluate(robot, q, v, tau, f_ext, gravity, armature, None, engine, out)
         runner = self.runner(robot) if self.planned else None
         simple = f_ext is None and gravity is None and armature is None
         if simple and runner is None and type(engine) is str and engine == "auto" and out is None:
@@ -148,25 +148,9 @@ class CompiledBackend(Backend):
             ints, qdd = self.integers(robot) if self.planned else robot.ints, np.empty(robot.nv)
             if self._fast.call(ints, robot.reals, q, v, tau, NO_FORCES, qdd) == FINE:
                 return qdd
-        return self._on_states(robot, q, v, tau, f_ext, gravity, armature, runner, engine, out)
+        return self.evaluate(robot, q, v, tau, f_ext, gravity, armature, runner, engine, out)
 
-    def of_own_physics(
-        self,
-        physics: Numbers | None,
-        robot: Tree,
-        q: ArrayLike,
-        v: ArrayLike,
-        tau: ArrayLike,
-        f_ext: ArrayLike | None,
-        gravity: ArrayLike | None,
-        armature: ArrayLike | None,
-        engine: Engine,
-        out: np.ndarray | None,
-    ) -> np.ndarray:
-        """Return qdd (..., nv) of states with batched model parameters `physics`; see `on_states`."""
-        return self._on_states(robot, q, v, tau, f_ext, gravity, armature, None, engine, out, physics)
-
-    def _on_states(
+    def evaluate(
         self,
         robot: Tree,
         q: ArrayLike,
@@ -180,6 +164,7 @@ class CompiledBackend(Backend):
         out: np.ndarray | None,
         physics: Numbers | None = None,
     ) -> np.ndarray:
+        """Return qdd (..., nv) of any number of states; runner, engine, out, physics: see `on_states`."""
         return on_states(
             type(self).entry,
             robot,

@@ -23,7 +23,7 @@ from ..kernels.published.residual_check import (
 from ..model.tree import Tree
 from ..states.states import on_states
 from ..types import Engine
-from .base import CompiledBackend
+from .base import CompiledBackend, explain_failure
 
 NO_GRAVITY = (0.0, 0.0, 0.0)
 ROUNDINGS = 10  # growth of a residual that may be due to rounding errors
@@ -71,6 +71,13 @@ class CheckedBackend(CompiledBackend):
         found = np.where(np.isfinite(found).all(axis=-1, keepdims=True), found, qdd)
         kept = _largest(residual(found)) > ROUNDINGS * _largest(left)
         return np.where(kept[..., None], qdd, found)
+
+    def explain(
+        self, robot: Tree, named: dict[str, np.ndarray], gravity: ArrayLike | None, armature: ArrayLike | None
+    ) -> Exception:
+        """Return the error: a singular mass matrix, loss of accuracy, or an overflow."""
+        constants = self.constants(robot, gravity, armature)
+        return explain_lost_digits(self, robot, named, constants, explain_failure(robot, named, armature))
 
 
 def _largest(x: np.ndarray) -> np.ndarray:

@@ -28,9 +28,9 @@ from ..states.physics import Numbers
 from ..states.states import on_states
 from ..types import Engine
 from . import heavy_paths
-from .base import NO_FORCES, Capabilities, explain_failure
+from .base import NO_FORCES, Capabilities
 from .block_counts import Counting, Stages
-from .checked import CheckedBackend, checked_stages, explain_lost_digits
+from .checked import CheckedBackend, checked_stages
 from .path_stages import branches_first_stages, grouped_stages, path_stages
 from .schedule import Schedule
 from .tables import kernel_wrenches
@@ -122,13 +122,6 @@ class HeavyPathBackend(CheckedBackend):
             engine=engine,
         )[0]
 
-    def explain(
-        self, robot: Tree, named: dict[str, np.ndarray], gravity: ArrayLike | None, armature: ArrayLike | None
-    ) -> Exception:
-        """Return the error: a singular mass matrix, loss of accuracy, or an overflow."""
-        constants = self.constants(robot, gravity, armature)
-        return explain_lost_digits(self, robot, named, constants, explain_failure(robot, named, armature))
-
 
 class ConstraintForce(HeavyPathBackend):
     """Constraint-force method; heavy paths are solved by elimination from the tip."""
@@ -164,13 +157,6 @@ class ChainsBackend(CheckedBackend):
 
     negative_rotors = False
     parts: ClassVar[Callable[[Tree, Counting], Stages]]
-
-    def explain(
-        self, robot: Tree, named: dict[str, np.ndarray], gravity: ArrayLike | None, armature: ArrayLike | None
-    ) -> Exception:
-        """Return the error: a singular mass matrix, loss of accuracy, or an overflow."""
-        constants = self.constants(robot, gravity, armature)
-        return explain_lost_digits(self, robot, named, constants, explain_failure(robot, named, armature))
 
     def schedule(self, robot: Tree) -> Schedule:
         """Return the stages in which the blocks of `robot` are eliminated; see `treesim.schedule`."""

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from ..kernels.dynamics.coriolis import coriolis_matrix_states
 from ..model.tree import Tree
 from ..states.arguments import checked_robot
-from ..states.states import on_states, state_function
+from ..states.states import state_function
 from ..types import Engine
 from .physics import ModelParameters, physics_of
 
@@ -79,8 +79,5 @@ def coriolis_matrix(
     True
     """
     robot = checked_robot(robot)
-    if out is None and model_parameters is None:
-        return CORIOLIS(robot, robot.ints, robot.reals, q, v, engine)
-    physics, constants = physics_of(robot, model_parameters, "coriolis_matrix"), (robot.ints, robot.reals)
-    given = {"q": q, "v": v}
-    return on_states(coriolis_matrix_states, robot, constants, given, physics=physics, engine=engine, out=out)[0]
+    physics = None if model_parameters is None else physics_of(robot, model_parameters, "coriolis_matrix")
+    return CORIOLIS(robot, robot.ints, robot.reals, q, v, engine, out, physics)

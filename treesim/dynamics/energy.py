@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from ..kernels.kinematics.bodies import energy_and_momentum_states
 from ..model.tree import Tree
 from ..states.arguments import checked_robot
-from ..states.states import on_states, state_function
+from ..states.states import state_function
 from ..types import Engine
 from .physics import ModelParameters, physics_of
 from .tables import constants_of
@@ -58,26 +58,9 @@ def energy(
     6.113 J, -19.195 J
     """
     robot = checked_robot(robot)
-    if model_parameters is None:
-        out = ENERGY_AND_MOMENTUM(robot, *constants_of(robot, gravity), q, v, engine)
-    else:
-        out = _own_energy_and_momentum(robot, q, v, gravity, engine, model_parameters, "energy")
+    physics = None if model_parameters is None else physics_of(robot, model_parameters, "energy", gravity)
+    out = ENERGY_AND_MOMENTUM(robot, *constants_of(robot, gravity), q, v, engine, physics=physics)
     return out[..., 0], out[..., 1]
-
-
-def _own_energy_and_momentum(
-    robot: Tree,
-    q: ArrayLike,
-    v: ArrayLike,
-    gravity: ArrayLike | None,
-    engine: Engine,
-    model_parameters: ModelParameters,
-    what: str,
-) -> np.ndarray:
-    """Return energy and momentum of states with batched model parameters."""
-    constants, physics = constants_of(robot, gravity), physics_of(robot, model_parameters, what, gravity)
-    given = {"q": q, "v": v}
-    return on_states(energy_and_momentum_states, robot, constants, given, physics=physics, engine=engine)[0]
 
 
 def momentum(
@@ -115,6 +98,5 @@ def momentum(
     array([-7.69,  1.2 , -5.56, -1.98,  4.81,  2.9 ])
     """
     robot = checked_robot(robot)
-    if model_parameters is None:
-        return ENERGY_AND_MOMENTUM(robot, robot.ints, robot.reals, q, v, engine)[..., 2:]
-    return _own_energy_and_momentum(robot, q, v, None, engine, model_parameters, "momentum")[..., 2:]
+    physics = None if model_parameters is None else physics_of(robot, model_parameters, "momentum")
+    return ENERGY_AND_MOMENTUM(robot, robot.ints, robot.reals, q, v, engine, physics=physics)[..., 2:]

@@ -14,6 +14,7 @@ from ..engine.call.evaluate import check_engine, refuse_overflow
 from ..errors import UnsupportedError
 from ..model.tree import Tree
 from ..states.arguments import checked_robot, whole_number
+from ..states.physics import Numbers
 from ..types import Engine
 from .auto import Auto
 from .base import Backend, CompiledBackend, DynamicsBackend, check_supported, chosen_backend, copied
@@ -125,16 +126,21 @@ def forward_dynamics(
     if robot.mimic_map is not None:
         solver = held_backend(solver, robot)
     if model_parameters is not None:
-        return _of_own_physics(
-            solver, robot, q, v, tau, f_ext, gravity, armature, refinements, engine, out, model_parameters
-        )
+        kernel: Any = solver.taken(robot) if isinstance(solver, Auto) else solver
+        physics = _own_physics(kernel, robot, gravity, armature, refinements, model_parameters)
+        return kernel.evaluate(robot, q, v, tau, f_ext, gravity, armature, None, engine, out, physics)
     if type(engine) is str and engine == "auto" and out is None and not refinements:
         return solver.forward_dynamics(robot, q, v, tau, f_ext, gravity, armature)
     solve = _with_engine(solver, robot, engine)
     if not refinements:
         return solve(robot, q, v, tau, f_ext, gravity, armature, out=out)
     qdd = solve(robot, q, v, tau, f_ext, gravity, armature)
-    left = partial(_unexplained, robot, q, v, tau, f_ext, gravity, armature, engine)
+
+    def left(a: np.ndarray) -> np.ndarray:
+        """Return the forces (..., nv) that accelerations a leave unexplained."""
+        found = inverse_dynamics(robot, q, v, a, f_ext=f_ext, gravity=gravity, armature=armature, engine=engine)
+        return np.asarray(tau - found)
+
     for _ in range(refinements):
         if isinstance(solver, CheckedBackend):
             qdd = solver.improved(robot, q, qdd, left, armature, engine)
@@ -144,44 +150,14 @@ def forward_dynamics(
     return copied(qdd, out)
 
 
-def _unexplained(
-    robot: Tree,
-    q: ArrayLike,
-    v: ArrayLike,
-    tau: ArrayLike,
-    f_ext: ArrayLike | None,
-    gravity: ArrayLike | None,
-    armature: ArrayLike | None,
-    engine: Engine,
-    a: np.ndarray,
-) -> np.ndarray:
-    """Return the forces (..., nv) that accelerations a leave unexplained."""
-    found = inverse_dynamics(robot, q, v, a, f_ext=f_ext, gravity=gravity, armature=armature, engine=engine)
-    return np.asarray(tau - found)
-
-
-def _of_own_physics(
-    solver: Any,
-    robot: Tree,
-    q: ArrayLike,
-    v: ArrayLike,
-    tau: ArrayLike,
-    f_ext: ArrayLike | None,
-    gravity: ArrayLike | None,
-    armature: ArrayLike | None,
-    refinements: int,
-    engine: Engine,
-    out: np.ndarray | None,
-    model_parameters: ModelParameters,
-) -> np.ndarray:
-    """Return the forward dynamics of states with batched model parameters."""
-    solver = solver.taken(robot) if isinstance(solver, Auto) else solver
+def _own_physics(
+    solver: Any, robot: Tree, gravity: Any, armature: Any, refinements: int, model_parameters: ModelParameters
+) -> Numbers | None:
+    """Return batched model parameters as a kernel of treesim takes them; raises an error if the solver is none."""
     check_physics_of_backend(solver, robot, model_parameters)
     if refinements:
         raise UnsupportedError("refinement does not support model_parameters: leave out one of the two")
-    physics = physics_of(robot, model_parameters, "forward_dynamics", gravity, armature)
-    found: np.ndarray = solver.of_own_physics(physics, robot, q, v, tau, f_ext, gravity, armature, engine, out)
-    return found
+    return physics_of(robot, model_parameters, "forward_dynamics", gravity, armature)
 
 
 def held_backend(solver: Any, robot: Tree) -> Any:

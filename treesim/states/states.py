@@ -161,23 +161,25 @@ def _axes_of(shape: tuple[str, ...]) -> tuple[Axis | None, ...]:
 
 
 def state_function(entry: Any) -> Callable[..., np.ndarray]:
-    """Return a function of an entry's only result: (robot, *constants, *values, engine="auto"), as in `on_states`.
+    """Return a function of an entry's only result: (robot, *constants, *values, engine="auto", out=None, physics=None).
 
-    One state in float arrays is passed directly to machine code, in a single Python call. Anything else is coerced,
-    broadcast, or reported by `on_states`. The function's source is generated with the declared shape.
+    The arguments are those of `on_states`. One state in float arrays is passed directly to machine code, in a single
+    Python call. Anything else is coerced, broadcast, or reported by `on_states`. The function's source is generated
+    with the declared shape.
     """
     signature = entry.signature
     (result,) = (array for array in signature.arrays if array.result)
     names = [array.name for array in signature.arrays if not array.result]
     constants, values, shape = (", ".join(x) for x in (("ints", "reals", *signature.tables), names, result.shape))
     lines = [
-        f"def on_state(tree, {constants}, {values}, engine='auto'):",
+        f"def on_state(tree, {constants}, {values}, engine='auto', out=None, physics=None):",
         *_symbols(signature, shape),
         f"result = empty(({shape},))",
-        f"if type(engine) is str and engine == 'auto' and fast.call({constants}, {values}, result) == {FINE}:",
-        "    return result",
+        "if out is None and physics is None and type(engine) is str and engine == 'auto':",
+        f"    if fast.call({constants}, {values}, result) == {FINE}:",
+        "        return result",
         f"values = {{{', '.join(f'{name!r}: {name}' for name in names)}}}",
-        f"return on_states(tree, ({constants}), values, engine=engine)[0]",
+        f"return on_states(tree, ({constants}), values, physics=physics, engine=engine, out=out)[0]",
     ]
     namespace = {"empty": np.empty, "fast": FastEntry(entry), "on_states": partial(on_states, entry)}
     place = f"state function of {entry.__module__}.{entry.__name__}"

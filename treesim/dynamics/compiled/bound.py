@@ -27,9 +27,9 @@ from ...states.arguments import checked_frames
 from ...states.states import declared, for_mimic_joints
 from ...system.display import ReprMixin, vector
 from ...types import Engine, JacobianReference, Reference
-from ...validation.arrays import check_out, coerce, ordered_numbers
+from ...validation.arrays import coerce, ordered_numbers
 from ...validation.values import checked_text, checked_texts
-from ..base import DynamicsBackend, check_supported, chosen_backend, explain_failure, is_one_kernel
+from ..base import DynamicsBackend, check_supported, chosen_backend, copied, explain_failure, is_one_kernel
 from ..forward_dynamics import held_backend
 from ..operational.base import CompiledMethod
 from ..operational.frames import SPATIAL, frame_codes, move_to_origin
@@ -399,7 +399,7 @@ class _Function:
             result = np.empty(self.result, number)
             # an array out of a pickle has a descriptor of its own, which machine code takes for another number type
             if self.call(*(np.ascontiguousarray(x, number) for x in arrays), result) == FINE:
-                return _delivered(result, out)
+                return copied(result, out)
         for argument in self.forces:
             forces = None if f_ext is None else ordered_numbers(wrenches_argument(owner.robot, f_ext), number.type)
             given.append(argument._replace(value=kernel_wrenches(owner.robot, forces)))
@@ -418,7 +418,7 @@ class _Packed:
     def checked_call(self, values: tuple[Any, ...], out: Any) -> np.ndarray:
         """Compute the full matrix, and return the entries that can differ from zero."""
         M = self.owner.mass_matrix(*values)
-        return _delivered(M[..., *mass_matrix_pattern(self.owner.robot)], out)
+        return copied(M[..., *mass_matrix_pattern(self.owner.robot)], out)
 
 
 class _Plugin:
@@ -435,7 +435,7 @@ class _Plugin:
         with use_threads(owner.threads):
             solver = owner._solver if owner.robot.mimic_map is None else held_backend(owner._solver, owner.robot)
             qdd = solver.forward_dynamics(owner.robot, *values, f_ext, *self.parameters)
-        return _delivered(np.asarray(qdd).astype(owner.dtype, copy=False), out)
+        return copied(np.asarray(qdd).astype(owner.dtype, copy=False), out)
 
 
 def _number(dtype: Any) -> np.dtype[Any]:
@@ -446,11 +446,3 @@ def _number(dtype: Any) -> np.dtype[Any]:
     if number not in (np.dtype(np.float64), np.dtype(np.float32)):
         raise ArgumentError(f"dtype must be float64 or float32, got {quoted(dtype)}")
     return np.dtype(number.type)  # numpy's own object for it, which one out of a pickle is not
-
-
-def _delivered(result: np.ndarray, out: np.ndarray | None) -> np.ndarray:
-    """Return the result, copied to `out` if that is given."""
-    if out is None:
-        return result
-    check_out(out, result.shape, result.dtype)[...] = result
-    return out

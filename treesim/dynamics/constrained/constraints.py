@@ -22,14 +22,15 @@ from ..operational.frames import frame_pose, frame_tables, frame_velocity, in_wo
 from ..operational.rows import ROWS, Rows, row_matrix
 
 
-class _ConstraintRepr(ReprMixin):
-    """Representation of both kinds of constraint."""
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class _Constraint(ReprMixin):
+    """Fields and representation of both kinds of constraint."""
 
-    rows: Rows
-    target: ArrayLike | None
-    reference: Reference
-    damping: float
-    stiffness: float
+    rows: Rows = "all"
+    target: ArrayLike | None = None
+    reference: Reference = "local_world_aligned"
+    damping: float = 0.0
+    stiffness: float = 0.0
 
     def _what(self) -> str:
         state = "held" if self.target is None else "driven"
@@ -41,7 +42,7 @@ class _ConstraintRepr(ReprMixin):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FrameConstraint(_ConstraintRepr):
+class FrameConstraint(_Constraint):
     """A constraint on the acceleration of a frame. By default, all six components of the acceleration are zero.
 
     Parameters
@@ -81,11 +82,6 @@ class FrameConstraint(_ConstraintRepr):
 
     frame: str
     _: KW_ONLY
-    rows: Rows = "all"
-    target: ArrayLike | None = None
-    reference: Reference = "local_world_aligned"
-    damping: float = 0.0
-    stiffness: float = 0.0
     pose: ArrayLike | None = None
 
     def __post_init__(self) -> None:
@@ -108,7 +104,7 @@ class FrameConstraint(_ConstraintRepr):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LoopConstraint(_ConstraintRepr):
+class LoopConstraint(_Constraint):
     """A constraint on the relative acceleration of two frames. By default, the relative acceleration is zero.
 
     The argument `rows` multiplies the relative velocity: velocity of the first frame minus velocity of the second
@@ -141,11 +137,6 @@ class LoopConstraint(_ConstraintRepr):
     first: str
     second: str
     _: KW_ONLY
-    rows: Rows = "all"
-    target: ArrayLike | None = None
-    reference: Reference = "local_world_aligned"
-    damping: float = 0.0
-    stiffness: float = 0.0
     name: str = ""
 
     def __post_init__(self) -> None:

@@ -16,7 +16,7 @@ from ...kernels.dynamics.centroidal import (
 )
 from ...model.tree import Tree
 from ...states.arguments import checked_robot
-from ...states.states import on_states, state_function
+from ...states.states import state_function
 from ...types import Engine
 from ..physics import ModelParameters, physics_of
 from .motion import massive
@@ -81,11 +81,8 @@ def centroidal_momentum(
     array([-7.685,  1.199, -5.565, -0.983,  2.771,  1.091])
     """
     robot = massive(checked_robot(robot))
-    if model_parameters is None:
-        return MOMENTUM(robot, robot.ints, robot.reals, q, v, engine)
-    physics, constants = physics_of(robot, model_parameters, "centroidal_momentum"), (robot.ints, robot.reals)
-    given = {"q": q, "v": v}
-    return on_states(centroidal_momentum_states, robot, constants, given, physics=physics, engine=engine)[0]
+    physics = None if model_parameters is None else physics_of(robot, model_parameters, "centroidal_momentum")
+    return MOMENTUM(robot, robot.ints, robot.reals, q, v, engine, physics=physics)
 
 
 def centroidal_momentum_matrix(
@@ -128,11 +125,8 @@ def centroidal_momentum_matrix(
     True
     """
     robot = massive(checked_robot(robot))
-    if out is None and model_parameters is None:
-        return MATRIX(robot, robot.ints, robot.reals, q, engine)
-    physics, constants = physics_of(robot, model_parameters, "centroidal_momentum_matrix"), (robot.ints, robot.reals)
-    given, entry = {"q": q}, centroidal_momentum_matrix_states
-    return on_states(entry, robot, constants, given, physics=physics, engine=engine, out=out)[0]
+    physics = None if model_parameters is None else physics_of(robot, model_parameters, "centroidal_momentum_matrix")
+    return MATRIX(robot, robot.ints, robot.reals, q, engine, out, physics)
 
 
 def centroidal_dynamics(
@@ -179,8 +173,5 @@ def centroidal_dynamics(
     True
     """
     robot = massive(checked_robot(robot))
-    if model_parameters is None:
-        return RATE(robot, robot.ints, robot.reals, q, v, a, engine)
-    physics, constants = physics_of(robot, model_parameters, "centroidal_dynamics"), (robot.ints, robot.reals)
-    given = {"q": q, "v": v, "a": a}
-    return on_states(centroidal_dynamics_states, robot, constants, given, physics=physics, engine=engine)[0]
+    physics = None if model_parameters is None else physics_of(robot, model_parameters, "centroidal_dynamics")
+    return RATE(robot, robot.ints, robot.reals, q, v, a, engine, physics=physics)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -240,16 +241,24 @@ class SparseJacobian(ReprMixin):
         compiled(entry)(self._parent, self._depth, self._last, self._packed.reshape(-1), *arguments)
 
     def _on_columns(self, entry: Callable[..., int], x: ArrayLike, size: int, result: int) -> np.ndarray:
-        vectors = real_numbers("x", x)
-        if vectors.ndim not in (1, 2) or vectors.shape[0] != size:
-            raise ArgumentError(f"x has shape {vectors.shape}, but ({size},) or ({size}, k) is needed")
-        refuse_non_finite([Argument("x", x, (size,))], [vectors])
-        rows = np.array(vectors.T, order="C")  # one vector after the other
-        out = np.zeros((*rows.shape[:-1], result))
-        if rows.size:
-            self._run(entry, rows.reshape(-1), out.reshape(-1))
-        refuse_overflow("the product", out)
-        return np.ascontiguousarray(out.T)
+        return on_columns(partial(self._run, entry), x, size, result)
+
+
+def on_columns(run: Callable[..., object], x: ArrayLike, size: int, result: int) -> np.ndarray:
+    """Return the results (result,) or (result, k) of a kernel for vectors x (size,) or (size, k).
+
+    run: called with the vectors and the results, one after the other in flat arrays.
+    """
+    vectors = real_numbers("x", x)
+    if vectors.ndim not in (1, 2) or vectors.shape[0] != size:
+        raise ArgumentError(f"x has shape {vectors.shape}, but ({size},) or ({size}, k) is needed")
+    refuse_non_finite([Argument("x", x, (size,))], [vectors])
+    rows = np.array(vectors.T, order="C")  # one vector after the other
+    out = np.zeros((*rows.shape[:-1], result))
+    if rows.size and result:
+        run(rows.reshape(-1), out.reshape(-1))
+    refuse_overflow("the product", out)
+    return np.ascontiguousarray(out.T)
 
 
 def sparse_jacobian(

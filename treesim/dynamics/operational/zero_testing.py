@@ -7,15 +7,16 @@ read and tested.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...engine.call.evaluate import refuse_overflow
 from ...engine.call.generic import compiled
 from ...errors import ArgumentError
 from ...kernels.published.zero_testing import product_states, transposed_product_states
 from ...validation.arrays import Argument, real_numbers, refuse_non_finite
+from .sparse_jacobian import on_columns
 
 
 def multiply(A: ArrayLike, x: ArrayLike) -> np.ndarray:
@@ -58,13 +59,4 @@ def _matrix(A: ArrayLike) -> np.ndarray:
 
 
 def _on_columns(entry: Callable[..., int], A: np.ndarray, x: ArrayLike, size: int, result: int) -> np.ndarray:
-    vectors = real_numbers("x", x)
-    if vectors.ndim not in (1, 2) or vectors.shape[0] != size:
-        raise ArgumentError(f"x has shape {vectors.shape}, but ({size},) or ({size}, k) is needed")
-    refuse_non_finite([Argument("x", x, (size,))], [vectors])
-    rows = np.array(vectors.T, order="C")  # one vector after the other
-    out = np.zeros((*rows.shape[:-1], result))
-    if rows.size and result:
-        compiled(entry)(*A.shape, A.reshape(-1), rows.reshape(-1), out.reshape(-1))
-    refuse_overflow("the product", out)
-    return np.ascontiguousarray(out.T)
+    return on_columns(partial(compiled(entry), *A.shape, A.reshape(-1)), x, size, result)
