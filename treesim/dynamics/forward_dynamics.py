@@ -127,7 +127,7 @@ def forward_dynamics(
         solver = held_backend(solver, robot)
     if model_parameters is not None:
         kernel: Any = solver.taken(robot) if isinstance(solver, Auto) else solver
-        physics = _own_physics(kernel, robot, gravity, armature, refinements, model_parameters)
+        physics = _batched_parameters(kernel, robot, gravity, armature, refinements, model_parameters)
         return kernel.evaluate(robot, q, v, tau, f_ext, gravity, armature, None, engine, out, physics)
     if type(engine) is str and engine == "auto" and out is None and not refinements:
         return solver.forward_dynamics(robot, q, v, tau, f_ext, gravity, armature)
@@ -150,7 +150,7 @@ def forward_dynamics(
     return copied(qdd, out)
 
 
-def _own_physics(
+def _batched_parameters(
     solver: Any, robot: Tree, gravity: Any, armature: Any, refinements: int, model_parameters: ModelParameters
 ) -> Numbers | None:
     """Return batched model parameters as a kernel of treesim takes them; raises an error if the solver is none."""
