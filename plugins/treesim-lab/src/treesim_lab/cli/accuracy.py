@@ -8,6 +8,8 @@ import typer
 
 from treesim.cli.common import BaseOption, JsonOption, MimicOption, examples, guarded, messages, output, print_json
 
+from .tables import new_table
+
 QUICK = (10, 100)
 
 
@@ -82,10 +84,8 @@ def accuracy(
 
 
 def _print(title: tuple[str, str], rows: list[dict[str, Any]]) -> None:
-    from rich.table import Table
-
     text = f"{', '.join(title)}: relative error, after one refinement, (expected)"
-    shown = Table("backend", *(row["case"] for row in rows), title=text, title_justify="left")
+    shown = new_table(text, "backend", *(row["case"] for row in rows))
     for k, first in enumerate(rows[0]["errors"]):
         shown.add_row(first["backend"], *(_cell(row["errors"][k]) for row in rows))
     output().print(shown)

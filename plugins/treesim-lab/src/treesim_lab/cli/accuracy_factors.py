@@ -7,6 +7,8 @@ from typing import Any
 
 from treesim.cli.common import checked_loading, messages, output, print_json
 
+from .tables import new_table, print_notes
+
 TITLES = {
     "factors": "factors: |L' D L - H| / |H|",
     "driven": "solve for random forces: |x - exact| / |exact|",
@@ -35,18 +37,13 @@ def show_factors(names: Sequence[str], base: str, mimic: str | None, states: int
     for measure, title in TITLES.items():
         _print(f"{title}, in units of 2^-53", measure, rows)
     output().print(f"Medians of {states} random states.")
-    for note in dict.fromkeys(notes):
-        output().print(f"note: {note}", soft_wrap=True)
+    print_notes(notes)
 
 
 def _print(title: str, measure: str, rows: Sequence[dict[str, Any]]) -> None:
     """Print a table of one measure: errors of the factorizations by tree, and those of LTL and LTDL over Cholesky's."""
-    from rich.table import Table
-
     names = list(rows[0]["errors"])
-    shown = Table("tree", title=title, title_justify="left")
-    for heading in ("n", "zeros", *names, "ltl / cholesky", "ltdl / cholesky"):
-        shown.add_column(heading, justify="right")
+    shown = new_table(title, "tree", numbers=("n", "zeros", *names, "ltl / cholesky", "ltdl / cholesky"))
     for row in rows:
         errors = {name: row["errors"][name][measure] for name in names}
         ratios = [_ratio(errors[name], errors["cholesky"]) for name in ("ltl", "ltdl")]

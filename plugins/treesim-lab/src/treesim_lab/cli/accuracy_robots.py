@@ -8,6 +8,8 @@ from typing import Any
 from treesim.cli.common import checked_loading, messages, output, print_json
 from treesim.errors import named
 
+from .tables import new_table, print_notes
+
 TABLES = (
     ("float64: engines apart (what rounding M and the forces once does), relative", ("apart", "sensitivity")),
     ("float64: errors against exact digits, generic and specialized code, relative", ("generic", "specialized")),
@@ -32,15 +34,12 @@ def show_robots(names: Sequence[str], base: str, mimic: str | None, states: int,
         "accelerations of order one.",
         soft_wrap=True,
     )
-    for note in dict.fromkeys(notes):
-        output().print(f"note: {note}", soft_wrap=True)
+    print_notes(notes)
 
 
 def _print(title: str, keys: Sequence[str], rows: Sequence[dict[str, Any]]) -> None:
     """Print a table of kernels over robots, with one or two kinds of error."""
-    from rich.table import Table
-
-    shown = Table("", *(f"{named(row['robot'])} ({row['nv']})" for row in rows), title=title, title_justify="left")
+    shown = new_table(title, "", *(f"{named(row['robot'])} ({row['nv']})" for row in rows))
     for k, first in enumerate(rows[0]["errors"]):
         shown.add_row(first["problem"], *(_cell(row["errors"][k], keys) for row in rows))
     output().print(shown)

@@ -23,6 +23,8 @@ from treesim.cli.common import (
 )
 from treesim.errors import named
 
+from .tables import new_table, print_notes
+
 if TYPE_CHECKING:
     from ..audits import Audit, Row
 
@@ -73,8 +75,7 @@ def _show(found: Audit, base: str) -> None:
     )
     for group, rows in groupby(found.rows, lambda row: row.group):
         _table(group, list(rows))
-    for note in found.notes:
-        output().print(f"note: {note}", soft_wrap=True)
+    print_notes(found.notes)
     beyond = [row.name for row in found.rows if not row.passed]
     summary = f"beyond their bounds: {', '.join(beyond)}" if beyond else "every error is within its bound"
     output().print(f"Worst of {found.states} random states, relative to the largest number; {summary}.", soft_wrap=True)
@@ -82,13 +83,9 @@ def _show(found: Audit, base: str) -> None:
 
 def _table(group: str, rows: list[Row]) -> None:
     """Return the table of one group, without empty columns."""
-    from rich.table import Table
-
     columns = [column for column in ("residual", "apart") if any(getattr(row, column) is not None for row in rows)]
-    shown = Table(group, title_justify="left")
-    for heading in ("digits", "error", "bound", *columns, "result"):
-        shown.add_column(heading, justify="right")
-    shown.add_column("where, note")
+    headings = ("digits", "error", "bound", *columns, "result")
+    shown = new_table(None, group, numbers=headings, last=["where, note"])
     for row in rows:
         digits = "-" if row.digits is None else f"{row.digits:.1f}"
         numbers = [_number(row.error), _number(row.bound), *(_number(getattr(row, column)) for column in columns)]

@@ -180,10 +180,12 @@ class _Report:
 
     def explain(self, rows: Sequence[dict[str, Any]]) -> None:
         """Print what the calls of these rows do, and the notes."""
-        from .bench_tables import print_notes
+        from .bench_tables import print_calls
 
         if not self.json:
-            print_notes(output(), rows, self.notes)
+            print_calls(output(), rows)
+            for note in self.notes:
+                output().print(f"note: {note}", soft_wrap=True)
 
     def finish(self, facts: dict[str, Any]) -> None:
         """Write the result to all requested outputs; raises ArgumentError for a file that cannot be written."""

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from rich.table import Table
-
 from treesim.compare.cases import DOUBLE, OURS
 from treesim.errors import named
 
 from ..bench.measure import UNITS
+from .tables import add_groups, new_table
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
 START_COLUMNS = {
     "python": "python_s",
@@ -31,25 +31,21 @@ def timing_table(title: str, rows: Sequence[dict[str, Any]], unit: str) -> Table
     others = list(dict.fromkeys(row["engine"] for row in rows if row["engine"] != OURS))
     kinds = {row["numbers"] for row in rows}
     details = f"; how many times longer {', '.join(others)} take" if others else ""
-    table = _table(f"{title}, times in {unit}{details}", "computes")
-    table.add_column("call", no_wrap=True)
-    for heading in ("by", *(["numbers"] if len(kinds) > 1 else [])):
+    table = new_table(f"{title}, times in {unit}{details}", "computes")
+    for heading in ("call", "by", *(["numbers"] if len(kinds) > 1 else [])):
         table.add_column(heading, no_wrap=True)
     for heading in ("min", "median", "error", *others):
         table.add_column(heading, justify="right")
-    before = None
+    lines = []
     for row in rows:
-        if before is not None and row["quantity"] != before:
-            table.add_section()
         times = [f"{UNITS[unit] * row[key]:.{_digits(unit)}f}" for key in ("min_s", "median_s")]
         error = "" if row["error"] is None else f"{row['error']:.0e}"
         faster = row.get("times_faster_than", {})
         ratios = [f"{faster[engine]:.2f}x" if engine in faster else "" for engine in others]
-        quantity = row["quantity"] if row["quantity"] != before else ""
         by = row["engine"] if row["served_by"] is None else f"{row['engine']}, {row['served_by']}"
         numbers = [row["numbers"]] if len(kinds) > 1 else []
-        table.add_row(quantity, row["call"], by, *numbers, *times, error, *ratios)
-        before = row["quantity"]
+        lines.append([row["quantity"], row["call"], by, *numbers, *times, error, *ratios])
+    add_groups(table, lines)
     return table
 
 
@@ -74,9 +70,7 @@ def contact_rollout_table(title: str, rows: Sequence[dict[str, Any]]) -> Table:
 
 def request_table(title: str, rows: Sequence[dict[str, Any]]) -> Table:
     """Return the table of times per state and step of rollouts by request, and their ratios to plain rollouts."""
-    table = _table(f"{title}, us for a state and step", "with")
-    for heading in ("min", "median", "factor"):
-        table.add_column(heading, justify="right")
+    table = new_table(f"{title}, us for a state and step", "with", numbers=("min", "median", "factor"))
     for row in rows:
         times = [f"{1e6 * row[key]:.1f}" for key in ("min_s", "median_s")]
         table.add_row(row["request"], *times, f"{row['factor']:.2f}")
@@ -85,9 +79,8 @@ def request_table(title: str, rows: Sequence[dict[str, Any]]) -> Table:
 
 def incline_table(rows: Sequence[dict[str, Any]]) -> Table:
     """Return the table of the errors of a box's speed on an incline."""
-    table = _table("a box on an incline of slope 0.5 with friction 0.501 and 0.499, after 1 s", "by", "call")
-    for heading in INCLINE_COLUMNS.values():
-        table.add_column(heading, justify="right")
+    title = "a box on an incline of slope 0.5 with friction 0.501 and 0.499, after 1 s"
+    table = new_table(title, "by", "call", numbers=INCLINE_COLUMNS.values())
     for row in rows:
         table.add_row(row["engine"], row["call"], *_exponents(row, INCLINE_COLUMNS))
     return table
@@ -95,17 +88,11 @@ def incline_table(rows: Sequence[dict[str, Any]]) -> Table:
 
 def _scene_table(title: str, rows: Sequence[dict[str, Any]], columns: dict[str, str]) -> Table:
     """Return a table with a section for each scene."""
-    table = _table(title, "scene", "by", "call")
-    for heading in ("min", "median", *columns.values()):
-        table.add_column(heading, justify="right")
-    before = None
+    table, lines = new_table(title, "scene", "by", "call", numbers=("min", "median", *columns.values())), []
     for row in rows:
-        if before is not None and row["scene"] != before:
-            table.add_section()
         times = [f"{1e6 * row[key]:.1f}" for key in ("min_s", "median_s")]
-        scene = row["scene"] if row["scene"] != before else ""
-        table.add_row(scene, row["engine"], row["call"], *times, *_exponents(row, columns))
-        before = row["scene"]
+        lines.append([row["scene"], row["engine"], row["call"], *times, *_exponents(row, columns)])
+    add_groups(table, lines)
     return table
 
 
@@ -115,10 +102,9 @@ def _exponents(row: dict[str, Any], columns: dict[str, str]) -> list[str]:
 
 def arithmetic_table(rows: Sequence[dict[str, Any]]) -> Table:
     """Return the table of the arithmetic of batches: operations, rate, peak, and the fraction that their mix allows."""
-    table = _table("arithmetic of batches; peak: independent multiply-adds on the widest vectors", "kernel", "numbers")
+    title = "arithmetic of batches; peak: independent multiply-adds on the widest vectors"
     counts, times = ("threads", "add", "mul", "div", "other"), ("ns per state", "10⁹/s", "peak 10⁹/s")
-    for heading in (*counts, *times, "of the peak", "mix allows"):
-        table.add_column(heading, justify="right")
+    table = new_table(title, "kernel", "numbers", numbers=(*counts, *times, "of the peak", "mix allows"))
     for row in rows:
         counted = [str(count) for count in row["operations"].values()]
         rates = [f"{1e-9 * row[key]:.1f}" for key in ("per_s", "peak_per_s")]
@@ -133,9 +119,7 @@ def start_table(starts: dict[str, dict[str, Any]], batch: str) -> Table:
     title = (
         f"a new process, in seconds: steps by code of the robot's own where there is some, {batch}, plain calls generic"
     )
-    table = _table(title, "machine code")
-    for heading in (*START_COLUMNS, "peak [MiB]"):
-        table.add_column(heading, justify="right")
+    table = new_table(title, "machine code", numbers=(*START_COLUMNS, "peak [MiB]"))
     for label, found in starts.items():
         cells = [f"{found[key]:.3f}" for key in START_COLUMNS.values()]
         table.add_row(label, *cells, _mebibytes(found["peak_bytes"]))
@@ -144,7 +128,7 @@ def start_table(starts: dict[str, dict[str, Any]], batch: str) -> Table:
 
 def size_table(title: str, rows: Sequence[dict[str, Any]]) -> Table:
     """Return the table of time and memory over the number of states."""
-    table = _table(f"{title}: forward dynamics of batches; memory in MiB")
+    table = new_table(f"{title}: forward dynamics of batches; memory in MiB")
     headings = ("states", "numbers", "engine", "ns per state", "call [s]", "arguments", "result", "beyond these")
     for heading in (*headings, "process at its peak"):
         table.add_column(heading, justify="left" if heading in ("numbers", "engine") else "right")
@@ -159,18 +143,16 @@ def ratio_table(title: str, rows: Sequence[dict[str, Any]], robots: Sequence[str
     """Return the table of treesim's time on each robot, and the speed ratios to the other engines."""
     engines = list(dict.fromkeys(name for row in rows for found in row["ratios"].values() for name in found))
     details = f": how many times longer {', '.join(engines)} take" if engines else ""
-    table = _table(f"{title}: our time [{unit}]{details}", "computes")
+    table = new_table(f"{title}: our time [{unit}]{details}", "computes")
     table.add_column("call", overflow="fold")
     for robot in robots:
         table.add_column(named(robot), justify="right")
-    before = None
+    lines = []
     for row in rows:
-        if before is not None and row["quantity"] != before:
-            table.add_section()
         cells = [_ratio_cell(row, robot, engines, unit) for robot in robots]
         name = row["call"] if row["numbers"] == DOUBLE else f"{row['call']}, {row['numbers']}"
-        table.add_row(row["quantity"] if row["quantity"] != before else "", name, *cells)
-        before = row["quantity"]
+        lines.append([row["quantity"], name, *cells])
+    add_groups(table, lines)
     return table
 
 
@@ -186,8 +168,8 @@ def _digits(unit: str) -> int:
     return 2 if unit == "us" else 0
 
 
-def print_notes(console: Console, rows: Sequence[dict[str, Any]], notes: Sequence[str]) -> None:
-    """Print what each call does, grouping equal descriptions, and the notes."""
+def print_calls(console: Console, rows: Sequence[dict[str, Any]]) -> None:
+    """Print what each call does, grouping equal descriptions."""
     by_words: dict[tuple[str, str], list[str]] = {}
     for row in rows:
         names = by_words.setdefault((row["engine"], row["does"]), [])
@@ -195,12 +177,6 @@ def print_notes(console: Console, rows: Sequence[dict[str, Any]], notes: Sequenc
             names.append(row["call"])
     for (engine, does), names in by_words.items():
         console.print(f"{engine}, {'; '.join(names)}: {does}", soft_wrap=True)
-    for note in notes:
-        console.print(f"note: {note}", soft_wrap=True)
-
-
-def _table(title: str, *columns: str) -> Table:
-    return Table(*columns, title=title, title_justify="left")
 
 
 def _mebibytes(count: int | None) -> str:

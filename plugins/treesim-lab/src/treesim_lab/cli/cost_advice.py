@@ -5,6 +5,8 @@ from __future__ import annotations
 from treesim.cli.common import messages, output, print_json
 from treesim.errors import named
 
+from .tables import new_table
+
 
 def show_advice(repeats: int, json: bool) -> None:
     """Time every algorithm on generated trees and installed robots; print the advised and the fastest ones."""
@@ -17,11 +19,9 @@ def show_advice(repeats: int, json: bool) -> None:
     if json:
         print_json(rows)
         return
-    from rich.table import Table
-
     title = "advised against fastest (shortest of the rounds); ratio: the advised one's time over the fastest's"
     headings = ("robot", "nv", "depth", "task", "advised", "us", "fastest", "us", "ratio")
-    table = Table(*headings, title=title, title_justify="left")
+    table = new_table(title, *headings)
     for row in rows:
         times = f"{row['advised_us']:.2f}", f"{row['fastest_us']:.2f}"
         table.add_row(named(row["robot"]), str(row["nv"]), str(row["depth"]), row["task"], row["advised"], times[0],

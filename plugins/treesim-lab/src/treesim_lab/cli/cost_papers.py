@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from treesim.cli.common import output, print_json
 
+from .tables import new_table
+
 if TYPE_CHECKING:
     from ..cost.papers import Row
 
@@ -29,11 +31,9 @@ def show_papers(plot: Path | None, json: bool) -> None:
 
 
 def _print_papers(rows: list[Row]) -> None:
-    from rich.table import Table
-
     console = output()
     for source in dict.fromkeys(row.source for row in rows):
-        table = Table("quantity", "kind", "printed", "computed", "agrees", "note", title=source, title_justify="left")
+        table = new_table(source, "quantity", "kind", "printed", "computed", "agrees", "note")
         for row in rows:
             if row.source == source:
                 agrees = {True: "yes", False: "NO", None: ""}[row.agrees]

@@ -10,6 +10,8 @@ from treesim.cli.common import messages, output, print_json
 from treesim.cli.sparsity import picture
 from treesim.errors import named
 
+from .tables import new_table, print_notes
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -53,8 +55,7 @@ def show_robot(
         console.print(_specialized_table(traced))
     for purpose, advised in facts["advice"].items():
         console.print(f"advised for {purpose}: {advised['name']}: {advised['reason']}", soft_wrap=True)
-    for note in facts["notes"]:
-        console.print(f"note: {note}", soft_wrap=True)
+    print_notes(facts["notes"])
     if plot is not None:
         console.print(f"wrote {plot}", soft_wrap=True)
 
@@ -76,15 +77,11 @@ def _limits(facts: dict[str, Any]) -> list[str]:
 
 
 def _table(rows: Sequence[dict[str, Any]], frames: Sequence[str]) -> Table:
-    from rich.table import Table
-
     kind = rows[0]["kind"]
     title = TITLES[kind] + (f" of {', '.join(map(named, frames))}" if kind in ("operational", "space") else "")
-    table = Table("", title=f"{title}: formula, then our kernels' own count", title_justify="left")
     headings = ("mul", "add", "div", "mul", "add", "div", "sqrt", "trig", "depth", "min [us]", "median [us]")
-    for heading in headings:
-        table.add_column(heading, justify="right")
-    table.add_column("formula's source, notes")
+    title = f"{title}: formula, then our kernels' own count"
+    table = new_table(title, "", numbers=headings, last=["formula's source, notes"])
     for row in rows:
         name = f"{row['name']} (advised)" if row["advised"] else row["name"]
         table.add_row(name, *_operations(row), *_times(row), "; ".join(filter(None, (row["source"], row["note"]))))
@@ -93,12 +90,8 @@ def _table(rows: Sequence[dict[str, Any]], frames: Sequence[str]) -> Table:
 
 def _specialized_table(rows: Sequence[dict[str, Any]]) -> Table:
     """Return the table of straight-line code: its operations, and their fraction of the kernel's own."""
-    from rich.table import Table
-
     title = "code specialized for this robot: operations on every state, and the share of the above counts"
-    table = Table("", title=title, title_justify="left")
-    for heading in ("mul", "add", "div", "sqrt", "trig", "depth", "operations", "share"):
-        table.add_column(heading, justify="right")
+    table = new_table(title, "", numbers=("mul", "add", "div", "sqrt", "trig", "depth", "operations", "share"))
     for row in rows:
         own, folded = (sum(row[key].values()) - row[key]["depth"] for key in ("counted", "specialized"))
         share = f"{folded / own:.0%}" if own else "-"

@@ -11,6 +11,7 @@ from treesim.errors import ArgumentError, quoted
 
 from ..cost.design import Cost, Design, costs, with_joints_per_limb
 from ..cost.robot import limb_tips
+from .tables import new_table
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -56,12 +57,7 @@ def _record(design: Design) -> dict[str, Any]:
 
 
 def _table(rows: list[Cost]) -> Table:
-    from rich.table import Table
-
-    table = Table("")
-    for heading in ("mul", "add", "div", "all"):
-        table.add_column(heading, justify="right")
-    table.add_column("source")
+    table = new_table(None, "", numbers=("mul", "add", "div", "all"), last=["source"])
     for row in rows:
         counts = row.operations
         cells = ["-"] * 4 if counts is None else map(str, (counts.mul, counts.add, counts.div, counts.total))
@@ -71,13 +67,10 @@ def _table(rows: list[Cost]) -> Table:
 
 def _table_by_joints(designs: list[tuple[int, Design]]) -> Table:
     """Return the table of all operations by joints added to each limb, and the ratio of the methods for Λ⁻¹."""
-    from rich.table import Table
-
     first = costs(designs[0][1])
     names = [name for name in COLUMNS if any(row.name == name for row in first)]
-    table = Table(title=f"operations, with {PARAMETER} joints more", title_justify="left")
-    for heading in (PARAMETER, "n", "D1", "D2", *names, *([RATIO] if RJK in names else [])):
-        table.add_column(heading, justify="right")
+    headings = (PARAMETER, "n", "D1", "D2", *names, *([RATIO] if RJK in names else []))
+    table = new_table(f"operations, with {PARAMETER} joints more", numbers=headings)
     for k, design in designs:
         totals = {row.name: row.operations.total for row in costs(design) if row.operations is not None}
         cells = [k, design.tree.n_dofs, design.tree.D1, design.tree.D2, *(totals.get(name, "-") for name in names)]

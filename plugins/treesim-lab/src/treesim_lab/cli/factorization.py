@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from treesim.cli.common import messages, output, print_json
 
+from .tables import new_table, print_notes
+
 
 def show_factorization(rounds: int, json: bool) -> None:
     """Print times and operations of factoring the mass matrix of the trees of Featherstone 2005, Table 2."""
@@ -16,25 +18,9 @@ def show_factorization(rounds: int, json: bool) -> None:
     if json:
         print_json({"rows": rows, "note": WHAT_IS_TIMED})
         return
-    from rich.table import Table
-
     title = "LTDL against dense Cholesky: factor H, then solve for one vector (shortest of the rounds)"
-    table = Table("tree", title=title, title_justify="left")
-    headings = (
-        "n",
-        "D1",
-        "D2",
-        "operations",
-        "printed",
-        "ltdl [us]",
-        "dense [us]",
-        "time",
-        "solve [us]",
-        "dense [us]",
-        "time",
-    )
-    for heading in headings:
-        table.add_column(heading, justify="right")
+    numbers = ("ltdl [us]", "dense [us]", "time", "solve [us]", "dense [us]", "time")
+    table = new_table(title, "tree", numbers=("n", "D1", "D2", "operations", "printed", *numbers))
     for row in rows:
         cells = [row["family"], *(str(row[key]) for key in ("n", "D1", "D2"))]
         cells += [f"{row['operation_ratio']:.1f}x", "" if row["printed"] is None else f"{row['printed']:g}"]
@@ -42,6 +28,5 @@ def show_factorization(rounds: int, json: bool) -> None:
             times = row[task]
             cells += [f"{times[key]['min_us']:.2f}" for key in ("ltdl", "dense")] + [f"{times['ratio']:.1f}x"]
         table.add_row(*cells)
-    console = output()
-    console.print(table)
-    console.print(f"note: {WHAT_IS_TIMED}", soft_wrap=True)
+    output().print(table)
+    print_notes([WHAT_IS_TIMED])

@@ -11,6 +11,8 @@ import typer
 
 from treesim.cli.common import JsonOption, checked_positive, examples, guarded, messages, output, print_json
 
+from .tables import new_table
+
 QUICK_SIZES = (10, 30, 100)
 DEPTH_SIZES = {True: (8, 16, 32), False: (8, 16, 32, 64, 128)}
 FACTORIZATION_ROUNDS = {False: 30, True: 1}
@@ -80,8 +82,6 @@ def scaling(
 
 
 def _show_depths(sizes: Sequence[int], plot: Path | None, json: bool) -> None:
-    from rich.table import Table
-
     from ..bench.depth import depths
 
     with messages().status("counting ...") as status:
@@ -95,9 +95,8 @@ def _show_depths(sizes: Sequence[int], plot: Path | None, json: bool) -> None:
     for family, quantity in dict.fromkeys((row["family"], row["quantity"]) for row in rows):
         chosen = [row for row in rows if (row["family"], row["quantity"]) == (family, quantity)]
         title = f"{family}, {quantity}: operations on the critical path / depth, over bodies N"
-        table = Table("method", title=title, title_justify="left")
-        for heading in (*(f"N={n}" for n in chosen[0]["bodies"]), "per doubling"):
-            table.add_column(heading, justify="right")
+        headings = (*(f"N={n}" for n in chosen[0]["bodies"]), "per doubling")
+        table = new_table(title, "method", numbers=headings)
         for row in chosen:
             numbers = [f"{path} / {chain}" for path, chain in zip(row["critical_path"], row["depth"], strict=True)]
             added = f"{row['critical_path_per_doubling']:.0f} / {row['depth_per_doubling']:.0f}"
@@ -112,16 +111,12 @@ def _is_linear_on_chains(row: dict[str, Any]) -> bool:
 
 
 def _print(rows: list[dict[str, Any]], memory: list[dict[str, Any]], sizes: Sequence[int], budget: float) -> None:
-    from rich.table import Table
-
     console = output()
     for family in dict.fromkeys(row["family"] for row in rows):
         of_family = [row for row in rows if row["family"] == family]
         title = f"{family}: microseconds of one forward dynamics with about N bodies"
-        table = Table("backend", title=title, title_justify="left")
-        for heading in (*(f"N={size}" for size in sizes), "exponent", "expected"):
-            table.add_column(heading, justify="right")
-        table.add_column("published order")
+        headings = (*(f"N={size}" for size in sizes), "exponent", "expected")
+        table = new_table(title, "backend", numbers=headings, last=["published order"])
         for row in of_family:
             times = [f"{1e6 * seconds:.4g}" for seconds in row["seconds"]]
             exponents = ["-" if row[key] is None else f"{row[key]:.2f}" for key in ("exponent", "expected")]

@@ -11,6 +11,8 @@ from treesim.cli import common
 from treesim.cli.common import BaseOption, JsonOption, MimicOption, RobotArgument, examples, guarded
 from treesim.errors import named
 
+from .tables import new_table
+
 if TYPE_CHECKING:
     from treesim.dynamics.schedule import Schedule
     from treesim.model.tree import Tree
@@ -96,12 +98,9 @@ def _repr_fields(tree: Tree, schedule: Schedule) -> dict[str, Any]:
 
 
 def _print_comparison(tree: Tree, schedules: list[Schedule], frames: list[str] | None) -> None:
-    from rich.table import Table
-
     title = f"{named(tree.name)}: {tree.n_bodies} bodies, depth {tree.topology.depth}"
-    table = Table("method", title=title, title_justify="left")
-    for heading in ("operations", "critical path", "parallelism", "depth", "stages", "blocks", "widest"):
-        table.add_column(heading, justify="right")
+    headings = ("operations", "critical path", "parallelism", "depth", "stages", "blocks", "widest")
+    table = new_table(title, "method", numbers=headings)
     for one in schedules:
         row = (one.operations, one.critical_path, f"{one.parallelism:.1f}", one.depth)
         table.add_row(one.method, *map(str, (*row, len(one.stages), one.blocks, one.width)))
@@ -117,13 +116,8 @@ def _print_comparison(tree: Tree, schedules: list[Schedule], frames: list[str] |
 
 
 def _print_stages(tree: Tree, schedule: Schedule) -> None:
-    from rich.table import Table
-
     title = f"{named(tree.name)}: {schedule.method}"
-    table = Table(title=title, title_justify="left")
-    for heading in ("", "blocks", "operations", "in the longest"):
-        table.add_column(heading, justify="right")
-    table.add_column("stage")
+    table = new_table(title, numbers=("", "blocks", "operations", "in the longest"), last=["stage"])
     table.add_column("topmost body of each block + number of others", overflow="fold")
     for number, stage in enumerate(schedule.stages, start=1):
         numbers = (number, stage.width, sum(stage.operations), stage.longest_block)

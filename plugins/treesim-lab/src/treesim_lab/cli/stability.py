@@ -11,6 +11,8 @@ from treesim.cli.common import JsonOption, checked_seconds, examples, guarded, m
 from treesim.cli.simulation_options import SubstepsOption
 from treesim.errors import ArgumentError, listed, named
 
+from .tables import new_table
+
 if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
@@ -205,10 +207,9 @@ def _installed() -> list[str]:
 
 
 def _table(rows: Sequence[Stability], duration: float) -> Table:
-    from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=f"passive motion of {duration:g} s: energy errors over the energy range", title_justify="left")
+    table = new_table(f"passive motion of {duration:g} s: energy errors over the energy range")
     for heading in ("robot", "base", "by", "integrator"):
         table.add_column(heading, no_wrap=True)
     for heading in ("dt [ms]", "parts", "gained [%]", "lost [%]", "range [J]", "finite", "us a step", "x real time"):

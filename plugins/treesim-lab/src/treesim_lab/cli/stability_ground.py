@@ -9,6 +9,8 @@ from treesim.cli.common import messages, output, print_json
 from treesim.contact.unsolved import UNSOLVED
 from treesim.errors import named
 
+from .tables import new_table
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -36,9 +38,7 @@ def show_on_ground(names: Sequence[str] | None, bases: Sequence[Base], settings:
 
 
 def _table(title: str, rows: Sequence[ContactRun]) -> Table:
-    from rich.table import Table
-
-    table = Table(title=title, title_justify="left")
+    table = new_table(title)
     for heading in ("robot (degrees of freedom)", "scene"):
         table.add_column(heading, no_wrap=True)
     for heading in ("steps", "contacts", "residual", "positions", "overlap", "given", "iterations", "us"):

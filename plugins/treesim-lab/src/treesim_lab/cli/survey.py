@@ -12,6 +12,8 @@ import typer
 from treesim.cli.common import JsonOption, examples, guarded, messages, output, print_json
 from treesim.errors import ArgumentError, shortened
 
+from .tables import new_table
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -58,9 +60,7 @@ def survey(
 
 def _table(outcomes: Sequence[LoadResult]) -> Table:
     """Return a table with a row for each robot, or two if its bases differ."""
-    from rich.table import Table
-
-    table = Table()
+    table = new_table(None)
     for heading in ("robot", "base", "treesim", "Pinocchio", "found", "repair, or reason"):
         table.add_column(heading, no_wrap=heading == "robot")
     for (robot, *details), rows in groupby(outcomes, key=lambda outcome: (outcome.robot, *_cells(outcome))):
