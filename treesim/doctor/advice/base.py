@@ -6,7 +6,27 @@ from dataclasses import dataclass, field
 
 from ...urdf.findings import Finding
 
-GOOD = """<robot name="arm">
+MIMIC = '\n    <mimic joint="left"/>'
+FINGER = """  <joint name="{name}" type="prismatic">
+    <origin xyz="0 0 0.45" rpy="0 0 {yaw}"/>
+    <parent link="upper_arm"/>
+    <child link="{name}_finger"/>
+    <axis xyz="0 1 0"/>
+    <limit lower="0" upper="0.04" effort="20" velocity="0.2"/>{more}
+  </joint>
+  <link name="{name}_finger">
+    <inertial>
+      <origin xyz="0 0.04 0" rpy="0 0 0"/>
+      <mass value="0.1"/>
+      <inertia ixx="2e-5" ixy="0" ixz="0" iyy="2e-5" iyz="0" izz="1e-5"/>
+    </inertial>
+    <collision>
+      <origin xyz="0 0.04 0"/>
+      <geometry><box size="0.02 0.02 0.04"/></geometry>
+    </collision>
+  </link>
+"""
+GOOD = f"""<robot name="arm">
   <link name="base">
     <inertial>
       <mass value="3"/>
@@ -39,44 +59,7 @@ GOOD = """<robot name="arm">
       <geometry><capsule radius="0.03" length="0.34"/></geometry>
     </collision>
   </link>
-  <joint name="left" type="prismatic">
-    <origin xyz="0 0 0.45" rpy="0 0 0"/>
-    <parent link="upper_arm"/>
-    <child link="left_finger"/>
-    <axis xyz="0 1 0"/>
-    <limit lower="0" upper="0.04" effort="20" velocity="0.2"/>
-  </joint>
-  <link name="left_finger">
-    <inertial>
-      <origin xyz="0 0.04 0" rpy="0 0 0"/>
-      <mass value="0.1"/>
-      <inertia ixx="2e-5" ixy="0" ixz="0" iyy="2e-5" iyz="0" izz="1e-5"/>
-    </inertial>
-    <collision>
-      <origin xyz="0 0.04 0"/>
-      <geometry><box size="0.02 0.02 0.04"/></geometry>
-    </collision>
-  </link>
-  <joint name="right" type="prismatic">
-    <origin xyz="0 0 0.45" rpy="0 0 3.141592653589793"/>
-    <parent link="upper_arm"/>
-    <child link="right_finger"/>
-    <axis xyz="0 1 0"/>
-    <limit lower="0" upper="0.04" effort="20" velocity="0.2"/>
-    <mimic joint="left"/>
-  </joint>
-  <link name="right_finger">
-    <inertial>
-      <origin xyz="0 0.04 0" rpy="0 0 0"/>
-      <mass value="0.1"/>
-      <inertia ixx="2e-5" ixy="0" ixz="0" iyy="2e-5" iyz="0" izz="1e-5"/>
-    </inertial>
-    <collision>
-      <origin xyz="0 0.04 0"/>
-      <geometry><box size="0.02 0.02 0.04"/></geometry>
-    </collision>
-  </link>
-</robot>
+{FINGER.format(name="left", yaw="0", more="")}{FINGER.format(name="right", yaw="3.141592653589793", more=MIMIC)}</robot>
 """
 END = "</robot>"
 

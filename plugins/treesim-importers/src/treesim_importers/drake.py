@@ -14,7 +14,7 @@ from . import examples as ex
 from . import predicates as p
 from .description import WORLD, folder_of, mass_of, moments_of, number
 from .effects import moments_text
-from .rule import Reader, Rule, refusal
+from .rule import Reader, adds, alters, drops, ignores, refusal
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -177,18 +177,16 @@ RULES = (
         ((ex.ARM, f'{ex.ARM}<visual><geometry><sphere radius="0.1"/></geometry><material name="red"/></visual>'),),
         effect="with a SceneGraph the file is refused; without a SceneGraph shapes are not read",
     ),
-    Rule(
+    alters(
         "DR14",
-        "alters",
         "a number that is followed by other characters",
         "the number is read up to the first character that is not part of it: 2kg is read as 2",
         "write numbers only, without units",
         p.bad_numbers,
         example=ex.UNIT_BEHIND,
     ),
-    Rule(
+    alters(
         "DR15",
-        "alters",
         "an <inertial> with inertia and no mass, or with a mass below zero",
         "the link is replaced by a body of 1 kg, with a warning",
         "write the mass, or remove the inertia",
@@ -196,9 +194,8 @@ RULES = (
         c.give_one_kilogram,
         ex.WEIGHTLESS,
     ),
-    Rule(
+    alters(
         "DR16",
-        "alters",
         "an inertia that no rigid body has",
         "the inertia is replaced by that of an ellipsoid with the same mass, with a warning",
         "correct the inertia",
@@ -206,18 +203,16 @@ RULES = (
         example=ex.IMPOSSIBLE,
         measure=moments_text,
     ),
-    Rule(
+    adds(
         "DR17",
-        "adds",
         'a root link whose name is not "world"',
         "the base is floating: the robot has 6 more degrees of freedom",
         "plant.WeldFrames(plant.world_frame(), body.body_frame())",
         _free_roots,
         c.let_fly,
     ),
-    Rule(
+    drops(
         "DR18",
-        "drops",
         'a link with the name "world"',
         "the link becomes the world, so its inertial is dropped",
         "give the link another name",
@@ -225,36 +220,32 @@ RULES = (
         c.drop_links,
         ex.WORLD,
     ),
-    Rule(
+    alters(
         "DR19",
-        "alters",
         "<mimic>",
         "the <mimic> becomes a coupler constraint, which only the solver SAP satisfies; nv includes the joint",
         "use a plant with discrete time, and a contact approximation that the solver SAP supports",
         p.joints_where(p.mimicking),
         example=ex.second_joint(inside='<mimic joint="hinge" multiplier="2"/>'),
     ),
-    Rule(
+    ignores(
         "DR20",
-        "ignores",
         "friction of a joint",
         "friction is not simulated, and a warning is printed",
         "apply the friction force yourself",
         p.joints_where(p.rubbing),
         example=ex.dynamics('damping="0" friction="0.3"'),
     ),
-    Rule(
+    ignores(
         "DR21",
-        "ignores",
         "armature of a joint",
         "the rotor inertia is omitted, so the mass matrix is too small",
         "write <drake:rotor_inertia> and <drake:gear_ratio> in a <transmission>",
         p.joints_where(p.with_rotor),
         example=ex.dynamics('armature="0.3"'),
     ),
-    Rule(
+    drops(
         "DR22",
-        "drops",
         "a joint without <transmission>",
         "the joint has no actuator, so no control can drive it",
         "add a <transmission>, or call plant.AddJointActuator",

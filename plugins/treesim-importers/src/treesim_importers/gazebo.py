@@ -12,7 +12,7 @@ from . import examples as ex
 from . import predicates as p
 from . import urdfdom
 from .description import WORLD
-from .rule import Reader, Rule, refusal
+from .rule import Reader, adds, alters, drops, refusal
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -116,9 +116,8 @@ RULES = (
         ),
         effect="merging the links divides by zero, and the file is refused: Pose values must be finite",
     ),
-    Rule(
+    drops(
         "GZ09",
-        "drops",
         "a link that, together with the links merged into it, has a mass of at most 1e-6 kg",
         "the link is dropped without a message, with all links that are connected to it by joints that are not "
         "fixed. A massless frame between two links loses all links behind it",
@@ -127,18 +126,16 @@ RULES = (
         c.drop_with_carried,
         ex.BARE_ARM,
     ),
-    Rule(
+    alters(
         "GZ10",
-        "alters",
         "a fixed joint",
         "the child link is merged into its parent, and the child's name and frame are lost",
         '<gazebo reference="JOINT"><preserveFixedJoint>true</preserveFixedJoint></gazebo>',
         _lumped,
         _lump,
     ),
-    Rule(
+    drops(
         "GZ11",
-        "drops",
         "a floating or planar joint",
         "the joint is dropped, so its link is a free body",
         "use prismatic and revolute joints, or write a separate model for the free body",
@@ -146,18 +143,16 @@ RULES = (
         _cut,
         ex.of_type("planar"),
     ),
-    Rule(
+    adds(
         "GZ12",
-        "adds",
         'a root link whose name is not "world"',
         "the base is floating: the robot has 6 more degrees of freedom",
         '<link name="world"/> and a fixed joint from it to the root',
         _free,
         c.let_fly,
     ),
-    Rule(
+    drops(
         "GZ13",
-        "drops",
         'a link with the name "world"',
         "the link becomes the world",
         "no change is needed",
@@ -165,45 +160,40 @@ RULES = (
         c.drop_links,
         ex.WORLD,
     ),
-    Rule(
+    adds(
         "GZ14",
-        "adds",
         "a mass below zero",
         "the mass is copied into the SDF unchanged",
         "repair the mass",
         p.links_where(p.negative_mass),
         example=ex.NEGATIVE,
     ),
-    Rule(
+    drops(
         "GZ15",
-        "drops",
         "<mimic>",
         "sdformat 12 drops the element, so the joint moves independently",
         "use a plugin, or a later version of sdformat",
         p.joints_where(p.mimicking),
         example=ex.second_joint(inside='<mimic joint="hinge" multiplier="2"/>'),
     ),
-    Rule(
+    drops(
         "GZ16",
-        "drops",
         "a visual or collision without a shape, or with a shape that urdfdom does not know",
         "the shape is dropped, with an error on the terminal; capsules have no contact, for example",
         "use cylinders and spheres",
         p.any_of(p.without_geometry(), p.with_unknown_geometry(SHAPES)),
         example=ex.shape("collision", '<capsule radius="0.1" length="0.2"/>'),
     ),
-    Rule(
+    alters(
         "GZ17",
-        "alters",
         "<gazebo>",
         "its content is copied into the SDF, although other programs ignore these settings",
         "write physics that all programs should read outside of <gazebo>",
         p.each("gazebo"),
         example=ex.more('<gazebo reference="arm"><mu1>0.9</mu1></gazebo>'),
     ),
-    Rule(
+    drops(
         "GZ18",
-        "drops",
         "armature of a joint",
         "the rotor inertia is omitted, so the mass matrix is too small",
         "add the armature to the link's inertia about the joint axis",

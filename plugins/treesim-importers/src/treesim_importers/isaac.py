@@ -10,7 +10,7 @@ from treesim.urdf.document import name_of
 
 from . import examples as ex
 from . import predicates as p
-from .rule import Reader, Rule
+from .rule import Reader, adds, alters, ignores
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -35,9 +35,8 @@ def _shapeless(link: _Element) -> bool:
 
 
 RULES = (
-    Rule(
+    adds(
         "IS01",
-        "adds",
         "a link without <inertial> and without collision shapes",
         "the link weighs 1 kg in PhysX",
         "<inertial> with a small mass, or merge fixed joints",
@@ -45,9 +44,8 @@ RULES = (
         example=ex.BARE_TOOL,
         source=MASSES,
     ),
-    Rule(
+    adds(
         "IS02",
-        "adds",
         "a link with collision shapes and without <inertial>",
         "the shapes weigh 1000 kg/m^3 (Isaac Sim 6, by urdf-usd-converter)",
         "state the <inertial>",
@@ -55,36 +53,32 @@ RULES = (
         example=ex.weighing('<box size="0.1 0.1 0.2"/>'),
         source=DENSITY,
     ),
-    Rule(
+    alters(
         "IS03",
-        "alters",
         "a fixed joint",
         "merged by default (Isaac Sim 5: mergeFixedJoints = true)",
         'dont_collapse="true" on the joint, or the importer\'s option',
         p.joints_of("fixed"),
         source=CONFIG,
     ),
-    Rule(
+    alters(
         "IS04",
-        "alters",
         "the root link",
         "bolted to the world by default (Isaac Sim 5: fixBase = true)",
         "fixBase = false",
         p.free_root,
         source=CONFIG,
     ),
-    Rule(
+    adds(
         "IS05",
-        "adds",
         "any joint that moves",
         "a position drive, by default of stiffness 1e3 and damping 1e2 (Isaac Sim 5)",
         "set the drive's type to none, or its gains",
         p.joints_of(*p.AXIAL),
         source=CONFIG,
     ),
-    Rule(
+    ignores(
         "IS06",
-        "ignores",
         "collision between links of one robot",
         "off by default (selfCollision = false)",
         "selfCollision = true",
@@ -92,9 +86,8 @@ RULES = (
         example=ex.shape("collision", '<box size="0.1 0.1 0.1"/>'),
         source=CONFIG,
     ),
-    Rule(
+    alters(
         "IS07",
-        "alters",
         "names with other characters than letters, digits and underscores",
         "each such character becomes an underscore",
         "rename links and joints",

@@ -13,7 +13,7 @@ from . import examples as ex
 from . import predicates as p
 from .description import WORLD, folder_of, mass_of, moments_of, number
 from .effects import moments_text
-from .rule import Reader, Rule, refusal
+from .rule import Reader, adds, alters, drops, ignores, refusal
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -185,9 +185,8 @@ RULES = (
         p.any_of(p.without_geometry("collision"), p.with_unknown_geometry(SHAPES, "collision"), _wrong_scales),
         ex.shape("collision", ""),
     ),
-    Rule(
+    adds(
         "MJ10",
-        "adds",
         "a link with collision shapes and without <inertial>",
         "the link gets the mass of its shapes, with a density of 1000 kg/m^3",
         'write an <inertial> with <mass value="0"/> and an inertia of six zeros',
@@ -195,9 +194,8 @@ RULES = (
         c.weigh_shapes,
         ex.weighing('<box size="0.1 0.1 0.2"/>'),
     ),
-    Rule(
+    drops(
         "MJ11",
-        "drops",
         "a mass below zero",
         "mass and inertia are set to zero, without a message",
         "repair the mass",
@@ -205,27 +203,24 @@ RULES = (
         c.take_mass,
         ex.NEGATIVE,
     ),
-    Rule(
+    drops(
         "MJ12",
-        "drops",
         "rotational inertia without mass",
         "the inertia is lost when the link is merged, without a message",
         "move it to a link with mass",
         p.links_where(p.massless_with_inertia),
         example=ex.WEIGHTLESS,
     ),
-    Rule(
+    alters(
         "MJ13",
-        "alters",
         "a fixed joint",
         "its two links become one body, and the child link's name is lost",
         KEEP_FIXED + " in the file keeps them",
         _fixed_joints,
         c.merge_fixed,
     ),
-    Rule(
+    drops(
         "MJ14",
-        "drops",
         "the root link",
         "the link becomes the world, so its mass is lost",
         'for a floating base, add a link "world" and a joint of type floating between it and the root link',
@@ -240,9 +235,8 @@ RULES = (
         ex.BARE_ARM,
         effect="the file is refused: mass and inertia of moving bodies must be larger than mjMINVAL",
     ),
-    Rule(
+    alters(
         "MJ16",
-        "alters",
         "<mimic>",
         "a soft equality constraint replaces the <mimic>: the joint has a degree of freedom, and its position has "
         "an error",
@@ -250,54 +244,48 @@ RULES = (
         p.joints_where(p.mimicking),
         example=ex.second_joint(inside='<mimic joint="hinge" multiplier="2"/>'),
     ),
-    Rule(
+    drops(
         "MJ17",
-        "drops",
         "two joints with the same name",
         "the second joint has no name",
         "rename one of the joints",
         p.repeated_joints,
         example=ex.second_joint("hinge"),
     ),
-    Rule(
+    alters(
         "MJ18",
-        "alters",
         "a planar joint",
         "the joint becomes three joints: NAME_TX, NAME_TY and NAME_RZ",
         "use these names of joints in your program",
         p.joints_of("planar"),
         example=ex.of_type("planar"),
     ),
-    Rule(
+    ignores(
         "MJ19",
-        "ignores",
         "armature of a joint",
         "the rotor inertia is omitted, so the mass matrix is too small",
         "set dof_armature after loading the file",
         p.joints_where(p.with_rotor),
         example=ex.dynamics('armature="0.3"'),
     ),
-    Rule(
+    adds(
         "MJ20",
-        "adds",
         "damping below zero",
         "the damping is used unchanged, and adds energy to the robot",
         "write a damping that is not negative",
         p.joints_where(p.negatively_damped),
         example=ex.dynamics('damping="-0.7"'),
     ),
-    Rule(
+    drops(
         "MJ21",
-        "drops",
         "visuals",
         "the model contains no visuals",
         KEEP_VISUALS + " in the file",
         lambda outcome: p.shapes(outcome, "visual"),
         example=ex.shape("visual", '<box size="0.1 0.1 0.1"/>'),
     ),
-    Rule(
+    ignores(
         "MJ22",
-        "ignores",
         "velocity limits of joints",
         "joints can move faster than their limits",
         "limit the velocity in your controller",

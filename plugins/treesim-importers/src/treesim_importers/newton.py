@@ -12,7 +12,7 @@ from . import examples as ex
 from . import predicates as p
 from .description import number
 from .effects import moments_text
-from .rule import Reader, Rule, refusal
+from .rule import Reader, adds, alters, drops, ignores, refusal
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -105,9 +105,8 @@ RULES = (
             '<link name="pad"/>'
         ),
     ),
-    Rule(
+    adds(
         "NE05",
-        "adds",
         "a link with collision shapes and without <inertial>",
         "the link gets the mass of its shapes, with a density of 1000 kg/m^3",
         'write an <inertial> with <mass value="0"/> and an inertia of six zeros',
@@ -115,9 +114,8 @@ RULES = (
         c.weigh_shapes,
         ex.weighing('<box size="0.1 0.1 0.2"/>'),
     ),
-    Rule(
+    alters(
         "NE06",
-        "alters",
         "a capsule's length",
         "Newton reads the attribute height instead of length: the capsule is 1 m long between its centres",
         'add height="..." with the same number',
@@ -125,9 +123,8 @@ RULES = (
         _lengthen,
         ex.weighing('<capsule radius="0.1" length="0.2"/>'),
     ),
-    Rule(
+    drops(
         "NE07",
-        "drops",
         "a mass below zero, or NaN",
         "the link has no mass",
         "repair the mass",
@@ -135,9 +132,8 @@ RULES = (
         c.take_mass,
         ex.NEGATIVE,
     ),
-    Rule(
+    alters(
         "NE08",
-        "alters",
         "an inertia that no rigid body has",
         "a number is added to all three moments, so that they are those of a rigid body",
         "correct the inertia",
@@ -145,27 +141,24 @@ RULES = (
         example=ex.IMPOSSIBLE,
         measure=moments_text,
     ),
-    Rule(
+    drops(
         "NE09",
-        "drops",
         "rotational inertia without mass",
         "the link gets neither mass nor inertia",
         "move it to a link with mass",
         p.links_where(p.massless_with_inertia),
         example=ex.WEIGHTLESS,
     ),
-    Rule(
+    alters(
         "NE10",
-        "alters",
         "mass without rotational inertia",
         "moments of inertia of 1e-6 kg m^2 are added",
         "write the inertia",
         p.links_where(p.point_mass),
         example=((ex.ARM_INERTIA, '<inertia ixx="0" ixy="0" ixz="0" iyy="0" iyz="0" izz="0"/>'),),
     ),
-    Rule(
+    drops(
         "NE11",
-        "drops",
         "a link that no joint names",
         "the link is dropped, without a message",
         "connect the link by a joint",
@@ -173,9 +166,8 @@ RULES = (
         c.drop_links,
         ex.more('<link name="stray"/>'),
     ),
-    Rule(
+    alters(
         "NE12",
-        "alters",
         "a planar joint",
         "the joint becomes two translations, and its rotation is lost",
         "use prismatic and revolute joints",
@@ -183,36 +175,32 @@ RULES = (
         _flatten,
         ex.of_type("planar"),
     ),
-    Rule(
+    drops(
         "NE13",
-        "drops",
         "a mesh that is not found, or model:// without resolve-robotics-uri-py",
         "the shape is dropped, with a warning",
         "`pip install 'newton[importers]'`, or package_dirs=[...]",
         p.missing_meshes,
         example=ex.shape("collision", '<mesh filename="nowhere.stl"/>'),
     ),
-    Rule(
+    ignores(
         "NE14",
-        "ignores",
         "armature of a joint",
         "the joint gets the builder's default armature",
         "set builder.joint_armature after loading the file",
         p.joints_where(p.with_rotor),
         example=ex.dynamics('armature="0.3"'),
     ),
-    Rule(
+    alters(
         "NE15",
-        "alters",
         "<mimic>",
         "the <mimic> becomes a constraint, which only some solvers support; nv includes the joint",
         "choose a solver that supports this constraint",
         p.joints_where(p.mimicking),
         example=ex.second_joint(inside='<mimic joint="hinge" multiplier="2"/>'),
     ),
-    Rule(
+    adds(
         "NE16",
-        "adds",
         "any revolute, continuous or prismatic joint",
         "the joint gets an actuator in the mode POSITION, with gains of zero",
         "set builder.joint_target_mode and joint_target_ke after loading the file",

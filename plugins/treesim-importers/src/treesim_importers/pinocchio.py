@@ -13,7 +13,7 @@ from . import predicates as p
 from . import urdfdom
 from .description import mass_of
 from .effects import moments_text
-from .rule import Reader, Rule
+from .rule import Reader, adds, alters, ignores
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -31,27 +31,24 @@ def _idle(outcome: Outcome) -> Iterator[_Element]:
 
 RULES = (
     *urdfdom.rules("PI"),
-    Rule(
+    alters(
         "PI08",
-        "alters",
         "a fixed joint",
         "its two links become one body; each link remains a frame",
         "no change is needed",
         p.joints_of("fixed"),
         c.merge_fixed,
     ),
-    Rule(
+    adds(
         "PI09",
-        "adds",
         "a mass below zero",
         "the mass is used unchanged: the mass matrix may be indefinite",
         "repair the mass",
         p.links_where(p.negative_mass),
         example=ex.NEGATIVE,
     ),
-    Rule(
+    adds(
         "PI10",
-        "adds",
         "an inertia that no rigid body has",
         "the inertia is used unchanged, without a message",
         "correct the inertia",
@@ -59,63 +56,56 @@ RULES = (
         example=ex.IMPOSSIBLE,
         measure=moments_text,
     ),
-    Rule(
+    adds(
         "PI11",
-        "adds",
         "a joint that moves no mass",
         "the mass matrix is singular, without a message: forward dynamics return NaN or infinity",
         "give the link mass and inertia, or make the joint fixed",
         _idle,
         example=ex.BARE_ARM,
     ),
-    Rule(
+    ignores(
         "PI12",
-        "ignores",
         "<mimic>",
         "the joint moves independently of the mimicked joint",
         "buildModelFromUrdf(path, mimic=True)",
         p.joints_where(p.mimicking),
         example=ex.second_joint(inside='<mimic joint="hinge" multiplier="2"/>'),
     ),
-    Rule(
+    alters(
         "PI13",
-        "alters",
         "a continuous joint",
         "the joint has two numbers in q, cosine and sine, for one degree of freedom: nq > nv",
         "use pinocchio.integrate and pinocchio.difference instead of sums and differences",
         p.joints_of("continuous"),
         example=ex.of_type("continuous"),
     ),
-    Rule(
+    alters(
         "PI14",
-        "alters",
         "a planar joint",
         "the joint has four numbers in q, among them cosine and sine of the angle, for three degrees of freedom",
         "use pinocchio.integrate and pinocchio.difference instead of sums and differences",
         p.joints_of("planar"),
         example=ex.of_type("planar"),
     ),
-    Rule(
+    alters(
         "PI15",
-        "alters",
         "several joints on one link that are not in alphabetical order in the file",
         "q and v are in the alphabetical order of the joints",
         "look up joints by name: model.getJointId(name)",
         p.out_of_alphabet,
         example=ex.second_joint("aaa"),
     ),
-    Rule(
+    ignores(
         "PI16",
-        "ignores",
         "damping or friction of a joint",
         "the values are stored in model.damping and the limits of dry friction, but aba and rnea do not use them",
         "subtract the damping force from tau",
         p.joints_where(lambda joint: p.damped(joint) or p.rubbing(joint)),
         example=ex.dynamics('damping="0.7"'),
     ),
-    Rule(
+    ignores(
         "PI17",
-        "ignores",
         "armature of a joint",
         "the rotor inertia is omitted, so the mass matrix is too small",
         "set model.armature after loading the file",

@@ -14,7 +14,7 @@ from . import examples as ex
 from . import predicates as p
 from .description import WORLD, folder_of, mass_of, moments_of
 from .effects import moments_text
-from .rule import Reader, Rule, refusal
+from .rule import Reader, adds, alters, ignores, refusal
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -122,9 +122,8 @@ RULES = (
         ex.more('<link name="stray"/>'),
         effect="the file is refused, or the process ends",
     ),
-    Rule(
+    adds(
         "PB10",
-        "adds",
         'a link without <inertial> whose name is not "world"',
         "the link gets a mass of 1 kg and, with the flag URDF_USE_INERTIA_FROM_FILE, moments of inertia of 1 kg m^2",
         'write an <inertial> with <mass value="0"/> and an inertia of six zeros',
@@ -132,9 +131,8 @@ RULES = (
         c.give_one_kilogram,
         ex.BARE_TOOL,
     ),
-    Rule(
+    alters(
         "PB11",
-        "alters",
         "every <inertia>, unless the flag URDF_USE_INERTIA_FROM_FILE is given",
         "the inertia is replaced by that of the box around the collision shapes or, without collision shapes, of "
         "a box of about 1 mm",
@@ -142,9 +140,8 @@ RULES = (
         p.links_where(lambda link: moments_of(link) is not None and mass_of(link) != 0),
         measure=_lost_moments,
     ),
-    Rule(
+    alters(
         "PB12",
-        "alters",
         "an inertia that no rigid body has, with the flag URDF_USE_INERTIA_FROM_FILE",
         "all three moments are set to zero, with a warning on the terminal",
         "correct the inertia",
@@ -152,36 +149,32 @@ RULES = (
         example=ex.IMPOSSIBLE,
         measure=moments_text,
     ),
-    Rule(
+    alters(
         "PB13",
-        "alters",
         "a number that is followed by other characters, or too few numbers",
         "the number is read up to the first character that is not part of it: 2kg and 2,5 are read as 2",
         "write numbers only, without units",
         p.bad_numbers,
         example=ex.UNIT_BEHIND,
     ),
-    Rule(
+    alters(
         "PB14",
-        "alters",
         "a massless root link",
         "the base is fixed to the world, although the option useFixedBase is not set",
         "give the root link the inertial of a link that is fixed to it",
         _massless_roots,
         example=((ex.BASE_INERTIAL, ex.BASE_INERTIAL.replace('value="4"', 'value="0"')),),
     ),
-    Rule(
+    adds(
         "PB15",
-        "adds",
         "a root link with mass",
         "the base is floating: the robot has 6 more degrees of freedom",
         "to fix the base, call loadURDF(path, useFixedBase=True)",
         _massive_roots,
         c.let_fly,
     ),
-    Rule(
+    alters(
         "PB16",
-        "alters",
         "a joint of type floating",
         "the joint is fixed: 6 degrees of freedom are lost",
         "make the floating body the root link",
@@ -189,18 +182,16 @@ RULES = (
         c.weld,
         ex.of_type("floating"),
     ),
-    Rule(
+    ignores(
         "PB17",
-        "ignores",
         "<mimic>",
         "the joint moves independently of the mimicked joint",
         "add a gear by createConstraint(..., JOINT_GEAR), or set the joint's position",
         p.joints_where(p.mimicking),
         example=ex.second_joint(inside='<mimic joint="hinge" multiplier="2"/>'),
     ),
-    Rule(
+    alters(
         "PB18",
-        "alters",
         "damping of a joint",
         "the damping is computed explicitly, from the velocity before the step: with large values the simulation "
         "diverges",
@@ -208,44 +199,39 @@ RULES = (
         p.joints_where(p.damped),
         example=ex.dynamics('damping="0.7"'),
     ),
-    Rule(
+    ignores(
         "PB19",
-        "ignores",
         "friction of a joint",
         "getJointInfo returns the friction, but it is not simulated",
         "add a velocity motor with a small force",
         p.joints_where(p.rubbing),
         example=ex.dynamics('damping="0" friction="0.3"'),
     ),
-    Rule(
+    ignores(
         "PB20",
-        "ignores",
         "armature of a joint",
         "the rotor inertia is omitted, so the mass matrix is too small",
         "add the armature to the link's inertia about the joint axis",
         p.joints_where(p.with_rotor),
         example=ex.dynamics('damping="0" armature="0.3"'),
     ),
-    Rule(
+    alters(
         "PB21",
-        "alters",
         "an axis whose length is not 1",
         "the length scales the joint's velocity, but not the mass matrix",
         "write an axis of length 1",
         p.joints_where(p.skew_axis),
         example=((ex.AXIS, '<axis xyz="0 2 0"/>'),),
     ),
-    Rule(
+    adds(
         "PB22",
-        "adds",
         "any joint with limits",
         "limits are constraints of the solver, active from the first step",
         "to switch the limits off, write a lower limit above the upper limit",
         p.joints_where(p.limited),
     ),
-    Rule(
+    adds(
         "PB23",
-        "adds",
         "any joint that moves",
         "velocity motors are on, velocities are limited to 100 rad/s or m/s, and links are damped with 0.04 1/s",
         "setJointMotorControl2(force=0); changeDynamics(linearDamping=0, angularDamping=0, maxJointVelocity=1e9)",

@@ -62,6 +62,14 @@ class Rule:
     measure: Measure = unmeasured
 
 
+def _acting(action: Action) -> Callable[..., Rule]:
+    """Return a function that makes rules with an action; its arguments are those of `Rule` without the action."""
+    return lambda code, *others, **named: Rule(code, action, *others, **named)
+
+
+drops, alters, ignores, adds = _acting("drops"), _acting("alters"), _acting("ignores"), _acting("adds")
+
+
 def refusal(
     code: str,
     when: str,
