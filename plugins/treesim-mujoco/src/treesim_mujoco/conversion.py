@@ -61,10 +61,7 @@ class ConvertedModel(MujocoModel):
     def _furnish(self, robot: Tree, spec: Any) -> None:
         self.specification = spec
         spec.option.gravity = robot.gravity
-        for body in robot.bodies:
-            (joint,) = spec.body(body_name(body.name)).joints
-            joint.name = body.joint.name
-            furnish_joint(joint, body.joint)
+        furnish_joints(robot, spec)
         if np.isfinite(robot.velocity_limit).any():
             most = np.where(np.isfinite(robot.velocity_limit), robot.velocity_limit, mujoco.mjMAXVAL)
             spec.add_numeric(name=VELOCITY_LIMIT, data=most, size=robot.nv)
@@ -83,11 +80,18 @@ def constrain_mimic_joints(mimic_map: MimicMap, spec: Any) -> None:
         held.solimp[:2] = IMPEDANCE
 
 
-def furnish_joint(joint: Any, given: Joint) -> None:
-    """Set a joint's limits, damping, friction and armature.
+def furnish_joints(robot: Tree, spec: Any) -> None:
+    """Set the joints' names, limits, damping, friction and armature.
 
-    Raises UnsupportedError if they differ between the joint's degrees of freedom.
+    Raises UnsupportedError if they differ between a joint's degrees of freedom.
     """
+    for body in robot.bodies:
+        (joint,) = spec.body(body_name(body.name)).joints
+        joint.name = body.joint.name
+        _furnish_joint(joint, body.joint)
+
+
+def _furnish_joint(joint: Any, given: Joint) -> None:
     for label, name in (("damping", "damping"), ("joint_friction", "frictionloss"), ("armature", "armature")):
         values = np.unique(getattr(given, label))
         if values.size != 1:

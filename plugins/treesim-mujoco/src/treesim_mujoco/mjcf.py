@@ -16,7 +16,7 @@ from treesim.urdf.base import ROOT_JOINT
 
 from .layout import MujocoLayout
 from .model import MujocoModel
-from .reading import DISABLED
+from .reading import free_of_constraints
 
 if TYPE_CHECKING:
     from treesim import Tree
@@ -88,9 +88,8 @@ class MjcfModel(MujocoModel):
             raise EngineError("the file's joints are not those of the robot")
         self.changes = ("joint damping, friction and armature set to zero; constraints, contacts and actuators off",)
         model.dof_damping[:] = model.dof_armature[:] = model.dof_frictionloss[:] = 0.0
-        model.opt.integrator = mujoco.mjtIntegrator.mjINT_EULER
-        for name in (*DISABLED, "ACTUATION"):
-            model.opt.disableflags |= getattr(mujoco.mjtDisableBit, f"mjDSBL_{name}")
+        free_of_constraints(model)
+        model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_ACTUATION
         self.model, self.data = model, mujoco.MjData(model)
         joints = [numbers[name] for name in robot.joint_names]
         self.layout = MujocoLayout(robot, model, joints)

@@ -13,10 +13,10 @@ from treesim.compare.source import without_losses
 from treesim.states.support import candidates
 
 from .contact import add_ground, add_shape
-from .conversion import constrain_mimic_joints, furnish_joint
+from .conversion import constrain_mimic_joints, furnish_joints
 from .layout import MujocoLayout
 from .model import RESETS
-from .reading import bodies_alone, body_name, free_of_constraints, model_of
+from .reading import bodies_alone, free_of_constraints, model_of
 
 if TYPE_CHECKING:
     from treesim import Tree
@@ -70,10 +70,7 @@ def scene_model(scene: Scene) -> Any:
 
     def furnish(spec: Any) -> None:
         spec.option.timestep = scene.dt
-        for body in whole.bodies:
-            (joint,) = spec.body(body_name(body.name)).joints
-            joint.name = body.joint.name
-            furnish_joint(joint, body.joint)
+        furnish_joints(whole, spec)
         if scene.robot.mimic_map is not None:
             constrain_mimic_joints(scene.robot.mimic_map, spec)
         if scene.friction is not None:

@@ -48,7 +48,7 @@ class PinocchioLayout(Reordered):
 
     def configuration_from_engine(self, theirs: np.ndarray) -> np.ndarray:
         """Return Pinocchio's configuration as q (..., nq)."""
-        q = np.empty((*theirs.shape[:-1], self.nq))
+        q = np.zeros((*theirs.shape[:-1], self.nq))  # zero where a model has no coordinates of a joint
         q[..., self.q_order] = theirs
         cosines = theirs[..., self.cosines]
         q[..., self.q_order[self.cosines]] = np.arctan2(theirs[..., self.cosines + 1], cosines)

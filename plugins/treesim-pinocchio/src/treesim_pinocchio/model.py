@@ -72,16 +72,16 @@ class PinocchioModel(EngineModel):
 
     def mass_matrix(self, q: np.ndarray) -> np.ndarray:
         """Return the mass matrix M (nv, nv), column by column."""
-        theirs, data = self.layout.configuration_to_engine(q), self._weightless.createData()
-        units = np.eye(self.model.nv)
-        columns = [pin.rnea(self._weightless, data, theirs, self._rest, unit).copy() for unit in units]
-        return self.layout.matrix_from_engine(q, np.array(columns).T)
+        return self._by_columns(pin.rnea, q)
 
     def inverse_mass_matrix(self, q: np.ndarray) -> np.ndarray:
         """Return the inverse of M (nv, nv), column by column, from forward dynamics without gravity."""
+        return self._by_columns(pin.aba, q)
+
+    def _by_columns(self, routine: Any, q: np.ndarray) -> np.ndarray:
         theirs, data = self.layout.configuration_to_engine(q), self._weightless.createData()
         units = np.eye(self.model.nv)
-        columns = [pin.aba(self._weightless, data, theirs, self._rest, unit).copy() for unit in units]
+        columns = [routine(self._weightless, data, theirs, self._rest, unit).copy() for unit in units]
         return self.layout.matrix_from_engine(q, np.array(columns).T)
 
     def unit_response(self, q: np.ndarray, force: np.ndarray) -> np.ndarray:

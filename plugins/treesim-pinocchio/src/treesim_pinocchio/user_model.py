@@ -42,14 +42,6 @@ class UserLayout(PinocchioLayout):
         super().__init__(robot, model, {name: k for name, k in ids.items() if model.joints[k].nq})
         self.nv = robot.nv
 
-    def configuration_from_engine(self, theirs: np.ndarray) -> np.ndarray:
-        """Return Pinocchio's configuration as q (..., nq)."""
-        q = np.zeros((*theirs.shape[:-1], self.nq))
-        q[..., self.q_order] = theirs
-        angles = np.arctan2(theirs[..., self.cosines + 1], theirs[..., self.cosines])
-        q[..., self.q_order[self.cosines]] = angles
-        return q
-
     def velocity_from_engine(self, q: np.ndarray, theirs: np.ndarray) -> np.ndarray:
         """Return Pinocchio's velocity as v (..., nv)."""
         v = np.zeros((*theirs.shape[:-1], self.nv))

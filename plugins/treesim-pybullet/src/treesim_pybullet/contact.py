@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import pybullet as bullet
+import pybullet
+from pybullet_utils.bullet_client import BulletClient
 
 import treesim
 
@@ -70,54 +71,49 @@ def in_treesim(scene: Scene) -> Run:
 
 def in_bullet(scene: Scene, cone: bool = True) -> Run:
     """Return the motion of a scene in Bullet; cone: with its friction cone, else the pyramid (enableConeFriction=0)."""
-    client = bullet.connect(bullet.DIRECT)
-    try:
-        body, plane = _laid(scene, cone, client)
-        rows = []
-        for _ in range(round(scene.duration / H)):
-            bullet.stepSimulation(physicsClientId=client)
-            x, _ = bullet.getBasePositionAndOrientation(body, physicsClientId=client)
-            v, _ = bullet.getBaseVelocity(body, physicsClientId=client)
-            rows.append((*x, *v, _normal_force(body, plane, client)))
-    finally:
-        bullet.disconnect(client)
+    client = BulletClient(pybullet.DIRECT)  # which disconnects when it is deleted
+    body, plane = _laid(scene, cone, client)
+    rows = []
+    for _ in range(round(scene.duration / H)):
+        client.stepSimulation()
+        x, _ = client.getBasePositionAndOrientation(body)
+        v, _ = client.getBaseVelocity(body)
+        rows.append((*x, *v, _normal_force(body, plane, client)))
     x, v, force = np.split(np.array(rows), [3, 6], axis=1)
     return Run(x, v, force[:, 0])
 
 
-def _world(gravity: tuple[float, float, float], cone: bool, client: int) -> int:
+def _world(gravity: tuple[float, float, float], cone: bool, client: BulletClient) -> int:
     """Create a plane in Bullet; return its number."""
-    bullet.setGravity(*gravity, physicsClientId=client)
-    bullet.setTimeStep(H, physicsClientId=client)
-    bullet.setPhysicsEngineParameter(
+    client.setGravity(*gravity)
+    client.setTimeStep(H)
+    client.setPhysicsEngineParameter(
         numSubSteps=0, enableConeFriction=int(cone), numSolverIterations=200, solverResidualThreshold=0,
-        restitutionVelocityThreshold=0.05, physicsClientId=client,
+        restitutionVelocityThreshold=0.05,
     )  # fmt: skip
-    plane = bullet.createMultiBody(
-        0, bullet.createCollisionShape(bullet.GEOM_PLANE, physicsClientId=client), physicsClientId=client
-    )
-    bullet.changeDynamics(plane, -1, lateralFriction=1, restitution=1, physicsClientId=client)  # they are multiplied
+    plane = client.createMultiBody(0, client.createCollisionShape(client.GEOM_PLANE))
+    client.changeDynamics(plane, -1, lateralFriction=1, restitution=1)  # they are multiplied
     return plane
 
 
-def _laid(scene: Scene, cone: bool, client: int) -> tuple[int, int]:
+def _laid(scene: Scene, cone: bool, client: BulletClient) -> tuple[int, int]:
     """Create the body of a scene and the plane; return their numbers."""
     plane = _world(scene.gravity, cone, client)
     half = [length / 2 for length in scene.size]
     size: dict[str, Any] = {"halfExtents": half} if scene.kind == "box" else {"radius": scene.size[0]}
-    kind = bullet.GEOM_BOX if scene.kind == "box" else bullet.GEOM_SPHERE
-    shape = bullet.createCollisionShape(kind, physicsClientId=client, **size)
-    body = bullet.createMultiBody(scene.mass, shape, basePosition=[0, 0, scene.height], physicsClientId=client)
-    bullet.changeDynamics(
+    kind = client.GEOM_BOX if scene.kind == "box" else client.GEOM_SPHERE
+    shape = client.createCollisionShape(kind, **size)
+    body = client.createMultiBody(scene.mass, shape, basePosition=[0, 0, scene.height])
+    client.changeDynamics(
         body, -1, lateralFriction=scene.mu, restitution=scene.restitution, localInertiaDiagonal=[scene.inertia] * 3,
-        rollingFriction=0, spinningFriction=0, physicsClientId=client, **NO_DRAG,
+        rollingFriction=0, spinningFriction=0, **NO_DRAG,
     )  # fmt: skip
-    bullet.resetBaseVelocity(body, scene.velocity, (0, 0, 0), physicsClientId=client)
+    client.resetBaseVelocity(body, scene.velocity, (0, 0, 0))
     return body, plane
 
 
-def _normal_force(body: int, plane: int, client: int) -> float:
-    return float(sum(point[9] for point in bullet.getContactPoints(body, plane, physicsClientId=client)))
+def _normal_force(body: int, plane: int, client: BulletClient) -> float:
+    return float(sum(point[9] for point in client.getContactPoints(body, plane)))
 
 
 def standing_in_treesim(name: str, kp: float, kd: float, duration: float = 2.0) -> float:
@@ -136,27 +132,22 @@ def standing_in_bullet(name: str, duration: float = 2.0) -> float:
     """
     robot = treesim.load(name, base="floating")
     q = treesim.standing(robot, robot.neutral())
-    client = bullet.connect(bullet.DIRECT)
-    try:
-        plane = _world((0.0, 0.0, -G), True, client)
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "robot.urdf"
-            path.write_text(treesim.to_urdf(robot, principal=True), encoding="utf-8")
-            flags = bullet.URDF_USE_INERTIA_FROM_FILE
-            body = bullet.loadURDF(str(path), flags=flags, physicsClientId=client)
-        _, _, _, com, turn, *_ = bullet.getDynamicsInfo(body, -1, physicsClientId=client)
-        bullet.resetBasePositionAndOrientation(body, q[:3] + np.array(com), turn, physicsClientId=client)
-        for i in range(-1, bullet.getNumJoints(body, physicsClientId=client)):
-            bullet.changeDynamics(body, i, lateralFriction=0.8, physicsClientId=client, **NO_DRAG)
-            if i >= 0 and bullet.getJointInfo(body, i, physicsClientId=client)[2] != bullet.JOINT_FIXED:
-                bullet.setJointMotorControl2(
-                    body, i, bullet.POSITION_CONTROL, targetPosition=0.0, force=1e4, physicsClientId=client
-                )
-        for _ in range(round(duration / H)):
-            bullet.stepSimulation(physicsClientId=client)
-        return _normal_force(body, plane, client) / (G * robot.mass) - 1
-    finally:
-        bullet.disconnect(client)
+    client = BulletClient(pybullet.DIRECT)
+    plane = _world((0.0, 0.0, -G), True, client)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "robot.urdf"
+        path.write_text(treesim.to_urdf(robot, principal=True), encoding="utf-8")
+        flags = client.URDF_USE_INERTIA_FROM_FILE
+        body = client.loadURDF(str(path), flags=flags)
+    _, _, _, com, turn, *_ = client.getDynamicsInfo(body, -1)
+    client.resetBasePositionAndOrientation(body, q[:3] + np.array(com), turn)
+    for i in range(-1, client.getNumJoints(body)):
+        client.changeDynamics(body, i, lateralFriction=0.8, **NO_DRAG)
+        if i >= 0 and client.getJointInfo(body, i)[2] != client.JOINT_FIXED:
+            client.setJointMotorControl2(body, i, client.POSITION_CONTROL, targetPosition=0.0, force=1e4)
+    for _ in range(round(duration / H)):
+        client.stepSimulation()
+    return _normal_force(body, plane, client) / (G * robot.mass) - 1
 
 
 BOX = Scene("box", (0.2, 0.2, 0.2), 10.0, 10 * 0.04 / 6)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json as json_format
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
@@ -187,6 +187,13 @@ class _Report:
             for note in self.notes:
                 output().print(f"note: {note}", soft_wrap=True)
 
+    def draw(self, how: Literal["save_timings", "save_sizes", "save_ratios"], *what: Any) -> None:
+        """Draw the requested plot by a function of `plotting.bench`."""
+        if self.plot is not None:
+            from ..plotting import bench as plots
+
+            getattr(plots, how)(self.plot, *what)
+
     def finish(self, facts: dict[str, Any]) -> None:
         """Write the result to all requested outputs; raises ArgumentError for a file that cannot be written."""
         facts = {**_environment(), "load_before": self.load, **facts, "notes": self.notes}
@@ -238,10 +245,7 @@ def _calls(report: _Report, robot: BenchRobot, rounds: int, seed: int, every_bac
     report.print(timing_table(title, found.rows, "us"))
     report.explain(found.rows)
     report.print(start_table(starts, _first_batch(robot)))
-    if report.plot is not None:
-        from ..plotting.bench import save_timings
-
-        save_timings(report.plot, title, found.rows, "us")
+    report.draw("save_timings", title, found.rows, "us")
     report.finish({**_repr_fields(found), "calls": found.rows, "new_process": starts})
 
 
@@ -283,10 +287,7 @@ def _batches(report: _Report, robot: BenchRobot, count: int, rounds: int, seed: 
     report.print(timing_table(f"{title}; per state, or step of a rollout", found.rows, "ns"))
     report.print(arithmetic_table(arithmetic))
     report.explain(found.rows)
-    if report.plot is not None:
-        from ..plotting.bench import save_timings
-
-        save_timings(report.plot, title, found.rows, "ns")
+    report.draw("save_timings", title, found.rows, "ns")
     more = {"batches": found.rows, "arithmetic": arithmetic, "after_another": disturbed}
     report.finish({**_repr_fields(found), **more})
 
@@ -304,10 +305,7 @@ def _sizes(report: _Report, robot: BenchRobot, largest: int, single: bool, seed:
         found = time_sizes(robot, largest=largest, number=np.float32 if single else np.float64, seed=seed)
     title = f"{named(found.robot)}, {found.base} base, {found.rows[0]['threads']} threads"
     report.print(size_table(title, found.rows))
-    if report.plot is not None:
-        from ..plotting.bench import save_sizes
-
-        save_sizes(report.plot, title, found.rows)
+    report.draw("save_sizes", title, found.rows)
     report.finish({"robot": found.robot, "base": found.base, "nv": found.nv, "sizes": found.rows})
 
 
@@ -324,11 +322,7 @@ def _contact(report: _Report, name: str, kp: float, scenes: list[str] | None, ro
     report.print(incline_table(found.more["incline"]))
     report.print(*(f"{name}: {about}" for name, about in found.more["scenes"].items()))
     report.explain([*found.rows, *found.more["rollouts"]])
-    if report.plot is not None:
-        from ..plotting.bench import save_timings
-
-        bars = [{**row, "quantity": row["scene"]} for row in found.rows]
-        save_timings(report.plot, title, bars, "us")
+    report.draw("save_timings", title, [{**row, "quantity": row["scene"]} for row in found.rows], "us")
     report.finish({**_repr_fields(found), "contact": found.rows, **found.more})
 
 
@@ -364,8 +358,5 @@ def _summary(
     for each in found:
         report.notes += [f"{each['robot']}: {note}" for note in each["notes"]]
     report.explain([])
-    if report.plot is not None:
-        from ..plotting.bench import save_ratios
-
-        save_ratios(report.plot, {titles[kind]: rows for kind, rows in tables.items()}, robots)
+    report.draw("save_ratios", {titles[kind]: rows for kind, rows in tables.items()}, robots)
     report.finish({"robots": found})

@@ -16,6 +16,15 @@ if TYPE_CHECKING:
     from treesim.compare.census import Census, CensusRow
     from treesim.types import BaseChoice
 
+AnyRobots = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="ROBOT...",
+        help="URDF files or names of installed robots. Without ROBOT, all installed robots are used.",
+        show_default=False,
+    ),
+]
+
 
 @guarded
 @examples(
@@ -24,14 +33,7 @@ if TYPE_CHECKING:
     "treesim compare --all ur5 go2 --high-precision",
 )
 def census(
-    robots: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="ROBOT...",
-            help="URDF files or names of installed robots. Without ROBOT, all installed robots are used.",
-            show_default=False,
-        ),
-    ] = None,
+    robots: AnyRobots = None,
     against: Annotated[
         str, typer.Option(help="Other engines, separated by commas (`treesim plugins` lists all engines).")
     ] = "pybullet,mujoco,pinocchio",

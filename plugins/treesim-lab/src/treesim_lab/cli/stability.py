@@ -11,6 +11,7 @@ from treesim.cli.common import JsonOption, checked_seconds, examples, guarded, m
 from treesim.cli.simulation_options import SubstepsOption
 from treesim.errors import ArgumentError, listed, named
 
+from .census import AnyRobots
 from .tables import new_table
 
 if TYPE_CHECKING:
@@ -44,14 +45,7 @@ WRONG = 0.01  # of the energy range; larger drifts are printed in red
     "treesim bench energy --ground",
 )
 def stability(
-    robots: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="ROBOT...",
-            help="URDF files or names of installed robots. Without ROBOT, all installed robots are used.",
-            show_default=False,
-        ),
-    ] = None,
+    robots: AnyRobots = None,
     ground: Annotated[
         bool,
         typer.Option(

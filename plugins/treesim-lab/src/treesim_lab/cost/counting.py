@@ -8,6 +8,7 @@ would reduce code generated for that robot.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,15 +39,7 @@ class Count(NamedTuple):
 
     def as_dict(self) -> dict[str, int]:
         """Return mul, add, div, sqrt, trig (sines and cosines) and depth by name."""
-        counted = self.operations
-        return {
-            "mul": counted.mul,
-            "add": counted.add,
-            "div": counted.div,
-            "sqrt": counted.sqrt,
-            "trig": counted.trig,
-            "depth": self.depth,
-        }
+        return {**asdict(self.operations), "depth": self.depth}
 
 
 def forward_dynamics(robot: Tree, backend: DynamicsBackend) -> Count | None:

@@ -46,21 +46,13 @@ class Entry(NamedTuple):
     note: str = ""
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the fields by name, operations as {mul, add, div}."""
-        formula = None
-        if self.formula is not None:
-            formula = {"mul": self.formula.mul, "add": self.formula.add, "div": self.formula.div}
-            if self.formula.sqrt:
-                formula["sqrt"] = self.formula.sqrt
-        return {
-            "name": self.name,
-            "kind": self.kind,
-            "formula": formula,
-            "source": self.source,
-            "counted": None if self.counted is None else self.counted.as_dict(),
-            "specialized": None if self.specialized is None else self.specialized.as_dict(),
-            "note": self.note,
+        """Return the fields by name, operations as {mul, add, div}, and sqrt if there are any."""
+        counts = {"formula": self.formula and {"mul": 0, "add": 0, "div": 0, **self.formula.as_dict()}}
+        counts |= {
+            name: count and count.as_dict()
+            for name, count in (("counted", self.counted), ("specialized", self.specialized))
         }
+        return {**self._asdict(), **counts}
 
 
 def parts(robot: Tree) -> list[Entry]:
