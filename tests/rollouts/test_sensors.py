@@ -12,6 +12,7 @@ import treesim
 from tests.rollouts.test_time_slices import Cut
 from treesim import measures
 from treesim.rollouts import rollout
+from treesim.rollouts import sensors as rollout_sensors
 
 ARM = [treesim.Imu("tool0"), treesim.ForceTorque("wrist_1_joint"), treesim.FramePose("tool0"), treesim.JointTorque()]
 FOOT = "left_ankle_roll_link"
@@ -122,6 +123,15 @@ def test_measures_take_readings_of_every_step():
         for name in taken:
             assert np.array_equal(again.measures[name], runs.measures[name])
     assert np.array_equal(again.sensors["imu_crate"], imu[:, 6::7])
+
+
+def test_readings_do_not_depend_on_how_many_steps_are_read_at_once(monkeypatch):
+    runs = treesim.rollout(*drops(), steps=70)
+    monkeypatch.setattr(rollout_sensors, "STATES", 30)
+    again = treesim.rollout(*drops(), steps=70)
+    assert np.array_equal(again.q, runs.q)
+    for name, readings in runs.sensors.items():
+        assert np.array_equal(again.sensors[name], readings)
 
 
 @pytest.mark.parametrize("every", [1, 7])

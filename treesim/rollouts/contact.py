@@ -69,6 +69,7 @@ class ContactSteps:
         self.method, self.start, self.policy, self.code = method, start, policy, method.code
         self.policy_columns = None if policy is None else columns_of(policy, engine)
         self.reports_controls = controls
+        self.recorded: tuple[str, ...] = ()  # attributes that records contain after the states
         self.checks = begin_checks(len(start.q)) if checks is None else checks
         self.forces = start.forces
         if self.code.forces is not None and engine != "generic":
@@ -291,6 +292,7 @@ class ContactSteps:
         """
         now = [np.array(x, dtype=float, order="C") for x in states]
         kept = [now.pop()] if measured else []
+        places = results[: len(now) + len(self.recorded)]  # records do not contain the measures' memory
         finite, residuals, motion = True, worst, None
         for step in range(steps.start, steps.stop):
             control = self._stored(controls(step, now))
@@ -312,7 +314,7 @@ class ContactSteps:
                 np.maximum(worst, residuals, out=worst)
             if (step - steps.start + 1) % every == 0:
                 finite = self._is_finite(now) and finite
-                for result, x in zip(results, now, strict=not kept):
+                for result, x in zip(places, (*now, *map(self.__getattribute__, self.recorded)), strict=True):
                     result[:, (step - steps.start) // every] = x
         return Carried([*now, *kept], finite)
 

@@ -111,9 +111,9 @@ class WatchedSteps(ContactSteps):
         slack = np.empty((len(q), 1))
         begun, unread = [q, v, *_begun(*v.shape)], list[np.ndarray]()
         if self.measured:  # the same code; its measures before contact are ignored
-            reduction, p = self.measured
-            kept = np.broadcast_to(reduction.begin, (len(q), len(reduction.begin)))
-            begun += [kept, np.broadcast_to(np.zeros(1), (len(q), p.shape[1]))]
+            begin, parameters = self.measured.reduction.begin, self.measured.parameters
+            kept = np.broadcast_to(begin, (len(q), len(begin)))
+            begun += [kept, np.broadcast_to(np.zeros(1), (len(q), parameters.shape[1]))]
             unread = [np.empty(kept.shape)]
         given = [*begun, *self.own_watched, control, q_new, v_new, slack, force, work, *unread]
         return self.lanes.run(given, len(q))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from copy import copy
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
 from ..contact.named_wrenches import NamedWrenches, WrenchRows
+from ..engine.call.expression_code import columns_of
 from ..engine.call.steps import Arrays, Carried, Measured, RolloutSegment
 from ..engine.graph.expressions import Expression, is_number
 from ..engine.graph.user_functions import call_traced
@@ -111,9 +113,9 @@ class Reduction(Expression):
 class Measuring:
     """Memory (B, n) of the measures of all rollouts while they run."""
 
-    def __init__(self, reduction: Reduction, parameters: np.ndarray, number: Any) -> None:
+    def __init__(self, reduction: Reduction, parameters: np.ndarray, number: Any, engine: str) -> None:
         self.reduction, self.number = reduction, number
-        self.measured = Measured(reduction, parameters)
+        self.measured = Measured(reduction, parameters, cache(partial(columns_of, reduction, engine)))
         self.kept = np.tile(reduction.begin, (len(parameters), 1))
 
     def over(self, piece: RolloutSegment) -> RolloutSegment:
@@ -202,7 +204,7 @@ def measuring_of(measures: Mapping[str, Measure], method: Method, start: Start) 
     bodies = bodies_in_contact(method)
     sizes, rows = sensor_sizes(world), world.touching.wrench_rows
     reduction = Reduction(measures, robot.nq, robot.nv, k, bodies, method.dt, start.number, sizes, rows)
-    return Measuring(reduction, start.p, start.number)
+    return Measuring(reduction, start.p, start.number, method.options.engine)
 
 
 def _taken(name: str, function: Callable[..., Any]) -> int:

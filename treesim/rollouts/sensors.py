@@ -29,19 +29,16 @@ def method_for_sensors(method: Method) -> Method:
 
 
 class Taken(NamedTuple):
-    """Results of a step of some rollouts which sensors take; None where they do not.
+    """Results of K steps of some rollouts which sensors take; None where they do not.
 
-    contact (count, N + 1, 6): mean wrenches. applied (count, nv): controls within their limits. external (count or 1,
-    21 N): tables of external forces. on_welds (count or 1, 21 W): their parts on welded links.
+    mean_wrench (count, K, N + 1, 6): of contact, on bodies. applied (count, K, nv): controls within their limits.
+    external (count or 1, K, 21 N): tables of external forces. on_welds (count or 1, K, 21 W): their parts on welds.
     """
 
-    contact: np.ndarray | None = None
+    mean_wrench: np.ndarray | None = None
     applied: np.ndarray | None = None
     external: np.ndarray | None = None
     on_welds: np.ndarray | None = None
-
-
-NOTHING = Taken()
 
 
 class SensorSteps:
@@ -61,27 +58,28 @@ class SensorSteps:
         takes_contact = any(sensor.takes_contact for sensor in self.sensors)
         self.contact = takes_contact and bodies_in_contact(method) > 0
         self.controls = any(sensor.takes_controls for sensor in self.sensors)
-        self.external = takes_contact  # whether readings depend on external forces
+        # what steps of contact record in addition to states: their attributes, and the shapes of one state's
+        wrenches, controls = (self.robot.n_bodies + 1, 6), (self.robot.nv,)
+        taken = ("mean_wrench", wrenches, self.contact), ("applied", controls, self.controls)
+        self.recorded = {name: shape for name, shape, wanted in taken if wanted}
+        self.external = any(sensor.takes_forces for sensor in self.sensors)
         self.welds = reads_welds(self.robot, self.sensors)
         self._inertias = _inertias(self.robot, fields)
         if self._inertias is not None:
             check_welds(self.robot, self.sensors, self._inertias)
         self._gravity = fields["gravity"].values[..., 0, :] if "gravity" in fields else self.robot.gravity
 
-    def taken(self, by: ContactSteps | None, rows: slice, step: int, forces: RolloutForces | None) -> Taken:
-        """Return the results of a step of the rollouts `rows`, which `by` has just taken under external forces."""
-        contact = by.mean_wrench if by is not None and self.contact else None
-        applied = by.applied if by is not None and self.controls else None
-        external = on_welds = None
-        if forces is not None and self.external:
-            external = forces.at(rows, step)
-            on_welds = forces.at(rows, step, welds=True) if self.welds else None
-        return Taken(contact, applied, external, on_welds)
+    def with_forces(self, taken: Taken, rows: slice, steps: slice, forces: RolloutForces | None) -> Taken:
+        """Return results of steps of the rollouts `rows` with the tables of external forces, if sensors take these."""
+        if forces is None or not self.external:
+            return taken
+        tables = [[forces.at(rows, k, welds) for k in range(steps.start, steps.stop)] for welds in (False, True)]
+        return taken._replace(external=np.stack(tables[0], 1), on_welds=np.stack(tables[1], 1) if self.welds else None)
 
-    def read(self, rows: slice, states: Arrays, ends: Arrays, taken: Taken = NOTHING) -> list[np.ndarray]:
+    def read(self, rows: slice, states: Arrays, ends: Arrays, taken: Taken) -> list[np.ndarray]:
         """Return the readings (count, K, n) of K steps of each of the rollouts `rows`, NaN where states are not finite.
 
-        states, ends: q and v (count, K, n) at the start and the end of the steps. taken: other results, if K is 1.
+        states, ends: q and v (count, K, n) at the start and the end of the steps.
         """
         (count, records), made = ends[0].shape[:2], []
         most = max(1, STATES // max(1, records))
@@ -99,7 +97,8 @@ class SensorSteps:
         """Return the readings (K, n) of K steps, of the rollouts `numbers` (K,)."""
         robot, count = self.robot, len(numbers)
         contact, applied, external, on_welds = (
-            x if x is None else np.broadcast_to(x, (count, *x.shape[1:])) for x in taken
+            x if x is None else np.broadcast_to(x, (count // x.shape[1], *x.shape[1:])).reshape(count, *x.shape[2:])
+            for x in taken
         )
         contact = np.zeros((count, robot.n_bodies + 1, 6)) if contact is None else contact
         applied = np.zeros((count, robot.nv)) if applied is None else applied
@@ -122,17 +121,15 @@ class SensorSteps:
         no readings after their end.
         """
         n, last = len(self.method.sizes), len(self.method.sizes) + len(self.sizes)
-        forces = self.external and self.start.forces is not None
-        from_states = not (self.contact or self.controls or forces or measured)
 
         def sensed(rows: slice, steps: slice, states: Arrays, results: Arrays, every: int) -> Carried:
             given = rows, steps, [*states[:n], *states[last:]], [*results[:n], *results[last:]], results[n:last]
-            if every == 1 and from_states:
-                ends, finite = self._read_records(piece, *given)
-            elif measured is None:
-                ends, finite = self._read_last_steps(piece, by, between, *given, every)
-            else:
+            if measured is not None:
                 ends, finite = self._read_all_steps(piece, by, measured, *given, every)
+            elif self.every == 1:
+                ends, finite = self._read_records(piece, by, *given)
+            else:
+                ends, finite = self._read_last_steps(piece, by, between, *given, every)
             for kept in ends[n:]:
                 number = steps.start + every * np.arange(1, results[n].shape[1] + 1)
                 over = (kept[:, ENDED, None] != 0) & (number > kept[:, SEEN, None])
@@ -143,17 +140,26 @@ class SensorSteps:
         return sensed
 
     def _read_records(
-        self, piece: RolloutSegment, rows: slice, steps: slice, states: Arrays, results: Arrays, readings: Arrays
-    ) -> Carried:
-        """Run `piece` with a record of each step, and read sensors from the records."""
-        ends = piece(rows, steps, states, results, 1)
-        begun = [
-            np.concatenate([x[:, None], x_next[:, :-1]], axis=1)
-            for x, x_next in zip(states[:2], results[:2], strict=True)
-        ]
-        for x, found in zip(readings, self.read(rows, begun, results[:2]), strict=True):
-            x[...] = found
-        return ends
+        self, piece: RolloutSegment, by: ContactSteps | None, rows: slice, steps: slice, states: Arrays,
+        results: Arrays, readings: Arrays,
+    ) -> Carried:  # fmt: skip
+        """Run `piece` with a record of each step, and read sensors from the records of several steps at once."""
+        finite, n = True, len(self.method.sizes)
+        several = max(1, STATES // max(1, len(results[0])))
+        for first in range(0, steps.stop - steps.start, several):
+            part = slice(first, min(first + several, steps.stop - steps.start))
+            own, now = [x[:, part] for x in results], slice(steps.start + part.start, steps.start + part.stop)
+            begun, recorded = states, dict[str, np.ndarray]()
+            if by is not None:
+                by.recorded, records = tuple(self.recorded), own[0].shape[:2]
+                recorded = {name: np.empty((*records, *shape)) for name, shape in self.recorded.items()}
+            states, fine = piece(rows, now, begun, [*own[:n], *recorded.values(), *own[n:]], 1)
+            finite = finite and fine
+            starts = [np.concatenate([x[:, None], y[:, :-1]], axis=1) for x, y in zip(begun[:2], own, strict=False)]
+            taken = self.with_forces(Taken(**recorded), rows, now, self.start.forces)
+            for x, found in zip(readings, self.read(rows, starts, own[:2], taken), strict=True):
+                x[:, part] = found
+        return Carried(states, finite)
 
     def _read_last_steps(
         self, piece: RolloutSegment, by: ContactSteps | None, between: ContactSteps | None, rows: slice, steps: slice,
@@ -175,17 +181,19 @@ class SensorSteps:
                 states, fine = to_last(rows, slice(end - every, last), states, unread, last - end + every)
                 finite = finite and fine
             if recorded:
-                before = states
                 self._continue_by(by, last)
-                states, fine = piece(rows, slice(last, end), states, places, 1)
+                own = [x[:, record : record + 1] for x in readings]
+                states, fine = self._read_records(piece, by, rows, slice(last, end), states, places, own)
                 finite = finite and fine
-                self._write(rows, before, states, by, last, [x[:, record] for x in readings])
         return Carried(states, finite)
 
     def _continue_by(self, by: ContactSteps | None, step: int) -> None:
-        """Continue from the impulses of other steps at a step, unless it is the first one."""
-        if by is not None and self._current not in (None, by) and step:
+        """Continue from the impulses of other steps at a step, unless it is the first one; record states alone."""
+        if by is None:
+            return
+        if self._current not in (None, by) and step:
             by.take_over(self._current)
+        by.recorded = ()
         self._current = by
 
     def _read_all_steps(
@@ -196,32 +204,22 @@ class SensorSteps:
         *now, kept = states
         finite, reduced = True, measured.of(rows)
         found = np.empty((len(kept), sum(self.sizes)))
-        columns = np.split(found, np.cumsum(self.sizes)[:-1], axis=1)
+        columns = np.split(found[:, None], np.cumsum(self.sizes)[:-1], axis=2)
         for step in range(steps.start, steps.stop):
             before, ended = now, kept[:, ENDED] != 0
             worst = None if by is None else by.checks.residual[rows].copy()
             unread = [np.empty((len(x), 1, x.shape[2])) for x in results[:-1]]
-            after, fine = piece(rows, slice(step, step + 1), now, unread, 1)
+            after, fine = self._read_records(piece, by, rows, slice(step, step + 1), now, unread, columns)
             finite = finite and fine
             if by is not None and worst is not None:
                 by.checks.residual[rows] = np.where(ended, worst, by.checks.residual[rows])
-            self._write(rows, before, after, by, step, columns)
             wrench = by.mean_wrench.reshape(len(kept), -1) if by is not None and reduced.reduction.contact else 0.0
             now, kept = reduced.after(before, after, kept, wrench, found)
             record, left = divmod(step + 1 - steps.start, every)
             if not left:
-                for x, end in zip((*results[:-1], *readings), (*now, *columns), strict=True):
+                for x, end in zip((*results[:-1], *readings), (*now, *(x[:, 0] for x in columns)), strict=True):
                     x[:, record - 1] = end
         return Carried([*now, kept], finite)
-
-    def _write(
-        self, rows: slice, before: Arrays, after: Arrays, by: ContactSteps | None, step: int, places: Arrays
-    ) -> None:
-        """Write the readings of one step to places (count, n)."""
-        begun, ends = ([x[:, None] for x in states[:2]] for states in (before, after))
-        taken = self.taken(by, rows, step, self.start.forces)
-        for x, found in zip(places, self.read(rows, begun, ends, taken), strict=True):
-            x[...] = found[:, 0]
 
 
 class LastStep(SensorSteps):
@@ -235,9 +233,10 @@ class LastStep(SensorSteps):
         self.last: tuple[list[np.ndarray], list[np.ndarray], Taken] | None = None
 
     def store(self, states: Arrays, ends: Arrays, by: ContactSteps | None, step: int, forces: Any) -> None:
-        """Copy the states before and after a step, and its results; by, step, forces: as `taken` takes them."""
+        """Copy the states before and after a step that `by` has just taken under external forces, and its results."""
         begun, last = ([np.array(x) for x in each] for each in (states, ends))
-        self.last = begun, last, self.taken(by, slice(0, len(begun[0])), step, forces)
+        taken = Taken() if by is None else Taken(**{name: getattr(by, name)[:, None] for name in self.recorded})
+        self.last = begun, last, self.with_forces(taken, slice(0, len(begun[0])), slice(step, step + 1), forces)
 
     def forget(self, rows: Any) -> None:
         """Delete the last step of some states, which then have no readings."""

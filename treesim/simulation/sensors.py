@@ -128,10 +128,11 @@ class Steps:
 class Sensor(ReprMixin, ABC):
     """Sensor of a world, whose readings of K steps are arrays (K, n).
 
-    takes_contact, takes_controls: whether they depend on `Steps.contact` and `external`, and on `Steps.tau`.
+    takes_contact, takes_forces, takes_controls: whether they depend on `Steps.contact`, `external` and `tau`.
     """
 
     takes_contact: ClassVar[bool] = False
+    takes_forces: ClassVar[bool] = False
     takes_controls: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
@@ -239,6 +240,7 @@ class ForceTorque(Sensor):
     joint: str
     name: str = ""
     takes_contact: ClassVar[bool] = True
+    takes_forces: ClassVar[bool] = True
 
     def _columns(self, robot: Tree) -> tuple[str, ...]:
         """Return the names of the columns."""

@@ -11,8 +11,6 @@ from ...kernels.entries.status import FINE
 from ..graph.expressions import Expression
 from .evaluate import lanes_for
 
-LONG = 200  # operations; NumPy runs shorter expressions in less time than it takes to compile them
-
 Columns = Callable[..., np.ndarray]
 
 
@@ -27,11 +25,11 @@ def expression_states(expression: Expression, *arrays: np.ndarray) -> int:
 
 
 def columns_of(expression: Expression, engine: str) -> Columns:
-    """Return a function as `Expression.columns`, by SIMD code if the expression is long and the engine allows it.
+    """Return a function as `Expression.columns`, by SIMD code if the engine allows it.
 
-    The choice does not depend on the number of states, nor does a state's result.
+    A state's result does not depend on the number of states.
     """
-    if engine == "generic" or len(expression.order) < LONG:
+    if engine == "generic":
         return expression.columns
     sizes, results = [size for size in expression.sizes if size], len(expression.results)
     code = lanes_for(expression_states, (expression,), sizes, [results], np.dtype(float), engine)
@@ -40,13 +38,16 @@ def columns_of(expression: Expression, engine: str) -> Columns:
 
     def columns(*groups: Any) -> np.ndarray:
         count = max(len(group) for group in groups if np.ndim(group))
-        arrays = [
-            np.ascontiguousarray(np.broadcast_to(np.asarray(group, float).reshape(-1, size), (count, size)))
-            for group, size in zip(groups, expression.sizes, strict=True)
-            if size
-        ]
         result = np.empty((count, results))
-        code.run([*arrays, result], count)
+        given = (_rows(*each, count) for each in zip(groups, expression.sizes, strict=True) if each[1])
+        code.run([*given, result], count)
         return result
 
     return columns
+
+
+def _rows(group: Any, size: int, count: int) -> np.ndarray:
+    """Return a group of `Expression.columns` as an array (count, size)."""
+    if np.ndim(group) == 2:
+        return np.asarray(group, float)
+    return np.broadcast_to(np.asarray(group, float).reshape(-1, size), (count, size))

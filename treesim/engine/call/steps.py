@@ -18,6 +18,7 @@ from ..graph.policies import Policy
 from ..threads import over_threads
 from .batched import BatchedTables
 from .evaluate import STATES_PER_TASK, lanes_for
+from .expression_code import Columns
 from .generic import compiled
 from .specialized import BatchCode
 
@@ -43,12 +44,14 @@ RolloutSegment = Callable[[slice, slice, Arrays, Arrays, int], Carried]
 class Measured(NamedTuple):
     """Measures of rollouts.
 
-    reduction: the expression of `measured_step_entry`, which also runs on NumPy columns. parameters (B, k): of
-    the measures' functions. The measures' memory is the last of a segment's states and is not recorded.
+    reduction: the expression of `measured_step_entry`. parameters (B, k): of the measures' functions. code: returns
+    the function that evaluates the reduction between steps. The measures' memory is the last of a segment's states and
+    is not recorded.
     """
 
     reduction: Any
     parameters: np.ndarray
+    code: Callable[[], Columns]
 
     def of(self, rows: Any) -> Measured:
         """Return the measures of some rollouts."""
@@ -66,7 +69,7 @@ class Measured(NamedTuple):
         held = [np.where(ended, old, x) for old, x in zip(before, now, strict=True)] if ended.any() else list(now)
         c = wrench if self.reduction.contact else np.empty((len(kept), 0))
         with np.errstate(all="ignore"):
-            return held, self.reduction.columns(*held[:2], self.parameters.astype(float), c, *readings, kept)
+            return held, self.code()(*held[:2], self.parameters.astype(float), c, *readings, kept)
 
 
 def under_controls(
