@@ -9,7 +9,7 @@ import pytest
 
 from treesim.contact.history import ContactHistory
 from treesim.errors import ArgumentError
-from treesim.kernels.contact.contact_step import SOLVER_INFO
+from treesim.kernels.contact.layout import STATE_INFO
 from treesim.plotting import draw
 from treesim.simulation.trajectory import Trajectory
 
@@ -134,7 +134,7 @@ def test_a_long_reason_stays_within_the_picture(monkeypatch):
 
 def touching(forces: dict[str, np.ndarray], residual: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> tuple:
     """The figure of three joints on bodies that carry such vertical forces (K,) [N], and its axes."""
-    wrench, solver_info = np.zeros((len(T), len(forces), 6)), np.zeros((len(T), SOLVER_INFO))
+    wrench, solver_info = np.zeros((len(T), len(forces), 6)), np.zeros((len(T), STATE_INFO))
     wrench[:, :, 2], solver_info[:, 1] = np.stack(list(forces.values()), axis=1), residual
     return drawn(GROWING, T, monkeypatch, ContactHistory(tuple(forces), wrench, solver_info))[:2]
 
@@ -155,7 +155,7 @@ def test_impacts_are_cut_and_their_size_is_told(peak, top, monkeypatch):
     t = np.linspace(0.0, 1.0, 101)
     wrench = np.zeros((len(t), 1, 6))
     wrench[:, 0, 2] = [*range(1, 51), peak, *range(51, 100), 0.0]
-    contact = ContactHistory(("foot",), wrench, np.zeros((len(t), SOLVER_INFO)))
+    contact = ContactHistory(("foot",), wrench, np.zeros((len(t), STATE_INFO)))
     q = np.outer(t, [1.0, 0.5, 0.1])
     axes = drawn(q, t, monkeypatch, contact)[1]
     assert axes[2].get_ylim()[1] == pytest.approx(top)

@@ -10,7 +10,7 @@ import treesim
 from treesim import ContactWarning, Ground, World, free_body
 from treesim.contact import deep_overlaps
 from treesim.contact.history import ContactHistory
-from treesim.kernels.contact.contact_step import PENETRATION, SOLVER_INFO
+from treesim.kernels.contact.layout import INFO, STATE_INFO
 
 pytestmark = [
     pytest.mark.filterwarnings("error::treesim.ContactWarning"),
@@ -51,8 +51,8 @@ def test_a_run_warns_of_what_ends_deep():
 def test_what_is_deep_is_a_twentieth_of_a_radius(part, expected):
     """After steps of one state, of a simulation, and of rollouts; the radius is half the diagonal of the cube."""
     touching = thrown(0.02, 17)[0].world.touching
-    solver_info, wrench = np.zeros((2, SOLVER_INFO)), np.ones((2, 2, 6))
-    solver_info[1, PENETRATION] = depth = part * 0.01 * 3**0.5
+    solver_info, wrench = np.zeros((2, STATE_INFO)), np.ones((2, 2, 6))
+    solver_info[1, INFO.penetration] = depth = part * 0.01 * 3**0.5
     report = SimpleNamespace(touching=touching, solver_info=solver_info[1], wrench_array=wrench[1])
     checks = SimpleNamespace(growth=np.array([depth]), body=np.array([1]), step=np.array([3]))
     with warnings.catch_warnings(record=True) as caught:

@@ -12,7 +12,7 @@ from treesim.contact import named_wrenches
 from treesim.contact.history import ContactHistory
 from treesim.contact.named_wrenches import NamedWrenches
 from treesim.contact.report import ContactReport, NoContact
-from treesim.kernels.contact.contact_step import SOLVER_INFO
+from treesim.kernels.contact.layout import STATE_INFO
 from treesim.model import generators
 
 ROBOT = treesim.free_body("box", "box", (0.2, 0.2, 0.2), 1.0)
@@ -38,7 +38,7 @@ def silent(issued):
 
 def history(surfaces=("floor", "wall"), pairs=PAIRS, forces=FORCES):
     wrench = np.arange(60.0).reshape(5, 2, 6)
-    return ContactHistory(BODIES, wrench, np.zeros((5, SOLVER_INFO)), surfaces, pairs, forces)
+    return ContactHistory(BODIES, wrench, np.zeros((5, STATE_INFO)), surfaces, pairs, forces)
 
 
 def report(batch=(), ground=("floor",)):
@@ -47,7 +47,7 @@ def report(batch=(), ground=("floor",)):
     touching = world.touching
     wrench = np.broadcast_to(np.arange(18.0).reshape(3, 6), (*batch, 3, 6))
     pairs = np.broadcast_to(np.arange(12.0 * len(touching.groups)).reshape(-1, 12), (*batch, len(touching.groups), 12))
-    return ContactReport(touching, [NoContact(wrench, pairs, np.zeros((*batch, SOLVER_INFO)))])
+    return ContactReport(touching, [NoContact(wrench, pairs, np.zeros((*batch, STATE_INFO)))])
 
 
 def test_a_name_is_the_same_body_in_a_run_and_in_a_step(silent):

@@ -7,7 +7,7 @@ import pytest
 
 import treesim
 from treesim import Body, CollisionShape, Inertia, Joint, Placement, Tree
-from treesim.kernels.contact.contact_step import POSITION_RESIDUAL
+from treesim.kernels.contact.layout import INFO
 
 RULES = ("implicit_midpoint", "semi_implicit_euler")
 UPRIGHT = (0, 0, 0, 1)
@@ -24,7 +24,7 @@ def slot(width):
 def check(run, weight):
     """Solved, at rest, and neither energy nor force comes out of nothing."""
     force = np.abs(run.contact.pair_wrench[:-1, :, :3]).max(axis=(1, 2), initial=0.0)
-    assert run.residual.max() < 1e-9 and run.contact.solver_info[:, POSITION_RESIDUAL].max() < 1e-8
+    assert run.residual.max() < 1e-9 and run.contact.solver_info[:, INFO.position_residual].max() < 1e-8
     assert run.contact.solver_info[:-1, 4].mean() < 300
     assert np.abs(run.v[len(run) // 2 :]).max() < 1e-7
     assert run.energy_certificate.max() < 1e-9 * weight and np.diff(run.energy).max() < 1e-7 * weight
@@ -49,7 +49,7 @@ def test_a_ball_between_walls_falls_as_nothing_presses_it(rule):
     lag = 0.5 * 9.81 * 0.2 * 1e-3 * (rule == "semi_implicit_euler")
     assert run.q[-1, 2] == pytest.approx(0.5 - 0.5 * 9.81 * 0.04 - lag / 2, abs=1e-4 + lag)
     assert run.v[-1, 2] == pytest.approx(-9.81 * 0.2) and run.residual.max() < 1e-9
-    assert run.contact.solver_info[:, POSITION_RESIDUAL].max() < 1e-5
+    assert run.contact.solver_info[:, INFO.position_residual].max() < 1e-5
 
 
 @pytest.mark.parametrize("rule", RULES)

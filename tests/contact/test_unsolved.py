@@ -11,7 +11,7 @@ from treesim.contact.base import ContactSolver
 from treesim.contact.history import ContactHistory
 from treesim.contact.unsolved import is_solved, misses, warn_of_run, warn_of_states, warn_of_step
 from treesim.errors import ConvergenceError
-from treesim.kernels.contact.contact_step import CERTIFICATE, POSITION_RESIDUAL, RESIDUAL, SOLVER_INFO
+from treesim.kernels.contact.layout import INFO, STATE_INFO
 from treesim.kernels.contact.problem import relative_velocities
 
 
@@ -75,8 +75,8 @@ def test_bodies_that_touch_are_named(warned, monkeypatch):
 
 
 def test_residuals_that_are_no_numbers_are_misses():
-    solver_info = np.zeros((2, SOLVER_INFO))
-    solver_info[0, RESIDUAL], solver_info[1, POSITION_RESIDUAL] = np.nan, 1e-3
+    solver_info = np.zeros((2, STATE_INFO))
+    solver_info[0, INFO.residual], solver_info[1, INFO.position_residual] = np.nan, 1e-3
     assert not is_solved(solver_info).any()
     assert misses(solver_info) == [
         "contact law violated by up to nan m/s or rad/s",
@@ -91,10 +91,10 @@ def test_a_solver_may_make_500_iterations():
     assert report.contact.iterations == 2 * 500, "for velocities, and for positions"
 
 
-@pytest.mark.parametrize("kind", [RESIDUAL, POSITION_RESIDUAL])
+@pytest.mark.parametrize("kind", [INFO.residual, INFO.position_residual])
 @pytest.mark.parametrize(("residual", "solved"), [(0.96e-5, True), (1.04e-5, False)])
 def test_a_step_is_solved_up_to_a_residual(kind, residual, solved, warned):
-    solver_info = np.zeros((2, SOLVER_INFO))
+    solver_info = np.zeros((2, STATE_INFO))
     solver_info[1, kind] = residual
     assert is_solved(solver_info).tolist() == [True, solved] and (misses(solver_info) == []) == solved
     warn_of_states(solver_info[:, kind], "rollouts")
@@ -104,15 +104,15 @@ def test_a_step_is_solved_up_to_a_residual(kind, residual, solved, warned):
 
 @pytest.mark.parametrize(("part", "expected"), [(0.96e-6, False), (1.04e-6, True)])
 def test_impulses_may_give_energy_by_rounding(part, expected, warned):
-    solver_info = np.zeros((2, SOLVER_INFO))
-    solver_info[1, CERTIFICATE] = part * 5.0
+    solver_info = np.zeros((2, STATE_INFO))
+    solver_info[1, INFO.certificate] = part * 5.0
     warn_of_run(ContactHistory(("a",), np.zeros((2, 1, 6)), solver_info), np.arange(2.0), 5.0)
     assert ["J of energy gained in a step" in text for text in warned()] == [True] * expected
 
 
 @pytest.mark.parametrize("bodies", [3, 4])
 def test_three_bodies_are_named(bodies, warned):
-    solver_info, wrench = np.full((1, SOLVER_INFO), 1.0), np.ones((1, bodies, 6))
+    solver_info, wrench = np.full((1, STATE_INFO), 1.0), np.ones((1, bodies, 6))
     names = tuple(f"body {k}" for k in range(bodies))
     warn_of_run(ContactHistory(names, wrench, solver_info), np.arange(1.0), 5.0)
     warn_of_step(solver_info[0], np.concatenate([np.zeros((1, 6)), wrench[0]]), names)

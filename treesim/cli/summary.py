@@ -65,19 +65,19 @@ def _energy(trajectory: Trajectory) -> dict[str, Any]:
 def _contact(trajectory: Trajectory) -> dict[str, Any] | None:
     """Return the worst contact diagnostics; None without contact."""
     from ..contact.unsolved import UNSOLVED, worst_residual
-    from ..kernels.contact import contact_step as at
+    from ..kernels.contact.layout import INFO
 
-    if trajectory.contact is None or not trajectory.contact.solver_info[:, at.ITERATIONS].any():
+    if trajectory.contact is None or not trajectory.contact.solver_info[:, INFO.iterations].any():
         return None
     solver_info = trajectory.contact.solver_info
     return {
-        "most_contacts": int(solver_info[:, at.CONTACTS].max()),
-        "largest_penetration": float(solver_info[:, at.PENETRATION].max()),
-        "largest_residual": float(solver_info[:, at.RESIDUAL].max()),
-        "largest_position_residual": float(solver_info[:, at.POSITION_RESIDUAL].max()),
+        "most_contacts": int(solver_info[:, INFO.contacts].max()),
+        "largest_penetration": float(solver_info[:, INFO.penetration].max()),
+        "largest_residual": float(solver_info[:, INFO.residual].max()),
+        "largest_position_residual": float(solver_info[:, INFO.position_residual].max()),
         "missed": int((worst_residual(solver_info) > UNSOLVED).sum()),
-        "largest_certificate": float(solver_info[:, at.CERTIFICATE].max()),
-        "left_out": int(solver_info[:, at.LEFT_OUT].max()),
+        "largest_certificate": float(solver_info[:, INFO.certificate].max()),
+        "left_out": int(solver_info[:, INFO.left_out].max()),
     }
 
 

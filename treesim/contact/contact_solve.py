@@ -21,9 +21,9 @@ from ..errors import UnsupportedError, quoted
 from ..kernels.contact.contact_entry import contact_step_entry
 from ..kernels.contact.contact_kinematics import contact_kinematics_states, kinematics_size
 from ..kernels.contact.contact_points import POINT
-from ..kernels.contact.contact_step import LEFT_OUT, SOLVER_INFO, parts_of
 from ..kernels.contact.joint_limits import near_limits_states
-from ..kernels.contact.layout import COUNT, SolverOptions
+from ..kernels.contact.layout import COUNT, INFO, STATE_INFO, SolverOptions
+from ..kernels.contact.one_state import StepVariant
 from ..kernels.contact.tables import FOUND
 from ..kernels.entries.status import FINE
 from ..kernels.stepping.rules import Rule
@@ -127,8 +127,11 @@ class ContactSolve:
         plain = not (mimic_map or held or touching.convex[1] > touching.convex[0])
         again = plain and rule.theta < 1 and touching.counts.limits > 0
         placed = not (mimic_map or pushed)
-        parts = parts_of(touching.on_planes, touching.on_meshes, held, touching.counts.resists, again, placed)
-        self.entry = contact_step_entry(type(chosen).kernel, type(chosen).memory, mimic_map, parts, pushed=pushed)
+        variant = StepVariant(
+            over_planes=touching.on_planes, on_meshes=touching.on_meshes, held=held,
+            resists=bool(touching.counts.resists), again=again, mimic=mimic_map, pushed=pushed, placed=placed,
+        )  # fmt: skip
+        self.entry = contact_step_entry(type(chosen).kernel, type(chosen).memory, variant)
         options = SolverOptions(
             impulse_fraction=rule.theta, tolerance=tolerance, iterations=SWEEPS, exact=chosen.exact, work=work,
             midpoint_corrector=again,
@@ -152,7 +155,7 @@ class ContactSolve:
             (touching.rows,),
             (robot.n_bodies + 1, 6),
             (groups, 12),
-            (SOLVER_INFO,),
+            (STATE_INFO,),
             (2,),
             (1, POINT),
         )
@@ -324,10 +327,10 @@ class ContactSolve:
 
     def _makes_room(self, solver_info: np.ndarray) -> bool:
         """Allocate memory for contacts that a step omitted; return True if the step should be repeated."""
-        if not (solver_info.item(LEFT_OUT) if solver_info.ndim == 1 else solver_info[..., LEFT_OUT].any()):
+        if not (solver_info.item(INFO.left_out) if solver_info.ndim == 1 else solver_info[..., INFO.left_out].any()):
             return False
         layout = self.constants[self._layout_at].copy()
-        wanted = int(layout[COUNT.capacity] + np.max(solver_info[..., LEFT_OUT]))
+        wanted = int(layout[COUNT.capacity] + np.max(solver_info[..., INFO.left_out]))
         capacity = min(ROOM * -(-wanted // ROOM), self.touching.most_contacts)
         rows = self.touching.rows_with(capacity)
         free = free_memory()

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..errors import ContactWarning, quoted
-from ..kernels.contact.contact_step import PENETRATION
+from ..kernels.contact.layout import INFO
 from ..system.user_warnings import warn
 from .checks import ContactChecks
 from .history import ContactHistory
@@ -24,7 +24,7 @@ def warn_of_run(touching: Touching, history: ContactHistory | None, t: np.ndarra
     least = touching.largest_overlap
     if history is None or len(history) < 2 or least == np.inf:
         return
-    depth = history.solver_info[:, PENETRATION]
+    depth = history.solver_info[:, INFO.penetration]
     growth = np.maximum(depth[1:] - depth[:-1], 0)
     for k in np.flatnonzero(growth > least)[np.argsort(-growth[growth > least], kind="stable")]:
         force = np.linalg.norm(history.wrench_array[k : k + 2, :, :3], axis=-1).max(axis=0)
@@ -41,7 +41,7 @@ def warn_of_step(report: ContactReport, names: Sequence[str], dt: float) -> bool
     It may have started with the overlap. names: of the bodies.
     """
     touching, solver_info = report.touching, report.solver_info
-    depth = solver_info[..., PENETRATION].ravel()
+    depth = solver_info[..., INFO.penetration].ravel()
     worst = int(depth.argmax()) if depth.size else 0
     if not depth.size or not depth[worst] > touching.largest_overlap:
         return False

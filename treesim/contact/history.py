@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError
-from ..kernels.contact.contact_step import SOLVER_INFO
+from ..kernels.contact.layout import STATE_INFO
 from ..model.coordinates import distinct
 from ..system.display import ReprMixin, arrays
 from ..validation.arrays import real_numbers
@@ -72,7 +72,7 @@ class ContactHistory(ReprMixin):
         count = len(real_numbers("solver_info", self.solver_info)) if np.ndim(self.solver_info) else 0
         if self.pair_wrench is None:
             object.__setattr__(self, "pair_wrench", np.zeros((count, len(ends), 12)))
-        shapes = {"solver_info": (SOLVER_INFO,), "wrench": (len(self.bodies), 6), "pair_wrench": (len(ends), 12)}
+        shapes = {"solver_info": (STATE_INFO,), "wrench": (len(self.bodies), 6), "pair_wrench": (len(ends), 12)}
         for label, shape in shapes.items():
             array = real_numbers(label, getattr(self, label))
             if array.shape != (count, *shape):
@@ -151,7 +151,7 @@ class ContactHistory(ReprMixin):
             return None
         places = [[at[f"contact.{body}.{part}"] for part in PARTS] for body in bodies]
         wrench = table[:, np.array(places, int).ravel()].reshape(len(table), len(bodies), 6)
-        solver_info = np.zeros((len(table), SOLVER_INFO))
+        solver_info = np.zeros((len(table), STATE_INFO))
         for k, name in enumerate(SOLVER_INFO_NAMES):
             if f"contact:{name}" in at:  # older files have fewer
                 solver_info[:, k] = table[:, at[f"contact:{name}"]]
@@ -177,4 +177,4 @@ def pair_columns(pairs: Sequence[tuple[str, str]]) -> list[str]:
 
 def no_contact(count: int) -> np.ndarray:
     """Return zero diagnostics (count, 7) of steps without contact."""
-    return np.zeros((count, SOLVER_INFO))
+    return np.zeros((count, STATE_INFO))

@@ -10,31 +10,20 @@ import numpy as np
 
 from ..engine.call.batched import BatchedTables
 from ..engine.call.generic import bound_call, compiled_soon, runs_compiled
-from ..kernels.contact.contact_step import PENETRATION
 from ..kernels.contact.each_collision import EACH_MESHES, EACH_SOLIDS
 from ..kernels.contact.lane_parameters import HEAD
-from ..kernels.contact.layout import COUNT, PAIR, pair_table
+from ..kernels.contact.layout import ALL_INFO, COUNT, INFO, PAIR, STATE_INFO, pair_table
 from ..kernels.contact.pgs import solve_pgs
 from ..kernels.contact.signed_distance import SMOOTH
 from ..kernels.contact.simd_collision import CAPACITY, SMOOTH_SOLIDS, Finder
-from ..kernels.contact.simd_contact_step import (
-    BEFORE,
-    DEEPEST,
-    FOR_ONE,
-    OVERLAP,
-    SIMD_SOLVER_INFO,
-    UNSOLVED,
-    put_history,
-)
-from ..kernels.contact.simd_groups import contact_step_on_lanes
-from ..kernels.contact.simd_parts import simd_parts_of
+from ..kernels.contact.simd_functions import FOR_ONE
+from ..kernels.contact.simd_groups import LaneVariant, contact_step_on_lanes, put_history
 from ..kernels.contact.simd_warm_start import ALL, LISTED
 from ..kernels.entries.status import FINE, NOT_FINITE
 from .contact_solve import ContactInput, ContactOutput, ContactSolve
 from .convex_pairs import nothing_found
 from .deep_overlaps import deepest_bodies
 from .tables import Touching
-from .unsolved import worst_residual
 
 AddContact = Callable[[], bool]  # returns whether all states are finite
 
@@ -53,8 +42,8 @@ class ContactLanes:
         layout[COUNT.capacity] = CAPACITY
         self.constants = *tables, layout, geometry, rows, frames, settings, scheme
         held, mimics = bool(stage.touching.held[0][0]), stage.robot.mimic_map is not None
-        parts = simd_parts_of(finder_of(stage.touching), held, mimics, batched, stage.pushed)
-        self.entry = contact_step_on_lanes(parts)
+        variant = LaneVariant(held, mimics, batched, stage.pushed)
+        self.entry = contact_step_on_lanes(finder_of(stage.touching), variant)
 
     @property
     def warm_start(self) -> int:
@@ -66,8 +55,8 @@ class ContactLanes:
 
         given (count, n): without external contacts. result (count, n), overwritten; wrench: None if it is not
         requested; pairs, points: None. All arrays are read and written at every call. Impulses are those of
-        `simd_warm_start`, zero at first. result.solver_info (count, SIMD_SOLVER_INFO), overwritten: diagnostics of the
-        same states after an earlier step, or those of `begin_info`. Residuals are its first column. batched: model
+        `simd_warm_start`, zero at first. result.solver_info (count, ALL_INFO), overwritten: diagnostics of the
+        same states after an earlier step, or those of `begin_info`. batched: model
         parameters of each state.
         """
         nothing, solver_info = np.empty(0), result.solver_info
@@ -79,7 +68,7 @@ class ContactLanes:
             nothing if result.wrench is None else result.wrench,
         )  # fmt: skip
         call = bound_call(self.entry, *self.constants, *(x.reshape(-1) for x in arrays))
-        residual, unsolved, flat = solver_info[:, 0], solver_info[:, UNSOLVED], solver_info.reshape(-1)
+        unsolved, flat = solver_info[:, INFO.unsolved], solver_info.reshape(-1)
 
         def run() -> bool:
             status = call()
@@ -91,7 +80,7 @@ class ContactLanes:
             left = (unsolved == FOR_ONE).nonzero()[0]
             if left.size:
                 own = None if batched is None else batched.of(left)
-                residual[left] = self._one_by_one(left, given.mapped(itemgetter(left)), result, own)
+                self._one_by_one(left, given.mapped(itemgetter(left)), result, own)
                 for k in left:
                     put_history(flat, k)
             return bool(np.isfinite(result.q).all() and np.isfinite(result.v).all())
@@ -110,8 +99,8 @@ class ContactLanes:
 
     def _one_by_one(
         self, left: np.ndarray, given: ContactInput, result: ContactOutput, batched: BatchedTables | None
-    ) -> np.ndarray:
-        """Solve the states `left` one by one; return the larger of two residuals of each."""
+    ) -> None:
+        """Solve the states `left` one by one."""
         rows, shapes = self.stage.touching.rows, self.stage.shapes
         own = ContactOutput(*(np.zeros((left.size, *shape)) for shape in shapes[:-1]))
         before = np.ascontiguousarray(given.warm_start[:, :rows])
@@ -121,21 +110,20 @@ class ContactLanes:
         result.warm_start[left, :rows], result.warm_start[left, rows] = own.warm_start, ALL
         if result.wrench is not None:
             result.wrench[left] = own.wrench
-        result.solver_info[left, OVERLAP] = own.solver_info[:, PENETRATION]
-        result.solver_info[left, DEEPEST] = deepest_bodies(own.wrench, self.stage.touching.bodies)
-        return worst_residual(own.solver_info)
+        result.solver_info[left, :STATE_INFO] = own.solver_info
+        result.solver_info[left, INFO.deepest] = deepest_bodies(own.wrench, self.stage.touching.bodies)
 
 
 def begin_info(count: int) -> np.ndarray:
-    """Return diagnostics (count, SIMD_SOLVER_INFO) of states before their first step."""
-    info = np.empty((count, SIMD_SOLVER_INFO))
+    """Return diagnostics (count, ALL_INFO) of states before their first step."""
+    info = np.empty((count, ALL_INFO))
     clear_info(info)
     return info
 
 
 def clear_info(info: np.ndarray) -> None:
-    """Set diagnostics (..., SIMD_SOLVER_INFO) to those before the first step."""
-    info[...], info[..., BEFORE] = 0.0, np.inf
+    """Set diagnostics (..., ALL_INFO) to those before the first step."""
+    info[...], info[..., INFO.before] = 0.0, np.inf
 
 
 def clear_warm_start(impulses: np.ndarray, slots: int) -> None:

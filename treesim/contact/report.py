@@ -9,17 +9,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from ..errors import UnsupportedError
-from ..kernels.contact.contact_step import (
-    CERTIFICATE,
-    CONTACTS,
-    ITERATIONS,
-    LEFT_OUT,
-    PENETRATION,
-    POSITION_RESIDUAL,
-    RESIDUAL,
-    SOLVER_INFO,
-)
-from ..kernels.contact.layout import COUNT
+from ..kernels.contact.layout import COUNT, INFO, STATE_INFO
 from ..model.tree import Tree
 from ..system.display import ReprMixin, arrays
 from .named_wrenches import NamedWrenches
@@ -28,7 +18,7 @@ from .points import contact_points
 from .tables import Touching
 
 # diagnostics over substeps: those that are summed, and those of the last substep; the largest of others
-SUMS, LAST = [CERTIFICATE, ITERATIONS], CONTACTS
+SUMS, LAST = [INFO.certificate, INFO.iterations], INFO.contacts
 
 
 class ContactStep(Protocol):
@@ -101,7 +91,7 @@ class ContactReport(ReprMixin):
         ContactReport
             Report in which all values are zero.
         """
-        shapes = (robot.n_bodies + 1, 6), (int(touching.layout[COUNT.groups]), 12), (SOLVER_INFO,)
+        shapes = (robot.n_bodies + 1, 6), (int(touching.layout[COUNT.groups]), 12), (STATE_INFO,)
         return cls(touching, [NoContact(*(np.zeros(batch + shape) for shape in shapes))])
 
     def __getstate__(self) -> dict[str, Any]:
@@ -197,7 +187,7 @@ class ContactReport(ReprMixin):
     @property
     def penetration(self) -> np.ndarray:
         """Largest overlap of two shapes at the end of the step [m], shape (...)."""
-        return self.solver_info[..., PENETRATION]
+        return self.solver_info[..., INFO.penetration]
 
     @property
     def residual(self) -> np.ndarray:
@@ -205,7 +195,7 @@ class ContactReport(ReprMixin):
 
         The residual includes contacts, joint limits and joint friction.
         """
-        return self.solver_info[..., RESIDUAL]
+        return self.solver_info[..., INFO.residual]
 
     @property
     def position_residual(self) -> np.ndarray:
@@ -213,7 +203,7 @@ class ContactReport(ReprMixin):
 
         The conditions on positions are that gaps do not become negative, and that overlaps shrink.
         """
-        return self.solver_info[..., POSITION_RESIDUAL]
+        return self.solver_info[..., INFO.position_residual]
 
     @property
     def certificate(self) -> np.ndarray:
@@ -222,22 +212,22 @@ class ContactReport(ReprMixin):
         A correct solution never increases the energy; see docs/contact_model.md. Impulses of soft surfaces, which act
         as springs, are not included.
         """
-        return self.solver_info[..., CERTIFICATE]
+        return self.solver_info[..., INFO.certificate]
 
     @property
     def count(self) -> np.ndarray:
         """Number of contact points in the step, shape (...)."""
-        return self.solver_info[..., CONTACTS].astype(int)
+        return self.solver_info[..., INFO.contacts].astype(int)
 
     @property
     def iterations(self) -> np.ndarray:
         """Number of iterations of the contact solver, including sweeps over the contacts, shape (...)."""
-        return self.solver_info[..., ITERATIONS].astype(int)
+        return self.solver_info[..., INFO.iterations].astype(int)
 
     @property
     def left_out(self) -> np.ndarray:
         """Number of contact points that were omitted because the step's memory was full, shape (...)."""
-        return self.solver_info[..., LEFT_OUT].astype(int)
+        return self.solver_info[..., INFO.left_out].astype(int)
 
     def __repr__(self) -> str:
         most = int(self.count.max(initial=0))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..errors import ContactWarning, listed
-from ..kernels.contact.contact_step import CERTIFICATE, LEFT_OUT, POSITION_RESIDUAL, RESIDUAL
+from ..kernels.contact.layout import INFO
 from ..system.user_warnings import warn
 from .history import ContactHistory
 from .report import ContactStep
@@ -34,22 +34,22 @@ def is_solved(solver_info: np.ndarray) -> np.ndarray:
 
 def bounds_if_solved() -> Sequence[tuple[int, float]]:
     """Return the diagnostics that have a bound in problems that are solved: the index of each and its largest value."""
-    return (RESIDUAL, UNSOLVED), (POSITION_RESIDUAL, UNSOLVED), (LEFT_OUT, 0.0)
+    return (INFO.residual, UNSOLVED), (INFO.position_residual, UNSOLVED), (INFO.left_out, 0.0)
 
 
 def worst_residual(solver_info: np.ndarray) -> np.ndarray:
     """Return the larger residual (...) of velocities and positions [m/s, rad/s]."""
-    worst: np.ndarray = np.maximum(solver_info[..., RESIDUAL], solver_info[..., POSITION_RESIDUAL])
+    worst: np.ndarray = np.maximum(solver_info[..., INFO.residual], solver_info[..., INFO.position_residual])
     return worst
 
 
 def misses(solver_info: np.ndarray) -> list[str]:
     """Return texts that describe the residuals of unsolved steps, from diagnostics (K, 7)."""
     facts = []
-    for k, what in ((RESIDUAL, "contact law violated"), (POSITION_RESIDUAL, "position constraints violated")):
+    for k, what in ((INFO.residual, "contact law violated"), (INFO.position_residual, "position constraints violated")):
         worst = solver_info[:, k].max()
         facts += [f"{what} by up to {worst:.3g} m/s or rad/s"] * (not worst <= UNSOLVED)  # so that NaN is reported
-    left_out = int(solver_info[:, LEFT_OUT].max())
+    left_out = int(solver_info[:, INFO.left_out].max())
     return facts + [f"up to {left_out} contacts beyond the capacity"] * bool(left_out)
 
 
@@ -62,18 +62,15 @@ def warn_of_run(history: ContactHistory | None, t: np.ndarray, energy_range: flo
         return
     solver_info = history.solver_info
     with np.errstate(invalid="ignore"):
-        gave = solver_info[:, CERTIFICATE] > ENERGY * energy_range
+        gave = solver_info[:, INFO.certificate] > ENERGY * energy_range
     wrong = ~is_solved(solver_info) | gave
     if not wrong.any():
         return
-    residual, left_out = worst_residual(solver_info), solver_info[:, LEFT_OUT]
-    worst = int(
-        np.argmax(
-            solver_info[:, CERTIFICATE] if is_solved(solver_info).all() else np.where(left_out > 0, np.inf, residual)
-        )
-    )
+    residual, left_out = worst_residual(solver_info), solver_info[:, INFO.left_out]
+    solved = is_solved(solver_info).all()
+    worst = int(np.argmax(solver_info[:, INFO.certificate] if solved else np.where(left_out > 0, np.inf, residual)))
     facts = misses(solver_info)
-    facts += [f"up to {solver_info[:, CERTIFICATE].max():.3g} J of energy gained in a step"] * bool(gave.any())
+    facts += [f"up to {solver_info[:, INFO.certificate].max():.3g} J of energy gained in a step"] * bool(gave.any())
     warn(
         f"contact was not solved in {int(wrong.sum())} of {max(len(t) - 1, 1)} steps: {', '.join(facts)}; worst in the "
         f"step at t = {t[worst]:.6g} s, in which {_touching(history, worst)}: {REMEDY}",
@@ -106,7 +103,7 @@ def warn_of_step(solver_info: np.ndarray, wrench: np.ndarray, bodies: Sequence[s
     solver_info (..., 7): diagnostics. wrench (..., N + 1, 6): contact wrenches of the bodies.
     """
     flat, forces = solver_info.reshape(-1, solver_info.shape[-1]), wrench.reshape(-1, *wrench.shape[-2:])
-    worst = int(np.argmax(np.where(flat[:, LEFT_OUT] > 0, np.inf, worst_residual(flat))))
+    worst = int(np.argmax(np.where(flat[:, INFO.left_out] > 0, np.inf, worst_residual(flat))))
     size = np.linalg.norm(forces[worst, 1:, :3], axis=1)
     names = listed([bodies[b] for b in np.argsort(-size)[:NAMED] if size[b] > 0])
     which = f" of state {worst}" if solver_info.ndim > 1 else ""

@@ -16,6 +16,7 @@ import numpy as np
 from ..contact.checks import ContactChecks, begin_checks
 from ..contact.deep_overlaps import deepest_bodies
 from ..contact.lanes import begin_info, begin_lanes
+from ..contact.unsolved import worst_residual
 from ..engine.call.batched import BatchedTables
 from ..engine.call.evaluate import lanes_for, run_states
 from ..engine.call.expression_code import columns_of
@@ -23,8 +24,7 @@ from ..engine.call.specialized import BatchCode
 from ..engine.call.steps import Arrays, Carried, Measured, all_finite
 from ..engine.graph.policies import Policy
 from ..engine.threads import over_threads, use_threads
-from ..kernels.contact.contact_step import PENETRATION, RESIDUAL
-from ..kernels.contact.simd_contact_step import BEFORE, DONE, GREW_IN, GREW_ON, GROWTH, WORST
+from ..kernels.contact.layout import INFO
 from ..kernels.contact.simd_warm_start import ALL
 from ..kernels.entries.status import FINE
 from ..kernels.stepping.measured_step import ENDED
@@ -233,26 +233,26 @@ class ContactSteps:
         self.checks.reset(rows)
         if self.first == 0:
             self.kept[rows] = 0.0
-            self.info[rows, GROWTH], self.info[rows, WORST], self.info[rows, BEFORE] = 0.0, 0.0, np.inf
+            self.info[rows, INFO.growth], self.info[rows, INFO.worst], self.info[rows, INFO.before] = 0.0, 0.0, np.inf
 
     def _put_checks(self, rows: slice) -> None:
         """Write the diagnostics of all steps so far of the current rollouts."""
         checks, info = self.checks.of(rows), self.info
         if self.measured is None:  # else residuals after the end of a rollout do not count: see `_walk`
-            np.maximum(checks.residual, info[:, WORST], out=checks.residual)
-        checks.growth[...], checks.body[...] = info[:, GROWTH], info[:, GREW_ON]
-        checks.step[...] = info[:, GREW_IN] // self.method.substeps
+            np.maximum(checks.residual, info[:, INFO.worst], out=checks.residual)
+        checks.growth[...], checks.body[...] = info[:, INFO.growth], info[:, INFO.grew_on]
+        checks.step[...] = info[:, INFO.grew_in] // self.method.substeps
 
     def _grow(self, overlap: np.ndarray, wrench: np.ndarray) -> None:
         """Update the growth of overlaps by those (B,) at the end of a substep; wrench (B, N + 1, 6): on bodies."""
         info = self.info
-        grown = overlap - info[:, BEFORE]
-        larger = np.flatnonzero(grown > info[:, GROWTH])
+        grown = overlap - info[:, INFO.before]
+        larger = np.flatnonzero(grown > info[:, INFO.growth])
         if larger.size:
-            info[larger, GROWTH], info[larger, GREW_IN] = grown[larger], info[larger, DONE]
-            info[larger, GREW_ON] = deepest_bodies(wrench[larger], self.method.world.touching.bodies)
-        info[:, BEFORE] = overlap
-        info[:, DONE] += 1
+            info[larger, INFO.growth], info[larger, INFO.grew_in] = grown[larger], info[larger, INFO.done]
+            info[larger, INFO.grew_on] = deepest_bodies(wrench[larger], self.method.world.touching.bodies)
+        info[:, INFO.before] = overlap
+        info[:, INFO.done] += 1
 
     @property
     def mean_wrench(self) -> np.ndarray:
@@ -397,9 +397,9 @@ class ContactSteps:
         self.kept = result.warm_start
         if self.wrenches:
             self.wrench = self.wrench + result.wrench.reshape(len(q), -1)
-        np.maximum(worst, result.solver_info[:, RESIDUAL], out=worst)
+        np.maximum(worst, worst_residual(result.solver_info), out=worst)
         if self.overlaps:
-            self._grow(result.solver_info[:, PENETRATION], result.wrench)
+            self._grow(result.solver_info[:, INFO.penetration], result.wrench)
         return [result.q, result.v, *total]
 
     def _free(self, *arrays: Any) -> int:

@@ -10,9 +10,11 @@ import numpy as np
 
 from ..contact.contact_solve import ContactInput, ContactOutput
 from ..contact.lanes import ContactLanes, begin_info, clear_info, clear_warm_start
+from ..contact.unsolved import worst_residual
 from ..engine.call.batched import BatchedTables
 from ..engine.call.buffer_pool import is_unused
 from ..engine.threads import lock_across_forks
+from ..kernels.contact.layout import INFO
 from ..kernels.entries.status import FINE
 from ..simulation.effort_limits import REPEATS, MeanForces
 from ..simulation.external_forces import ExternalJointForces
@@ -120,8 +122,8 @@ class LaneSteps:
 
     @property
     def residuals(self) -> np.ndarray:
-        """Residuals (count,) of the last substep."""
-        return self.info[:, 0]
+        """Larger residuals (count,) of velocities and positions in the last substep."""
+        return worst_residual(self.info)
 
     def step(
         self,
@@ -189,7 +191,7 @@ class LaneSteps:
             result.wrench[...] = 0.0
         own = result.mapped(itemgetter(good))
         self.touch.bound(given.mapped(itemgetter(good)), own, None if self.batched is None else self.batched.of(good))()
-        self.info[:, 0] = 0.0
+        self.info[:, [INFO.residual, INFO.position_residual]] = 0.0
         for x, part in zip(result, own, strict=True):
             if x is not None:
                 x[good] = part

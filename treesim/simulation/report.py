@@ -12,7 +12,7 @@ from ..contact.report import ContactReport, mean_of
 from ..contact.unsolved import REMEDY, all_solved, is_solved, misses
 from ..dynamics.energy import energy
 from ..errors import ConvergenceError
-from ..kernels.contact.contact_step import SOLVER_INFO
+from ..kernels.contact.layout import STATE_INFO
 from ..kernels.entries.status import FINE, NOT_FINITE
 from ..system.display import ReprMixin, arrays
 from .readings import Readings
@@ -193,7 +193,7 @@ class Report(ReprMixin):
         if not self.status.any():
             k = int(np.flatnonzero(~is_solved(self.contact.solver_info))[0])
             where = f"state {k}: " if self.status.ndim else ""
-            missed = ", ".join(misses(self.contact.solver_info.reshape(-1, SOLVER_INFO)[k : k + 1]))
+            missed = ", ".join(misses(self.contact.solver_info.reshape(-1, STATE_INFO)[k : k + 1]))
             raise ConvergenceError(f"{where}contact was not solved: {missed}: {REMEDY}")
         k = int(np.flatnonzero(self.status)[0])
         state = (np.atleast_2d(x)[k] for x in (self._before.q, self._before.v, self._control))

@@ -23,7 +23,7 @@ from ..errors import NonFiniteError, UnsupportedError, quoted
 from ..kernels.algebra.tables import tree_tables
 from ..kernels.constrained.rows import mimic_world_tables, plain_world_tables, row_memory
 from ..kernels.contact.contact_points import POINT
-from ..kernels.contact.contact_step import CONTACTS
+from ..kernels.contact.layout import INFO
 from ..kernels.contact.placed_step import placed_step_entry
 from ..kernels.entries.entry import unfused
 from ..kernels.entries.status import FINE, NOT_FINITE
@@ -172,7 +172,7 @@ class StepCode:
             return np.empty((0, POINT))
         result, points = self.new_result(), self.stage.new_points()
         self.run(q, v, control, warm_start, result, points, velocities)
-        return points[: int(result.solver_info[CONTACTS])]
+        return points[: int(result.solver_info[INFO.contacts])]
 
     def run(
         self,

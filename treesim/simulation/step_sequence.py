@@ -14,7 +14,7 @@ from ..contact.unsolved import bounds_if_solved
 from ..engine.call.bound_entry import BoundEntry
 from ..engine.call.call_sequence import Bound, Call, Place, call_sequence
 from ..engine.frontend.fastcall import BAD_LAYOUT, OUT_OF_BOUNDS
-from ..kernels.contact.contact_step import LEFT_OUT, PENETRATION
+from ..kernels.contact.layout import INFO
 from ..kernels.entries.status import FINE
 from .effort_limits import EffortLimits
 from .external_forces import ExternalJointForces
@@ -187,7 +187,7 @@ class StepSequence:
         if any(out[view.at] for view in self._near_limits):
             return self._with_contact.run(q, v, control, warm_start) if len(self.parts) == 1 else None
         results = ResultBlocks(out, self, False)
-        return None if any(part.solver_info[LEFT_OUT] for part in results) else results
+        return None if any(part.solver_info[INFO.left_out] for part in results) else results
 
     @property
     def _with_contact(self) -> StepSequence:
@@ -223,7 +223,7 @@ def _slice(part: Any, name: str) -> Any:
 
 def _bounds(parts: Sequence[StepResult], stage: ContactSolve | None) -> Iterator[Bound]:
     """Yield the bounds of the diagnostics of contact that is solved without deep overlaps."""
-    bounds = [] if stage is None else [*bounds_if_solved(), (PENETRATION, stage.touching.largest_overlap)]
+    bounds = [] if stage is None else [*bounds_if_solved(), (INFO.penetration, stage.touching.largest_overlap)]
     for part in parts:
         if part.solver_info is not None:
             for k, largest in bounds:

@@ -14,7 +14,7 @@ import treesim
 from treesim import Body, Inertia, Joint, Placement, Tree, Visual
 from treesim.contact.description import described
 from treesim.contact.history import ContactHistory
-from treesim.kernels.contact.contact_step import SOLVER_INFO
+from treesim.kernels.contact.layout import STATE_INFO
 from treesim.simulation.trajectory import Trajectory
 
 SEEK = "(t) => { stage.viewer.animator.pause(); stage.viewer.animator.seek(t); }"
@@ -217,7 +217,7 @@ def test_arrows_come_and_go_with_the_force(tmp_path, watch):
     t, q = np.linspace(0, 1, 31), np.tile([0, 0, 0.1, 0, 0, 0, 1.0], (31, 1))
     wrench = np.zeros((31, 1, 6))
     wrench[:, 0, 2] = np.where(t < 0.5, 0.0, 9.80665 * np.where(t < 0.8, 1.0, 2.0))
-    contact = ContactHistory(("ball",), wrench, np.zeros((31, SOLVER_INFO)))
+    contact = ContactHistory(("ball",), wrench, np.zeros((31, STATE_INFO)))
     still = np.zeros((31, 6))
     floor = {"ground": [described(treesim.Ground())]}
     run = Trajectory.of(ball, t, q, still, still, t, floor, contact=contact)

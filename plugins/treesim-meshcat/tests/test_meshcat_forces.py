@@ -14,7 +14,7 @@ from treesim import Ground
 from treesim.contact.description import described
 from treesim.contact.history import ContactHistory
 from treesim.errors import ArgumentError
-from treesim.kernels.contact.contact_step import SOLVER_INFO
+from treesim.kernels.contact.layout import STATE_INFO
 from treesim.simulation.trajectory import Trajectory
 
 MASS, SIDE, HEIGHT = 2.0, 0.2, 0.3
@@ -36,7 +36,7 @@ def touched(crate):
         q = np.tile([0, 0, HEIGHT + SIDE / 2, 0, 0, 0, 1.0], (count, 1))
         wrench = np.concatenate([forces, np.cross(point, forces)], axis=1)[:, None]
         floor = {"ground": [described(Ground(height=HEIGHT))]}
-        still, contact = np.zeros((count, 6)), ContactHistory((body,), wrench, np.zeros((count, SOLVER_INFO)))
+        still, contact = np.zeros((count, 6)), ContactHistory((body,), wrench, np.zeros((count, STATE_INFO)))
         t = 0.1 * np.arange(count)
         return Trajectory.of(crate, t, q, still, still, t, floor, contact=contact)
 

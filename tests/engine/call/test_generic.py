@@ -17,7 +17,7 @@ from treesim.engine.call import evaluate as evaluation
 from treesim.engine.call import generic
 from treesim.engine.trigonometry import LARGEST, sincos
 from treesim.kernels.contact.contact_entry import contact_step_entry
-from treesim.kernels.contact.contact_step import parts_of
+from treesim.kernels.contact.one_state import StepVariant
 from treesim.kernels.contact.pgs import pgs_memory
 from treesim.kernels.operational.sparse_jacobian import product_states
 
@@ -189,6 +189,5 @@ def own_solver(problem, impulse, sigma, tolerance, most, memory):
 
 
 def test_kernels_of_other_files_are_found_in_tuples_of_functions():
-    parts = parts_of(True, False, False, False, False, False)
-    step = contact_step_entry(own_solver, pgs_memory, False, parts)
+    step = contact_step_entry(own_solver, pgs_memory, StepVariant(True, *[False] * 7))
     assert own_solver.__code__.co_filename in generic._files(step)

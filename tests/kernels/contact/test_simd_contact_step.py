@@ -6,8 +6,8 @@ import pytest
 import treesim
 from treesim.contact.lanes import ContactLanes, begin_lanes
 from treesim.engine.call.generic import runs_compiled
+from treesim.kernels.contact.layout import ALL_INFO
 from treesim.kernels.contact.simd_collision import MOST
-from treesim.kernels.contact.simd_contact_step import SIMD_SOLVER_INFO
 from treesim.kernels.contact.simd_groups import put_alike
 from treesim.rollouts import contact, contact_lanes
 
@@ -292,7 +292,7 @@ def test_mimic_joints_and_constrained_frames_are_those_of_single_steps(case, mon
 
 def test_states_of_as_many_steps_form_groups():
     taken = np.array([2.0, 0.0, 900.0, 2.0, 31.0, 1.0])  # as the last of the numbers of each state
-    info, which = np.zeros((6, SIMD_SOLVER_INFO)), np.full(6, -1)
+    info, which = np.zeros((6, ALL_INFO)), np.full(6, -1)
     info[:, 2] = taken
     put_alike(info.reshape(-1), which, 6)
     assert which.tolist() == [1, 5, 0, 3, 2, 4]

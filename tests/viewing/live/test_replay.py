@@ -11,7 +11,7 @@ import treesim
 from tests.viewing.live.driven import ReferenceScreen, Screen
 from treesim import ArgumentError, Trajectory
 from treesim.contact.history import ContactHistory
-from treesim.kernels.contact.contact_step import SOLVER_INFO
+from treesim.kernels.contact.layout import STATE_INFO
 from treesim.model import generators as make
 from treesim.viewing.live import Replay
 from treesim.viewing.live.reference import apart
@@ -103,7 +103,7 @@ def test_the_panel_and_the_state_tell_what_a_page_needs(replay):
 def test_contacts_and_the_end_of_a_simulation_are_told():
     wrench = np.zeros((STATES, 1, 6))
     wrench[40, 0] = [0, 0, 5, 1, 1, 1]
-    contact = ContactHistory((ROBOT.body_names[1],), wrench, np.zeros((STATES, SOLVER_INFO)))
+    contact = ContactHistory((ROBOT.body_names[1],), wrench, np.zeros((STATES, STATE_INFO)))
     replay = Replay(ROBOT, motion(contact=contact, metadata={"stopped": "it fell"}), Screen())
     assert "contact" in replay._screen.viewer.panels[-1]["can"]
     ask(replay, do="seek", t=float(motion().t[40]))

@@ -10,6 +10,7 @@ from typing import Any
 from ...errors import UnsupportedError
 from ...kernels.algebra import blocks
 from ...kernels.algebra.joints import joint_transform
+from ...kernels.contact.pgs import solve_pgs, solve_without_stalls
 from ...kernels.entries.status import status_of
 from ...kernels.kinematics.bodies import body_energy
 from ..exponentials import exponential
@@ -33,7 +34,8 @@ FLAGS = {
     exponential.__module__: HONEST,
 }  # by module; of all others FAST
 
-LONG_KERNELS: set[Any] = {joint_transform, body_energy}  # without a loop, used at many places, and called like a sweep
+# without a loop, used at several places, and called like a sweep
+LONG_KERNELS: set[Any] = {joint_transform, body_energy, solve_pgs, solve_without_stalls}
 INLINED, CALLED, SWEEP = (
     'alwaysinline nounwind "prefer-vector-width"="512"',
     'noinline nounwind "prefer-vector-width"="512"',

@@ -34,6 +34,7 @@ class Contacts(NamedTuple):
     active: Any  # (most,) see `support.Choice`
     before: Any  # impulses of the last step by slot (`contact_step`), none if they are not known
     plane: Any  # (PLANES, 4) normals and offsets of a solid's faces near the shape
+    external: Any  # contacts found outside the kernel (`tables.FOUND` numbers each)
 
 
 def contacts_memory(touch, q):
@@ -43,7 +44,7 @@ def contacts_memory(touch, q):
     kept = np.empty((2, C), np.int64)
     return Contacts(
         kept[0], kept[1], found[:, 0], found[:, 1:4], found[:, 4:7], np.empty(most, np.int64), near[:, 0], near[:, 1:4],
-        near[:, 4:7], near[:, 7], near[:, 8], np.empty(0, q.dtype), np.empty((PLANES, 4), q.dtype),
+        near[:, 4:7], near[:, 7], near[:, 8], 0, np.empty((PLANES, 4), q.dtype), 0,
     )  # fmt: skip
 
 

@@ -36,40 +36,35 @@ def end_of_contacts(m, nc):
     return 3 * blocks_of(m, nc) + m.rolling.count[1]
 
 
-def same_bodies(m, c, k):
+def same_bodies(contacts, touch, c, k):
     """Return whether contacts c and k are between the same two bodies."""
-    i, j = m.contacts.pair[c], m.contacts.pair[k]
-    one, other = m.touch.pair[i], m.touch.pair[j]
+    one, other = touch.pair[contacts.pair[c]], touch.pair[contacts.pair[k]]
     return one[PAIR.body] == other[PAIR.body] and one[PAIR.solid_body] == other[PAIR.solid_body]
 
 
-def level_points(m, nc):
+def level_points(contacts, touch, lowest, nc):
     """Move contact points along their normals to the height of the nearest contact of the same bodies.
 
     A body turns if it closes different gaps in a step. Contacts that stick at different heights would have to slide
     then, by gap^2 per length and step, although the body is rigid. Their friction would act against that with all its
-    force.
+    force. lowest: scratch memory.
     """
     first = 0
     while first < nc:
         end = first + 1
-        while end < nc and same_bodies(m, first, end):
+        while end < nc and same_bodies(contacts, touch, first, end):
             end += 1
         for c in range(first, end):
-            n, m.sigma[c] = vector_of(m.contacts.normal, c), m.contacts.gap[c]
+            n, lowest[c] = vector_of(contacts.normal, c), contacts.gap[c]
             for k in range(first, end):
-                if dot(n, vector_of(m.contacts.normal, k)) > PARALLEL:
-                    m.sigma[c] = minimum(m.sigma[c], m.contacts.gap[k])
+                if dot(n, vector_of(contacts.normal, k)) > PARALLEL:
+                    lowest[c] = minimum(lowest[c], contacts.gap[k])
+        between = touch.pair[contacts.pair[first], PAIR.solid_body] > 0  # the point is then in the middle of the gap
         for c in range(first, end):
-            level_point(m, c, m.contacts.gap[c] - m.sigma[c])
+            height = (contacts.gap[c] - lowest[c]) / 2 if between else contacts.gap[c] - lowest[c]
+            x = sub(vector_of(contacts.point, c), scale(vector_of(contacts.normal, c), height))
+            put_row(contacts.point, c, x)
         first = end
-
-
-def level_point(m, c, height):
-    """Lower the point of contact c by a height, between two bodies by half of it."""
-    between = m.touch.pair[m.contacts.pair[c], PAIR.solid_body] > 0
-    n, height = vector_of(m.contacts.normal, c), height / 2 if between else height
-    put_row(m.contacts.point, c, sub(vector_of(m.contacts.point, c), scale(n, height)))
 
 
 def put_contact(m, c):
@@ -267,12 +262,16 @@ def position_problem(m, nc, n, q, dt, share):
         m.g[r] = m.mean_rate[r] + m.bias[r]
 
 
-def put_moved(m, nc, n):
-    """m.moved = velocity of the step's motion along every row; m.sigma: result of the position problem."""
+def put_moved(m, nc, n, share):
+    """m.moved = velocity of the step's motion along every row, from the result m.sigma, m.push of the position problem.
+
+    m.impulse = the velocity impulses that belong to these position impulses.
+    """
     for c in range(nc):
         m.settled[c] = m.mu[c]
     for r in range(n):
         m.moved[r] = m.sigma[r] - m.bias[r] - m.soft[r] * m.push[r]
+        m.impulse[r] = minimum(maximum(m.push[r] / share, -UNBOUNDED), UNBOUNDED)
 
 
 def velocity_problem(m, nc, n, q, dt, share):

@@ -5,22 +5,15 @@ from __future__ import annotations
 from functools import lru_cache
 
 from ..entries.entry import entry
-from ..mimic.contact_mimic import (
-    any_tree,
-    constrain_mimic_joints,
-    constrain_nothing,
-    mimic_constraint_memory,
-    with_mimic_rotors,
-)
+from ..mimic.contact_mimic import mimic_constraint_memory
 from ..mimic.mimic_entry import mimic_entry
-from ..stepping.external_forces import external_memory, nothing_around, under_external_forces
-from .collision import MESHES, PLANES
-from .constraint_rows import put_held
+from ..stepping.external_forces import external_memory, nothing_around, put_external
+from ..stepping.step import settings_of
 from .contact_kinematics import SIZE, kinematics_of
 from .contact_points import POINT
-from .contact_step import SOLVER_INFO, make_contact_step
-from .layout import SIZES
-from .rolling_friction import WITH_ROLLING
+from .contact_step import StepInput, StepMethod, StepOutput, contact_step
+from .layout import SIZES, STATE_INFO
+from .one_state import one_state_functions
 from .workspace import contact_memory
 
 
@@ -32,35 +25,65 @@ def with_kinematics(tree, m, kinematics):
     return m._replace(rows=rows, mean=k.mean, end=k.end, lift=k.lift, step=step)
 
 
-def from_kinematics(contact_step):
-    """Return the kernel of a step with contact (`make_contact_step`) to which the kinematics are given."""
+def kernel_of_state(functions):
+    """Return the kernel of a step of one state that computes its kinematics."""
 
-    def placed_step(
+    def step_of_state(
+        tree, settings, scheme, q, v, q_free, v_free, force, work_free, before, external_contacts, q_new, v_new, after,
+        wrench, pairs, solver_info, work, points, m, memory, mimic_constraint,
+    ):  # fmt: skip
+        """Compute a step with contact."""
+        x = StepInput(q, v, q_free, v_free, force, work_free, before, external_contacts)
+        y = StepOutput(q_new, v_new, after, wrench, pairs, solver_info, work, points)
+        method = StepMethod(settings_of(tree, settings), scheme, functions, memory, mimic_constraint, False, 0)
+        contact_step(tree, x, y, m, method)
+
+    return step_of_state
+
+
+def pushed_kernel_of_state(functions):
+    """Return the kernel of a step of one state under motor forces `force` and forces `external`, (nv,) each."""
+
+    def step_of_state(
+        tree, settings, scheme, q, v, q_free, v_free, force, external, work_free, before, external_contacts, q_new,
+        v_new, after, wrench, pairs, solver_info, work, points, m, memory, own,
+    ):  # fmt: skip
+        """Compute a step with contact under external forces."""
+        put_external(tree, settings, force, external, own)
+        x = StepInput(q, v, q_free, v_free, own.force, work_free, before, external_contacts)
+        y = StepOutput(q_new, v_new, after, wrench, pairs, solver_info, work, points)
+        method = StepMethod(settings_of(tree, own.table), scheme, functions, memory, own.mimic_constraint, False, 0)
+        contact_step(tree, x, y, m, method)
+
+    return step_of_state
+
+
+def placed_kernel_of_state(functions):
+    """Return the kernel of a step of one state from the results of `contact_kinematics`, which are overwritten."""
+
+    def step_of_state(
         tree, settings, scheme, q, v, q_free, v_free, force, work_free, before, external_contacts, kinematics, q_new,
         v_new, after, wrench, pairs, solver_info, work, points, m, memory, mimic_constraint,
     ):  # fmt: skip
-        """Compute a step with contact from the results of `contact_kinematics`, which are overwritten."""
-        return contact_step(
-            tree, settings, scheme, q, v, q_free, v_free, force, work_free, before, external_contacts, q_new, v_new,
-            after, wrench, pairs, solver_info, work, points, with_kinematics(tree, m, kinematics), memory,
-            mimic_constraint,
-        )  # fmt: skip
+        """Compute a step with contact from its kinematics."""
+        x = StepInput(q, v, q_free, v_free, force, work_free, before, external_contacts)
+        y = StepOutput(q_new, v_new, after, wrench, pairs, solver_info, work, points)
+        method = StepMethod(settings_of(tree, settings), scheme, functions, memory, mimic_constraint, False, 0)
+        contact_step(tree, x, y, with_kinematics(tree, m, kinematics), method)
 
-    return placed_step
+    return step_of_state
 
 
 @lru_cache(maxsize=16)
-def contact_step_entry(solver, solver_memory, mimic, parts, pushed=False):
-    """Return the entry of a step with contact by a solver.
+def contact_step_entry(solver, solver_memory, variant):
+    """Return the entry of a step with contact by a solver; variant: `StepVariant`.
 
-    mimic: for robots with mimic joints. pushed: adds the array `external`, external joint forces, after `force`. With
-    parts.placed, which goes with neither, it takes the array `kinematics` after `external_contacts`, and overwrites it.
+    Under external forces it takes the array `external`, external joint forces, after `force`; with given kinematics,
+    the array `kinematics` after `external_contacts`, which is overwritten.
     """
-    step = make_contact_step(
-        solver, *((with_mimic_rotors, constrain_mimic_joints) if mimic else (any_tree, constrain_nothing)), parts
-    )
-    step, around = (under_external_forces(step), external_memory) if pushed else (step, nothing_around)
-    step = from_kinematics(step) if parts.placed else step
+    pushed, mimic, placed = variant.pushed, variant.mimic, variant.placed
+    make = pushed_kernel_of_state if pushed else placed_kernel_of_state if placed else kernel_of_state
+    step, around = make(one_state_functions(solver, variant)), external_memory if pushed else nothing_around
 
     def memory_for(tree, layout, geometry, rows, frames, q):
         m = contact_memory(tree, layout, geometry, rows, frames, q)
@@ -70,24 +93,20 @@ def contact_step_entry(solver, solver_memory, mimic, parts, pushed=False):
         m = contact_memory(tree, layout, geometry, rows, frames, q)
         return m, solver_memory(m.g.size, q), around(tree, q, mimic_constraint_memory(tree, mimic_ints, mimic_reals, q))
 
-    flags = {
-        "over_planes": parts.solids is PLANES, "on_meshes": parts.solids is MESHES, "held": parts.put_held is put_held,
-        "resists": parts.rolling is WITH_ROLLING, "again": parts.again, "mimic": mimic,
-        "pushed": pushed, "placed": parts.placed,
-    }  # fmt: skip
-    step.__name__ = "_".join([f"contact_step_by_{solver.__name__}", *(name for name, holds in flags.items() if holds)])
+    flags = [name for name, holds in variant._asdict().items() if holds]
+    step.__name__ = "_".join([f"contact_step_by_{solver.__name__}", *flags])
     made = entry(
         step, mimic_memory_for if mimic else memory_for,
         {
             "layout": "TableOfIntegers", "geometry": "TableOfReals", "rows": "TableOfIntegers",
             "frames": "TableOfReals", "settings": "TableOfReals", "scheme": "TableOfReals",
         },
-        SIZES, returns_status=True, expands=mimic,
+        SIZES, expands=mimic,
         q="nq", v="nv", q_free="nq", v_free="nv", force="nv'", **({"external": "nv'"} if pushed else {}),
         work_free="2", before="R | unchecked", external_contacts="F, 9",
-        **({"kinematics": f"{SIZE} | unchecked"} if parts.placed else {}), q_new="-> nq", v_new="-> nv",
+        **({"kinematics": f"{SIZE} | unchecked"} if placed else {}), q_new="-> nq", v_new="-> nv",
         after="-> R | unchecked",
-        wrench="-> N + 1, 6", pairs="-> P, 12", solver_info=f"-> {SOLVER_INFO}", work="-> 2",
+        wrench="-> N + 1, 6", pairs="-> P, 12", solver_info=f"-> {STATE_INFO}", work="-> 2",
         points=f"-> Q, {POINT} | unchecked",
     )  # fmt: skip
     return mimic_entry(made) if mimic else made

@@ -11,36 +11,33 @@ So gaps do not drift, and the correction of overlaps does not change velocities:
 the step, as in the stabilisation of Gear, Gupta and Leimkuhler 1985. Without active rows the step is equal to the
 unconstrained one, to the bit. Positions have the order of the integrator while contacts last. Impacts happen within
 their step at a constant unconstrained acceleration.
+
+The same source steps one state, and several states at once, one per SIMD lane (`state_lanes`). Rows are then those of
+any of the states. On lanes whose state does not have a row it is inactive: zero velocity and zero impulse, so that the
+result of a lane does not depend on the others, and is that of its state alone, to the bit. Functions that differ are
+those of `one_state` and of `simd_functions`.
 """
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ..algebra.numbers import maximum, minimum
+from ..algebra.numbers import maximum, select, some
 from ..algebra.tables import with_armature
-from ..entries.status import FINE
 from ..kinematics.configuration import advance, retrace
-from ..stepping.step import resist, settings_of
-from .collision import MESHES, PLANES, SOLIDS, find_contacts
+from ..stepping.step import resist
 from .constraint_rows import (
-    MARGIN,
-    UNBOUNDED,
     blocks_of,
-    end_of_contacts,
     level_points,
     limit_slack,
     position_problem,
     put_contact,
     put_frictions,
-    put_held,
     put_limits,
     put_moved,
-    put_none_held,
     put_speeds,
     velocity_problem,
 )
-from .contact_points import put_points
 from .delassus import (
     articulate,
     assemble_delassus,
@@ -52,15 +49,16 @@ from .delassus import (
     responses,
     velocities_along,
 )
-from .layout import SCHEME
+from .layout import INFO, SCHEME
 from .midpoint_correction import from_midpoint, needs_midpoint_correction, start_gaps, to_midpoint
-from .problem import Problem, accepted_by, regularize_immobile_rows, relative_velocities, residual, scale_along_ray
+from .problem import Problem, accepted_by, copy, residual, scale_along_ray
 from .recovery import FINER, has_overlaps, recover, recovery_problem
 from .restitution import solve_within_energy, work_of
-from .rolling_friction import NO_ROLLING, WITH_ROLLING
+from .rolling_friction import RollingFriction
 from .work import (
     any_soft,
     lost_outside,
+    put_lift,
     stored_in_springs,
     taken_by_dampers,
     work_at,
@@ -69,57 +67,99 @@ from .work import (
 )
 from .wrenches import put_wrenches
 
-# diagnostics of a step; RESIDUAL is that of velocities
-PENETRATION, RESIDUAL, CERTIFICATE, CONTACTS, ITERATIONS, LEFT_OUT, POSITION_RESIDUAL = range(7)
-SOLVER_INFO = 7
+
+class StepInput(NamedTuple):
+    """What contact is added to: the state (q, v), the unconstrained step's end, its applied forces and its work.
+
+    warm_start: impulses of the step before. external_contacts (F, 9): contacts found outside the kernel.
+    """
+
+    q: Any
+    v: Any
+    q_free: Any
+    v_free: Any
+    force: Any
+    work_free: Any
+    warm_start: Any
+    external_contacts: Any
 
 
-def reset_warm_start(after):
-    """Set all warm-start impulses to zero."""
-    for r in range(after.size):
-        after[r] = 0.0
+class StepOutput(NamedTuple):
+    """Results of a step: end (q, v), impulses for the warm start of the next, wrenches, diagnostics, work, points.
+
+    wrench (N + 1, 6), pairs (P, 12): on the bodies, and of pairs of bodies; or without rows if they are not requested.
+    solver_info: `layout.StepInfo`. work [J]: of the control, and of damping, friction and contact. points: those of
+    contact (`contact_points`).
+    """
+
+    q: Any
+    v: Any
+    warm_start: Any
+    wrench: Any
+    pairs: Any
+    solver_info: Any
+    work: Any
+    points: Any
 
 
-def clear(after, wrench, pairs, solver_info, work, work_free):
-    """Set the results to those of the unconstrained step without contact."""
-    reset_warm_start(after)
-    put_zeros(wrench)
-    put_zeros(pairs)
-    for k in range(solver_info.size):
-        solver_info[k] = 0.0
-    work[0], work[1] = work_free[0], work_free[1]
+class StepFunctions(NamedTuple):
+    """Functions that vary between compiled steps.
+
+    placed: whether the kinematics are given (`contact_kinematics`). again: whether the midpoint corrector is used
+    (`midpoint_correction`), which supports neither mimic joints nor external contacts. find (m, dt): finds contacts,
+    and returns their number. activate (m, nc): marks the rows of contacts that are active. rolling: of
+    `rolling_friction`. put_held (tree, m, n): writes rows of constrained frames. is_full (nc, several): whether there
+    are too many contacts for several states together. with_rotors, hold: of mimic joints (`contact_mimic`). mask_rows,
+    regularize, mask: mark rows as inactive in Z, in G, and in a problem. solve (problem, impulse, sigma, tolerance,
+    wanted, m, nc, method): solves a problem on the lanes `wanted`, and counts iterations;
+    solve_once: the same without torsional and rolling friction. clear, clear_where, load, store: of warm-start
+    impulses. report (m, nc, n, dt): writes further results of a solve. put_wrenches_where: writes the wrenches of a
+    corrected step. limit_to (m, n, needed): marks rows as inactive where no correction is needed.
+    """
+
+    placed: Any
+    again: Any
+    find: Any
+    activate: Any
+    rolling: RollingFriction
+    put_held: Any
+    is_full: Any
+    with_rotors: Any
+    hold: Any
+    mask_rows: Any
+    regularize: Any
+    mask: Any
+    limit_to: Any
+    solve: Any
+    solve_once: Any
+    clear: Any
+    clear_where: Any
+    load: Any
+    store: Any
+    report: Any
+    put_wrenches_where: Any
+
+
+class StepMethod(NamedTuple):
+    """How steps are computed: settings of the step, options (`layout.SolverOptions`), functions and their memory.
+
+    several: whether there are several states. mimic_constraint: mimic joints, 0 without any. first_wrench: memory for
+    the wrenches of lanes that are not corrected.
+    """
+
+    settings: Any
+    options: Any
+    functions: StepFunctions
+    solver_memory: Any
+    mimic_constraint: Any
+    several: Any
+    first_wrench: Any
 
 
 def moves_freely(m, q, q_free):
     """Return whether only joint limits can act and none is near: a quick test for unconstrained motion."""
     only_limits = m.touch.pair.shape[0] == 0 and m.touch.frictions == 0 and m.touch.speeds == 0
-    return only_limits and limit_slack(m.touch, q, q_free) >= 0
-
-
-def store_warm_start(m, nc, n, after):
-    """Store impulses by slot, limit and joint for the warm start of the next step."""
-    for c in range(nc):
-        for j in range(3):
-            after[3 * m.contacts.slot[c] + j] = m.impulse[3 * c + j]
-    for r in range(end_of_contacts(m, nc), n):
-        after[3 * m.touch.slots + m.limit[r]] = m.impulse[r]
-
-
-def load_warm_start(m, nc, n, share, before):
-    """Load impulses of the previous step, times the impulse fraction `share`, into m.push."""
-    for c in range(nc):
-        for j in range(3):
-            m.push[3 * c + j] = share * before[3 * m.contacts.slot[c] + j]
-    for r in range(end_of_contacts(m, nc), n):
-        m.push[r] = share * before[3 * m.touch.slots + m.limit[r]]
-
-
-def copy_unconstrained_step(q_free, v_free, q_new, v_new):
-    """Copy the end of the unconstrained step to the result."""
-    for k in range(q_new.size):
-        q_new[k] = q_free[k]
-    for k in range(v_new.size):
-        v_new[k] = v_free[k]
+    return only_limits and not some(not limit_slack(m.touch, q, q_free) >= 0)
 
 
 def acts(impulse, n):
@@ -131,24 +171,6 @@ def acts(impulse, n):
     return found
 
 
-def deepest(m, nc, dt):
-    """Return the largest overlap of a contact at the end of the step, linearized along its row."""
-    found = dt * 0
-    for c in range(nc):
-        r = 3 * c + 2
-        found = maximum(found, -(m.contacts.gap[c] + dt * m.moved[r]))
-    return found
-
-
-def find_rows(tree, q, dt, external_contacts, m, parts):
-    """Find the rows of the state q that may act in the motion m.mean.
-
-    Returns the numbers of contacts, of rows, and of contacts beyond the capacity.
-    """
-    place_rows(tree, q, m)
-    return put_rows(tree, q, dt, external_contacts, m, parts)
-
-
 def place_rows(tree, q, m):
     """Write poses of the bodies at q and, where rows need them, velocities under m.mean."""
     place(tree, q, m.rows)
@@ -156,24 +178,21 @@ def place_rows(tree, q, m):
         move_bodies(tree, m.rows, m.mean)
 
 
-def put_rows(tree, q, dt, external_contacts, m, parts):
-    """Write the rows that may act, for poses and velocities of bodies in m.rows; returns as `find_rows` does."""
-    found = 0
-    if m.touch.pair.shape[0] > 0:
-        found = find_contacts(m.touch, m.rows, dt, MARGIN, external_contacts, m.contacts, parts.solids)
-    within = found if found < m.touch.capacity else m.touch.capacity
-    nc = parts.solids.distinct(m, within)
-    level_points(m, nc)
+def put_rows(tree, q, dt, m, f):
+    """Write the rows that may act, for poses and velocities in m.rows; return the numbers of contacts and of rows."""
+    nc = f.find(m, dt)
+    level_points(m.contacts, m.touch, m.sigma, nc)
     for c in range(nc):
         put_contact(m, c)
-    n = put_limits(m, q, dt, parts.rolling.put_rows(m, nc))
+    f.activate(m, nc)
+    n = put_limits(m, q, dt, f.rolling.put_rows(m, nc))
     n = put_speeds(m, put_frictions(m, n))
     if n > 0:
-        n = parts.put_held(tree, m, n)
-    return nc, n, found - within
+        n = f.put_held(tree, m, n)
+    return nc, n
 
 
-def rates(tree, v, m, n, placed=False):
+def rates(tree, v, m, n, placed):
     """Compute velocities along the rows: of the unconstrained mean and end, and at the start.
 
     m.rows.V must be the bodies' velocities in the mean. placed: whether those at the end and the start are known.
@@ -187,180 +206,208 @@ def rates(tree, v, m, n, placed=False):
     velocities_along(start, n, v, m.start_rate)
 
 
-class Parts(NamedTuple):
-    """Functions that vary between compiled steps.
-
-    solids: of `collision`. put_held: writes rows of constrained frames. rolling: of `rolling_friction`. again: whether
-    the midpoint corrector is used (`midpoint_correction`), which supports neither mimic joints nor external contacts.
-    placed: whether the kinematics are given (`contact_kinematics`).
-    """
-
-    solids: Any
-    put_held: Any
-    rolling: Any
-    again: bool
-    placed: bool
+def overlap_of(m, c, dt):
+    """Return the overlap of contact c at the end of the step, linearized along its row."""
+    return -(m.contacts.gap[c] + dt * m.moved[3 * c + 2])
 
 
-def parts_of(on_planes, on_meshes, held, resists, again, placed):
-    """Return the functions of a step.
-
-    on_planes: there are planes only. on_meshes: there are static meshes. held: with constrained frames. resists: with
-    torsional or rolling friction.
-    """
-    rows, rolling = put_held if held else put_none_held, WITH_ROLLING if resists else NO_ROLLING
-    return Parts(PLANES if on_planes else MESHES if on_meshes else SOLIDS, rows, rolling, again, placed)
-
-
-class Solving(NamedTuple):
-    """Functions that solve the problem of a step.
-
-    solver: kernel of a contact solver. solve: the same with torsional and rolling friction, `rolling`. hold: applies
-    the constraints of mimic joints to the rows (`contact_mimic`).
-    """
-
-    solver: Any
-    solve: Any
-    hold: Any
-    rolling: Any
-
-
-def resolve(f, moved, q, v, nc, n, s, scheme, before, solver_info, m, memory, mimic_constraint, placed):
-    """Solve for all sets of impulses, their changes of velocity and the diagnostics.
-
-    f: see `Solving`. placed: whether the kinematics are known. Returns the work of the velocity impulses.
-    """
-    share, tolerance, most = scheme[SCHEME.impulse_fraction], scheme[SCHEME.tolerance], int(scheme[SCHEME.iterations])
-    rates(moved, v, m, n, placed)
-    if not placed:
-        articulate(moved, m.rows)
-    backward_sweep(moved, m.rows, n)
-    f.hold(moved, q, m.rows, n, mimic_constraint)
-    assemble_delassus(moved, m.rows, n)
-    accepted = accepted_by(tolerance / share, nc)  # a velocity that lasts is so much faster in the next positions
-    exact = scheme[SCHEME.exact]
-    problem = Problem(blocks_of(m, nc), n, exact, m.rows.G, m.g, m.mu, m.low, m.high, m.factored, accepted)
-    position_problem(m, nc, n, q, s.dt, share)
+def solve_positions(problem, x, m, nc, method):
+    """Solve for the position impulses m.push, and for the motion m.moved along the rows."""
+    f, options, n, dt = method.functions, method.options, problem.rows, method.settings.dt
+    share, tolerance = options[SCHEME.impulse_fraction], options[SCHEME.tolerance]
+    # a velocity that lasts is so much faster in the next positions
+    problem = problem._replace(accepted=accepted_by(tolerance / share, m.count[0]))
+    position_problem(m, nc, n, x.q, dt, share)
     f.rolling.put_mobility(m, nc)
-    regularize_immobile_rows(problem)
+    f.mask(problem, m.active)
+    f.regularize(problem, m.active)
     problem.factored[0] = 0.0
-    load_warm_start(m, nc, n, share, before)
-    f.rolling.load(m, nc, share, before)
+    f.load(m, nc, n, share, x.warm_start)
     f.rolling.put_bounds(m, nc, m.push)
     scale_along_ray(problem, m.push, m.sigma)
-    taken = f.solve(problem, m.push, m.sigma, tolerance, most, memory, m, nc)
-    solver_info[POSITION_RESIDUAL] = residual(problem, m.push, m.sigma)
-    put_moved(m, nc, n)
-    velocity_problem(m, nc, n, q, s.dt, share)
-    problem = problem._replace(accepted=accepted_by(tolerance, nc))
-    for r in range(n):
-        m.impulse[r] = minimum(maximum(m.push[r] / share, -UNBOUNDED), UNBOUNDED)
+    f.solve(problem, m.push, m.sigma, tolerance, True, m, nc, method)
+    m.info[INFO.position_residual] = residual(problem, m.push, m.sigma)
+    put_moved(m, nc, n, share)
+
+
+def solve_velocities(problem, x, m, nc, method):
+    """Solve for the velocity impulses m.impulse, from those of positions; return their work."""
+    f, options, n, dt = method.functions, method.options, problem.rows, method.settings.dt
+    share, tolerance = options[SCHEME.impulse_fraction], options[SCHEME.tolerance]
+    problem = problem._replace(accepted=accepted_by(tolerance, m.count[0]))
+    velocity_problem(m, nc, n, x.q, dt, share)
+    f.mask(problem, m.active)
     f.rolling.put_bounds(m, nc, m.impulse)
     scale_along_ray(problem, m.impulse, m.sigma)
-    taken += solve_within_energy(f, problem, m, nc, n, tolerance, most, memory)
-    relative_velocities(problem, m.impulse, m.sigma)
-    solver_info[RESIDUAL] = residual(problem, m.impulse, m.sigma)
-    solver_info[CERTIFICATE], solver_info[CONTACTS] = work_of(m, m.impulse, n), nc
-    work = work_of_impulses(nc, n, s.dt, m) if scheme[SCHEME.work] > 0 else s.dt * 0
-    if has_overlaps(m, nc, n, q, s.dt):
-        recovery_problem(m, nc, n, q, s.dt)
-        problem = problem._replace(accepted=0.0)
-        problem.factored[0] = 0.0
-        f.rolling.deactivate(m, nc)
-        scale_along_ray(problem, m.recovery, m.sigma)
-        taken += f.solver(problem, m.recovery, m.sigma, FINER * tolerance, most, memory)
-        missed = residual(problem, m.recovery, m.sigma)
-        solver_info[POSITION_RESIDUAL] = maximum(solver_info[POSITION_RESIDUAL], missed)
-        recover(m, n)
-    put_points(m, nc, n, s.dt)
-    f.rolling.put_point_torques(m, nc, s.dt)
-    solver_info[PENETRATION], solver_info[ITERATIONS] = deepest(m, nc, s.dt), solver_info[ITERATIONS] + taken
-    responses(moved, m.rows, blocks_of(m, nc), m.push, m.mean_change, m.impulse, m.end_change)
+    solve_within_energy(problem, tolerance, m, nc, method)
+    m.info[INFO.residual] = residual(problem, m.impulse, m.sigma)
+    m.info[INFO.certificate], m.info[INFO.contacts] = work_of(m, m.impulse, n), m.count[0]
+    return work_of_impulses(nc, n, dt, m) if options[SCHEME.work] > 0 else dt * 0
+
+
+def solve_recovery(problem, x, m, nc, method):
+    """Add the impulses that recover overlaps to the position impulses."""
+    f, n = method.functions, problem.rows
+    recovery_problem(m, nc, n, x.q, method.settings.dt)
+    problem.factored[0] = 0.0
+    f.rolling.deactivate(m, nc)
+    f.mask(problem, m.active)
+    scale_along_ray(problem, m.recovery, m.sigma)
+    tolerance = FINER * method.options[SCHEME.tolerance]
+    f.solve_once(problem, m.recovery, m.sigma, tolerance, True, m, nc, method)
+    missed = residual(problem, m.recovery, m.sigma)
+    m.info[INFO.position_residual] = maximum(m.info[INFO.position_residual], missed)
+    recover(m, n)
+
+
+def resolve(tree, x, m, nc, n, method, placed):
+    """Solve for all sets of impulses, their changes of velocity and the diagnostics.
+
+    x: with the velocity at the start of the motion, and impulses for the warm start. placed: whether the kinematics
+    are known. Returns the work of the velocity impulses.
+    """
+    f, dt = method.functions, method.settings.dt
+    rates(tree, x.v, m, n, placed)
+    if not placed:
+        articulate(tree, m.rows)
+    backward_sweep(tree, m.rows, n)
+    f.mask_rows(tree, m.rows, n, m.active)
+    f.hold(tree, x.q, m.rows, n, method.mimic_constraint)
+    assemble_delassus(tree, m.rows, n)
+    exact = method.options[SCHEME.exact]
+    problem = Problem(blocks_of(m, nc), n, exact, m.rows.G, m.g, m.mu, m.low, m.high, m.factored, 0.0)
+    solve_positions(problem, x, m, nc, method)
+    work = solve_velocities(problem, x, m, nc, method)
+    if has_overlaps(m, nc, n, x.q, dt):
+        solve_recovery(problem, x, m, nc, method)
+    m.info[INFO.penetration] = dt * 0
+    for c in range(nc):
+        m.info[INFO.penetration] = maximum(m.info[INFO.penetration], overlap_of(m, c, dt))
+    f.report(m, nc, n, dt)
+    responses(tree, m.rows, blocks_of(m, nc), m.push, m.mean_change, m.impulse, m.end_change)
     return work
 
 
-def lost_by_springs(tree, q_new, nc, dt, external_contacts, stored, m, parts):
+def put_requested_wrenches(m, nc, dt, y, f):
+    """Add the wrenches on bodies, and of pairs of bodies, if they are requested."""
+    if y.wrench.shape[0] > 0:
+        put_wrenches(m, nc, dt, y.wrench, y.pairs)
+        f.rolling.put_torques(m, nc, dt, y.wrench, y.pairs)
+
+
+def correct(tree, moved, x, y, room, nc, n, method, needed):
+    """Repeat the solve at the corrected midpoint (`midpoint_correction`); the solution changes where that is `needed`.
+
+    moved: the tree whose rotor inertias include those of implicit forces.
+    Returns whether there is room for the contacts, and the work of the velocity impulses.
+    """
+    s, f, g, m = method.settings, method.functions, room.again, room._replace(rows=compact(tree, room.rows, n))
+    copy(m.mean_change, g.mean_change)
+    copy(m.end_change, g.end_change)
+    copy(m.info, g.info)
+    to_midpoint(tree, moved, s.dt, x.q, x.v, nc, n, m)
+    nc, n = put_rows(tree, x.q, s.dt, room, f)
+    fits, work = not f.is_full(nc, method.several), s.dt * 0
+    if fits:
+        m = room._replace(rows=compact(tree, room.rows, n))
+        start_gaps(tree, s.dt, m, nc)
+        f.limit_to(m, n, needed)
+        work += resolve(moved, x._replace(v=g.start, warm_start=y.warm_start), m, nc, n, method, False)
+        f.clear_where(m, y.warm_start, needed)
+        f.store(m, nc, n, y.warm_start, needed)
+        f.put_wrenches_where(m, nc, y, method, needed)
+        from_midpoint(tree, s.dt, x.q, m)
+        restore_unless(needed, m.mean_change, g.mean_change)
+        restore_unless(needed, m.end_change, g.end_change)
+        restore_unless(needed, m.info, g.info)
+    return fits, work
+
+
+def restore_unless(changed, x, first):
+    """Restore what `copy` copied where it is not `changed`."""
+    for k in range(x.size):
+        x[k] = select(changed, x[k], first[k])
+
+
+def replace_free(tree, free, x, y):
+    """Replace results y by those of the unconstrained step where it is `free`: no row acts."""
+    for k in range(tree.nq):
+        y.q[k] = select(free, x.q_free[k], y.q[k])
+    for k in range(tree.nv):
+        y.v[k] = select(free, x.v_free[k], y.v[k])
+    for k in range(2):
+        y.work[k] = select(free, x.work_free[k], y.work[k])
+
+
+def clear(y, f):
+    """Set results that are sums, and diagnostics, to zero."""
+    f.clear(y.warm_start)
+    put_zeros(y.wrench)
+    put_zeros(y.pairs)
+    for k in range(y.solver_info.size):
+        y.solver_info[k] = 0.0
+
+
+def lost_by_springs(tree, q_new, nc, stored, m, method):
     """Return the energy that the springs of soft surfaces lose in a step to q_new, of the `stored` energy.
 
     Overwrites the contacts of the step by those at q_new.
     """
-    lost = stored
-    if any_soft(m.touch):
-        lost += lost_outside(m, nc, dt)
-        found, _, _ = find_rows(tree, q_new, dt, external_contacts, m, parts)
-        lost -= stored_in_springs(m, found, dt)
-    return lost
+    dt = method.settings.dt
+    lost = stored + lost_outside(m, nc, dt)
+    place_rows(tree, q_new, m)
+    found, _ = put_rows(tree, q_new, dt, m, method.functions)
+    return lost - stored_in_springs(m, found, dt)
 
 
-def make_contact_step(solver, with_rotors, hold, parts):
-    """Return the kernel of a step with contact by a solver (see `treesim.contact.base`).
+def contact_step(tree, x, y, memory, method):
+    """Compute the step y (`StepOutput`) with contact from the unconstrained step x (`StepInput`).
 
-    with_rotors: function that returns the tree with distributed rotor inertias. hold: see `Solving`.
+    memory: `workspace.ContactMemory`. method: `StepMethod`. Returns False, without results, if there are too many
+    contacts for several states together.
     """
-    rolling = parts.rolling
-    f = Solving(solver, rolling.solver(solver), hold, rolling)
-
-    def contact_step(
-        tree, settings, scheme, q, v, q_free, v_free, force, work_free, before, external_contacts, q_new, v_new, after,
-        wrench, pairs, solver_info, work, points, room, memory, mimic_constraint,
-    ):  # fmt: skip
-        """Compute (q, v) at the end of the step, warm-start impulses, wrenches, diagnostics, and work [J].
-
-        The wrenches are those on bodies, and of pairs of bodies. work: of the control, and of damping, friction and
-        contact. work_free: that of the unconstrained step. scheme: impulse fraction, tolerance, number of iterations,
-        exact, work, midpoint corrector. points: those of contact (`contact_points`).
-        """
-        s, room = settings_of(tree, settings), room._replace(contacts=room.contacts._replace(before=before))
-        if moves_freely(room, q, q_free):
-            copy_unconstrained_step(q_free, v_free, q_new, v_new)
-            clear(after, wrench, pairs, solver_info, work, work_free)
-            return FINE
-        if not parts.placed:
-            retrace(tree, q, q_free, v_free, s.dt, room.mean, room.end)
-            place_rows(tree, q, room)
-        nc, n, left_out = put_rows(tree, q, s.dt, external_contacts, room, parts)
-        stored = stored_in_springs(room, nc, s.dt)
-        clear(after, wrench, pairs, solver_info, work, work_free)
-        solver_info[LEFT_OUT] = left_out
-        if n == 0:
-            copy_unconstrained_step(q_free, v_free, q_new, v_new)
-            return FINE
-        m = room._replace(rows=compact(tree, room.rows, n), points=points)
-        if not parts.placed:
-            resist(tree, s, v, force, m.step)
-        moved = with_rotors(with_armature(tree, m.step.diagonal), mimic_constraint)
-        done = resolve(f, moved, q, v, nc, n, s, scheme, before, solver_info, m, memory, mimic_constraint, parts.placed)
-        store_warm_start(m, nc, n, after)
-        rolling.store(m, nc, after)
-        if not (acts(m.impulse, n) or acts(m.push, n)):
-            copy_unconstrained_step(q_free, v_free, q_new, v_new)
-            if scheme[SCHEME.work] > 0:
-                stored -= taken_by_dampers(m, nc, s.dt)
-                work[1] += lost_by_springs(tree, q_new, nc, s.dt, external_contacts, stored, m, parts)
-            return FINE
-        if parts.again and scheme[SCHEME.impulse_fraction] < 1 and needs_midpoint_correction(tree, m, s.dt):
-            to_midpoint(tree, moved, s.dt, q, v, nc, n, m)
-            nc, n, left_out = put_rows(tree, q, s.dt, external_contacts, room, parts)
-            m = room._replace(rows=compact(tree, room.rows, n), points=points)
-            solver_info[LEFT_OUT] = maximum(solver_info[LEFT_OUT], left_out)
-            start_gaps(tree, s.dt, m, nc)
-            done = resolve(
-                f, moved, q, m.again.start, nc, n, s, scheme, after, solver_info, m, memory, mimic_constraint, False
-            )
-            reset_warm_start(after)
-            store_warm_start(m, nc, n, after)
-            rolling.store(m, nc, after)
-            from_midpoint(tree, s.dt, q, m)
-        for k in range(tree.nv):
-            m.mean[k] += m.mean_change[k]
-            m.end[k] += m.end_change[k]
-        advance(tree, q, m.mean, m.end, s.dt, q_new, v_new)
-        put_wrenches(m, nc, s.dt, wrench, pairs)
-        rolling.put_torques(m, nc, s.dt, wrench, pairs)
-        work_at(tree, s, v, force, m, work)
-        if scheme[SCHEME.work] > 0:
-            work[1] += done + work_of_corrections(tree, q, q_new, s.dt, scheme, m, parts.placed)
-            work[1] += lost_by_springs(tree, q_new, nc, s.dt, external_contacts, stored, m, parts)
-        return FINE
-
-    return contact_step
+    s, f, with_work, nc, n = method.settings, method.functions, method.options[SCHEME.work] > 0, 0, 0
+    contacts = memory.contacts._replace(before=x.warm_start, external=x.external_contacts)
+    room = memory._replace(points=y.points, info=y.solver_info, contacts=contacts)
+    clear(y, f)
+    if not moves_freely(room, x.q, x.q_free):
+        if not f.placed:
+            retrace(tree, x.q, x.q_free, x.v_free, s.dt, room.mean, room.end)
+            place_rows(tree, x.q, room)
+        nc, n = put_rows(tree, x.q, s.dt, room, f)
+    if f.is_full(nc, method.several):
+        return False
+    stored, taken = stored_in_springs(room, nc, s.dt), s.dt * 0
+    free = y.solver_info[INFO.penetration] == 0  # on all lanes
+    if n > 0:
+        m = room._replace(rows=compact(tree, room.rows, n))
+        if not f.placed:
+            resist(tree, s, x.v, x.force, m.step)
+        moved = f.with_rotors(with_armature(tree, m.step.diagonal), method.mimic_constraint)
+        done = resolve(moved, x, m, nc, n, method, f.placed)
+        f.store(m, nc, n, y.warm_start, free)
+        free = not (acts(m.impulse, n) or acts(m.push, n))
+        if with_work and any_soft(m.touch):
+            taken += taken_by_dampers(m, nc, s.dt)
+        if some(not free):
+            put_requested_wrenches(m, nc, s.dt, y, f)
+            if with_work and not f.placed:
+                put_lift(tree, m.rows, m.W[0], m.lift)
+            if f.again and method.options[SCHEME.midpoint_corrector] > 0:
+                needed = needs_midpoint_correction(tree, m, s.dt)
+                if some(needed):
+                    fits, again = correct(tree, moved, x, y, room, nc, n, method, needed)
+                    if not fits:
+                        return False
+                    done = select(needed, again, done)
+            for k in range(tree.nv):
+                m.mean[k] += m.mean_change[k]
+                m.end[k] += m.end_change[k]
+            advance(tree, x.q, m.mean, m.end, s.dt, y.q, y.v)
+            work_at(tree, s, x.v, x.force, m, y.work)
+            if with_work:
+                y.work[1] += done + work_of_corrections(tree, x.q, y.q, s.dt, method.options, m)
+    replace_free(tree, free, x, y)
+    if n > 0 and with_work and any_soft(room.touch):
+        y.work[1] += lost_by_springs(tree, y.q, nc, stored - select(free, taken, 0), room, method)
+    return True

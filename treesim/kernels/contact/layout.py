@@ -105,6 +105,29 @@ class SolverOptions(NamedTuple):
     midpoint_corrector: Any
 
 
+class StepInfo(NamedTuple):
+    """Diagnostics of a step; the first STATE_INFO are those of reports, the first STEP_INFO of every step.
+
+    The others, of states on SIMD lanes, are of all steps so far.
+    """
+
+    penetration: Any
+    residual: Any  # of velocities
+    certificate: Any
+    contacts: Any
+    iterations: Any
+    left_out: Any
+    position_residual: Any
+    unsolved: Any  # 1 for a state that is not solved on lanes, whose other results are invalid
+    deepest: Any  # body of the largest overlap
+    before: Any  # overlap before the step
+    growth: Any  # largest growth of the overlap in a step, that step and its body
+    grew_in: Any
+    grew_on: Any
+    done: Any  # number of steps
+    worst: Any  # largest residual
+
+
 def numbered(columns):
     """Return the index of each column, under its name."""
     return columns(*range(len(columns._fields)))
@@ -112,6 +135,8 @@ def numbered(columns):
 
 COUNT, PAIR, SURFACE, RECOVERY = (numbered(x) for x in (Counts, PairColumns, SurfaceColumns, RecoveryOptions))
 LIMIT, SPEED, SCHEME = numbered(LimitColumns), numbered(SpeedColumns), numbered(SolverOptions)
+INFO = numbered(StepInfo)
+STATE_INFO, STEP_INFO, ALL_INFO = INFO.unsolved, INFO.before, len(INFO)
 COUNTS, COLUMNS, OPTIONS = len(COUNT), len(PAIR), len(RECOVERY)
 LIMIT_COLUMNS, SPEED_COLUMNS = len(LIMIT), len(SPEED)
 # first columns of the reals of a pair, and their number

@@ -26,6 +26,7 @@ from ..dynamics.aba import forward_dynamics, scratch_for
 from ..kinematics.configuration import advance, into_start_axes, retrace
 from .constraint_rows import blocks_of
 from .delassus import move_bodies, place, responses, velocities_along
+from .layout import INFO
 
 FAST = 1e-5  # m/s, rad/s: error of a velocity, h |dv| |v|, below which there is no midpoint correction
 
@@ -33,23 +34,27 @@ FAST = 1e-5  # m/s, rad/s: error of a velocity, h |dv| |v|, below which there is
 class AgainMemory(NamedTuple):
     """Scratch memory of the midpoint corrector.
 
-    forward: of forward dynamics. mean, end: of the first solution. free_mean, free_end: of the second, in the axes at
-    the start. start: velocity at the start in the axes at q_h. All (nv,). there: a configuration.
+    forward: of forward dynamics. mean, end, mean_change, end_change, info: of the first solution. free_mean, free_end:
+    of the second, in the axes at the start. start: velocity at the start in the axes at q_h. All (nv,), info as
+    `layout.StepInfo`. there: a configuration.
     """
 
     forward: Any
     mean: Any
     end: Any
+    mean_change: Any
+    end_change: Any
     free_mean: Any
     free_end: Any
     start: Any
     there: Any
+    info: Any
 
 
 def again_memory(tree, q):
     """Scratch memory for one state, with the dtype of q."""
-    x = np.empty((5, tree.nv), q.dtype)
-    return AgainMemory(scratch_for(tree, q), x[0], x[1], x[2], x[3], x[4], np.empty(tree.nq, q.dtype))
+    x, info = np.empty((7, tree.nv), q.dtype), np.empty(len(INFO), q.dtype)
+    return AgainMemory(scratch_for(tree, q), x[0], x[1], x[2], x[3], x[4], x[5], x[6], np.empty(tree.nq, q.dtype), info)
 
 
 def needs_midpoint_correction(tree, m, dt):
@@ -79,7 +84,10 @@ def motion_of_impacts(nc, n, m):
 
 
 def to_midpoint(tree, moved, dt, q, v, nc, n, m):
-    """Compute unconstrained motion, poses and velocities u + e of the bodies at the corrected midpoint."""
+    """Compute unconstrained motion, poses and velocities u + e of the bodies at the corrected midpoint.
+
+    moved: the tree whose rotor inertias include D.
+    """
     g, half, no_forces = m.again, dt / 2, np.empty((0, 6), q.dtype)
     motion_of_impacts(nc, n, m)
     responses(moved, m.rows, blocks_of(m, nc), m.push, m.mean_change, m.impulse, m.end_change)

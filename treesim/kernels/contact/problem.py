@@ -147,6 +147,12 @@ def is_accepted(problem, impulse, sigma, missed):
     return fastest <= problem.accepted
 
 
+def copy(x, out):
+    """out = x."""
+    for k in range(x.size):
+        out[k] = x[k]
+
+
 def store(problem, impulse, sigma, before):
     """Copy impulses and velocities to before (2, M)."""
     for r in range(problem.rows):

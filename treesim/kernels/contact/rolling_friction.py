@@ -125,7 +125,7 @@ def in_one_group(m, c, other):
     k, j = law_of(m, c), law_of(m, other)
     d = sub(vector_of(m.contacts.normal, c), vector_of(m.contacts.normal, other))
     same = m.touch.pair[k, PAIR.group] == m.touch.pair[j, PAIR.group]
-    same = same_bodies(m, c, other) and same and dot(d, d) < EQUAL * EQUAL
+    same = same_bodies(m.contacts, m.touch, c, other) and same and dot(d, d) < EQUAL * EQUAL
     for column in range(SURFACE.torsional_friction, SURFACE.rolling_friction + 1):
         same = same and m.touch.law[k, column] == m.touch.law[j, column]
     return same

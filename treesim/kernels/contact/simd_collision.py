@@ -38,6 +38,7 @@ class SimdContacts(NamedTuple):
     normal: Any
     carried: Any  # normal impulses of the last step
     before: Any  # impulses of the last step, `size` numbers of each of all states
+    external: Any  # contacts found outside the kernel: none
     size: Any
     states: Any  # (lanes,) indices of the states
     find: Any  # function that finds contacts, and its scratch memory, see `Finder`
@@ -71,7 +72,7 @@ def simd_contacts_memory(touch, q, find, each):
         lanes[0, lane], lanes[2, lane] = lane, 0
     return SimdContacts(
         touch, np.empty(capacity, np.int64), found[:, 0], found[:, 1], found[:, 2:5], found[:, 5:8], found[:, 8],
-        np.empty(0), 0, lanes[2], find, each, lanes[0], np.empty(lane_count(), np.float64), lanes[1],
+        0, 0, 0, lanes[2], find, each, lanes[0], np.empty(lane_count(), np.float64), lanes[1],
     )  # fmt: skip
 
 

@@ -1,6 +1,6 @@
-"""Steps with contact of many states, in groups of one state per SIMD lane (`simd_contact_step`).
+"""Steps with contact of many states, in groups of one state per SIMD lane (`contact_step`).
 
-States of a group wait for each other. So those that took as many steps of the solver before form groups.
+States of a group wait for each other. So those that took as many iterations in the step before form groups.
 """
 
 from __future__ import annotations
@@ -10,32 +10,127 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..algebra.state_lanes import OnLanes, lane_count, scattered
+from ..algebra.numbers import maximum
+from ..algebra.state_lanes import OnLanes, gathered, lane_count, scattered
 from ..algebra.tables import tree_tables
 from ..entries.annotations import Integers, Reals, TableOfIntegers, TableOfReals
 from ..entries.status import FINE, NOT_CONVERGED, status_of
 from ..mimic.contact_mimic import mimic_constraint_memory
+from ..mimic.mimic import expand_force, expand_motion, expand_positions, pick_motion, pick_positions
 from .active_set_equations import ON_LANES
-from .layout import SCHEME
-from .pgs import pgs_memory
-from .simd_collision import simd_contacts_memory
-from .simd_contact_step import (
-    FOR_ONE,
-    SIMD_SOLVER_INFO,
-    STEP_INFO,
-    STEPS,
-    UNSOLVED,
-    Lanes,
-    StepInput,
-    StepOutput,
-    contact_lanes,
-    put_history,
+from .contact_step import StepInput, StepMethod, StepOutput, contact_step
+from .lane_parameters import (
+    force_memory,
+    load_numbers,
+    no_memory,
+    no_numbers,
+    own_parameters,
+    same_parameters,
+    under_forces,
+    without_forces,
 )
-from .simd_parts import load_lanes, store_lanes
+from .layout import ALL_INFO, INFO, STEP_INFO
+from .pgs import pgs_memory
+from .simd_collision import Finder, simd_contacts_memory
+from .simd_functions import FOR_ONE, lane_functions
 from .simd_warm_start import clear_impulses
 from .workspace import contact_memory
 
-MOST_STEPS = 31  # states that took more form groups together
+MOST_STEPS = 31  # states that took more iterations form groups together
+
+
+class LaneFunctions(NamedTuple):
+    """Functions that vary between steps of groups.
+
+    step: `contact_step.StepFunctions`. load_positions, load_motion, load_force (mimic_constraint, x, size, states,
+    scratch, out): load the `size` numbers of each of several states, and expand them to the spanning tree.
+    store_positions, store_motion (mimic_constraint, x, size, states, scratch, given): the reverse. tables,
+    load_parameters, force_memory, under_forces: of `lane_parameters`.
+    """
+
+    finder: Finder
+    step: Any
+    load_positions: Any
+    load_motion: Any
+    load_force: Any
+    store_positions: Any
+    store_motion: Any
+    tables: Any
+    load_parameters: Any
+    force_memory: Any
+    under_forces: Any
+
+
+class LaneVariant(NamedTuple):
+    """What steps of groups have: constrained frames, mimic joints, parameters of each state, external forces."""
+
+    held: bool
+    mimic: bool
+    batched: bool
+    pushed: bool
+
+
+def functions_of(finder, variant):
+    """Return the functions of steps with a collision detection (`simd_collision.Finder`)."""
+    own = (own_parameters, load_numbers) if variant.batched else (same_parameters, no_numbers)
+    forces = (force_memory, under_forces) if variant.pushed else (no_memory, without_forces)
+    step = lane_functions(variant.held, variant.mimic)
+    if variant.mimic:
+        load, store = (expand_positions_of, expand_motion_of, expand_force_of), (pick_positions_of, pick_motion_of)
+        return LaneFunctions(finder, step, *load, *store, *own, *forces)
+    return LaneFunctions(finder, step, load_plain, load_plain, load_plain, store_plain, store_plain, *own, *forces)
+
+
+def load_lanes(x, size, states, out):
+    """out = `size` numbers of each of several states."""
+    for k in range(size):
+        out[k] = gathered(x, k, size, states)
+
+
+def store_lanes(x, size, states, given):
+    """Store `size` numbers of each of several states to the array x."""
+    for k in range(size):
+        scattered(x, k, size, states, given[k])
+
+
+def load_plain(mimic_constraint, x, size, states, scratch, out):
+    """Load numbers of states without mimic joints."""
+    load_lanes(x, size, states, out)
+
+
+def store_plain(mimic_constraint, x, size, states, scratch, given):
+    """Store numbers of states without mimic joints."""
+    store_lanes(x, size, states, given)
+
+
+def expand_positions_of(mimic_constraint, x, size, states, scratch, out):
+    """Load configurations."""
+    load_lanes(x, size, states, scratch)
+    expand_positions(mimic_constraint.mimic, scratch, out)
+
+
+def expand_motion_of(mimic_constraint, x, size, states, scratch, out):
+    """Load velocities."""
+    load_lanes(x, size, states, scratch)
+    expand_motion(mimic_constraint.mimic, scratch, out)
+
+
+def expand_force_of(mimic_constraint, x, size, states, scratch, out):
+    """Load forces."""
+    load_lanes(x, size, states, scratch)
+    expand_force(mimic_constraint.mimic, scratch, out)
+
+
+def pick_positions_of(mimic_constraint, x, size, states, scratch, given):
+    """Store configurations."""
+    pick_positions(mimic_constraint.mimic, given, scratch)
+    store_lanes(x, size, states, scratch)
+
+
+def pick_motion_of(mimic_constraint, x, size, states, scratch, given):
+    """Store velocities."""
+    pick_motion(mimic_constraint.mimic, given, scratch)
+    store_lanes(x, size, states, scratch)
 
 
 class States(NamedTuple):
@@ -63,25 +158,32 @@ class States(NamedTuple):
 
 
 class Group(NamedTuple):
-    """Memory of a group of states, one per lane: see `States`. scratch (nq,). external (nv,)."""
+    """A group of states, one per lane; lanes after the last state repeat it.
 
+    states: indices. functions: `LaneFunctions`. scratch (nq,), external (nv,): memory.
+    """
+
+    states: Any
+    functions: LaneFunctions
     x: StepInput
     y: StepOutput
     external: Any
     scratch: Any
 
 
-def group_memory(tree, bodies):
-    """Memory of a group of states. bodies: number of wrenches, 0 if they are not requested."""
-    position, rate, few = np.empty((4, tree.nq), OnLanes), np.empty((5, tree.nv), OnLanes), np.empty(9, OnLanes)
-    x = StepInput(position[0], rate[0], position[1], rate[1], rate[2], few[0:2])
-    y = StepOutput(position[2], rate[3], few[4 : 4 + STEP_INFO], few[2:4], np.empty((bodies, 6), OnLanes))
-    return Group(x, y, rate[4], position[3])
+def group_memory(tree, functions, of):
+    """Memory of a group of the states `of`."""
+    position, rate, few = np.empty((4, tree.nq), OnLanes), np.empty((5, tree.nv), OnLanes), np.empty(4, OnLanes)
+    info, wrench = np.empty(STEP_INFO, OnLanes), np.empty((of.wrench.size // (6 * of.count), 6), OnLanes)
+    x = StepInput(position[0], rate[0], position[1], rate[1], rate[2], few[0:2], of.before, 0)
+    none = np.empty((2, 0, 12), OnLanes)
+    y = StepOutput(position[2], rate[3], of.after, wrench, none[0], info, few[2:4], none[1])
+    return Group(np.empty(lane_count(), np.int64), functions, x, y, rate[4], position[3])
 
 
-def step_group(tables, scheme, states, room, lanes, group):
+def step_group(tables, states, room, method, group):
     """Compute the steps of a group of states; return False, without results, if they have too many contacts."""
-    which, f, mimic, x, y = lanes.states, lanes.parts, lanes.mimic_constraint, group.x, group.y
+    which, f, mimic, x, y = group.states, group.functions, method.mimic_constraint, group.x, group.y
     tree, table, m = f.load_parameters(tables, which, room)
     nq, nv = states.q.size // states.count, states.v.size // states.count
     f.load_positions(mimic, states.q, nq, which, group.scratch, x.q)
@@ -93,64 +195,78 @@ def step_group(tables, scheme, states, room, lanes, group):
     if states.external.size > 0:
         f.load_force(mimic, states.external, nv, which, group.scratch, group.external)
     s, x = f.under_forces(tables, tree, table, x, group.external)
-    done = contact_lanes(tree, s, scheme, x, states.before, states.after, states.size, y, m, lanes)
+    done = contact_step(tree, x, y, m, method._replace(settings=s))
     if done:
         f.store_positions(mimic, states.q_new, nq, which, group.scratch, y.q)
         f.store_motion(mimic, states.v_new, nv, which, group.scratch, y.v)
         for k in range(STEP_INFO):
-            scattered(states.solver_info, k, SIMD_SOLVER_INFO, which, y.solver_info[k])
+            scattered(states.solver_info, k, ALL_INFO, which, y.solver_info[k])
         store_lanes(states.work, 2, which, y.work)
         store_lanes(states.wrench, y.wrench.size, which, y.wrench.reshape(y.wrench.size))
     return done
 
 
-def step_groups(tables, scheme, states, room, lanes, group, which):
+def step_groups(tables, states, room, method, group, which):
     """Compute the steps of all states, in groups of successive ones of the list `which`."""
     first, wide = 0, lane_count()
     while first < states.count:
         end = min(first + wide, states.count)
         for k in range(lane_count()):
-            lanes.states[k] = which[min(first + k, end - 1)]
+            group.states[k] = which[min(first + k, end - 1)]
         for k in range(first, end):
             clear_impulses(states.after, which[k], states.size, room.touch.slots)
-        if step_group(tables, scheme, states, room, lanes._replace(several=end > first + 1), group):
+        if step_group(tables, states, room, method._replace(several=end > first + 1), group):
             first, wide = end, lane_count()
         else:
             wide = wide // 2
 
 
 def put_alike(solver_info, which, count):
-    """List the states by the solver's steps that `solver_info` counted before: those of a group wait for each other."""
+    """List the states by the iterations that `solver_info` counted before: those of a group wait for each other."""
     n = 0
     for steps in range(MOST_STEPS + 1):
         for k in range(count):
-            if min(int(solver_info[SIMD_SOLVER_INFO * k + STEPS]), MOST_STEPS) == steps:
+            if min(int(solver_info[ALL_INFO * k + INFO.iterations]), MOST_STEPS) == steps:
                 which[n] = k
                 n += 1
 
 
-def step_all(parts, tree, made, tables, mimic_constraint, scheme, states):
+def put_history(solver_info, state):
+    """Update the numbers of all steps of a state by those of its step."""
+    at = ALL_INFO * state
+    overlap = solver_info[at + INFO.penetration]
+    if overlap - solver_info[at + INFO.before] > solver_info[at + INFO.growth]:
+        solver_info[at + INFO.growth] = overlap - solver_info[at + INFO.before]
+        solver_info[at + INFO.grew_in] = solver_info[at + INFO.done]
+        solver_info[at + INFO.grew_on] = solver_info[at + INFO.deepest]
+    solver_info[at + INFO.before] = overlap
+    solver_info[at + INFO.done] += 1
+    largest = maximum(solver_info[at + INFO.residual], solver_info[at + INFO.position_residual])
+    solver_info[at + INFO.worst] = maximum(solver_info[at + INFO.worst], largest)
+
+
+def step_all(functions, tree, room, tables, mimic_constraint, scheme, states):
     """Compute the steps of all states, `lane_count()` at a time; arrays as in `contact_step_entry`.
 
     The solver takes its steps up to where it stalls. `before` and `after` are impulses with their lists
-    (`simd_warm_start`); those in `after` are cleared first. `solver_info` has SIMD_SOLVER_INFO numbers per state, which
-    at first are those of an earlier step, or zeros, with an infinite overlap before: they determine the groups. Returns
+    (`simd_warm_start`); those in `after` are cleared first. `solver_info` has ALL_INFO numbers per state, which at
+    first are those of an earlier step, or zeros, with an infinite overlap before: they determine the groups. Returns
     NOT_CONVERGED if states are left unsolved.
     """
-    finder, count, one = parts.finder, states.count, np.empty(1, OnLanes)
-    each = finder.memory(made.touch, tree.n_bodies, states.q)
-    m = made._replace(contacts=simd_contacts_memory(made.touch, one, finder.find, each))
-    which, bodies = np.empty(count, np.int64), states.wrench.size // (6 * count)
-    lanes = Lanes(
-        np.empty(lane_count(), np.int64), True, int(scheme[SCHEME.iterations]), np.empty(1, OnLanes),
-        pgs_memory(m.g.size, one, ON_LANES), np.empty((4, tree.nv), OnLanes), np.empty((bodies, 6), OnLanes), parts,
-        mimic_constraint,
-    )  # fmt: skip
+    finder, count, one = functions.finder, states.count, np.empty(1, OnLanes)
+    group, which = group_memory(tree, functions, states), np.empty(count, np.int64)
+    each = finder.memory(room.touch, tree.n_bodies, states.q)
+    contacts = simd_contacts_memory(room.touch, one, finder.find, each)
+    m = room._replace(contacts=contacts._replace(size=states.size, states=group.states))
+    first_wrench = np.empty(group.y.wrench.shape, OnLanes)
+    method = StepMethod(
+        0, scheme, functions.step, pgs_memory(m.g.size, one, ON_LANES), mimic_constraint, True, first_wrench
+    )
     put_alike(states.solver_info, which, count)
-    step_groups(tables, scheme, states, m, lanes, group_memory(tree, bodies), which)
+    step_groups(tables, states, m, method, group, which)
     left = 0
     for k in range(count):
-        if states.solver_info[SIMD_SOLVER_INFO * k + UNSOLVED] == FOR_ONE:
+        if states.solver_info[ALL_INFO * k + INFO.unsolved] == FOR_ONE:
             left += 1
         else:
             put_history(states.solver_info, k)
@@ -158,12 +274,13 @@ def step_all(parts, tree, made, tables, mimic_constraint, scheme, states):
 
 
 @lru_cache(maxsize=16)
-def contact_step_on_lanes(parts):
-    """Return the entry of steps with contact on SIMD lanes, with the functions `parts` (`SimdParts`).
+def contact_step_on_lanes(finder, variant):
+    """Return the entry of steps with contact on SIMD lanes, with a collision detection; variant: `LaneVariant`.
 
     external (count * nv,), wrench (count * 6 (N + 1),): of size 0 without external forces, and if wrenches are not
     requested. numbers, places: model parameters of each state (`lane_parameters.LaneParameters`).
     """
+    functions = functions_of(finder, variant)
 
     def contact_step_of_all(
         ints: TableOfIntegers, reals: TableOfReals, layout: TableOfIntegers, geometry: TableOfReals,
@@ -174,12 +291,12 @@ def contact_step_on_lanes(parts):
         """Compute the steps of all states (`step_all`)."""
         tree, count = tree_tables(ints, reals), work.size // 2
         made = contact_memory(tree, layout, geometry, rows, frames, np.empty(1, OnLanes), 1)
-        tables = parts.tables(ints, reals, settings, made.touch, numbers, places, parts.force_memory(tree))
+        tables = functions.tables(ints, reals, settings, made.touch, numbers, places, functions.force_memory(tree))
         states = States(
             q, v, q_free, v_free, force, external, work_free, before, q_new, v_new, after, solver_info, work, wrench,
             before.size // count, count,
         )  # fmt: skip
-        return step_all(parts, tree, made, tables, 0, scheme, states)
+        return step_all(functions, tree, made, tables, 0, scheme, states)
 
     def contact_step_of_all_with_mimic_joints(
         ints: TableOfIntegers, reals: TableOfReals, mimic_ints: TableOfIntegers, mimic_reals: TableOfReals,
@@ -192,13 +309,13 @@ def contact_step_on_lanes(parts):
         tree, count = tree_tables(ints, reals), work.size // 2
         constraint = mimic_constraint_memory(tree, mimic_ints, mimic_reals, np.empty(1, OnLanes))
         made = contact_memory(tree, layout, geometry, rows, frames, np.empty(1, OnLanes), 1)
-        tables = parts.tables(ints, reals, settings, made.touch, numbers, places, parts.force_memory(tree))
+        tables = functions.tables(ints, reals, settings, made.touch, numbers, places, functions.force_memory(tree))
         states = States(
             q, v, q_free, v_free, force, external, work_free, before, q_new, v_new, after, solver_info, work, wrench,
             before.size // count, count,
         )  # fmt: skip
-        return step_all(parts, tree, made, tables, constraint, scheme, states)
+        return step_all(functions, tree, made, tables, constraint, scheme, states)
 
-    made = contact_step_of_all_with_mimic_joints if parts.mimics else contact_step_of_all
+    made = contact_step_of_all_with_mimic_joints if variant.mimic else contact_step_of_all
     made.fuses = False  # single states have the same bits
     return made

@@ -30,8 +30,9 @@ def clear_impulses(after, state, size, slots):
     after[at + rows] = 0.0
 
 
-def load_warm_start(m, nc, n, share, before, size, states, active):
+def load_warm_start(m, nc, n, share, before):
     """Load impulses of the previous step, times the impulse fraction `share`, into m.push."""
+    size, states, active = m.contacts.size, m.contacts.states, m.active
     for c in range(nc):
         put_places(m.contacts, m.contacts.slot[c], size, states)
         for j in range(3):
@@ -42,8 +43,9 @@ def load_warm_start(m, nc, n, share, before, size, states, active):
         m.push[r] = select(active[r] > 0, loaded, 0)
 
 
-def clear_where(m, after, size, states, where):
+def clear_where(m, after, where):
     """Set the warm-start impulses that the last call of `store_warm_start` stored to zero, on the lanes of a mask."""
+    size, states = m.contacts.size, m.contacts.states
     at, rows = states[0] * size, size - LISTED  # all states list as many
     listed, every = int(after[at + rows]), 3 * m.touch.slots
     if listed < 0:
@@ -57,11 +59,12 @@ def clear_where(m, after, size, states, where):
         scattered(after, k, size, states, select(where, 0, gathered(after, k, size, states)))
 
 
-def store_warm_start(m, nc, n, after, size, states, active, where):
+def store_warm_start(m, nc, n, after, where):
     """Store impulses by slot, limit and joint for the warm start of the next step, and the list of slots.
 
     Inactive rows store nothing: they may share their slot with an active row. where: mask of the lanes that store.
     """
+    size, states, active = m.contacts.size, m.contacts.states, m.active
     for c in range(nc):
         put_places(m.contacts, m.contacts.slot[c], size, states)
         for j in range(3):

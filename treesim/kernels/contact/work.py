@@ -125,14 +125,11 @@ def put_lift(tree, r, F, lift):
             put_force(F, p, force_add(force_at(F, p), force_to_parent(body_transform_at(tree, r.X, i), f)))
 
 
-def work_of_corrections(tree, q, q_new, dt, scheme, m, placed=False):
+def work_of_corrections(tree, q, q_new, dt, scheme, m):
     """Return the potential energy that e adds in a step with m.mean to q_new; 0 if e is within the tolerance.
 
-    Where second-order terms are below rounding, it is h e' dU/dq. placed: whether m.lift is dU/dq. m.step is scratch
-    memory.
+    Where second-order terms are below rounding, it is h e' dU/dq, dU/dq = m.lift. m.step is scratch memory.
     """
-    if not placed:
-        put_lift(tree, m.rows, m.W[0], m.lift)
     largest, speed, linear = dt * 0, dt * 0, dt * 0
     for k in range(tree.nv):
         e = m.mean_change[k] - scheme[SCHEME.impulse_fraction] * m.end_change[k]

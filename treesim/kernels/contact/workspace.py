@@ -9,7 +9,6 @@ import numpy as np
 from ..constrained.constraints import constraint_tables
 from ..stepping.step import step_memory
 from .candidates import Contacts, contacts_memory
-from .contact_points import POINT
 from .delassus import VECTOR, Rows, padded, rows_memory
 from .midpoint_correction import again_memory
 from .rolling_friction import RollingMemory, rolling_memory
@@ -60,6 +59,8 @@ class ContactMemory(NamedTuple):
     again: Any
     rolling: RollingMemory
     points: Any  # (C, 17) contact points, if they are returned (`contact_points`)
+    count: Any  # (1,) number of contacts of each state
+    info: Any  # diagnostics of the step (`layout.StepInfo`)
 
 
 def contact_memory(tree, layout, geometry, rows, frames, q, vector=VECTOR):
@@ -68,11 +69,11 @@ def contact_memory(tree, layout, geometry, rows, frames, q, vector=VECTOR):
     resisting, contacts = touch.resists * touch.capacity, (1 + touch.resists) * touch.capacity
     M = padded(3 * contacts + resisting + touch.limits + touch.frictions + touch.speeds + held.R.shape[0])
     dof, row, by = np.empty((5, tree.nv), q.dtype), np.empty((15, M), q.dtype), np.empty((3, contacts), q.dtype)
+    few = np.empty(2, q.dtype)
     return ContactMemory(
         touch, held, contacts_memory(touch, q), rows_memory(tree, M, q, vector), step_memory(tree, q), dof[0], dof[1],
         dof[2], dof[3], row[0], row[1], row[2], row[3], row[4], row[5], row[6], row[7], row[8], row[9], row[10],
         row[11], row[12], row[13], row[14], by[0], by[1], by[2],
         np.empty(M, np.int64), np.empty(M + touch.most, q.dtype), np.empty((2, tree.n_bodies + 1, 12), q.dtype),
-        dof[4], np.empty(1, q.dtype), again_memory(tree, q), rolling_memory(resisting, q),
-        np.empty((0, POINT), q.dtype),
+        dof[4], few[0:1], again_memory(tree, q), rolling_memory(resisting, q), 0, few[1:2], 0,
     )  # fmt: skip

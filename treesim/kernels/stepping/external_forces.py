@@ -123,23 +123,6 @@ def put_external(tree, settings, force, external, m):
         m.force[k] = force[k] + external[k]
 
 
-def under_external_forces(contact_step):
-    """Return the kernel of a step with contact (`contact_step.make_contact_step`) that includes external forces."""
-
-    def pushed_step(
-        tree, settings, scheme, q, v, q_free, v_free, force, external, work_free, before, external_contacts, q_new,
-        v_new, after, wrench, pairs, solver_info, work, points, m, memory, own,
-    ):  # fmt: skip
-        """Compute a step with contact under motor forces `force` and forces `external`, (nv,) each."""
-        put_external(tree, settings, force, external, own)
-        return contact_step(
-            tree, own.table, scheme, q, v, q_free, v_free, own.force, work_free, before, external_contacts, q_new,
-            v_new, after, wrench, pairs, solver_info, work, points, m, memory, own.mimic_constraint,
-        )  # fmt: skip
-
-    return pushed_step
-
-
 def pushed_memory(tree, q):
     """Memory of a step under external forces, with the dtype of q."""
     return np.empty(tree.nv, q.dtype), external_memory(tree, q, 0)

@@ -1,0 +1,160 @@
+"""Functions of a step with contact (`contact_step.StepFunctions`) of one state."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ..algebra.numbers import maximum
+from ..mimic.contact_mimic import any_tree, constrain_mimic_joints, constrain_nothing, with_mimic_rotors
+from .collision import MESHES, PLANES, SOLIDS, find_contacts
+from .constraint_rows import MARGIN, end_of_contacts, put_held, put_none_held
+from .contact_points import put_points
+from .contact_step import StepFunctions, put_requested_wrenches
+from .delassus import put_zeros
+from .layout import INFO, SCHEME
+from .problem import regularize_immobile_rows
+from .rolling_friction import NO_ROLLING, WITH_ROLLING
+
+
+class StepVariant(NamedTuple):
+    """What a step of one state has: planes only, static meshes, constrained frames, torsional or rolling friction.
+
+    again, placed: see `StepFunctions`. mimic: the robot has mimic joints. pushed: it is under external forces.
+    """
+
+    over_planes: bool
+    on_meshes: bool
+    held: bool
+    resists: bool
+    again: bool
+    mimic: bool
+    pushed: bool
+    placed: bool
+
+
+def one_state_functions(solver, variant):
+    """Return the functions of a step by a solver's kernel (see `treesim.contact.base`)."""
+    rolling = WITH_ROLLING if variant.resists else NO_ROLLING
+    with_rotors, hold = (with_mimic_rotors, constrain_mimic_joints) if variant.mimic else (any_tree, constrain_nothing)
+    return StepFunctions(
+        placed=variant.placed, again=variant.again,
+        find=find_of(PLANES if variant.over_planes else MESHES if variant.on_meshes else SOLIDS),
+        activate=activate_nothing, rolling=rolling, put_held=put_held if variant.held else put_none_held,
+        is_full=is_never_full, with_rotors=with_rotors, hold=hold, mask_rows=mask_no_rows, regularize=regularize,
+        mask=mask_nothing, limit_to=limit_to_nothing, solve=solve_by(rolling.solver(solver)),
+        solve_once=solve_by(NO_ROLLING.solver(solver)), clear=reset_warm_start, clear_where=reset_warm_start_where,
+        load=load_of(rolling), store=store_of(rolling), report=report_of(rolling), put_wrenches_where=rewrite_wrenches,
+    )  # fmt: skip
+
+
+def find_of(solids):
+    """Return the collision detection for the solids of a world (`collision`)."""
+
+    def find(m, dt):
+        """Find the contacts of the state; return their number within the capacity."""
+        found = 0
+        if m.touch.pair.shape[0] > 0:
+            found = find_contacts(m.touch, m.rows, dt, MARGIN, m.contacts.external, m.contacts, solids)
+        within = found if found < m.touch.capacity else m.touch.capacity
+        nc = solids.distinct(m, within)
+        m.count[0] = nc
+        m.info[INFO.left_out] = maximum(m.info[INFO.left_out], found - within)
+        return nc
+
+    return find
+
+
+def activate_nothing(m, nc):
+    """Do nothing: all rows of one state are active."""
+
+
+def is_never_full(nc, several):
+    """Return False: the memory of one state grows (`treesim.contact.contact_solve`)."""
+    return False
+
+
+def mask_no_rows(tree, r, n, active):
+    """Do nothing: all rows are active."""
+
+
+def mask_nothing(problem, active):
+    """Do nothing: all rows are active."""
+
+
+def regularize(problem, active):
+    """Regularize rows that no joint moves."""
+    regularize_immobile_rows(problem)
+
+
+def limit_to_nothing(m, n, needed):
+    """Do nothing: the state needs the correction."""
+
+
+def solve_by(solver):
+    """Return the function that solves the problem of one state by a solver of `rolling_friction`."""
+
+    def solve(problem, impulse, sigma, tolerance, wanted, m, nc, method):
+        """Solve a problem, and count its iterations."""
+        most = int(method.options[SCHEME.iterations])
+        m.info[INFO.iterations] += solver(problem, impulse, sigma, tolerance, most, method.solver_memory, m, nc)
+
+    return solve
+
+
+def reset_warm_start(after):
+    """Set all warm-start impulses to zero."""
+    for r in range(after.size):
+        after[r] = 0.0
+
+
+def reset_warm_start_where(m, after, needed):
+    """Set all warm-start impulses to zero: the state needs the correction."""
+    reset_warm_start(after)
+
+
+def store_of(rolling):
+    """Return the function that stores impulses, also those of `rolling` friction."""
+
+    def store(m, nc, n, after, where):
+        """Store impulses by slot, limit and joint for the warm start of the next step."""
+        for c in range(nc):
+            for j in range(3):
+                after[3 * m.contacts.slot[c] + j] = m.impulse[3 * c + j]
+        for r in range(end_of_contacts(m, nc), n):
+            after[3 * m.touch.slots + m.limit[r]] = m.impulse[r]
+        rolling.store(m, nc, after)
+
+    return store
+
+
+def load_of(rolling):
+    """Return the function that loads impulses, also those of `rolling` friction."""
+
+    def load(m, nc, n, share, before):
+        """Load impulses of the previous step, times the impulse fraction `share`, into m.push."""
+        for c in range(nc):
+            for j in range(3):
+                m.push[3 * c + j] = share * before[3 * m.contacts.slot[c] + j]
+        for r in range(end_of_contacts(m, nc), n):
+            m.push[r] = share * before[3 * m.touch.slots + m.limit[r]]
+        rolling.load(m, nc, share, before)
+
+    return load
+
+
+def report_of(rolling):
+    """Return the function that writes contact points, with torques of `rolling` friction."""
+
+    def report(m, nc, n, dt):
+        """Write the contact points, if they are requested."""
+        put_points(m, nc, n, dt)
+        rolling.put_point_torques(m, nc, dt)
+
+    return report
+
+
+def rewrite_wrenches(m, nc, y, method, needed):
+    """Write the wrenches of the corrected step."""
+    put_zeros(y.wrench)
+    put_zeros(y.pairs)
+    put_requested_wrenches(m, nc, method.settings.dt, y, method.functions)

@@ -1,0 +1,131 @@
+"""Functions of a step with contact (`contact_step.StepFunctions`) of several states, one per SIMD lane.
+
+Searches continue until every lane is within the tolerance; converged lanes do not change. Some states are left
+unsolved: those that the solver does not solve, and those that have more than `simd_collision.MOST` contacts.
+"""
+
+from __future__ import annotations
+
+from ..algebra.numbers import maximum, select
+from ..mimic.contact_mimic import any_tree, constrain_mimic_joints, constrain_nothing, with_mimic_rotors
+from .constraint_rows import MARGIN, put_held, put_none_held
+from .contact_step import StepFunctions, overlap_of, put_requested_wrenches
+from .layout import INFO, PAIR, SCHEME
+from .pgs import solve_without_stalls
+from .problem import regularize_immobile_rows, relative_velocities
+from .rolling_friction import NO_ROLLING
+from .simd_collision import MOST
+from .simd_warm_start import clear_where, load_warm_start, store_warm_start
+
+FOR_ONE = 1  # an unsolved state
+
+
+def lane_functions(held, mimic):
+    """Return the functions of a step. held: with constrained frames. mimic: for robots with mimic joints."""
+    with_rotors, hold = (with_mimic_rotors, constrain_mimic_joints) if mimic else (any_tree, constrain_nothing)
+    return StepFunctions(
+        placed=False, again=True, find=find, activate=activate, rolling=NO_ROLLING,
+        put_held=put_held_where if held else put_none_held, is_full=is_full, with_rotors=with_rotors, hold=hold,
+        mask_rows=mask_inactive_rows, regularize=regularize, mask=mask_inactive, limit_to=limit_to, solve=solve,
+        solve_once=solve, clear=clear_no_impulses, clear_where=clear_where, load=load_warm_start,
+        store=store_warm_start, report=put_deepest, put_wrenches_where=select_wrenches,
+    )  # fmt: skip
+
+
+def find(m, dt):
+    """Find the contacts of all states; return the number of all. No gap or overlap of an inactive contact counts."""
+    nc = m.contacts.find(m.contacts.touch, m.rows, dt, MARGIN, m.contacts, m.active, m.count)
+    for c in range(nc):
+        m.contacts.gap[c] = select(m.active[c] > 0, m.contacts.gap[c], 1)
+    m.info[INFO.unsolved] = select(m.count[0] > MOST, FOR_ONE, m.info[INFO.unsolved])
+    return nc
+
+
+def activate(m, nc):
+    """Mark the three rows of each contact as the contact."""
+    for c in range(nc - 1, -1, -1):
+        for j in range(2, -1, -1):
+            m.active[3 * c + j] = m.active[c]
+
+
+def is_full(nc, several):
+    """Return whether there are too many contacts for several states together."""
+    return nc > MOST and several
+
+
+def put_held_where(tree, m, n):
+    """Add rows of constrained frames and loops, from row n on; return the number of rows.
+
+    They are active on the lanes of states with other rows. The unconstrained step of the others satisfies them.
+    """
+    end, used = put_held(tree, m, n), m.active[0]
+    for r in range(1, n):
+        used = maximum(used, m.active[r])
+    for r in range(n, end):
+        m.active[r] = used
+    return end
+
+
+def mask_inactive_rows(tree, r, n, active):
+    """Set Z of inactive rows to zero."""
+    for k in range(tree.nv):
+        for row in range(r.first[k], r.last[k]):
+            r.Z[k, row] *= active[row]
+
+
+def mask_inactive(problem, active):
+    """Set bounds and g of inactive rows so that their impulses are zero."""
+    for c in range(problem.contacts):
+        problem.mu[c] = select(active[3 * c] > 0, problem.mu[c], -1)
+    for r in range(3 * problem.contacts, problem.rows):
+        problem.low[r] *= active[r]
+        problem.high[r] *= active[r]
+    for r in range(problem.rows):
+        problem.g[r] *= active[r]
+
+
+def regularize(problem, active):
+    """Regularize rows that no joint moves, and give inactive rows a mobility."""
+    regularize_immobile_rows(problem)
+    for r in range(problem.rows):
+        problem.G[r, r] = select(active[r] > 0, problem.G[r, r], 1)
+
+
+def limit_to(m, n, needed):
+    """Mark the first n rows as inactive on the lanes that are not `needed`."""
+    for r in range(n):
+        m.active[r] = select(needed, m.active[r], 0)
+
+
+def solve(problem, impulse, sigma, tolerance, wanted, m, nc, method):
+    """Solve on the lanes `wanted` that are not unsolved, up to where that stalls."""
+    relative_velocities(problem, impulse, sigma)
+    most, wanted = int(method.options[SCHEME.iterations]), m.info[INFO.unsolved] != FOR_ONE and wanted
+    steps, found = solve_without_stalls(problem, impulse, sigma, tolerance, most, wanted, method.solver_memory)
+    m.info[INFO.iterations] += steps
+    m.info[INFO.unsolved] = select(wanted and not found <= tolerance, FOR_ONE, m.info[INFO.unsolved])
+
+
+def clear_no_impulses(after):
+    """Do nothing: impulses are cleared by their lists (`simd_warm_start.clear_impulses`)."""
+
+
+def put_deepest(m, nc, n, dt):
+    """Write the body whose overlap is largest at the end of the step."""
+    m.info[INFO.deepest] = 0.0
+    for c in range(nc - 1, -1, -1):
+        body, largest = m.touch.pair[m.contacts.pair[c], PAIR.body], m.info[INFO.penetration]
+        deepest = largest > 0 and overlap_of(m, c, dt) == largest
+        m.info[INFO.deepest] = select(deepest, body, m.info[INFO.deepest])
+
+
+def select_wrenches(m, nc, y, method, needed):
+    """Write the wrenches on the lanes that `needed` a midpoint correction; the others keep theirs."""
+    wrench, first = y.wrench, method.first_wrench
+    for i in range(wrench.shape[0]):
+        for j in range(6):
+            first[i, j], wrench[i, j] = wrench[i, j], 0.0
+    put_requested_wrenches(m, nc, method.settings.dt, y, method.functions)
+    for i in range(wrench.shape[0]):
+        for j in range(6):
+            wrench[i, j] = select(needed, wrench[i, j], first[i, j])
