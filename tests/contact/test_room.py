@@ -7,6 +7,7 @@ import treesim
 import treesim.contact.tables
 from treesim import Ground, Simulation, World, free_body
 from treesim.contact import contact_solve
+from treesim.kernels.contact.layout import INFO
 
 
 def rows_of(count, kind, size, height, apart):
@@ -25,7 +26,7 @@ def test_none_of_many_bodies_falls_through_the_floor(count, kind, size, height):
     run = Simulation(world, dt=2e-3, engine="generic").run(0.01, q0)
     z = run.q[-1].reshape(count, 7)[:, 2]
     assert np.abs(z - height).max() < 1e-6
-    assert run.contact.solver_info[:-1, contact_solve.LEFT_OUT].max() == 0 and run.penetration.max() < 1e-6
+    assert run.contact.solver_info[:-1, INFO.left_out].max() == 0 and run.penetration.max() < 1e-6
     assert run.contact.solver_info[:-1, 3].min() >= min(count, 129)
 
 

@@ -35,7 +35,7 @@ def test_a_tilted_sole_closes_its_gaps_without_sliding(below):
     heights = gaps if below == 0 else gaps / 2  # of contact points: on the body above, or midway
     points = corners + np.outer(heights, [0, 0, 1])
     m = contacts_of([(1, below)] * 4, gaps, points, [(0, 0, 1)] * 4)
-    level_points(m, 4)
+    level_points(m.contacts, m.touch, m.sigma, 4)
     assert strain(points, gaps) > 1e-7 and strain(m.contacts.point, gaps) < 1e-16
     np.testing.assert_allclose(m.contacts.point[:, 2], heights.min(), rtol=0, atol=1e-18)
     np.testing.assert_array_equal(m.contacts.point[:, :2], corners[:, :2])
@@ -44,5 +44,5 @@ def test_a_tilted_sole_closes_its_gaps_without_sliding(below):
 def test_contacts_of_other_bodies_and_planes_keep_their_points():
     points = np.random.default_rng(0).normal(size=(4, 3))
     m = contacts_of([(1, 0), (2, 0), (3, 2), (3, 2)], [1e-3, 0, 2e-3, 0], points, [(0, 0, 1)] * 3 + [(0, 1, 0)])
-    level_points(m, 4)
+    level_points(m.contacts, m.touch, m.sigma, 4)
     np.testing.assert_array_equal(m.contacts.point, points)

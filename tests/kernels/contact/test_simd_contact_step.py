@@ -6,7 +6,7 @@ import pytest
 import treesim
 from treesim.contact.lanes import ContactLanes, begin_lanes
 from treesim.engine.call.generic import runs_compiled
-from treesim.kernels.contact.layout import ALL_INFO
+from treesim.kernels.contact.layout import ALL_INFO, INFO
 from treesim.kernels.contact.simd_collision import MOST
 from treesim.kernels.contact.simd_groups import put_alike
 from treesim.rollouts import contact, contact_lanes
@@ -204,7 +204,7 @@ ROD = free_body(1.0, 0.01, shape("capsule", (0.03, 0.2), LYING), name="rod")
 def test_contacts_with_edges_are_those_of_single_steps(world, monkeypatch):
     """Bodies fall onto height fields, boxes, each other and meshes, a little apart on each lane."""
     alone, one_by_one = [], ContactLanes._one_by_one
-    count_them = lambda self, given, results: alone.extend(given[0]) or one_by_one(self, given, results)  # noqa: E731
+    count_them = lambda self, left, *rest: alone.extend(left) or one_by_one(self, left, *rest)  # noqa: E731
     monkeypatch.setattr(ContactLanes, "_one_by_one", count_them)
     random, nv = np.random.default_rng(3), world.robot.nv
     q = np.tile(world.robot.neutral(), (13, 1))
@@ -274,7 +274,7 @@ def pinned():
 def test_mimic_joints_and_constrained_frames_are_those_of_single_steps(case, monkeypatch):
     world, q, v = case()
     alone, one_by_one = [], ContactLanes._one_by_one
-    count_them = lambda self, given, results: alone.extend(given[0]) or one_by_one(self, given, results)  # noqa: E731
+    count_them = lambda self, left, *rest: alone.extend(left) or one_by_one(self, left, *rest)  # noqa: E731
     monkeypatch.setattr(ContactLanes, "_one_by_one", count_them)
     u = np.zeros((20, world.robot.nv))
     found = rolled(world, q, v, u, "implicit_midpoint")
@@ -293,6 +293,6 @@ def test_mimic_joints_and_constrained_frames_are_those_of_single_steps(case, mon
 def test_states_of_as_many_steps_form_groups():
     taken = np.array([2.0, 0.0, 900.0, 2.0, 31.0, 1.0])  # as the last of the numbers of each state
     info, which = np.zeros((6, ALL_INFO)), np.full(6, -1)
-    info[:, 2] = taken
+    info[:, INFO.iterations] = taken
     put_alike(info.reshape(-1), which, 6)
     assert which.tolist() == [1, 5, 0, 3, 2, 4]

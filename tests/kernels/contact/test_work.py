@@ -235,5 +235,5 @@ def test_corrections_within_the_tolerance_lift_nothing(correction, lifted):
     """Whatever the impulses: 98.1 N that are raised at such a speed for 1 ms."""
     still = SimpleNamespace(mean=[0.0])
     m = SimpleNamespace(impulse=[0.3], mean_change=[correction], end_change=[0.0], mean=[0.0], lift=[98.1], step=still)
-    found = work_of_corrections(SimpleNamespace(nv=1), None, None, 1e-3, (0.5, 1e-9), m, placed=True)
+    found = work_of_corrections(SimpleNamespace(nv=1), None, None, 1e-3, (0.5, 1e-9), m)
     assert found == pytest.approx(lifted, rel=1e-12, abs=0)

@@ -44,7 +44,7 @@ def contacts_memory(touch, q):
     kept = np.empty((2, C), np.int64)
     return Contacts(
         kept[0], kept[1], found[:, 0], found[:, 1:4], found[:, 4:7], np.empty(most, np.int64), near[:, 0], near[:, 1:4],
-        near[:, 4:7], near[:, 7], near[:, 8], 0, np.empty((PLANES, 4), q.dtype), 0,
+        near[:, 4:7], near[:, 7], near[:, 8], np.empty(0, q.dtype), np.empty((PLANES, 4), q.dtype), 0,
     )  # fmt: skip
 
 

@@ -329,6 +329,11 @@ def restore_unless(changed, x, first):
         x[k] = select(changed, x[k], first[k])
 
 
+def corrects(options):
+    """Return whether the rule evaluates the step at its midpoint, and the midpoint corrector is used."""
+    return options[SCHEME.midpoint_corrector] > 0 and options[SCHEME.impulse_fraction] < 1
+
+
 def replace_free(tree, free, x, y):
     """Replace results y by those of the unconstrained step where it is `free`: no row acts."""
     for k in range(tree.nq):
@@ -393,7 +398,7 @@ def contact_step(tree, x, y, memory, method):
             put_requested_wrenches(m, nc, s.dt, y, f)
             if with_work and not f.placed:
                 put_lift(tree, m.rows, m.W[0], m.lift)
-            if f.again and method.options[SCHEME.midpoint_corrector] > 0:
+            if f.again and corrects(method.options):
                 needed = needs_midpoint_correction(tree, m, s.dt)
                 if some(needed):
                     fits, again = correct(tree, moved, x, y, room, nc, n, method, needed)
