@@ -257,7 +257,11 @@ class ContactSteps:
     @property
     def mean_wrench(self) -> np.ndarray:
         """Mean wrenches (count, N + 1, 6) on the bodies of the current rollouts in the last step, if requested."""
-        return (self.wrench / self.method.substeps).reshape(-1, self.method.world.robot.n_bodies + 1, 6)
+        return self._mean.reshape(-1, self.method.world.robot.n_bodies + 1, 6)
+
+    @property
+    def _mean(self) -> np.ndarray:
+        return self.wrench if self.method.substeps == 1 else self.wrench / self.method.substeps
 
     def take_over(self, other: ContactSteps) -> None:
         """Continue from the impulses and diagnostics of the current rollouts of other steps."""
@@ -310,7 +314,7 @@ class ContactSteps:
             self.applied = self.applied / self.method.substeps
             if measured:
                 residuals[kept[0][:, ENDED] != 0] = 0.0
-                now, kept[0] = measured.after(before, now, kept[0], self.wrench / self.method.substeps)
+                now, kept[0] = measured.after(before, now, kept[0], self._mean)
                 np.maximum(worst, residuals, out=worst)
             if (step - steps.start + 1) % every == 0:
                 finite = self._is_finite(now) and finite
@@ -343,16 +347,17 @@ class ContactSteps:
         if self.forces is None:
             return u
         table = self.forces.at(rows, step)
-        return np.concatenate([u, np.broadcast_to(table, (len(u), table.shape[1]))], axis=1)
+        table = np.broadcast_to(table, (len(u), table.shape[1]))
+        if self.part is None:
+            return np.concatenate([u, table], axis=1)
+        self.part.table = table
+        return u
 
     def _stored(self, control: np.ndarray) -> np.ndarray:
         """Store a control where the steps read it."""
         if self.part is None:
             return np.array(control, dtype=float, order="C")
-        nv = self.part.control.shape[1]
-        self.part.control[...] = control[:, :nv]
-        if self.forces is not None:
-            self.part.table[...] = control[:, nv:]
+        self.part.control[...] = control
         return self.part.control
 
     def _is_finite(self, now: Arrays) -> bool:
@@ -379,7 +384,8 @@ class ContactSteps:
             if self.measured is not None:
                 np.maximum(worst, part.residuals, out=worst)
             if part.wrench is not None:
-                self.wrench = self.wrench + part.wrench.reshape(len(q), -1)
+                wrench = part.wrench.reshape(len(q), -1)
+                self.wrench = wrench if self.method.substeps == 1 else self.wrench + wrench
             return [*found, *[x + part.work for x in total]]
         result = self.code.new_result((len(q),))
         start = self._free, q, v, self.kept

@@ -95,7 +95,7 @@ class LaneSteps:
         self.touch, self.turn, self.finite, count = touch, 0, True, len(kept)
         self.states = [(np.empty(q), np.empty(v)) for _ in range(2)]
         self.control, self.work, self.forces = np.empty(v), np.empty((count, 2)), forces
-        self.table, self.batched = np.empty((count, 0 if forces is None else forces.size)), batched
+        self.table, self.batched = np.empty((count, 0)), batched
         self.wrench = np.empty((count, touch.stage.robot.n_bodies + 1, 6)) if wrenches else None
         external = None if forces is None else np.empty(v)
         q_free, v_free, self.applied, done = np.empty(q), np.empty(v), np.empty(v), np.empty((count, 2))
@@ -139,7 +139,7 @@ class LaneSteps:
         turn = self.turn
         self.turn = 1 - turn
         if self.forces is not None:
-            self.inputs[turn].external[...] = self.forces(q, v, self.table)
+            self.forces(q, v, self.table, self.inputs[turn].external)
         before = self.info.copy() if self._means else None
         self._step(turn, q, v, velocities)
         if before is not None:

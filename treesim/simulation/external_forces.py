@@ -325,13 +325,16 @@ class ExternalJointForces:
             sizes = [shape[0] for shape in bound.inputs]
             self._lanes = lanes_for(bound.entry, bound.constants, sizes, [nv], np.dtype(float), bound.engine)
 
-    def __call__(self, q: np.ndarray, v: np.ndarray, table: np.ndarray) -> np.ndarray:
-        """Return the joint forces (..., nv) of the table (..., 21 N) at states q (..., nq), v (..., nv)."""
-        external = np.empty(v.shape)
-        arrays = [np.ascontiguousarray(x) for x in (q, v, table)]
+    def __call__(self, q: np.ndarray, v: np.ndarray, table: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+        """Return the joint forces (..., nv) of the table (..., 21 N) at states q (..., nq), v (..., nv).
+
+        out: array of a batch for the forces.
+        """
+        external = np.empty(v.shape) if out is None else out
         if q.ndim > 1 and self._lanes is not None:
-            self._lanes.run([*arrays, external], len(q))
+            self._lanes.run([q, v, table, external], len(q))
             return external
+        arrays = [np.ascontiguousarray(x) for x in (q, v, table)]
         if (self.bound.call if q.ndim == 1 else self.bound.batch)(*arrays, external) == BAD_LAYOUT:
             given, result = (
                 [x.reshape(-1, x.shape[-1]).astype(float) for x in arrays],

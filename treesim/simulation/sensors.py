@@ -438,9 +438,10 @@ def check_welds(robot: Tree, sensors: Sequence[Sensor], inertias: Inertias) -> N
 
 def read(sensors: Sequence[Sensor], steps: Steps) -> list[np.ndarray]:
     """Return the readings (K, n) of each sensor; NaN in steps whose states are not finite, or too large for squares."""
-    states = steps.q, steps.v, steps.q_next, steps.v_next
-    good = np.all([(np.abs(x) < LARGEST).all(axis=1) for x in states], axis=0)
-    good &= (np.abs(steps.contact) < LARGEST).all(axis=(1, 2))
+    good = np.ones(len(steps.q), bool)
+    for x in (steps.q, steps.v, steps.q_next, steps.v_next, steps.contact):
+        if not -LARGEST < x.min(initial=0.0) <= x.max(initial=0.0) < LARGEST:
+            good &= (np.abs(x) < LARGEST).all(axis=tuple(range(1, x.ndim)))
     part, made = steps if good.all() else steps.at(good), []
     for sensor in sensors:
         made.append(np.full((len(good), len(sensor._columns(steps.robot))), np.nan))
