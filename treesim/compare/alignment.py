@@ -8,8 +8,8 @@ from ..errors import UnsupportedError
 from ..model.inertia import Inertia, Placement
 from ..model.tree import Tree
 from ..urdf.export import rpy_from_rotation
-from .engine_model import EngineModel
-from .evidence import TOLERANCE, bodies_of
+from .engine_model import EngineModel, bodies_of
+from .evidence import TOLERANCE
 from .measures import Scales
 from .treesim_engine import TreesimEngine
 

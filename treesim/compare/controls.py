@@ -9,14 +9,13 @@ import numpy as np
 
 from ..dynamics.operational.frames import frame_jacobian
 from ..errors import UnsupportedError
-from ..model.inertia import Inertia
 from ..model.tree import Tree
 from .adapter import ControlledAdapter, EngineAdapter
 from .checks import compare_source, summarized
 from .measures import entry_sizes
 from .report import Control, Report
 from .results import CANONICAL, RAW, EngineError, Results, StateBatch
-from .source import RobotSource, canonical, without_losses
+from .source import RobotSource, canonical, with_inertias, without_losses
 from .treesim_engine import TreesimEngine, TreesimModel, random_batch
 
 HEAVIER = 1.001  # times the mass of the heaviest body
@@ -45,8 +44,9 @@ def own_controls(integrator: str | None) -> dict[str, TreesimEngine]:
 
 def heavier(robot: Tree) -> Tree:
     """Return the robot with the mass of its heaviest body increased by 0.1 %."""
-    masses = [body.inertia.mass for body in robot.bodies]
-    return _with_inertia(robot, int(np.argmax(masses)), lambda inertia: replace(inertia, mass=HEAVIER * inertia.mass))
+    i = int(np.argmax([body.inertia.mass for body in robot.bodies]))
+    inertia = robot.bodies[i].inertia
+    return with_inertias({i + 1: replace(inertia, mass=HEAVIER * inertia.mass)}, robot)
 
 
 def flipped(robot: Tree) -> Tree:
@@ -59,15 +59,9 @@ def flipped(robot: Tree) -> Tree:
     i, row, _ = np.unravel_index(np.argmax(products), (robot.n_bodies, 3, 3))
     mirror = np.ones(3)
     mirror[row] = -1.0
-    return _with_inertia(
-        robot, int(i), lambda inertia: replace(inertia, rotational=inertia.rotational * np.outer(mirror, mirror))
-    )
-
-
-def _with_inertia(robot: Tree, i: int, change: Callable[[Inertia], Inertia]) -> Tree:
-    bodies = list(robot.bodies)
-    bodies[i] = replace(bodies[i], inertia=change(bodies[i].inertia))
-    return Tree(robot.name, bodies, gravity=robot.gravity.tolist())
+    inertia = robot.bodies[i].inertia
+    mirrored = replace(inertia, rotational=inertia.rotational * np.outer(mirror, mirror))
+    return with_inertias({int(i) + 1: mirrored}, robot)
 
 
 class AlteredEngine(TreesimEngine):

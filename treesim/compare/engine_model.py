@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 import numpy as np
 
 from ..errors import UnsupportedError
+from ..model.inertia import Inertia
 from ..model.tree import Tree
 from ..states.arguments import refuse_mimic_joints
 from .cases import BenchmarkCase, ContactScene, Motion, States, Stepping
@@ -391,3 +392,12 @@ def _evaluations(model: EngineModel, states: StateBatch) -> dict[str, Callable[[
 
 def _each(quantity: str, call: Callable[..., np.ndarray], arguments: tuple[np.ndarray, ...]) -> dict[str, np.ndarray]:
     return {quantity: np.array([call(*state) for state in zip(*arguments, strict=True)])}
+
+
+def bodies_of(parts: Sequence[Inertia]) -> dict[str, np.ndarray]:
+    """Return mass (N,), com (N, 3) and inertia (N, 3, 3) of N inertias."""
+    return {
+        "mass": np.array([part.mass for part in parts]),
+        "com": np.array([part.com for part in parts]).reshape(-1, 3),
+        "inertia": np.array([part.rotational for part in parts]).reshape(-1, 3, 3),
+    }

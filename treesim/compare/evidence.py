@@ -13,6 +13,7 @@ from ..model.inertia import Inertia
 from ..model.tree import Tree
 from .candidates import Side
 from .checks import MASSLESS
+from .engine_model import bodies_of
 from .joint_terms import forces_of_terms
 from .measures import Scales, errors
 from .results import StateBatch
@@ -165,15 +166,6 @@ def relative(poses: np.ndarray, parents: np.ndarray) -> np.ndarray:
     found[..., :3, 3] = np.einsum("knij,knj->kni", R, poses[..., :3, 3] - parent[..., :3, 3])
     found[..., 3, 3] = 1.0
     return found
-
-
-def bodies_of(parts: Sequence[Inertia]) -> dict[str, np.ndarray]:
-    """Return mass (N,), com (N, 3) and inertia (N, 3, 3) of N inertias."""
-    return {
-        "mass": np.array([part.mass for part in parts]),
-        "com": np.array([part.com for part in parts]).reshape(-1, 3),
-        "inertia": np.array([part.rotational for part in parts]).reshape(-1, 3, 3),
-    }
 
 
 def configuration(side: Side, q: np.ndarray) -> np.ndarray:

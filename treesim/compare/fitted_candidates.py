@@ -12,7 +12,6 @@ import treesim
 
 from ..errors import ModelError
 from ..model.inertia import Inertia
-from ..model.tree import Tree
 from ..urdf.export import rpy_from_rotation
 from .candidates import Candidate, Side
 from .description import Description
@@ -20,6 +19,7 @@ from .evidence import Evidence, Mismatch, configuration, relative
 from .inertial_candidates import Inertial, inertial_of, with_inertial
 from .joint_candidates import Place, place_of, with_place
 from .regressor import fitted_change, inertia_from, parameters, regressor
+from .source import with_inertias
 
 SMALL = 1e-6  # of the largest moment: smaller negative moments are rounding
 DIGITS = 12  # of values fitted to another engine's numbers
@@ -154,7 +154,7 @@ def body_candidates(side: Side, evidence: Evidence, before: Mismatch, bodies: li
         cause = f"the body has another inertia, as far as forces show it: {mass}"
         place = side.description.place("link", ours.name, "inertial")
         yield Candidate("body_inertia", f"link {ours.name!r}", cause,
-                        partial(Side.with_tree, change=partial(_with_inertia, body, found)), place,
+                        partial(Side.with_tree, change=partial(with_inertias, {body: found})), place,
                         ("link", ours.name, "inertial"))  # fmt: skip
 
 
@@ -172,12 +172,6 @@ def _fitted_mass(
     mass = ours.mass - float(column @ before.forces.ravel()) / (float(column @ column) or 1.0)
     if mass > 0:
         yield from _inertials(side.description, name, replace(ours, mass=round(mass, DIGITS)))
-
-
-def _with_inertia(body: int, inertia: Inertia, robot: Tree) -> Tree:
-    bodies = list(robot.bodies)
-    bodies[body - 1] = replace(bodies[body - 1], inertia=inertia)
-    return Tree(robot.name, bodies, gravity=robot.gravity)
 
 
 def suspicious_bodies(side: Side, evidence: Evidence, before: Mismatch) -> list[int]:

@@ -77,7 +77,7 @@ ORIGIN: dict[str, tuple[str, str, Misreading]] = {  # kind: (element, words, wha
     "xyz_in_child_axes": (
         "origin", "<origin xyz> is taken along the turned axes", lambda p: replace(p, xyz=p.rotation @ p.xyz)),
 }  # fmt: skip
-AXIS: dict[str, tuple[str, str, Misreading]] = {
+AXIS: dict[str, tuple[str, str, Misreading]] = {  # changes no joint without an axis
     "axis_flipped": ("axis", "the axis points the other way", lambda p: replace(p, axis=-p.axis)),
     "axis_in_parent": (
         "axis", "the axis is taken along the parent's axes", lambda p: replace(p, axis=p.rotation.T @ p.axis)),
@@ -113,16 +113,10 @@ def with_place(kind: str, cause: str, name: str, place: Place, tag: str, descrip
     )
 
 
-def misreadings(place: Place) -> dict[str, tuple[str, str, Misreading]]:
-    """Return the misreadings possible for this type of joint."""
-    has_axis = place.type in JOINT_TYPES and JOINT_TYPES[place.type].has_axis
-    return ORIGIN | AXIS if has_axis else ORIGIN
-
-
 def joint_candidates(description: Description, name: str) -> Iterator[Candidate]:
     """Yield the candidates at one joint: every misreading that changes its numbers."""
     place = place_of(description.joint[name])
-    for kind, (tag, cause, misread) in misreadings(place).items():
+    for kind, (tag, cause, misread) in (ORIGIN | AXIS).items():
         changed = misread(place)
         if not changed.same(place):
             yield with_place(kind, cause, name, changed, tag, description)
@@ -135,7 +129,7 @@ def joint_candidates_everywhere(description: Description) -> Iterator[Candidate]
             name: place_of(joint) for name, joint in description.joint.items() if which in (None, joint.get("type"))
         }
         for kind, (tag, cause, misread) in (ORIGIN if which else ORIGIN | AXIS).items():
-            changed = {name: misread(place) for name, place in places.items() if kind in misreadings(place)}
+            changed = {name: misread(place) for name, place in places.items()}
             where = [name for name, place in changed.items() if not place.same(places[name])]
             if len(where) > 1:
                 place = description.place("joint", where[0], tag)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -14,6 +13,7 @@ from ..urdf.document import parent_of
 from .candidates import Candidate, Side, TreeChange
 from .description import Description
 from .inertial_candidates import inertial_of
+from .source import with_inertias
 
 
 def merging_candidates(side: Side) -> Iterator[Candidate]:
@@ -48,7 +48,7 @@ def _without_axes(chosen: Sequence[int], robot: Tree) -> Tree:
     for i in chosen:
         part = robot.bodies[i - 1].inertia
         found[i] = Inertia(part.mass, part.com, np.diag(np.linalg.eigvalsh(part.rotational)))
-    return _with_inertias(robot, found)
+    return with_inertias(found, robot)
 
 
 def _counts_massless(description: Description, links: Sequence[str]) -> bool:
@@ -67,7 +67,7 @@ def _massive_alone(description: Description, chosen: Sequence[int], robot: Tree)
             part = inertial_of(description.link[name])
             if part.mass > 0:
                 found[i] += part.in_link.in_frame(description.placement(i, name))
-    return _with_inertias(robot, found)
+    return with_inertias(found, robot)
 
 
 def _unturned(description: Description, chosen: Sequence[int], robot: Tree) -> Tree:
@@ -81,16 +81,9 @@ def _unturned(description: Description, chosen: Sequence[int], robot: Tree) -> T
             com = place.translation + (0.0 if name in into else place.rotation @ part.xyz)
             whole += Inertia(part.mass, com, np.diag(_moments(part.inertia)))
         found[i] = Inertia(whole.mass, whole.com, np.diag(np.diag(whole.rotational)))
-    return _with_inertias(robot, found)
+    return with_inertias(found, robot)
 
 
 def _moments(inertia: np.ndarray) -> np.ndarray:
     diagonal = np.diag(inertia)
     return diagonal if np.array_equal(np.diag(diagonal), inertia) else np.asarray(np.linalg.eigvalsh(inertia))
-
-
-def _with_inertias(robot: Tree, inertias: dict[int, Inertia]) -> Tree:
-    bodies = list(robot.bodies)
-    for i, inertia in inertias.items():
-        bodies[i - 1] = replace(bodies[i - 1], inertia=inertia)
-    return Tree(robot.name, bodies, gravity=robot.gravity)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
 import treesim
 
 from ..errors import TreesimError, UrdfWarning
+from ..model.inertia import Inertia
 from ..model.tree import Tree
 from ..types import BaseChoice
 
@@ -87,5 +89,13 @@ def without_losses(robot: Tree) -> Tree:
     """
     bodies = [
         replace(body, joint=replace(body.joint, damping=0.0, joint_friction=0.0, armature=0.0)) for body in robot.bodies
+    ]
+    return treesim.Tree(robot.name, bodies, gravity=robot.gravity.tolist())
+
+
+def with_inertias(inertias: Mapping[int, Inertia], robot: Tree) -> Tree:
+    """Return the robot's bodies with other inertias, {body number: inertia}, without frames and shapes."""
+    bodies = [
+        replace(body, inertia=inertias.get(number, body.inertia)) for number, body in enumerate(robot.bodies, start=1)
     ]
     return treesim.Tree(robot.name, bodies, gravity=robot.gravity.tolist())

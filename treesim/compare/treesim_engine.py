@@ -11,7 +11,7 @@ import treesim
 from ..errors import EnergyWarning
 from ..model.tree import Tree
 from ..types import Engine
-from .engine_model import EngineModel
+from .engine_model import EngineModel, bodies_of
 from .layouts import Reordered
 from .results import CANONICAL, RAW, Results, StateBatch
 
@@ -86,12 +86,7 @@ class TreesimModel(EngineModel):
 
     def bodies(self) -> dict[str, np.ndarray]:
         """Return mass (N,), com (N, 3) and inertia (N, 3, 3) of the bodies."""
-        inertias = [body.inertia for body in self.robot.bodies]
-        return {
-            "mass": np.array([part.mass for part in inertias]),
-            "com": np.array([part.com for part in inertias]).reshape(-1, 3),
-            "inertia": np.array([part.rotational for part in inertias]).reshape(-1, 3, 3),
-        }
+        return bodies_of([body.inertia for body in self.robot.bodies])
 
 
 class TreesimEngine:

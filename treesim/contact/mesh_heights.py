@@ -43,6 +43,13 @@ def axis_nodes(values: np.ndarray, spacing: float) -> np.ndarray:
     return np.linspace(low, high, max(2, round((high - low) / spacing) + 1))
 
 
+class Lists(NamedTuple):
+    """Items of the cells of a grid: of cell c, items[starts[c] : starts[c + 1]]."""
+
+    starts: np.ndarray
+    items: np.ndarray
+
+
 class HeightTable(NamedTuple):
     """Triangles of a mesh by the cells of a regular grid over the plane.
 
@@ -69,15 +76,19 @@ def height_table(triangles: np.ndarray) -> HeightTable:
     shape = np.clip(np.ceil(extent / np.mean(most - least, axis=0)), 1, CELLS).astype(int)
     size = extent / shape
     first, last = (np.clip((x - low) // size, 0, shape - 1).astype(int) for x in (least, most))
+    return HeightTable(triangles, low, size, (int(shape[0]), int(shape[1])), *lists_of_cells(first, last, shape))
+
+
+def lists_of_cells(first: np.ndarray, last: np.ndarray, shape: np.ndarray) -> Lists:
+    """Return lists of items for the cells of a grid (nx, ny): item k is in the cells first[k] to last[k], both (2,)."""
     spans = last - first + 1
     count = spans.prod(axis=1)
-    owner = np.repeat(np.arange(len(triangles)), count)
-    within = np.arange(len(owner)) - np.repeat(np.cumsum(count) - count, count)
-    i, j = first[owner, 0] + within // spans[owner, 1], first[owner, 1] + within % spans[owner, 1]
-    number = i * shape[1] + j
-    order = np.argsort(number, kind="stable")
-    begins = np.concatenate([[0], np.cumsum(np.bincount(number, minlength=int(shape.prod())))])
-    return HeightTable(triangles, low, size, (int(shape[0]), int(shape[1])), begins, owner[order])
+    item = np.repeat(np.arange(len(first)), count)
+    within = np.arange(len(item)) - np.repeat(np.cumsum(count) - count, count)
+    i, j = first[item, 0] + within // spans[item, 1], first[item, 1] + within % spans[item, 1]
+    cell = i * shape[1] + j
+    order = np.argsort(cell, kind="stable")
+    return Lists(np.searchsorted(cell[order], np.arange(shape.prod() + 1)), item[order])
 
 
 def upper_heights(table: HeightTable, x: np.ndarray, y: np.ndarray, z: np.ndarray | None = None) -> np.ndarray:

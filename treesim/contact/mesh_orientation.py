@@ -62,10 +62,7 @@ def _parts_of(vertices: np.ndarray, triangles: np.ndarray) -> Parts:
 
     index = np.unique(vertices + 0.0, axis=0, return_inverse=True)[1].reshape(-1)[triangles]
     m = len(index)
-    start, end = index.ravel(), np.roll(index, -1, axis=1).ravel()
-    low, high = np.minimum(start, end), np.maximum(start, end)
-    order = np.lexsort((high, low))  # of sides: side s of triangle t is number 3 t + s
-    first = np.r_[True, (np.diff(low[order]) != 0) | (np.diff(high[order]) != 0)]
+    start, end, order, first = sides_by_edge(index)
     edge = np.empty(3 * m, int)
     edge[order] = np.cumsum(first) - 1
     at = np.flatnonzero(first)
@@ -83,6 +80,18 @@ def _parts_of(vertices: np.ndarray, triangles: np.ndarray) -> Parts:
     border = np.zeros(count, bool)
     border[label[order[at[np.diff(np.r_[at, 3 * m]) == 1]] // 3]] = True
     return Parts(label, closed, border, uneven, _volumes(vertices[triangles], label, count))
+
+
+def sides_by_edge(triangles: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Return start and end (3 m,) of the sides of triangles (m, 3), their order by edges, and where new edges begin.
+
+    Side s of triangle t is number 3 t + s.
+    """
+    start, end = triangles.ravel(), np.roll(triangles, -1, axis=1).ravel()
+    low, high = np.minimum(start, end), np.maximum(start, end)
+    order = np.lexsort((high, low))
+    first = np.r_[True, (np.diff(low[order]) != 0) | (np.diff(high[order]) != 0)]
+    return start, end, order, first
 
 
 def _volumes(points: np.ndarray, label: np.ndarray, count: int) -> np.ndarray:

@@ -10,6 +10,8 @@ import numpy as np
 from ..errors import ArgumentError
 from ..kernels.contact.static_features import BETWEEN
 from ..kernels.contact.static_mesh import BORDER, CONCAVE, HEADER
+from .mesh_heights import Lists, lists_of_cells
+from .mesh_orientation import sides_by_edge
 
 THIN = 1e-9  # m: height of a triangle below which it has no area
 FLAT = 1e-5  # rad: an edge that bends by less is flat
@@ -17,13 +19,6 @@ LOOSE = 1e-6  # of the mesh's size: a vertex so near an edge lies on it
 PER_TRIANGLE = 8  # cells in which a triangle is listed, on average, at most
 LARGEST_GRID = 1024  # cells along x, y
 ROUNDING = 1e-9  # of the mesh's size: triangles are listed in cells so far around them, too
-
-
-class Lists(NamedTuple):
-    """Items of the cells of a grid: of cell c, items[starts[c] : starts[c + 1]]."""
-
-    starts: np.ndarray
-    items: np.ndarray
 
 
 class MeshTable(NamedTuple):
@@ -73,10 +68,7 @@ class MeshEdges:
         self.points = self.vertices[self.triangles]
         normals = np.cross(self.points[:, 1] - self.points[:, 0], self.points[:, 2] - self.points[:, 0])
         self.normals = normals / _length(normals)[:, None]
-        start, end = self.triangles.ravel(), np.roll(self.triangles, -1, axis=1).ravel()
-        low, high = np.minimum(start, end), np.maximum(start, end)
-        order = np.lexsort((high, low))  # of sides: side s of triangle t is number 3 t + s
-        first = np.r_[True, (np.diff(low[order]) != 0) | (np.diff(high[order]) != 0)]
+        start, end, order, first = sides_by_edge(self.triangles)
         count = np.diff(np.r_[np.flatnonzero(first), order.size])
         self.sides = order[first]  # of each edge, in the first triangle
         if count.max() > 2:
@@ -296,29 +288,16 @@ class Grid:
         )
         return first, last, int((last - first + 1).prod(axis=1).sum())
 
-    def lists_of(self, first: np.ndarray, last: np.ndarray) -> Lists:
-        """Return the lists of the cells for items with first and last cells (n, 2)."""
-        size = last - first + 1
-        count = size.prod(axis=1)
-        item = np.repeat(np.arange(len(first)), count)
-        within = np.arange(len(item)) - np.repeat(np.cumsum(count) - count, count)
-        i = first[item, 0] + within // size[item, 1]
-        j = first[item, 1] + within % size[item, 1]
-        cell = i * self.cells[1] + j
-        order = np.argsort(cell, kind="stable")
-        starts = np.searchsorted(cell[order], np.arange(self.cells.prod() + 1))
-        return Lists(starts, item[order])
-
 
 def mesh_table(edges: MeshEdges) -> MeshTable:
     """Return the table of a mesh."""
     grid = Grid(edges.vertices, edges.points)
     shift = np.r_[grid.center, 0.0]
     first, last, _ = grid.cells_of(edges.points)
-    faces = grid.lists_of(first, last)
+    faces = lists_of_cells(first, last, grid.cells)
     others = edges.normals[:, 2] <= 0
     heights = _heights(edges, faces, np.full(others.shape, True))
-    border = grid.lists_of(*grid.cells_of(edges.vertices[edges.ends[edges.others < 0]])[:2])
+    border = lists_of_cells(*grid.cells_of(edges.vertices[edges.ends[edges.others < 0]])[:2], grid.cells)
     covered = np.isfinite(heights[:, 1]) & (np.diff(border.starts) == 0)
     heights = np.column_stack([heights, _heights(edges, faces, others), np.where(covered, heights[:, 1], np.inf)])
     corners = (edges.points - shift).reshape(-1, 9)
@@ -328,13 +307,13 @@ def mesh_table(edges: MeshEdges) -> MeshTable:
     convex = edges.bends > 0
     ends = edges.vertices[edges.ends[convex]]
     first, last, _ = grid.cells_of(ends)
-    parts += [*grid.lists_of(first, last)]
+    parts += [*lists_of_cells(first, last, grid.cells)]
     parts.append(np.column_stack([first, (ends - shift).reshape(-1, 6), edges.into_solid[convex].reshape(-1, 6)]))
 
     vertex, starts, directions = edges.vertex_directions
     points = edges.vertices[vertex]
     first, _, _ = grid.cells_of(points[:, None])
-    parts += [*grid.lists_of(first, first)]
+    parts += [*lists_of_cells(first, first, grid.cells)]
     parts.append(np.column_stack([first, points - shift, starts[:-1], np.diff(starts)]))
 
     parts += [heights, directions]

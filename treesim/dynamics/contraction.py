@@ -132,12 +132,6 @@ class _Nodes:
         """Return the parent node of `node`; 0 is the base."""
         return self.owner[self.parent[node]]
 
-    def leaf(self, node: int, below: int) -> list[Event]:
-        """Return the event that turns a raw node into an assembly; none if it is one already."""
-        events = [Event(LEAF, node, below=below)] if self.raw[node] else []
-        self.raw[node] = False
-        return events
-
     def rake(self) -> list[tuple[Event, ...]]:
         """Return blocks that hang every childless node on its parent; siblings on a raw body share a block."""
         childless = [node for node in self.alive if self.children[node] == 0]
@@ -148,7 +142,7 @@ class _Nodes:
                 event = Event(RAKE if self.raw[node] else HANG, node, upper=carrier)
                 blocks.setdefault(carrier or -node, []).append(event)
             else:
-                blocks[carrier] = [*self.leaf(node, 0), Event(JOIN, node, upper=carrier)]
+                blocks[carrier] = [*_leaf(self.raw, node, 0), Event(JOIN, node, upper=carrier)]
         for node in childless:
             self.children[self.above(node)] -= 1
         gone = set(childless)
@@ -171,7 +165,9 @@ class _Nodes:
             while upper in single and child[upper] in single:
                 lower = child[upper]
                 below = child[lower]
-                blocks.append((*self.leaf(upper, lower), *self.leaf(lower, below), Event(JOIN, lower, upper, below)))
+                blocks.append(
+                    (*_leaf(self.raw, upper, lower), *_leaf(self.raw, lower, below), Event(JOIN, lower, upper, below))
+                )
                 gone.add(lower)
                 self.owner[self.lowest[lower]] = upper
                 self.lowest[upper] = self.lowest[lower]
@@ -257,11 +253,13 @@ class _Joining:
         self.ready[carrier] = max(self.ready[carrier], stage)
 
     def _join_two(self, stage: int, upper: int, lower: int, below: int) -> None:
-        leaves = [*self._leaf(upper, lower), *self._leaf(lower, below)]
+        leaves = [*_leaf(self.raw, upper, lower), *_leaf(self.raw, lower, below)]
         self.blocks[stage][upper] = [*leaves, Event(JOIN, lower, upper, below)]
         self.ready[upper] = stage
 
-    def _leaf(self, node: int, below: int) -> list[Event]:
-        events = [Event(LEAF, node, below=below)] if self.raw[node] else []
-        self.raw[node] = False
-        return events
+
+def _leaf(raw: list[bool], node: int, below: int) -> list[Event]:
+    """Return the event that turns a raw node into an assembly; none if it is one already."""
+    events = [Event(LEAF, node, below=below)] if raw[node] else []
+    raw[node] = False
+    return events

@@ -17,8 +17,13 @@ from .looks import Look, Looks
 LARGEST = 1 << 30  # bytes of a mesh file
 
 
-class Part(NamedTuple):
-    """One geometry; fields as in reader.MeshPart."""
+class MeshPart(NamedTuple):
+    """One geometry of a mesh file, transformed to its place in the file.
+
+    vertices: (n, 3) [m], finite once `reader` has checked them. faces: (m, 3), indices of vertices. colors: (n, 3)
+    uint8, sRGB, or None if the file has none or they were not requested. uv: texture coordinates (n, 2) with v upwards,
+    or None. image: the texture, multiplied by the colours, or None.
+    """
 
     vertices: np.ndarray
     faces: np.ndarray
@@ -30,7 +35,7 @@ class Part(NamedTuple):
 class Contents(NamedTuple):
     """Parts of a mesh file, and a message for each of their images that is not drawn."""
 
-    parts: list[Part]
+    parts: list[MeshPart]
     faults: list[str]
 
 
@@ -62,7 +67,7 @@ def read_contents(file: str, colored: bool, texture: str | None = None, decode: 
     return Contents(parts, list(images.faults))
 
 
-def _placed(scene: Any, nodes: list[str], looks: Looks | None) -> Iterator[Part]:
+def _placed(scene: Any, nodes: list[str], looks: Looks | None) -> Iterator[MeshPart]:
     """Yield the triangle meshes of a scene, transformed to their places; points and lines are left out."""
     for node in nodes:
         matrix, name = scene.graph[node]
@@ -73,7 +78,7 @@ def _placed(scene: Any, nodes: list[str], looks: Looks | None) -> Iterator[Part]
         faces = mesh.faces[:, ::-1] if np.linalg.det(matrix[:3, :3]) < 0 else mesh.faces
         look = Look(None, None, None) if looks is None else looks.of(mesh)
         unit = _unit(mesh.metadata.get("units"))
-        yield Part(vertices * unit, np.asarray(faces, np.int64).reshape(-1, 3), *look)
+        yield MeshPart(vertices * unit, np.asarray(faces, np.int64).reshape(-1, 3), *look)
 
 
 def _unit(units: str | None) -> float:

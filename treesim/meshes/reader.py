@@ -24,7 +24,7 @@ from ..system.input_files import UnsuitableFileError, open_input, size_of_input,
 from ..system.subprocesses import PythonProcess, can_start_python, package_command
 from . import program
 from .collada import Refused
-from .contents import LARGEST, read_contents
+from .contents import LARGEST, MeshPart, read_contents
 from .images import Image
 from .program import Request
 
@@ -36,21 +36,6 @@ IDLE = 30.0  # seconds without a file after which the child ends
 ARCHIVES = {b"PK": "ZIP", b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\0": "xz", b"7z\xbc\xaf": "7-Zip"}
 Answer = tuple[Sequence[tuple[Any, ...]], Sequence[str]] | str  # parts and faults, or why the file is refused
 STL_HEADER, STL_TRIANGLE = 84, 50  # bytes
-
-
-class MeshPart(NamedTuple):
-    """One geometry of a mesh file, transformed to its place in the file.
-
-    vertices: (n, 3) [m], finite. faces: (m, 3), indices of vertices. colors: (n, 3) uint8, sRGB, or None if the
-    file has none or they were not requested. uv: texture coordinates (n, 2) with v upwards, or None. image: the
-    texture, multiplied by the colours, or None.
-    """
-
-    vertices: np.ndarray
-    faces: np.ndarray
-    colors: np.ndarray | None
-    uv: np.ndarray | None
-    image: Image | None
 
 
 class MeshContents(NamedTuple):

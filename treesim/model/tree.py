@@ -217,17 +217,7 @@ class Tree(Immutable):
     def _reduce(self, mimic_map: MimicMap) -> None:
         """Set limits, tables and topology of a tree with mimic joints, from those of its spanning tree."""
         alone = [replace(body, joint=replace(body.joint, mimic=None)) for body in self.bodies]
-        frames = tuple(self.frames.values())[self.n_bodies :]
-        self._spanning = whole = Tree(
-            self.name,
-            alone,
-            frames=frames,
-            visuals=self.visuals,
-            gravity=self.gravity,
-            notes=(),
-            shapes=self.shapes,
-            loops=self.loops,
-        )
+        self._spanning = whole = Tree(self.name, **self._parts() | {"bodies": alone, "notes": (), "welds": ()})
         lower, upper = mimic_map.limited(whole.lower, whole.upper)
         for joint, where in self.q_index.items():
             if (lower[where] > upper[where]).any():

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from .markup import TOKEN
+from .markup import TOKEN, Edit, edited
 
 _PREFIX = re.compile(r"""(?:^</?|\s)([A-Za-z_][\w.-]*):[\w.-]+(?=[\s=/>])""")
 _VALUES = re.compile(r""""[^"]*"|'[^']*'""")
@@ -51,15 +51,14 @@ def _blank(text: str) -> str:
 
 def _without_comments(text: str) -> str | None:
     """Blank all comments; None if their ends are ambiguous: `<!-->`, `<!--->`, and nested comments."""
-    parts, end = [], 0
+    edits = []
     for token in TOKEN.finditer(text):
         if token[0].startswith("<!--"):
             inside = token[0][4:-3]
             if len(token[0]) < 7 or token[0][4:].startswith((">", "->")) or "<!--" in inside:
                 return None
-            parts += [text[end : token.start()], "<!--", _blank(inside), "-->"]
-            end = token.end()
-    return "".join([*parts, text[end:]])
+            edits.append(Edit(token.start() + 4, token.end() - 3, _blank(inside)))
+    return edited(text, edits)
 
 
 def _with_declared_prefixes(text: str) -> str:
@@ -88,16 +87,15 @@ def _without_text(text: str) -> str:
 
 
 def _without_foreign_elements(text: str) -> str:
-    parts, end, depth = [], 0, 0
+    edits, begun, depth = [], 0, 0
     for token in TOKEN.finditer(text):
         if token["name"] != _FOREIGN:
             continue
         opens, closes = not token["closing"] and not token["rest"].endswith("/"), bool(token["closing"])
         if depth == 0 and not closes:
-            parts.append(text[end : token.start()])
-            end = token.start()
+            begun = token.start()
         depth += opens - closes
         if depth == 0:
-            parts.append(_blank(text[end : token.end()]))
-            end = token.end()
-    return "".join([*parts, text[end:]])
+            edits.append(Edit(begun, token.end(), _blank(text[begun : token.end()])))
+            begun = token.end()
+    return edited(text, edits)

@@ -11,6 +11,7 @@ import numpy as np
 
 from treesim import Inertia, Placement
 from treesim.compare import EngineError, EngineModel
+from treesim.compare.engine_model import bodies_of
 from treesim.errors import UnsupportedError
 from treesim.urdf.base import ROOT_JOINT
 
@@ -112,12 +113,7 @@ class MjcfModel(MujocoModel):
         self._check_single()
         mujoco.mj_resetData(self.model, self.data)
         mujoco.mj_kinematics(self.model, self.data)
-        parts = [self._welded(body) for body in self._bodies]
-        return {
-            "mass": np.array([part.mass for part in parts]),
-            "com": np.array([part.com for part in parts]).reshape(-1, 3),
-            "inertia": np.array([part.rotational for part in parts]).reshape(-1, 3, 3),
-        }
+        return bodies_of([self._welded(body) for body in self._bodies])
 
     def _check_single(self) -> None:
         if not self.single:
