@@ -21,7 +21,7 @@ from treesim.compare import (
     scene_checks,
 )
 from treesim.compare.causes import Explanation, Search
-from treesim.compare.checks import model_rows, solved_tolerance, state_rows
+from treesim.compare.checks import model_rows, result_rows, solved_tolerance
 from treesim.compare.controls import visible
 from treesim.compare.evidence import Evidence
 from treesim.compare.measures import distance
@@ -68,7 +68,7 @@ def test_numbers_of_bodies_and_forces_agree_to_a_tolerance(level, tolerance, par
         (row,) = model_rows(level, robot, Results(ours), Results({"mass": np.array(masses)}))
         assert row.passed == passed
     solved = max(tolerance, 1e-11)
-    (row,) = state_rows(
+    (row,) = result_rows(
         level, robot, Results(ours), Results({"inverse_mass_matrix": (1 + part * solved) * np.eye(2)[None]})
     )
     assert row.passed == passed

@@ -57,7 +57,7 @@ def compare_source(
     skipped: dict[str, dict[str, str]] = {}
     changes: dict[str, tuple[str, ...]] = {"both": ("joint damping, friction and armature set to zero",)}
     for level, theirs in found.results.items():
-        rows += [*model_rows(level, robot, mine, theirs), *state_rows(level, robot, mine, theirs)]
+        rows += result_rows(level, robot, mine, theirs)
         skipped[level] = (
             _left_out(theirs, batch, unequal) if level == CANONICAL else _left_out(theirs, _still(batch), None)
         )
@@ -225,8 +225,9 @@ def model_rows(level: str, robot: Tree, ours: Results, theirs: Results) -> Itera
         yield _row(level, quantity, found, tolerance, f"body {robot.body_names[first]!r}")
 
 
-def state_rows(level: str, robot: Tree, ours: Results, theirs: Results) -> Iterator[Row]:
-    """Yield a row for every state-dependent quantity that the other engine returned."""
+def result_rows(level: str, robot: Tree, ours: Results, theirs: Results) -> Iterator[Row]:
+    """Yield a row for every quantity that the other engine returned, those of the bodies first."""
+    yield from model_rows(level, robot, ours, theirs)
     scales = Scales.of(robot)
     condition = float(np.linalg.cond(ours.values["mass_matrix"]).max())
     usual, solved = TOLERANCE[level], solved_tolerance(level, condition)

@@ -14,7 +14,7 @@ import treesim
 from ..errors import ConversionWarning, UnsupportedError, listed, quoted
 from ..model.tree import Tree
 from ..system.user_warnings import warn
-from .checks import model_rows, solved_tolerance, state_row, state_rows
+from .checks import result_rows, solved_tolerance, state_row
 from .drake import DrakeLayout
 from .engine_model import EngineModel
 from .engines import find_engine
@@ -94,9 +94,7 @@ def converted(robot: Tree, engine: str) -> Any:
 def differences(robot: Tree, model: EngineModel, states: int = STATES, seed: int = 0) -> Iterator[Row]:
     """Yield a row for every quantity in which an engine's model of a robot is compared with treesim."""
     batch, ours = random_batch(robot, states, seed, 0, 1e-3), TreesimModel(robot, None)
-    mine, theirs = ours.evaluate(batch), model.evaluate(batch)
-    yield from model_rows(CANONICAL, robot, mine, theirs)
-    yield from state_rows(CANONICAL, robot, mine, theirs)
+    return result_rows(CANONICAL, robot, ours.evaluate(batch), model.evaluate(batch))
 
 
 def held_rows(robot: Tree, model: EngineModel, states: int = STATES, seed: int = 0) -> Iterator[Row]:

@@ -242,6 +242,12 @@ class Reordered:
         return np.swapaxes(self.force_from_engine(q[..., None, :], np.swapaxes(rows, -1, -2)), -1, -2)
 
 
+def reordered(robot: Tree, joints: Sequence[str]) -> Reordered:
+    """Return the layout of an engine in which the robot's joints have this order."""
+    indices = ([index[name] for name in joints] for index in (robot.q_index, robot.v_index))
+    return Reordered(*(np.concatenate([np.zeros(0, int), *(np.r_[where] for where in each)]) for each in indices))
+
+
 class SpanningLayout:
     """Layout of a robot in an engine that has separate coordinates for mimic joints.
 

@@ -10,6 +10,7 @@ import treesim
 
 from ..model.inertia import Inertia
 from ..model.tree import Tree
+from .source import with_inertias
 
 PARAMETERS = 10  # m, m c (3), and the inertia about the body's origin: xx, xy, xz, yy, yz, zz
 ROWS, COLUMNS = np.triu_indices(3)
@@ -51,19 +52,12 @@ def regressor(robot: Tree, body: int, q: np.ndarray, v: np.ndarray, a: np.ndarra
         >>> bool(np.allclose(tau, treesim.inverse_dynamics(robot, q, v, a).ravel()))
         True
     """
-    nothing = [_with_inertia(each, Inertia()) for each in robot.bodies]
-    columns = []
-    for probe in PROBES:
-        bodies = list(nothing)
-        bodies[body - 1] = replace(bodies[body - 1], inertia=probe)
-        alone = Tree(robot.name, bodies, gravity=robot.gravity.tolist())
-        columns.append(treesim.inverse_dynamics(alone, q, v, a).ravel())
-    return np.array(columns).T @ TO_PARAMETERS
-
-
-def _with_inertia(body: treesim.Body, inertia: Inertia) -> treesim.Body:
-    joint = replace(body.joint, armature=0.0, mimic=None)
-    return replace(body, inertia=inertia, joint=joint)
+    bare = [
+        replace(each, inertia=Inertia(), joint=replace(each.joint, armature=0.0, mimic=None)) for each in robot.bodies
+    ]
+    massless = Tree(robot.name, bare, gravity=robot.gravity.tolist())
+    alone = (with_inertias({body: probe}, massless) for probe in PROBES)
+    return np.array([treesim.inverse_dynamics(each, q, v, a).ravel() for each in alone]).T @ TO_PARAMETERS
 
 
 def fitted_change(robot: Tree, body: int, q: np.ndarray, v: np.ndarray, a: np.ndarray, forces: np.ndarray) -> tuple[

@@ -15,9 +15,9 @@ from ..errors import TreesimError, UnsupportedError
 from ..model.generators import is_depth_first
 from ..model.tree import Tree
 from .adapter import EngineAdapter
-from .checks import model_rows, solved_tolerance, state_row, state_rows, summarized
+from .checks import result_rows, solved_tolerance, state_row, summarized
 from .diagnosis import OWN
-from .layouts import Reordered
+from .layouts import Reordered, reordered
 from .measures import Scales, errors, worst
 from .report import Report, Row
 from .results import CANONICAL, NUMBERED, EngineError, Results, StateBatch
@@ -55,7 +55,7 @@ def renumbered(robot: Tree, rng: np.random.Generator) -> Renumbering:
         bodies = [replace(robot.bodies[i - 1], parent=places[robot.bodies[i - 1].parent]) for i in order]
         other = Tree(robot.name, bodies, gravity=robot.gravity.tolist())
         if not is_depth_first(other.parent.tolist()):
-            return Renumbering(other, _layout(robot, other))
+            return Renumbering(other, reordered(robot, other.joint_names))
     raise UnsupportedError("all regular numberings of the robot are depth-first: it has no branches")
 
 
@@ -121,13 +121,6 @@ def _random_order(parents: Sequence[int], rng: np.random.Generator) -> list[int]
     return order
 
 
-def _layout(robot: Tree, other: Tree) -> Reordered:
-    """Return the map of states: for each coordinate of the other numbering, its index in the robot's."""
-    q_order = [np.arange(where.start, where.stop) for where in (robot.q_index[name] for name in other.joint_names)]
-    v_order = [np.arange(where.start, where.stop) for where in (robot.v_index[name] for name in other.joint_names)]
-    return Reordered(np.concatenate(q_order), np.concatenate(v_order))
-
-
 def _engine_rows(engine: EngineAdapter, robot: Tree, other: Renumbering, seed: int) -> Iterator[Row]:
     """Yield the rows of an engine that reads the renumbered robot, and of its routines in this very numbering."""
     states = other.states(random_batch(robot, STATES, seed, 0, 1e-3))
@@ -136,21 +129,16 @@ def _engine_rows(engine: EngineAdapter, robot: Tree, other: Renumbering, seed: i
     for level, label in ((CANONICAL, RENUMBERED), (NUMBERED, NUMBERED)):
         if level in engine.levels:
             theirs = engine.read(other.robot, text, level).evaluate(states)
-            for row in _rows(other.robot, mine, theirs):
+            for row in result_rows(CANONICAL, other.robot, mine, theirs):
                 fault = "" if row.passed else theirs.faulty.get(row.quantity, "")
                 yield replace(row, level=label, known_fault=fault)
-
-
-def _rows(robot: Tree, mine: Results, theirs: Results) -> Iterator[Row]:
-    yield from model_rows(CANONICAL, robot, mine, theirs)
-    yield from state_rows(CANONICAL, robot, mine, theirs)
 
 
 def _function_rows(robot: Tree, other: Renumbering, batch: StateBatch) -> Iterator[Row]:
     """Yield the rows of treesim's functions on the renumbered robot, against those on the robot."""
     truth = TreesimEngine(None).read(robot).evaluate(batch)
     found = _put_back(robot, other, TreesimEngine(None).read(other.robot).evaluate(other.states(batch)))
-    for row in _rows(robot, truth, found):
+    for row in result_rows(CANONICAL, robot, truth, found):
         yield _own_row(row, row.quantity)
 
 

@@ -13,7 +13,7 @@ from ..model.tree import Body, Tree
 from ..urdf.document import numbers
 from .candidates import Candidate, Side
 from .evidence import Evidence, Mismatch
-from .layouts import Reordered, put_back
+from .layouts import Reordered, put_back, reordered
 
 UNIT = 1e-9  # an axis is of length 1 within this
 
@@ -148,12 +148,8 @@ def _orders(side: Side) -> Iterator[Candidate]:
     ):
         if order == names or sorted(order) != sorted(names):
             continue
-        every = [*robot.joint_names[:first], *order]
-        q_order, v_order = (
-            np.concatenate([np.arange(index[name].start, index[name].stop) for name in every])
-            for index in (robot.q_index, robot.v_index)
-        )
-        layout = OtherOrder(q_order, v_order)
+        theirs = reordered(robot, [*robot.joint_names[:first], *order])
+        layout = OtherOrder(theirs.q_order, theirs.v_order)
         cause = f"the joints' order is {words}, and the numbers were not reordered"
         yield Candidate(kind, "the robot", cause, partial(Side.with_layout, layout=layout))
 

@@ -19,13 +19,13 @@ from ..types import Base, BaseChoice
 from ..urdf.base import ROOT_JOINT
 from .alignment import aligned, words
 from .causes import SECONDS, STATES, Causes, Explanation, explain_model, typical
-from .checks import model_rows, state_rows
+from .checks import result_rows
 from .description import Description, Line, named, read_description
 from .engine_model import EngineModel
 from .engines import PUBLISHED, find_engine
 from .evidence import TOLERANCE
 from .joint_terms import forces_of_terms
-from .layouts import Reordered
+from .layouts import Reordered, reordered
 from .mimic_differences import mimic_causes, mimic_row
 from .report import Row
 from .results import RAW
@@ -190,11 +190,7 @@ class NamedModel(EngineModel):
     def __init__(self, robot: Tree, other: Tree) -> None:
         super().__init__(robot)
         self.other = TreesimEngine(None).read(other)
-        order = [
-            np.concatenate([np.arange(ours[name].start, ours[name].stop) for name in theirs] or [np.zeros(0, int)])
-            for ours, theirs in ((robot.q_index, other.q_index), (robot.v_index, other.v_index))
-        ]
-        self.layout: Reordered = Reordered(*order)
+        self.layout: Reordered = reordered(robot, list(other.q_index))
         self._bodies = [other.joint_names.index(name) for name in robot.joint_names]
 
     def bodies(self) -> dict[str, np.ndarray]:
@@ -286,7 +282,7 @@ def compare_robots(
     model, frames = aligned(other.model(robot, shared), other.tolerance)
     batch = random_batch(robot, states, seed, 0, 1e-3)
     mine, theirs = TreesimEngine(None).read(robot).evaluate(batch), model.evaluate(batch)
-    found_rows = [*model_rows(RAW, robot, mine, theirs), *state_rows(RAW, robot, mine, theirs)]
+    found_rows = result_rows(RAW, robot, mine, theirs)
     condition = float(np.linalg.cond(mine.values["mass_matrix"]).max())
     rows = [_judged(row, other.tolerance * (condition if row.quantity in SOLVED else 1.0)) for row in found_rows]
     rows += _parameter_rows(ours.robot, other, shared)

@@ -217,7 +217,7 @@ class Tree(Immutable):
     def _reduce(self, mimic_map: MimicMap) -> None:
         """Set limits, tables and topology of a tree with mimic joints, from those of its spanning tree."""
         alone = [replace(body, joint=replace(body.joint, mimic=None)) for body in self.bodies]
-        self._spanning = whole = Tree(self.name, **self._parts() | {"bodies": alone, "notes": (), "welds": ()})
+        self._spanning = whole = self._with(bodies=alone, notes=(), welds=())
         lower, upper = mimic_map.limited(whole.lower, whole.upper)
         for joint, where in self.q_index.items():
             if (lower[where] > upper[where]).any():
@@ -453,6 +453,10 @@ class Tree(Immutable):
         array([0. , 0. , 0.7])
         """
         return type(self)(self.name, **moved_base(self, pose, self._parts()))
+
+    def _with(self, **parts: Any) -> Self:
+        """Return the tree with other arguments of the constructor."""
+        return type(self)(self.name, **self._parts() | parts)
 
     def _parts(self) -> dict[str, Any]:
         """Arguments of the constructor besides the name."""

@@ -18,16 +18,17 @@ def require_matplotlib() -> None:
         raise ArgumentError(f"plots need matplotlib: {installed_by('.[plot]')}")
 
 
-def new_figure(columns: int, width: float, height: float, rows: int = 1) -> tuple[Any, Any]:
+def new_figure(columns: int, width: float, height: float, rows: int = 1, sharex: bool = False) -> tuple[Any, Any]:
     """Return a figure without a window and its axes, row by row.
 
-    columns, rows: of axes. width, height: [inch]. Raises ArgumentError without matplotlib.
+    columns, rows: of axes. width, height: [inch]. sharex: whether axes have the same range of x. Raises ArgumentError
+    without matplotlib.
     """
     require_matplotlib()
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), layout="constrained")
-    return figure, figure.subplots(rows, columns, squeeze=False).ravel()
+    return figure, figure.subplots(rows, columns, sharex=sharex, squeeze=False).ravel()
 
 
 def save(figure: Any, path: Path) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..contact.unsolved import UNSOLVED, is_solved
 from ..errors import ArgumentError
-from .figures import require_matplotlib
+from .figures import new_figure, require_matplotlib
 
 if TYPE_CHECKING:
     from ..contact.history import ContactHistory
@@ -47,9 +47,6 @@ def draw(trajectory: Trajectory, stream: IO[bytes], picture_format: str) -> None
     missing, or there is no state.
     """
     require_matplotlib()
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     if not len(trajectory):
         raise ArgumentError("a trajectory without states cannot be drawn")
     curves = sorted(_joint_curves(trajectory), key=lambda curve: -_extent(curve.position))
@@ -57,9 +54,8 @@ def draw(trajectory: Trajectory, stream: IO[bytes], picture_format: str) -> None
     base = _base_position(trajectory)
     forces = _contact_forces(trajectory)
     rows = 1 + 2 * bool(shown) + (base is not None) + bool(forces)
-    figure = Figure(figsize=(10, 2.4 * rows + 0.8), layout="constrained")
-    FigureCanvasAgg(figure)
-    axes = iter(figure.subplots(rows, 1, sharex=True, squeeze=False)[:, 0])
+    figure, panels = new_figure(1, 10, 2.4 * rows + 0.8, rows, sharex=True)
+    axes = iter(panels)
     figure.suptitle(_title(trajectory, shown, len(curves)), fontsize=11)
     if shown:
         _panel(next(axes), trajectory.t, "position [rad, m]", [(c.label, c.position) for c in shown], STILL)

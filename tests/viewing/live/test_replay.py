@@ -14,8 +14,8 @@ from treesim.contact.history import ContactHistory
 from treesim.kernels.contact.layout import STATE_INFO
 from treesim.model import generators as make
 from treesim.viewing.live import Replay
+from treesim.viewing.live.panel import seconds_of
 from treesim.viewing.live.reference import apart
-from treesim.viewing.live.replay import _seconds
 
 ROBOT = make.chain(2, ("revolute", "revolute"))
 STATES, DURATION = 101, 0.5
@@ -208,5 +208,5 @@ def test_another_robot_and_an_empty_motion_are_refused():
 @pytest.mark.parametrize("t", [10**400, -(10**400), float("nan"), float("inf"), True, "1"])
 def test_a_time_that_no_float_holds_is_refused(t):
     with pytest.raises(ArgumentError, match="t must be a number of seconds"):
-        _seconds(t)
-    assert _seconds(10**300) == 1e300
+        seconds_of(t)
+    assert seconds_of(10**300) == 1e300

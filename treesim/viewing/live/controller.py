@@ -18,18 +18,7 @@ from .mouse_spring import MouseSpring
 def without_effort_limits(robot: Tree) -> Tree:
     """Return the same tree without effort limits: the mouse spring is not limited by motors."""
     bodies = [replace(body, joint=replace(body.joint, effort_limit=np.inf)) for body in robot.bodies]
-    frames = tuple(robot.frames.values())[robot.n_bodies :]
-    return Tree(
-        robot.name,
-        bodies,
-        frames=frames,
-        visuals=robot.visuals,
-        gravity=robot.gravity,
-        notes=robot.notes,
-        shapes=robot.shapes,
-        loops=robot.loops,
-        welds=robot.welds,
-    )
+    return robot._with(bodies=bodies)
 
 
 class Drive(StatelessController):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,7 +13,7 @@ from ... import plugins
 from ...dynamics.energy import energy, momentum
 from ...dynamics.operational.frames import body_poses
 from ...dynamics.operational.motion import center_of_mass
-from ...errors import TreesimError, unknown_name
+from ...errors import ArgumentError, TreesimError, unknown_name
 from ...export.description import joints
 from ...kernels.stepping.rules import IN_PYTHON
 from ...model.tree import Tree
@@ -20,6 +21,7 @@ from ...simulation.control import CONTROLLERS
 from ...simulation.readings import Readings, unit_of
 from ...simulation.step import touches
 from ...simulation.world import World
+from ...states.arguments import short_repr
 from .effective_mass import effective_mass
 
 CAN = ("pull", "seek", "com", "momentum")
@@ -103,6 +105,18 @@ def _serves(world: World, integrator: str) -> bool:
 def finite(value: float) -> float | None:
     """Return a finite number unchanged, None for NaN and infinity, which JSON does not have."""
     return float(value) if math.isfinite(value) else None
+
+
+def is_number(value: Any) -> bool:
+    """Return whether a value of a page is a finite number."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
+
+
+def seconds_of(value: Any) -> float:
+    """Return a time [s] of a page; raises ArgumentError for other values."""
+    if not is_number(value):
+        raise ArgumentError(f"t must be a number of seconds, got {short_repr(value)}")
+    return float(value)
 
 
 def total_energy(robot: Tree, q: np.ndarray, v: np.ndarray, gravity: np.ndarray) -> float | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -25,7 +24,7 @@ from .controller import Drive, without_effort_limits
 from .forces import Force
 from .history import History, Moment
 from .mouse_spring import MouseSpring
-from .panel import NO_FRAME, finite, movable, points_of, readings, total_energy
+from .panel import NO_FRAME, finite, is_number, movable, points_of, readings, seconds_of, total_energy
 from .reference import NONE, SIMULATION, RecordedReference, Reference, ReferenceSettings, SimulatedReference
 from .screen import motion_state
 from .settings import Settings
@@ -234,8 +233,7 @@ class LivePhysics:
             raise unknown_name("joint", name, self.joints, of=repr(self.robot.name))
         i = self.joints[name]
         lower, upper = self.robot.lower[i], self.robot.upper[i]
-        number = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
-        if not number or not lower - AT_LIMIT <= value <= upper + AT_LIMIT:
+        if not is_number(value) or not lower - AT_LIMIT <= value <= upper + AT_LIMIT:
             raise ArgumentError(
                 f"joint {quoted(name)} goes from {lower:.6g} to {upper:.6g}; it cannot be set to {short_repr(value)}"
             )
@@ -302,9 +300,7 @@ class LivePhysics:
 
     def seek(self, t: Any) -> None:
         """Pause at the last recorded state at or before t [s]; later states remain until the motion continues."""
-        if not isinstance(t, int | float) or isinstance(t, bool) or not abs(t) <= sys.float_info.max:
-            raise ArgumentError(f"t must be a number of seconds, got {short_repr(t)}")
-        moment = self.history.at(t)
+        moment = self.history.at(seconds_of(t))
         if moment is None:
             return
         self.run(False)

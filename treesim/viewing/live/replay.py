@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 import time
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -27,6 +26,7 @@ from .panel import (
     movable,
     points_of,
     readings,
+    seconds_of,
     seen,
 )  # fmt: skip
 from .recorded import check_fits, state_at
@@ -167,7 +167,7 @@ class Replay:
         elif message.get("do") == "reset":
             self.t = start
         elif message.get("do") == "seek":
-            self.t, self.running = min(max(_seconds(message.get("t")), start), end), False
+            self.t, self.running = min(max(seconds_of(message.get("t")), start), end), False
         elif message.get("do") == "step":
             self.t, self.running = float(self.trajectory.t[min(self._k + 1, len(self.trajectory) - 1)]), False
         else:
@@ -268,9 +268,3 @@ def _contact_forces(robot: Tree, trajectory: Trajectory) -> np.ndarray:
     for name in set(trajectory.contact.bodies) & set(robot.body_names):
         forces[:, robot.body_names.index(name)] = trajectory.contact.of_body(name)[:, :3]
     return forces
-
-
-def _seconds(value: Any) -> float:
-    if not isinstance(value, int | float) or isinstance(value, bool) or not abs(value) <= sys.float_info.max:
-        raise ArgumentError(f"t must be a number of seconds, got {short_repr(value)}")
-    return float(value)

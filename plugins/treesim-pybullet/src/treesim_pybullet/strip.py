@@ -13,8 +13,9 @@ import numpy as np
 from lxml import etree
 
 from treesim import Placement
+from treesim.compare.description import named
 from treesim.errors import quoted
-from treesim.urdf.document import Document, child_of, parent_of, remove
+from treesim.urdf.document import Document, child_of, origin_of, parent_of, remove
 from treesim.urdf.export import rpy_from_rotation
 
 IGNORED = ("visual", "collision", "contact", "dynamics", "mimic", "safety_controller", "calibration")
@@ -108,7 +109,7 @@ def _drop_floating_root_joint(root: etree._Element) -> list[str]:
     if len(joints) != 1 or joints[0].get("type") != "floating":
         return []
     root.remove(joints[0])
-    root.remove(_link(root, top))
+    root.remove(named(root, "link", top))
     return [f"removed floating joint {joints[0].get('name')!r} and its parent {top!r}: the base floats by itself"]
 
 
@@ -122,7 +123,7 @@ def _complete_inertials(root: etree._Element) -> list[str]:
 
 def _weigh_root(root: etree._Element) -> list[str]:
     name = _root_link(root)
-    top = _link(root, name)
+    top = named(root, "link", name)
     if _mass(top) > 0:
         return []
     massive = [(link, place) for link, place in _fixed_below(root, name, Placement()) if _mass(link) > 0]
@@ -130,7 +131,7 @@ def _weigh_root(root: etree._Element) -> list[str]:
         raise StripError(f"Bullet holds a massless root fast, and nothing with a mass is fixed to {quoted(name)}")
     heavy, placement = massive[0]
     inertial = heavy.find("inertial")
-    _set_origin(inertial, placement @ _origin(inertial))
+    _set_origin(inertial, placement @ origin_of(inertial))
     top.remove(top.find("inertial"))
     top.append(inertial)
     _add_zero_inertial(heavy)
@@ -141,9 +142,9 @@ def _fixed_below(root: etree._Element, name: str, placement: Placement) -> Itera
     """Yield the links connected to link `name` by fixed joints, each with its placement relative to `placement`."""
     for joint in root.findall("joint"):
         if joint.get("type") == "fixed" and parent_of(joint) == name:
-            place = placement @ _origin(joint)
+            place = placement @ origin_of(joint)
             child = child_of(joint)
-            yield _link(root, child), place
+            yield named(root, "link", child), place
             yield from _fixed_below(root, child, place)
 
 
@@ -157,7 +158,7 @@ def _turn_to_principal_axes(root: etree._Element) -> list[str]:
             continue
         moments, axes = np.linalg.eigh([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
         entries.attrib.update(ZERO_INERTIA | dict(zip(PRINCIPAL, map(_number, moments), strict=True)))
-        _set_origin(inertial, _origin(inertial) @ Placement(axes * np.linalg.det(axes)))
+        _set_origin(inertial, origin_of(inertial) @ Placement(axes * np.linalg.det(axes)))
         count += 1
     return [f"inertias turned to their principal axes: {count}"] if count else []
 
@@ -179,10 +180,6 @@ def _root_link(root: etree._Element) -> str:
     return str(tops[0])
 
 
-def _link(root: etree._Element, name: str) -> etree._Element:
-    return next(link for link in root.findall("link") if link.get("name") == name)
-
-
 def _mass(link: etree._Element) -> float:
     return float(link.find("inertial/mass").get("value"))
 
@@ -191,13 +188,6 @@ def _add_zero_inertial(link: etree._Element) -> None:
     inertial = etree.SubElement(link, "inertial")
     etree.SubElement(inertial, "mass", value="0")
     etree.SubElement(inertial, "inertia", ZERO_INERTIA)
-
-
-def _origin(element: etree._Element) -> Placement:
-    origin = element.find("origin")
-    values = {} if origin is None else dict(origin.attrib)
-    xyz, rpy = ([float(x) for x in values.get(key, "0 0 0").split()] for key in ("xyz", "rpy"))
-    return Placement.from_xyz_rpy(xyz, rpy)
 
 
 def _set_origin(inertial: etree._Element, placement: Placement) -> None:
