@@ -3,6 +3,7 @@
 import copy
 import pickle
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -64,7 +65,7 @@ def test_wrenches_on_surfaces_are_sums_over_pairs(silent):
     assert np.array_equal(run.wrench["ground"], FORCES[:, 0, 6:] + FORCES[:, 1, 6:])
     assert np.array_equal(run.of_body("floor"), FORCES[:, 1, 6:]), "a surface, from all others"
     step = report(ground=("floor", "wall"))
-    sides = zip(step.touching.groups, step.pairs, strict=True)
+    sides = zip(step.touching.groups, step.pair_wrench_array, strict=True)
     on_wall = sum(x[6 * pair.index("wall") :][:6] for pair, x in sides if "wall" in pair)
     assert np.array_equal(step.wrench["wall"], on_wall)
     assert step.wrench["ground"].tolist() == [*range(6)], "all surfaces together"
@@ -244,3 +245,63 @@ def test_a_batch_of_steppers_has_names(silent):
     with pytest.raises(treesim.UnknownNameError, match="'foot'"):
         stepper.contact_wrench["foot"]
     assert treesim.BatchStepper(generators.chain(2), 2).contact_wrench is None
+
+
+def test_pairs_have_the_same_names_in_runs_and_steps(silent):
+    run, step = history().pair_wrench, report(ground=("floor", "wall")).pair_wrench
+    assert np.array_equal(run["hip", "foot"], FORCES[:, 2, :6]) and np.array_equal(run["foot", "hip"], FORCES[:, 2, 6:])
+    assert np.array_equal(run["foot", "ground"], run["foot", "floor"]) and not run["foot", "wall"].any()
+    for found in (run[3, "hip", "wall"], run[3]["hip", "wall"]):
+        assert np.array_equal(found, FORCES[3, 0, :6])
+    assert run.pairs == PAIRS and np.array_equal(run, FORCES) and np.array_equal(run[2:4], FORCES[2:4])
+    one, other = step.pairs[0]
+    assert np.array_equal(step[one, other], np.asarray(step)[..., 0, :6])
+    assert run[..., :6].pairs == () and type(run.sum(axis=1)) is np.ndarray
+
+
+def test_an_integer_for_a_pair_warns_once(issued):
+    run = history().pair_wrench
+    with pytest.warns(treesim.LayoutWarning) as caught:
+        assert np.array_equal(run[:, 1], FORCES[:, 1])
+        run[:, 0]
+    (warning,) = caught
+    assert "index 1 of the pairs is another pair in a run than in a step" in str(warning.message)
+    assert "pair_wrench['foot', 'floor']" in str(warning.message) and warning.filename == __file__
+
+
+def test_the_array_of_pairs_of_a_step_keeps_its_old_name_with_a_warning(issued):
+    step = report()
+    with pytest.warns(treesim.LayoutWarning, match="take report.contact.pair_wrench"):
+        assert np.array_equal(step.pairs, step.pair_wrench)
+
+
+def test_a_pair_is_given_by_two_known_names(silent):
+    run = history().pair_wrench
+    with pytest.raises(treesim.ArgumentError, match="a pair of bodies or surfaces has two names"):
+        run["foot"]
+    with pytest.raises(treesim.UnknownNameError, match="'floo': did you mean 'floor'"):
+        run["foot", "floo"]
+
+
+@pytest.mark.parametrize("twin", TWINS, ids=["copy", "deepcopy", "method", "pickle"])
+def test_copies_and_pickles_keep_names_of_pairs(twin, silent):
+    run = history().pair_wrench
+    assert np.array_equal(twin(run)["foot", "floor"], run["foot", "floor"]) and type(twin(run)) is type(run)
+
+
+def push(t, q, v, p, u, c, body):
+    u[2] = -c[body][2]
+
+
+@pytest.mark.parametrize("body, warnings_", [("box", 0), (1, 1)])
+@pytest.mark.parametrize("kind", ["measure", "policy"])
+def test_traced_wrenches_are_indexed_by_names_and_integers_warn_once(body, warnings_, kind, issued):
+    world = treesim.World(ROBOT, ground=treesim.Ground(name="floor"))
+    measure = {"load": treesim.measures.maximum(lambda t, q, v, p, c: c[body][2] + c[body][0])}
+    given = {"measure": measure} if kind == "measure" else {"control": partial(push, body=body)}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for _ in range(2):
+            treesim.rollout(world, [0, 0, 0.1, 0, 0, 0, 1], np.zeros(6), steps=0, **given)
+    found = [x for x in caught if x.category is treesim.LayoutWarning]
+    assert len(found) == warnings_ and all("index 1 of the bodies is 'box'" in str(x.message) for x in found)

@@ -42,7 +42,8 @@ def test_parts_of_a_step_are_steps_of_a_part(rule):
     assert report.passive_work < 0
     found = [each.contact for each in reports]
     np.testing.assert_allclose(report.contact.wrench, np.mean([each.wrench for each in found], axis=0), atol=1e-12)
-    np.testing.assert_allclose(report.contact.pairs, np.mean([each.pairs for each in found], axis=0), atol=1e-12)
+    pairs = [each.pair_wrench_array for each in found]
+    np.testing.assert_allclose(report.contact.pair_wrench_array, np.mean(pairs, axis=0), atol=1e-12)
     assert report.contact.iterations == sum(each.iterations for each in found)
     assert report.contact.residual == max(each.residual for each in found)
     assert report.contact.count == found[-1].count == 4

@@ -14,8 +14,7 @@ from ..model.coordinates import distinct
 from ..system.display import ReprMixin, arrays
 from ..validation.arrays import real_numbers
 from ..validation.values import checked_parts, checked_text, checked_texts, short_repr
-from .named_wrenches import NamedWrenches, WrenchRows
-from .pairs import between
+from .named_wrenches import NamedWrenches, PairRows, PairWrenches, WrenchRows
 from .points import LINKS, point_type
 
 NOT_RECORDED = "contact points were not recorded: simulate with treesim.Simulation(..., contact_points=True)"
@@ -40,9 +39,10 @@ class ContactHistory(ReprMixin):
     or wrench["ground"] and the names of surfaces (K, 6). solver_info (K, 7): diagnostics, see
     `ContactReport`. surfaces: names of surfaces of the world, and of links on fixed bases. pairs: pairs of bodies,
     or of a body and a surface, that touched at some time. pair_wrench (K, number of pairs, 12): wrench on the
-    first, then on the second, of each pair. points (n,): contact points of all steps, as `ContactReport.points`,
-    None if they were not recorded; those of step k are from first_point[k] to first_point[k + 1], (K + 1,). Files
-    of older versions have no pairs. Raises ArgumentError for invalid names, numbers and shapes.
+    first, then on the second, of each pair; pair_wrench["foot", "floor"] is the wrench (K, 6) of the second on the
+    first. points (n,): contact points of all steps, as `ContactReport.points`, None if they were not recorded;
+    those of step k are from first_point[k] to first_point[k + 1], (K + 1,). Files of older versions have no
+    pairs. Raises ArgumentError for invalid names, numbers and shapes.
 
     Examples
     --------
@@ -78,8 +78,10 @@ class ContactHistory(ReprMixin):
             if array.shape != (count, *shape):
                 raise ArgumentError(f"{label} of contact has shape {array.shape}, but {(count, *shape)} is needed")
             object.__setattr__(self, label, array)
-        rows = WrenchRows(self.bodies, self.surfaces, self.pairs, self.pair_wrench)
+        rows = WrenchRows(self.bodies, self.surfaces, self.pairs, np.asarray(self.pair_wrench))
         object.__setattr__(self, "wrench", NamedWrenches.of(self.wrench, rows))
+        of_pairs = PairRows(self.bodies, self.surfaces, self.pairs)
+        object.__setattr__(self, "pair_wrench", PairWrenches.of(self.pair_wrench, of_pairs))
         self._check_points(count)
 
     def _check_points(self, count: int) -> None:
@@ -105,6 +107,11 @@ class ContactHistory(ReprMixin):
         """Wrenches (K, number of bodies, 6) of `wrench` as an array without names."""
         return np.asarray(self.wrench)
 
+    @property
+    def pair_wrench_array(self) -> np.ndarray:
+        """Wrenches (K, number of pairs, 12) of `pair_wrench` as an array without names."""
+        return np.asarray(self.pair_wrench)
+
     def at_step(self, k: int) -> np.ndarray:
         """Return the contact points (n,) of step k; raises ArgumentError if they were not recorded."""
         if self.points is None or self.first_point is None:
@@ -120,7 +127,8 @@ class ContactHistory(ReprMixin):
         body = checked_text("body", body)
         if other is None:
             return np.asarray(self.wrench[body])
-        return between(self.pairs, self.pair_wrench, self.bodies, self.surfaces, body, checked_text("other", other))
+        of_pairs: Any = self.pair_wrench
+        return np.asarray(of_pairs[body, checked_text("other", other)])
 
     def columns(self) -> Iterator[tuple[str, np.ndarray]]:
         """Yield the name and the values (K,) of every column of a table."""
@@ -128,7 +136,7 @@ class ContactHistory(ReprMixin):
             for p, part in enumerate(PARTS):
                 yield f"contact.{body}.{part}", self.wrench_array[:, b, p]
         for p, name in enumerate(pair_columns(self.pairs)):
-            yield name, self.pair_wrench.reshape(len(self), -1)[:, p]
+            yield name, self.pair_wrench_array.reshape(len(self), -1)[:, p]
         for k, name in enumerate(SOLVER_INFO_NAMES):
             yield f"contact:{name}", self.solver_info[:, k]
 

@@ -7,14 +7,14 @@ for bodies that may touch. A name means the same in both layouts; an integer doe
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 
 from ..errors import ArgumentError, LayoutWarning, quoted, unknown_name
 from ..system.user_warnings import warn
-from .pairs import GROUND, on_surfaces
+from .pairs import GROUND, exerted
 
 HISTORY = "run.contact.wrench has rows for the bodies that may touch, and none for the ground"
 REPORT = "report.contact.wrench has row 0 for the ground, then a row for every body of the robot"
@@ -62,7 +62,7 @@ class WrenchRows:
         """Return the wrench (..., 6) on a surface; "ground" is all surfaces together."""
         forces = self.pair_forces()
         assert forces is not None
-        return on_surfaces(self.pairs, forces, self.surfaces if name == GROUND else (name,))
+        return exerted(self.pairs, forces, self.surfaces if name == GROUND else (name,))
 
     def of_states(self, key: Key) -> WrenchRows:
         """Return the names of the rows of some states of a batch or history."""
@@ -70,7 +70,15 @@ class WrenchRows:
 
     def with_forces(self, forces: np.ndarray | Callable[[], np.ndarray] | None) -> WrenchRows:
         """Return the same names with wrenches of pairs."""
-        return WrenchRows(self.names, self.surfaces, self.pairs, forces, self.touching)
+        return replace(self, forces=forces)
+
+    def of_parts(self) -> WrenchRows | None:
+        """Return the names of the rows of other numbers or of some parts, which have no sums on surfaces."""
+        return self.with_forces(None)
+
+    def stored(self) -> WrenchRows:
+        """Return the same names with computed wrenches of pairs, for pickles."""
+        return self.with_forces(self.pair_forces())
 
     def _forces_of(self, key: Key) -> np.ndarray:
         forces = self.pair_forces()
@@ -79,19 +87,59 @@ class WrenchRows:
 
     def warn_of_index(self, index: Any) -> None:
         """Warn, once in a process, that an index in the place of a name is another body in the other layout."""
-        if "index" in _issued:
-            return
-        _issued.add("index")
-        given = (index.start, index.stop) if isinstance(index, slice) else np.ravel(index).tolist()
-        k = next((k for k in given if k is not None), 0)
+        k = _first_of(index)
         own, other = (REPORT, HISTORY) if self.has_ground else (HISTORY, REPORT)
         name = _name_at(self.names, k)
         there = _name_at(self.touching, k) if self.has_ground else "another body" if k else "the ground"
-        warn(
+        _warn_once(
+            "bodies",
             f"index {k} of the bodies is {name}, because {own}. But {other}, where index {k} is {there}. Index by "
             f"names, as wrench[{name}]: a later version will have one layout",
-            LayoutWarning,
         )
+
+
+@dataclass(frozen=True, eq=False)
+class PairRows(WrenchRows):
+    """Names of the rows of wrenches of pairs; names, surfaces: of what may touch."""
+
+    def row(self, name: str) -> int | None:
+        """Raise ArgumentError: a pair has two names."""
+        raise ArgumentError(f"a pair of bodies or surfaces has two names: index by wrench[{quoted(name)}, other]")
+
+    def between(self, wrench: np.ndarray, body: str, other: str) -> np.ndarray:
+        """Return the wrench (..., 6) that `other` exerts on `body`; raises UnknownNameError."""
+        known = (*self.names, *self.surfaces, *([GROUND] if self.surfaces else []))
+        for name in (body, other):
+            if name not in known:
+                raise unknown_name("body or surface that may touch", name, known)
+        one, two = (self.surfaces if name == GROUND else (name,) for name in (body, other))
+        return exerted(self.pairs, wrench, one, two)
+
+    def of_parts(self) -> None:
+        """Return None: parts of wrenches are not those of pairs."""
+
+    def warn_of_index(self, index: Any) -> None:
+        """Warn, once in a process, that an index in the place of two names is another pair in the other layout."""
+        k = _first_of(index)
+        one, other = self.pairs[k] if -len(self.pairs) <= k < len(self.pairs) else ("body", "other")
+        _warn_once(
+            "pairs",
+            f"index {k} of the pairs is another pair in a run than in a step, whose pairs are those that may touch. "
+            f"Index by names, as pair_wrench[{quoted(one)}, {quoted(other)}]: a later version will have one layout",
+        )
+
+
+def _first_of(index: Any) -> int:
+    """Return the first number of an index."""
+    given = (index.start, index.stop) if isinstance(index, slice) else np.ravel(index).tolist()
+    return next((k for k in given if k is not None), 0)
+
+
+def _warn_once(subject: str, message: str) -> None:
+    """Issue a LayoutWarning unless one on the subject was issued in this process."""
+    if subject not in _issued:
+        _issued.add(subject)
+        warn(message, LayoutWarning)
 
 
 def _name_at(names: Sequence[str], k: int) -> str:
@@ -118,7 +166,7 @@ class NamedWrenches(np.ndarray):
     _rows: WrenchRows | None
 
     @classmethod
-    def of(cls, array: np.ndarray, rows: WrenchRows | None) -> NamedWrenches:
+    def of(cls, array: np.ndarray, rows: WrenchRows | None) -> Self:
         """Return a view of an array (..., bodies, parts) with names of its rows."""
         found = np.asarray(array).view(cls)
         found._rows = rows
@@ -141,7 +189,7 @@ class NamedWrenches(np.ndarray):
         if any(x._rows is not named._rows for x in inputs if isinstance(x, NamedWrenches)):
             return found
         rows = named._rows
-        return NamedWrenches.of(found, None if rows is None else rows.with_forces(None))
+        return named.of(found, None if rows is None else rows.of_parts())
 
     def __getitem__(self, key: Any) -> Any:
         rows, plain = self._rows, np.asarray(self)
@@ -201,37 +249,66 @@ class NamedWrenches(np.ndarray):
         slices = sum(isinstance(x, slice) for x in states)
         if len(parts) != 1 or not isinstance(parts[0], slice) or (arrays and slices + 1 != len(states)):
             return found
-        return NamedWrenches.of(found, rows.of_states(states) if parts[0] == FULL else rows.with_forces(None))
+        return self.of(found, rows.of_states(states) if parts[0] == FULL else rows.of_parts())
 
     def __iter__(self) -> Iterator[Any]:
         if self._rows is None or self.ndim == 2:
             return iter(np.asarray(self))
         return (self[k] for k in range(len(self)))
 
-    def copy(self, order: Any = "C") -> NamedWrenches:
+    def copy(self, order: Any = "C") -> Self:
         """Return a copy with the same names."""
-        return NamedWrenches.of(np.asarray(self).copy(order), self._rows)
+        return self.of(np.asarray(self).copy(order), self._rows)
 
     def astype(self, *given: Any, **options: Any) -> Any:
         """Return numbers of another type with the same names."""
-        return NamedWrenches.of(np.asarray(self).astype(*given, **options), self._rows)
+        return self.of(np.asarray(self).astype(*given, **options), self._rows)
 
-    def __copy__(self) -> NamedWrenches:
+    def __copy__(self) -> Self:
         return self.copy("K")
 
-    def __deepcopy__(self, memo: Any) -> NamedWrenches:
+    def __deepcopy__(self, memo: Any) -> Self:
         return self.copy("K")
 
     def __reduce__(self) -> tuple[Any, ...]:
         rows = self._rows
-        kept = None if rows is None else rows.with_forces(rows.pair_forces())
-        return NamedWrenches.of, (np.asarray(self), kept)
+        return self.of, (np.asarray(self), None if rows is None else rows.stored())
 
     def __repr__(self) -> str:
         return repr(np.asarray(self))
 
     def __str__(self) -> str:
         return str(np.asarray(self))
+
+
+class PairWrenches(NamedWrenches):
+    """Contact wrenches (..., P, 12) of pairs of bodies and surfaces that are indexed by two names.
+
+    wrench["foot", "floor"] is the wrench (..., 6) that the second exerts on the first, at the origin of the first (of
+    the world for a surface). It is zero for two that did not touch. The name "ground" means all surfaces together.
+    Each row is the wrench on the first of `pairs`, then on the second. A step has a row for each pair that may touch, a
+    run for each that touched, so an integer in the place of two names issues a LayoutWarning, once in a process.
+
+    Examples
+    --------
+    >>> crate = treesim.free_body("crate", "box", (0.2, 0.2, 0.2), 1.0)
+    >>> stepper = treesim.Stepper(treesim.World(crate, ground=treesim.Ground(name="floor")))
+    >>> contact = stepper.step(stepper.reset([0, 0, 0.1, 0, 0, 0, 1]))[1].contact
+    >>> contact.pair_wrench.pairs, contact.pair_wrench["crate", "floor"][2].round(6)
+    ((('crate', 'floor'),), np.float64(9.81))
+    """
+
+    _rows: PairRows | None
+
+    @property
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """Names of the pairs; none without names."""
+        return () if self._rows is None else self._rows.pairs
+
+    def __getitem__(self, key: Any) -> Any:
+        if self._rows is None or not (isinstance(key, tuple) and _are_names([*key[-2:]]) and len(key) > 1):
+            return super().__getitem__(key)
+        return self._rows.between(np.asarray(self), *key[-2:])[key[:-2]]
 
 
 def _row_of(rows: WrenchRows, name: str) -> int:

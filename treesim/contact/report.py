@@ -8,12 +8,12 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from ..errors import UnsupportedError
+from ..errors import LayoutWarning, UnsupportedError
 from ..kernels.contact.layout import COUNT, INFO, STATE_INFO
 from ..model.tree import Tree
 from ..system.display import ReprMixin, arrays
-from .named_wrenches import NamedWrenches
-from .pairs import between
+from ..system.user_warnings import warn
+from .named_wrenches import NamedWrenches, PairRows, PairWrenches
 from .points import contact_points
 from .tables import Touching
 
@@ -109,20 +109,40 @@ class ContactReport(ReprMixin):
         world's origin. Row 0 is the ground. `ContactHistory.wrench` has other rows, so integers in the place of names
         issue a `LayoutWarning`.
         """
-        return NamedWrenches.of(self.wrench_array, self.touching.wrench_rows.with_forces(lambda: self.pairs))
+        return NamedWrenches.of(
+            self.wrench_array, self.touching.wrench_rows.with_forces(lambda: self.pair_wrench_array)
+        )
 
     @cached_property
     def wrench_array(self) -> np.ndarray:
         """Wrenches (..., N + 1, 6) of `wrench` as an array without names."""
         return mean_of([each.wrench for each in self._substeps])
 
-    @cached_property
-    def pairs(self) -> np.ndarray:
-        """Wrenches (..., P, 12) of the pairs `touching.groups`: on the first body, then on the second. See `between`.
+    @property
+    def pair_wrench(self) -> PairWrenches:
+        """Mean wrenches (..., P, 12) of the pairs that may touch, on the first, then on the second, indexed by names.
 
-        The array has one row of zeros if there are no pairs.
+        `pair_wrench["foot", "floor"]` is that of `between("foot", "floor")`. `pair_wrench.pairs` are the names of the
+        pairs. The array has one row of zeros if there are no pairs.
         """
+        groups, surfaces = self.touching.groups, self.touching.surfaces
+        bodies = dict.fromkeys(name for group in groups for name in group if name not in surfaces)
+        return PairWrenches.of(self.pair_wrench_array, PairRows(tuple(bodies), surfaces, groups))
+
+    @cached_property
+    def pair_wrench_array(self) -> np.ndarray:
+        """Wrenches (..., P, 12) of `pair_wrench` as an array without names."""
         return mean_of([each.pairs for each in self._substeps])
+
+    @property
+    def pairs(self) -> PairWrenches:
+        """Deprecated name of `pair_wrench`; a later version returns the names of pairs, as `ContactHistory.pairs`."""
+        warn(
+            "report.contact.pairs is the array of wrenches, but run.contact.pairs are names: take "
+            "report.contact.pair_wrench; in a later version report.contact.pairs are names, too",
+            LayoutWarning,
+        )
+        return self.pair_wrench
 
     @cached_property
     def points(self) -> np.ndarray:
@@ -179,10 +199,7 @@ class ContactReport(ReprMixin):
         UnknownNameError
             If a name is not the name of a body or surface that may touch others.
         """
-        names = tuple(dict.fromkeys(name for group in self.touching.groups for name in group))
-        surfaces = self.touching.surfaces
-        bodies = tuple(name for name in names if name not in surfaces)
-        return between(self.touching.groups, self.pairs, bodies, surfaces, body, other)
+        return np.asarray(self.pair_wrench[body, other])
 
     @property
     def penetration(self) -> np.ndarray:

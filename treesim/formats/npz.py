@@ -29,7 +29,8 @@ def write(trajectory: Trajectory, stream: IO[bytes]) -> None:
     arrays = {name: getattr(trajectory, name) for name in ARRAYS}
     contact = trajectory.contact
     if contact is not None:
-        arrays |= {"wrench": contact.wrench_array, "solver_info": contact.solver_info, "pairs": contact.pair_wrench}
+        arrays |= {"wrench": contact.wrench_array, "solver_info": contact.solver_info}
+        arrays["pairs"] = contact.pair_wrench_array
         if contact.points is not None:
             arrays |= {"contact_points": contact.points, "first_point": contact.first_point}
     arrays |= {f"sensor_{k}": readings for k, readings in enumerate(trajectory.sensors.values())}

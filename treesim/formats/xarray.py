@@ -106,7 +106,7 @@ def _repeated(joints: tuple[str, ...], types: tuple[str, ...], parts: Mapping[st
 
 def _contact(contact: ContactHistory) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return variables and names of contact; empty axes are left out, as netCDF has none of length 0."""
-    forces = contact.pair_wrench.reshape(len(contact), len(contact.pairs), 2, len(PARTS))
+    forces = contact.pair_wrench_array.reshape(len(contact), len(contact.pairs), 2, len(PARTS))
     axes = {"long_name": "mean force [N] and moment [N m] in the step, along the world's axes"}
     variables: dict[str, Any] = {"contact_solver_info": (("time", "solver_info"), contact.solver_info)}
     names: dict[str, Sequence[str]] = {"solver_info": SOLVER_INFO_NAMES}

@@ -97,7 +97,7 @@ def _touching(contact: ContactHistory) -> tuple[list[str], np.ndarray]:
     """Return the names of touching bodies, and their wrenches (K, n, 6 or more); pairs if bodies touch each other."""
     if all(other in contact.surfaces for _, other in contact.pairs):
         return list(contact.bodies), contact.wrench_array
-    return [" and ".join(pair) for pair in contact.pairs], contact.pair_wrench
+    return [" and ".join(pair) for pair in contact.pairs], contact.pair_wrench_array
 
 
 def _contact_panel(axes: Any, trajectory: Trajectory, forces: list[tuple[str, np.ndarray]]) -> None:

@@ -93,7 +93,8 @@ class BatchStepper(ReprMixin):
         Simulated time of all calls of `step` together [s]; `put` does not change this time.
     contact_wrench : ndarray, shape (B, N + 1, 6), or None
         Mean contact wrenches on all bodies in the last step, indexed by names as `ContactReport.wrench`:
-        `contact_wrench["foot"]` is (B, 6). 0 after `put`. None without contact_wrenches=True.
+        `contact_wrench["foot"]` is (B, 6). "ground" means all surfaces together; one of several has no row. 0 after
+        `put`. None without contact_wrenches=True.
     sensors : mapping of str to ndarray, shape (B, n)
         Readings of the world's sensors in the last step, by name; NaN before the first step and after `put`.
     finite : ndarray of bool, shape (B,)

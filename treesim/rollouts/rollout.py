@@ -196,7 +196,8 @@ def rollout(
     policy cannot branch on its arguments, and cannot draw random numbers: give noise as `policy_parameters`.
 
     A policy may also have the form policy(t, q, v, p, u, c). The array c (N + 1, 6) then contains the mean contact
-    wrenches on the bodies in the step before, by name as in `ContactReport.wrench`: c["foot"]. The array u contains
+    wrenches on the bodies in the step before, by name as in `ContactReport.wrench`: c["foot"]. Row 0 is c["ground"];
+    it is the sum over all surfaces of the ground, whose own wrenches SIMD code does not compute. The array u contains
     the control of the step before. At the start, c and u are 0. With such a policy, contact is solved by slower code,
     state by state.
 

@@ -63,7 +63,7 @@ class Recording:
             self.solver_info[k] = contact.solver_info
             if self._keeps_points:
                 self._points.append(contact.points)
-            self._latest.append((k, contact.pairs))
+            self._latest.append((k, contact.pair_wrench_array))
             if len(self._latest) == BLOCK:
                 self._keep_what_touched()
 

@@ -85,9 +85,9 @@ def _acting(contact: ContactHistory) -> Iterator[tuple[str, str, np.ndarray, boo
         return
     for p, (one, other) in enumerate(contact.pairs):
         on_ground = other in contact.surfaces
-        yield f"{one} from {other}", one, contact.pair_wrench[:, p, :6], not on_ground
+        yield f"{one} from {other}", one, contact.pair_wrench_array[:, p, :6], not on_ground
         if not on_ground:
-            yield f"{other} from {one}", other, contact.pair_wrench[:, p, 6:], True
+            yield f"{other} from {one}", other, contact.pair_wrench_array[:, p, 6:], True
 
 
 def frame_means(wrench: np.ndarray, index: np.ndarray) -> np.ndarray:
