@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..errors import TreesimError, UnsupportedError
-from ..model.tree import Tree
+from ..model.joints import Joint
 from .adapter import EngineAdapter, SimulatingAdapter
 from .checks import summarized
 from .diagnosis import NEVER_COMPARED
@@ -20,6 +21,7 @@ from .scene_kinds import SCENES, with_joints
 from .scenes import Scene, SceneRun
 from .source import RobotSource
 
+Alteration = Callable[[Scene], Scene]
 WRONG, HEAVIER = 1.1, 1.01  # factors of deliberate errors, the latter of the weight
 CHANGES = (
     "without joint friction, effort and velocity limits and loops; limits, damping, armature and shapes act in their "
@@ -92,16 +94,17 @@ def scene_controls(runs: _Runs, right: Sequence[Row]) -> list[Control]:
     return found
 
 
-def _scaled(robot: Tree, label: str) -> Tree:
-    return with_joints(robot, lambda joint: {label: WRONG * np.asarray(getattr(joint, label))})
+def _with(change: Callable[[Joint], dict[str, Any]], scene: Scene) -> Scene:
+    """Return the scene with its joints changed."""
+    return scene._replace(robot=with_joints(scene.robot, change))
 
 
-def _gains(scene: Scene) -> Scene:
-    return scene._replace(law=scene.law._replace(kp=WRONG * scene.law.kp))
+def _joints(label: str) -> Alteration:
+    return partial(_with, lambda joint: {label: WRONG * np.asarray(getattr(joint, label))})
 
 
-def _torque(scene: Scene) -> Scene:
-    return scene._replace(law=scene.law._replace(amplitude=WRONG * scene.law.amplitude))
+def _law(label: str) -> Alteration:
+    return lambda scene: scene._replace(law=scene.law._replace(**{label: WRONG * getattr(scene.law, label)}))
 
 
 def _limit(scene: Scene) -> Scene:
@@ -110,20 +113,12 @@ def _limit(scene: Scene) -> Scene:
     name = scene.robot.dof_joint(k)
     where = scene.robot.q_index[name]
     upper = scene.q0[where] + WRONG * (scene.robot.upper[where] - scene.q0[where])
-    return scene._replace(robot=with_joints(scene.robot, lambda joint: {"upper": upper} if joint.name == name else {}))
+    return _with(lambda joint: {"upper": upper} if joint.name == name else {}, scene)
 
 
-def _multiplier(scene: Scene) -> Scene:
-    return scene._replace(
-        robot=with_joints(
-            scene.robot,
-            lambda joint: (
-                {}
-                if joint.mimic is None
-                else {"mimic": replace(joint.mimic, multiplier=WRONG * joint.mimic.multiplier)}
-            ),
-        )
-    )
+def _multiplier(joint: Joint) -> dict[str, Any]:
+    mimic = joint.mimic
+    return {} if mimic is None else {"mimic": replace(mimic, multiplier=WRONG * mimic.multiplier)}
 
 
 def _friction(scene: Scene) -> Scene:
@@ -131,26 +126,21 @@ def _friction(scene: Scene) -> Scene:
     return scene._replace(friction=WRONG * scene.friction)
 
 
-def _weight(scene: Scene) -> Scene:
-    return scene._replace(robot=_with_gravity(scene.robot, HEAVIER * scene.robot.gravity))
+def _gravity(x: float, y: float, z: float) -> Alteration:
+    factors = np.array([x, y, z])
+    return lambda scene: scene._replace(
+        robot=with_joints(scene.robot, lambda joint: {}, factors * scene.robot.gravity, shapes=True)
+    )
 
 
-def _lateral(scene: Scene) -> Scene:
-    return scene._replace(robot=_with_gravity(scene.robot, scene.robot.gravity * np.array([1, WRONG, 1])))
-
-
-def _with_gravity(robot: Tree, gravity: np.ndarray) -> Tree:
-    return with_joints(robot, lambda joint: {}, gravity, shapes=True)
-
-
-ALTERED: dict[str, dict[str, Callable[[Scene], Scene]]] = {
-    "torques": {"torques +10 %": _torque},
-    "pd": {"PD gains +10 %": _gains},
-    "damping": {"joint damping +10 %": lambda scene: scene._replace(robot=_scaled(scene.robot, "damping"))},
-    "armature": {"armature +10 %": lambda scene: scene._replace(robot=_scaled(scene.robot, "armature"))},
+ALTERED: dict[str, dict[str, Alteration]] = {
+    "torques": {"torques +10 %": _law("amplitude")},
+    "pd": {"PD gains +10 %": _law("kp")},
+    "damping": {"joint damping +10 %": _joints("damping")},
+    "armature": {"armature +10 %": _joints("armature")},
     "limit": {"distance of the limit +10 %": _limit},
-    "mimic": {"multiplier of mimic joints +10 %": _multiplier},
-    "standing": {"weight +1 %": _weight},
-    "push_held": {"lateral push +10 %": _lateral},
+    "mimic": {"multiplier of mimic joints +10 %": partial(_with, _multiplier)},
+    "standing": {"weight +1 %": _gravity(HEAVIER, HEAVIER, HEAVIER)},
+    "push_held": {"lateral push +10 %": _gravity(1, WRONG, 1)},
     "push_sliding": {"friction of the plane +10 %": _friction},
 }

@@ -160,14 +160,12 @@ class MimicMap(NamedTuple):
         low, high = lower[self.independent_q], upper[self.independent_q]
         places = {int(v): place for place, v in enumerate(self.independent_q)}
         F = len(self.names)
-        for f, (own, mimicked) in enumerate(zip(self.ints[3 : 3 + F], self.ints[3 + F : 3 + 2 * F], strict=True)):
+        joints = self.ints[3 : 3 + F], self.ints[3 + F : 3 + 2 * F], self.multiplier.tolist(), self.offset.tolist()
+        for own, mimicked, multiplier, offset in zip(*joints, strict=True):
             place = places[int(mimicked)]
-            first, second = mimicked_limits(float(lower[own]), float(upper[own]), *self._line(f))
+            first, second = mimicked_limits(float(lower[own]), float(upper[own]), multiplier, offset)
             low[place], high[place] = max(low[place], first), min(high[place], second)
         return low, high
-
-    def _line(self, f: int) -> tuple[float, float]:
-        return float(self.multiplier[f]), float(self.offset[f])
 
 
 def mimicked_limits(lower: float, upper: float, multiplier: float, offset: float) -> tuple[float, float]:

@@ -51,7 +51,7 @@ def draw(trajectory: Trajectory, stream: IO[bytes], picture_format: str) -> None
         raise ArgumentError("a trajectory without states cannot be drawn")
     curves = sorted(_joint_curves(trajectory), key=lambda curve: -_extent(curve.position))
     shown = curves[:MOST_LINES]
-    base = _base_position(trajectory)
+    base = trajectory.q[:, :3] if trajectory.joint_types[:1] == ("floating",) else None
     forces = _contact_forces(trajectory)
     rows = 1 + 2 * bool(shown) + (base is not None) + bool(forces)
     figure, panels = new_figure(1, 10, 2.4 * rows + 0.8, rows, sharex=True)
@@ -169,8 +169,3 @@ def _extent(values: np.ndarray) -> float:
 def _angle_from_start(quaternions: np.ndarray) -> np.ndarray:
     """Return the rotation angle (K,) [rad] between the first of the unit quaternions (K, 4) and each."""
     return np.asarray(2 * np.arccos(np.clip(np.abs(quaternions @ quaternions[0]), 0.0, 1.0)))
-
-
-def _base_position(trajectory: Trajectory) -> np.ndarray | None:
-    """Return the (K, 3) position of the floating base, or None; a floating base is always the first joint."""
-    return trajectory.q[:, :3] if trajectory.joint_types[:1] == ("floating",) else None

@@ -51,18 +51,14 @@ def reach_of(link: _Element, shapes: Iterable[Geometry]) -> float:
 
     NO_SOLID if it has only meshes, whose size is unknown before they are read.
     """
-    return max((_reach(shape) for shape in (*_visuals(link), *shapes)), default=0.0) or NO_SOLID
+    solids = (shape for shape in (*_visuals(link), *shapes) if shape.kind in SOLIDS)
+    return max((SOLIDS[shape.kind].reach(shape.size) for shape in solids), default=0.0) or NO_SOLID
 
 
 def _visuals(link: _Element) -> Iterator[Geometry]:
     for visual in link.iterfind("visual"):
         with suppress(BadGeometryError, BadNumberError):
             yield read_geometry(visual)
-
-
-def _reach(shape: Geometry) -> float:
-    """Return the radius of the bounding sphere of a solid [m]; 0 for a mesh."""
-    return SOLIDS[shape.kind].reach(shape.size) if shape.kind in SOLIDS else 0.0
 
 
 def read_geometry(owner: _Element) -> Geometry:

@@ -57,18 +57,18 @@ class Inertias:
         Moments that violate A + B >= C are a warning, and so is inertia without mass. Moments that are negative by
         more than rounding are stored for `report`. mass: [kg], None if unknown.
         """
-        moments = principal_moments(inertia)
+        name, moments = link.get("name", ""), principal_moments(inertia)
         largest = np.abs(moments).max()
         if largest == 0:
             return
         excess = moments[2] - moments[0] - moments[1]
         doubtful = moments[0] < SUSPECT * moments[2] or excess > TRIANGLE * largest
-        scale = (mass or 0.0) * self._reach(link) ** 2 if doubtful else 0.0  # m r^2
+        scale = (mass or 0.0) * reach_of(link, self.collisions.of_link(name)) ** 2 if doubtful else 0.0  # m r^2
         if _indefinite(inertia, moments, scale):
-            self._negative[link.get("name", "")] = link, at, moments
+            self._negative[name] = link, at, moments
         else:
             if moments[0] < 0:
-                self._rounded.add(link.get("name", ""))
+                self._rounded.add(name)
                 text = f"{_named_moments(link, moments)}: the negative one is a rounding error and is set to zero"
                 self.findings.add("U306", text, at)
             if excess > TRIANGLE * largest + ROUNDING * scale:
@@ -101,10 +101,6 @@ class Inertias:
                 self.findings.add("U313", f"{text}; used unchanged, because {whole}", at, HINT)
             else:
                 self.findings.add("U305", f"{text}; none may be negative, and {whole}", at, HINT)
-
-    def _reach(self, link: _Element) -> float:
-        """Return the size of a link's shapes [m]."""
-        return reach_of(link, self.collisions.of_link(link.get("name", "")))
 
 
 def inertia_in(inertial: _Element) -> Inertia:

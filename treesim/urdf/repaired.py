@@ -276,7 +276,7 @@ def _edits(markup: Markup, found: Findings, wanted: frozenset[str], findings: Fi
     for finding, place in zip(found, found.places, strict=True):
         for name, fix in _fixes(markup, finding, place, wanted):
             edits = list(fix.edits)
-            if any(_overlap(edit, other) for edit in edits for other in taken):
+            if any(edit.start <= other.end and other.start <= edit.end for edit in edits for other in taken):
                 continue
             findings.add(CHANGED, fix.message, fix.element, f'repair="{name}"')
             taken += edits
@@ -291,7 +291,3 @@ def _fixes(markup: Markup, finding: Finding, place: object, wanted: frozenset[st
             if fixes:
                 yield from ((name, fix) for fix in fixes)
                 return
-
-
-def _overlap(one: Edit, other: Edit) -> bool:
-    return one.start <= other.end and other.start <= one.end

@@ -117,10 +117,6 @@ def _cells(row: Row) -> list[str]:
     return [row.quantity.replace("_", " "), row.level, *numbers, row.outcome, remark]
 
 
-def _outcome(passed: bool) -> str:
-    return "ok" if passed else "FAIL"
-
-
 def _motion(report: Report) -> Iterator[Any]:
     drawn = []
     if report.trajectory is not None:
@@ -128,8 +124,8 @@ def _motion(report: Report) -> Iterator[Any]:
                              "its initial velocity changed by 1e-15."))  # fmt: skip
     if (found := report.convergence) is not None:
         caption = (
-            f"{_outcome(found.passed)}: the end after {1e3 * found.horizon:g} ms against an accurate integrator; "
-            f"orders {found.order} ± {found.tolerance:g} and, extrapolated, {found.order + 1} ± "
+            f"{'ok' if found.passed else 'FAIL'}: the end after {1e3 * found.horizon:g} ms against an accurate "
+            f"integrator; orders {found.order} ± {found.tolerance:g} and, extrapolated, {found.order + 1} ± "
             f"{found.extrapolated_tolerance:g} are expected."
         )
         drawn.append(_figure(plots.convergence(report), caption))

@@ -82,7 +82,7 @@ def plant_of(robot: Tree, urdf: str, weightless: bool = False) -> Any:
     try:
         (model,) = Parser(plant).AddModelsFromString(urdf, "urdf")
     except RuntimeError as error:
-        raise UnsupportedError(f"Drake cannot read this URDF ({_brief(error)})") from error
+        raise UnsupportedError(f"Drake cannot read this URDF ({str(error).splitlines()[0]})") from error
     plant.mutable_gravity_field().set_gravity_vector([0.0, 0.0, 0.0] if weightless else robot.gravity.tolist())
     root = Document.of_text(urdf).root_link
     if root not in (WORLD, *(link_name(name) for name in robot.body_names)):
@@ -93,7 +93,3 @@ def plant_of(robot: Tree, urdf: str, weightless: bool = False) -> Any:
     if plant.num_velocities() != robot.nv or read != {link_name(name) for name in robot.body_names}:
         raise EngineError("Drake reads other joints from this URDF than treesim")
     return plant
-
-
-def _brief(error: RuntimeError) -> str:
-    return str(error).splitlines()[0]

@@ -69,7 +69,7 @@ def computed_quantities() -> dict[str, Section]:
         "Featherstone 2005, section 6": _section_6_topology() | _section_6_costs() | _section_6_primitives(),
         "Featherstone 2010": _asimo_facts(),
         "Featherstone 2010, Figure 3": {"lambda_e Tree1, joint 2 with 3 DoF": _expansion(_FIGURE_3)},
-        "Featherstone 2010, Figure 4": {"b_e for b=[4,7], joint 2 with 3 DoF": _last_dofs(_FIGURE_3, (4, 7))},
+        "Featherstone 2010, Figure 4": {"b_e for b=[4,7], joint 2 with 3 DoF": [_FIGURE_3.last_dof[k] for k in (4, 7)]},
         "Featherstone 2010, Table 2": _table_2_of_2010(),
         "Featherstone 2010, Table 3": _table_3_of_2010(),
         "Featherstone 2010, Table 4": _table_4_of_2010(),
@@ -110,10 +110,6 @@ _FIGURE_3 = Topology(TREE_1, (1, 3, 1, 1, 1, 1, 1))  # of the 2010 paper
 
 def _expansion(tree: Topology) -> list[int]:
     return [int(parent) for parent in tree.dof_parent]
-
-
-def _last_dofs(tree: Topology, bodies: tuple[int, ...]) -> list[int]:
-    return [tree.last_dof[body] for body in bodies]
 
 
 def _tree_1_of_2005() -> Section:

@@ -35,14 +35,10 @@ def turned(traced: Trace) -> int:
     return len({graph.first[node] for node in graph.needed(traced.results) if graph.operation[node] in (SIN, COS)})
 
 
-def _sources(traced: Trace, node: int) -> tuple[int, ...]:
-    return traced.graph.operands(node)
-
-
 def depth(traced: Trace) -> int:
     """Return the length of the critical path, the longest chain of dependent operations. O(operations)."""
     graph = traced.graph
     level: dict[int, int] = {}  # of each node: the operations on the longest path to it; inputs and constants have none
     for node in graph.needed(traced.results):
-        level[node] = max(level.get(source, 0) for source in _sources(traced, node)) + (graph.operation[node] != NEG)
+        level[node] = max(level.get(source, 0) for source in graph.operands(node)) + (graph.operation[node] != NEG)
     return max((level.get(node, 0) for node in traced.results), default=0)
