@@ -13,8 +13,9 @@ from ..engine.call.batched import BatchedTables
 from ..engine.call.specialized import BatchCode
 from ..engine.call.steps import Arrays, Carried, Measured, carried_on_lanes, held_controls, step_code
 from ..engine.graph.policies import Policy
-from ..kernels.contact.limit_watching_step import watched_step_entry
+from ..kernels.contact.limit_watching_step import SLACK
 from ..kernels.entries.status import FINE
+from ..kernels.stepping.step_entry import step_entry
 from ..simulation.step import StepCode
 from .arguments import Method, Start
 from .contact import ContactSteps
@@ -59,7 +60,8 @@ def _watching(code: StepCode, dynamics: Any) -> tuple[Any, tuple[Any, ...], list
     robot, touching = code.world.robot, code.world.touching
     assert code.bound is not None
     constants = (*code.bound.constants, touching.layout, touching.geometry)
-    return watched_step_entry(code.rule, dynamics), constants, [robot.nq, robot.nv, 1, robot.nv, 2]
+    entry = step_entry(code.rule, dynamics, results=(), carried=("extra", "force", "work"), extra=SLACK)
+    return entry, constants, [robot.nq, robot.nv, 1, robot.nv, 2]
 
 
 @lru_cache(maxsize=16)  # as many as cached methods
@@ -94,7 +96,7 @@ class WatchedSteps(ContactSteps):
 
     def _batched(self, physics: Physics | None) -> tuple[BatchedTables | None, BatchedTables | None]:
         """Return the batched model parameters, which here include limits monitored by the unconstrained steps."""
-        entry = watched_step_entry(self.code.rule, self.method.dynamics)
+        entry, _, _ = _watching(self.code, self.method.dynamics)
         tables, count = ("reals", "settings", "geometry"), len(self.start.q)
         self.watched = None if physics is None else physics.within(entry, *tables, count=count)
         self.own_watched: list[np.ndarray] = []

@@ -24,18 +24,12 @@ from ..kernels.algebra.tables import tree_tables
 from ..kernels.constrained.rows import mimic_world_tables, plain_world_tables, row_memory
 from ..kernels.contact.contact_points import POINT
 from ..kernels.contact.layout import INFO
-from ..kernels.contact.placed_step import placed_step_entry
+from ..kernels.contact.placed_step import KINEMATICS
 from ..kernels.entries.entry import unfused
 from ..kernels.entries.status import FINE, NOT_FINITE
-from ..kernels.stepping.constrained_step import world_step_entry
-from ..kernels.stepping.external_forces import (
-    external_memory,
-    pushed_step_entry,
-    pushed_world_step_entry,
-    put_external,
-)
 from ..kernels.stepping.rules import CONTACT_RULES, IN_PYTHON, RULES, Rule
-from ..kernels.stepping.step import actuate, settings_of, step_entry, step_memory
+from ..kernels.stepping.step import step_memory
+from ..kernels.stepping.step_entry import make_step, own_memory, step_entry
 from ..model.tree import Tree
 from ..states.states import mimic_constants
 from ..validation.arrays import Shape
@@ -48,14 +42,6 @@ from .step_result import StepResult, shapes_of_result
 from .step_sequence import StepSequence
 from .step_settings import StepSettings
 from .world import World
-
-# entries of steps, by whether there are constrained rows, and external forces
-STEPS: dict[tuple[bool, bool], Callable[..., Any]] = {
-    (False, False): step_entry,
-    (False, True): pushed_step_entry,
-    (True, False): world_step_entry,
-    (True, True): pushed_world_step_entry,
-}
 
 
 class StepCall(NamedTuple):
@@ -110,12 +96,13 @@ class StepCode:
         self.bound: BoundEntry | None = None  # of a batch
         self._single: BoundEntry | None = None  # of one state
         if _has_kernel(solver) and is_one_kernel(solver, robot) and robot.nv:
-            entry, constants = solver.entry_for(robot), solver.constants(robot, self.gravity)
-            forward, entry = entry, STEPS[bool(world.m), pushed](rule, entry)
+            forward, constants = solver.entry_for(robot), solver.constants(robot, self.gravity)
+            rows = ("impulses", "residual") if world.m else ()
+            entry = step_entry(rule, forward, bool(world.m), pushed, ("force", "work", *rows))
             self.constants = (*mimic_constants(robot, constants), *world.held, settings.table)
-            rows = ((world.m,), (world.m,)) if world.m else ()
             n = (robot.nv,)
-            inputs, results = ((robot.nq,), n, n, *([n] if pushed else [])), ((robot.nq,), n, n, (2,), *rows)
+            inputs = (robot.nq,), n, n, *([n] if pushed else [])
+            results: tuple[Shape, ...] = ((robot.nq,), n, n, (2,), *((world.m,) for _ in rows))
             self.bound = self._single = BoundEntry(entry, self.constants, inputs, results, engine=engine)
             self._free = self._first_call
         elif engine == "specialized" and robot.nv:
@@ -135,8 +122,9 @@ class StepCode:
         if self.bound is not None and self.stage is not None and shares and not (world.m or world.kinematic):
             self._kinematics = self.stage.between[-1]
             self.bound = BoundEntry(unfused(entry), self.constants, inputs, results, engine=engine)
-            entry, results = placed_step_entry(rule, forward), (*results, self._kinematics)
-            self._single = BoundEntry(entry, self.constants, inputs, results, engine=engine)
+            entry = step_entry(rule, forward, results=("force", "work", "extra"), extra=KINEMATICS)
+            results = (*results, self._kinematics)
+            self._single = BoundEntry(unfused(entry), self.constants, inputs, results, engine=engine)
         self._sequences: dict[int, StepSequence] = {}
         self._outside = bool(world.convex.pairs)
         kept = world.touching.rows if self.stage is not None else 0
@@ -360,24 +348,20 @@ class StepCode:
         tree = tree_tables(*constants_of(self.robot.spanning, self.gravity))
         q, v, control, *external = given
         q_new, v_new, force, work, *rows = results
-        s, m, applied = settings_of(tree, self.settings.table), step_memory(tree, q), force
+        impulses, residual = rows or (None, None)
+        held = self._held(tree, q) if rows else None
 
         def forward(moved: Any, at: Any, velocity: Any, tau: Any, f_ext: Any, qdd: Any, memory: Any) -> int:
             self._refuse_infinite(moved.armature)
             qdd[:] = self._accelerations(at, velocity, tau, moved.armature)
             return FINE
 
-        actuate(tree, s, q, v, control, force)
-        if external:
-            own = external_memory(tree, q, 0)
-            put_external(tree, self.settings.table, force, external[0], own)
-            s, applied = settings_of(tree, own.table), own.force
-        moved = q, v, applied, q_new, v_new, work
-        if rows:
-            held = self._held(tree, q)
-            status = self.rule.step_with_rows(tree, s, held, *moved, *rows, m, row_memory(tree, held, q), forward, None)
-        else:
-            status = self.rule.step(tree, s, *moved, m, forward, None)
+        step = make_step(self.rule, forward, bool(rows), bool(external))
+        status = step(
+            tree, self.settings.table, q, v, None, None, control, external[0] if external else None, q_new, v_new,
+            force, work, impulses, residual, None, own_memory(tree, q), held,
+            row_memory(tree, held, q) if rows else None, None, step_memory(tree, q), None,
+        )  # fmt: skip
         finite = np.isfinite(q_new).all() and np.isfinite(v_new).all()
         return int(status) if finite else NOT_FINITE
 

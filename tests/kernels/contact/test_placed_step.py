@@ -9,11 +9,12 @@ from treesim.engine.call.bound_entry import BoundEntry
 from treesim.engine.call.generic import runs_compiled
 from treesim.engine.graph.trace import trace
 from treesim.kernels.contact.contact_kinematics import contact_kinematics_states, kinematics_size
-from treesim.kernels.contact.placed_step import placed_step_entry
+from treesim.kernels.contact.placed_step import KINEMATICS
 from treesim.kernels.dynamics.aba import forward_dynamics_states
+from treesim.kernels.entries.entry import unfused
 from treesim.kernels.entries.status import FINE
 from treesim.kernels.stepping.rules import RULES
-from treesim.kernels.stepping.step import step_entry
+from treesim.kernels.stepping.step_entry import step_entry
 from treesim.simulation.step_settings import StepSettings
 
 DT = 1e-3
@@ -30,7 +31,8 @@ class Parts:
         self.step = step_entry(RULES[rule], forward_dynamics_states), (*tables, settings), state, (*state, 2)
         given = nq, nv, *state, len(settings)
         self.kinematics = contact_kinematics_states, tables, given, (size,)
-        both = placed_step_entry(RULES[rule], forward_dynamics_states)
+        results = "force", "work", "extra"
+        both = unfused(step_entry(RULES[rule], forward_dynamics_states, results=results, extra=KINEMATICS))
         self.both = both, (*tables, settings), state, (*state, 2, size)
         self.settings = settings.copy()
 

@@ -70,7 +70,7 @@ class Origin(NamedTuple):
 
 def entry(
     kernel: Callable[..., Any],
-    scratch: Callable[..., Any] | tuple[Callable[..., Any], ...] | None = None,
+    scratch: Callable[..., Any] | tuple[Callable[..., Any], ...] | dict[str, Callable[..., Any]] | None = None,
     tables: dict[str, str] | None = None,
     sizes: dict[str, str] | None = None,
     returns_status: bool = False,
@@ -88,32 +88,29 @@ def entry(
     further symbols. tables: {name: kind of `annotations`} of arguments that do not depend on the state. scratch:
     function that allocates memory with the dtype of the first array. Its parameters may be tree, ints, the tables and
     the first array. The kernel gets the result as `scratch`, or as its last parameters if none has that name. With
-    several functions, each returns one of these. returns_status: whether the kernel returns a status; the entry returns
-    the worst of all states. expands: whether the kernel is correct on the spanning tree of a robot with mimic joints,
-    if its arrays are expanded and contracted (`mimic_entry`). follows: name of the result that is a response to forces
-    there, such as qdd; the constraints of the mimic joints correct it. reduce: kernel that converts the results there
-    to those of the robot; its parameters may be the spanning tree, `mimic`, `rows` (`mimic`), tables and arrays. The
-    entry's name is `name`, by default the kernel's, with the suffix `_states`; it must be unique in a module. Kernels
-    call those of other entries without tables by `entry.memory(tree, ints, first array)` and `entry.one(tree, *arrays,
-    memory)`, which returns a status.
+    several functions, each returns one of these; a dict names their parameters, which may be any. returns_status:
+    whether the kernel returns a status; the entry returns the worst of all states. expands: whether the kernel is
+    correct on the spanning tree of a robot with mimic joints, if its arrays are expanded and contracted
+    (`mimic_entry`). follows: name of the result that is a response to forces there, such as qdd; the constraints of the
+    mimic joints correct it. reduce: kernel that converts the results there to those of the robot; its parameters may be
+    the spanning tree, `mimic`, `rows` (`mimic`), tables and arrays. The entry's name is `name`, by default the
+    kernel's, with the suffix `_states`; it must be unique in a module. Kernels call those of other entries without
+    tables by `entry.memory(tree, ints, first array)` and `entry.one(tree, *arrays, memory)`, which returns a status.
     """
     declared = Signature(tables or {}, tuple(_array(name, text) for name, text in arrays.items()), sizes or {})
-    name = f"{name or kernel.__name__}_states"
+    name, wanted = f"{name or kernel.__name__}_states", parameters_of(kernel)
+    if isinstance(scratch, tuple):
+        scratch = dict(zip(wanted[-len(scratch) :], scratch, strict=True))
     namespace: dict[str, Any] = {
-        "__name__": kernel.__module__, "kernel": kernel, "tree_tables": tree_tables, "scratch_for": scratch,
-        **{f"scratch_{k}": part for k, part in enumerate(scratch if isinstance(scratch, tuple) else ())},
+        "__name__": kernel.__module__, "kernel": kernel, "tree_tables": tree_tables, **scratch_functions(scratch),
         "FINE": FINE, "NOT_FINITE": NOT_FINITE, "WRONG_SIZE": WRONG_SIZE,
     }  # fmt: skip
-    made: Any = made_entry(
-        name, _text(name, declared, parameters_of(kernel), memory_of(scratch), returns_status), namespace
-    )
+    made: Any = made_entry(name, _text(name, declared, wanted, scratch, returns_status), namespace)
     made.__doc__ = kernel.__doc__
     made.origin = Origin(kernel, scratch, declared, returns_status, expands, follows, reduce)
     made.signature, made.kernel = declared, kernel
     if not (declared.tables or declared.sizes):
-        texts = _part_texts(
-            f"{name}_memory", f"{name}_one", declared, parameters_of(kernel), memory_of(scratch), returns_status
-        )
+        texts = _part_texts(name, declared, wanted, scratch, returns_status)
         made.memory, made.one = (made_entry(part, text, dict(namespace)) for part, text in texts.items())
     function: FunctionType = made
     return function
@@ -156,14 +153,13 @@ def made_function(place: str, text: str, name: str, namespace: dict[str, Any]) -
 
 
 def _part_texts(
-    memory: str, one: str, declared: Signature, wanted: list[str], scratch: str | None, returns_status: bool
+    name: str, declared: Signature, wanted: list[str], scratch: Any, returns_status: bool
 ) -> dict[str, str]:
     """Return the sources of two functions: allocation of scratch memory, and a kernel call on one state."""
-    given = [x.name for x in declared.arrays]
-    known = [parameter for parameter in wanted if parameter in ("tree", "scratch", *given)]
-    call = f"kernel({', '.join([*known, *(['*scratch'] if len(known) < len(wanted) else [])])})"
+    given, memory, one = [x.name for x in declared.arrays], f"{name}_memory", f"{name}_one"
+    call = kernel_call(wanted, {name: name for name in ("tree", "scratch", *given)}, scratch)
     return {
-        memory: f"def {memory}(tree, ints, {given[0]}):\n    return {scratch or '()'}\n",
+        memory: f"def {memory}(tree, ints, {given[0]}):\n    return {memory_of(scratch) or '()'}\n",
         one: f"def {one}(tree, {', '.join(given)}, scratch):\n    "
         + (f"return {call}\n" if returns_status else f"{call}\n    return FINE\n"),
     }
@@ -200,32 +196,49 @@ def parameters_of(function: Any) -> list[str]:
     return list(function.__code__.co_varnames[: function.__code__.co_argcount])
 
 
+def kernel_call(wanted: list[str], given: dict[str, str], scratch: Any = None) -> str:
+    """Return the expression that calls a kernel with the parameters `wanted`, from the expressions of those given.
+
+    scratch: as in `entry`; the others are its parts.
+    """
+    parts = {name: f"scratch[{k}]" for k, name in enumerate(scratch)} if isinstance(scratch, dict) else {}
+    known = [(parts | given)[parameter] for parameter in wanted if parameter in parts | given]
+    return f"kernel({', '.join([*known, *(['*scratch'] if len(known) < len(wanted) else [])])})"
+
+
+def scratch_functions(scratch: Any) -> dict[str, Any]:
+    """Return the functions that allocate scratch memory, by their names in generated sources."""
+    return {
+        f"scratch_{name}": part for name, part in (scratch if isinstance(scratch, dict) else {"for": scratch}).items()
+    }
+
+
 def memory_of(scratch: Any) -> str | None:
     """Return the expression that allocates scratch memory, None without any."""
-    if isinstance(scratch, tuple):
-        calls = [f"scratch_{k}({', '.join(parameters_of(function))})" for k, function in enumerate(scratch)]
-        return f"({', '.join(calls)},)"
-    return None if scratch is None else f"scratch_for({', '.join(parameters_of(scratch))})"
+    if scratch is None:
+        return None
+    calls = [f"{name}({', '.join(parameters_of(part))})" for name, part in scratch_functions(scratch).items()]
+    return f"({', '.join(calls)},)" if isinstance(scratch, dict) else calls[0]
 
 
-def _text(name: str, declared: Signature, wanted: list[str], scratch: str | None, returns_status: bool) -> str:
-    """Return the entry's source.
-
-    wanted: parameters of the kernel. scratch: expression that allocates its memory.
-    """
-    arrays, first = declared.arrays, declared.arrays[0]
+def _text(name: str, declared: Signature, wanted: list[str], scratch: Any, returns_status: bool) -> str:
+    """Return the entry's source; wanted: parameters of the kernel. Raises TypeError for some that are not declared."""
+    arrays, first, memory = declared.arrays, declared.arrays[0], memory_of(scratch)
     kinds = {"ints": "TableOfIntegers", "reals": "TableOfReals", **declared.tables, **{x.name: "Reals" for x in arrays}}
     parameters = ", ".join(f"{name}: {kind}" for name, kind in kinds.items())
     symbols = [f"{symbol} = {value}" for symbol, value in (SYMBOLS | declared.sizes).items()]
     given = {"tree": "tree", "scratch": "scratch", **{table: table for table in declared.tables}}
     given |= {x.name: state_of(x) for x in arrays}
     missing = [parameter for parameter in wanted if parameter not in given]
-    if (
-        bool(missing) + ("scratch" in wanted) != (scratch is not None)
-        or missing != wanted[len(wanted) - len(missing) :]
-    ):
+    fits = (
+        set(missing) == set(scratch)
+        if isinstance(scratch, dict)
+        else bool(missing) + ("scratch" in wanted) == (scratch is not None)
+        and missing == wanted[len(wanted) - len(missing) :]
+    )
+    if not fits:
         raise TypeError(f"{name}: the kernel asks for {', '.join(wanted)}, which are not what is declared")
-    call = ", ".join([given[parameter] for parameter in wanted if parameter in given] + ["*scratch"] * bool(missing))
+    call = kernel_call(wanted, given, scratch)
     return "\n    ".join([
         f"def {name}({parameters}) -> int:",
         "tree = tree_tables(ints, reals)",
@@ -233,10 +246,10 @@ def _text(name: str, declared: Signature, wanted: list[str], scratch: str | None
         f"count = {first.name}.size // ({first.size}) if {first.size} > 0 else 1",  # one state of what cannot move
         f"if count < 1 or {' or '.join(map(misfit, arrays))}:",
         "    return WRONG_SIZE",
-        *([] if scratch is None else [f"scratch = {scratch}"]),
+        *([] if memory is None else [f"scratch = {memory}"]),
         "status = FINE",
         "for s in range(count):",
-        f"    status = max(status, kernel({call}))" if returns_status else f"    kernel({call})",
+        f"    status = max(status, {call})" if returns_status else f"    {call}",
         "return status\n",
     ])  # fmt: skip
 

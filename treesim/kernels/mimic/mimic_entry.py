@@ -15,7 +15,18 @@ from typing import Any
 import numpy as np
 
 from ..algebra.tables import tree_tables
-from ..entries.entry import Array, Origin, Signature, made_entry, memory_of, misfit, parameters_of, state_of
+from ..entries.entry import (
+    Array,
+    Origin,
+    Signature,
+    kernel_call,
+    made_entry,
+    memory_of,
+    misfit,
+    parameters_of,
+    scratch_functions,
+    state_of,
+)
 from ..entries.status import FINE, WRONG_SIZE
 from . import mimic as between
 from .mimic import MIMIC_TABLES, follow, mimic_joints_of, mimic_row_memory, with_shared_rotors
@@ -47,8 +58,7 @@ def mimic_entry(states: Any) -> Callable[..., int]:
     name = f"{states.__name__.removesuffix('_states').removesuffix('_mimic')}_mimic"
     signature = origin.signature._replace(tables=MIMIC_TABLES | origin.signature.tables)
     namespace: dict[str, Any] = {
-        "__name__": origin.kernel.__module__, "kernel": origin.kernel, "scratch_for": origin.scratch, "np": np,
-        **{f"scratch_{k}": x for k, x in enumerate(origin.scratch if isinstance(origin.scratch, tuple) else ())},
+        "__name__": origin.kernel.__module__, "kernel": origin.kernel, "np": np, **scratch_functions(origin.scratch),
         "FINE": FINE, "WRONG_SIZE": WRONG_SIZE, "tree_tables": tree_tables, "mimic_joints_of": mimic_joints_of,
         "follow": follow, "mimic_row_memory": mimic_row_memory, "with_shared_rotors": with_shared_rotors,
         "reduce": origin.reduce, **_between(),
@@ -129,8 +139,7 @@ def _work(origin: Origin, array: Callable[[Array], str]) -> list[str]:
     tree = "moved" if _has_rows(origin) else "tree"
     given = {"tree": tree, "scratch": "scratch", **{table: table for table in MIMIC_TABLES | origin.signature.tables}}
     given |= {x.name: array(x) for x in arrays}
-    known = [given[parameter] for parameter in wanted if parameter in given]
-    call = f"kernel({', '.join([*known, *(['*scratch'] if len(known) < len(wanted) else [])])})"
+    call = kernel_call(wanted, given, origin.scratch)
     lines = [f"status = max(status, {call})" if origin.returns_status else call]
     if origin.follows:
         followed = next(array(x) for x in arrays if x.name == origin.follows)

@@ -7,39 +7,25 @@ is symmetric, and of order 2. Without rows it is `step.implicit_midpoint`.
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import numpy as np
 
 from ..algebra.numbers import maximum, minimum, sqrt
 from ..algebra.spatial import force_dot, rigid_apply
 from ..algebra.tables import body_inertia, motion_at, with_armature
-from ..constrained.constraints import ROWS, row_count
 from ..constrained.rows import (
     TINY,
-    WORLD,
     add_solution,
     apply_impulses,
     gaps,
-    mimic_world_tables,
-    plain_world_tables,
     respond,
-    row_memory,
     row_velocities,
 )
-from ..entries.entry import is_mimic_entry
 from ..entries.status import FINE
 from ..kinematics.configuration import advance, into_start_axes
 from .step import (
     PASSES,
-    actuate,
-    add_work,
-    label,
-    made_step_entry,
-    mark_failure,
     put_work,
     resist,
-    settings_of,
 )
 
 CLOSURES = 2  # corrections after those of the passes, each with an error of about h times its change of the rows
@@ -152,89 +138,3 @@ def implicit_midpoint_with_rows(
     end_at_rest(moved, held, q_new, v_new, r)
     write_results(moved, held, q_new, v_new, r, impulses, residual)
     return status
-
-
-def rows_for(tree, layout, geometry, closure, q):
-    """Scratch memory for the rows of a world, with the dtype of q."""
-    return row_memory(tree, plain_world_tables(layout, geometry, closure), q)
-
-
-def result_memory(tree, layout, q):
-    """Memory for the results of a step besides the state, with the dtype of q: force, impulses, residual, work."""
-    solver_info = np.empty((2, row_count(layout)), q.dtype)
-    return np.empty(tree.nv, q.dtype), solver_info[0], solver_info[1], np.empty(2, q.dtype)
-
-
-def made_world_entry(step, memory, dynamics, **arrays):
-    """Return the entry of a step of a world with rows, which takes the rows' tables and memory after `memory`."""
-    held = mimic_world_tables if is_mimic_entry(dynamics) else plain_world_tables
-    return made_step_entry(step, (*memory, held, rows_for), dynamics, WORLD, ROWS, **arrays)
-
-
-@lru_cache(maxsize=64)
-def world_step_entry(rule, dynamics):
-    """Return the entry of one step of a world with rows.
-
-    Its arguments are (ints, reals, layout, geometry, closure, settings, q, v, control, q_new, v_new, force, work,
-    impulses, residual).
-    """
-    step_with_rows, forward = rule.step_with_rows, dynamics.one
-
-    def step(tree, settings, q, v, control, q_new, v_new, force, work, impulses, residual, held, rows, m, memory):
-        """Compute a step as without rows, and the rows' impulses and residuals."""
-        s = settings_of(tree, settings)
-        actuate(tree, s, q, v, control, force)
-        status = step_with_rows(
-            tree, s, held, q, v, force, q_new, v_new, work, impulses, residual, m, rows, forward, memory
-        )
-        return mark_failure(v_new, status)
-
-    step.__name__ = f"{rule.name}_with_rows_by_{label(dynamics)}"
-    return made_world_entry(
-        step, (), dynamics, q="nq", v="nv", control="nv'", q_new="-> nq", v_new="-> nv",
-        force="-> nv'", work="-> 2", impulses="-> m", residual="-> m",
-    )  # fmt: skip
-
-
-@lru_cache(maxsize=64)
-def carried_world_step_entry(rule, dynamics):
-    """Return the entry of the same step with only the state as result.
-
-    Its arguments are (ints, reals, layout, geometry, closure, settings, q, v, control, q_new, v_new).
-    """
-    one_step = world_step_entry(rule, dynamics).kernel
-
-    def carried_step(tree, settings, q, v, control, q_new, v_new, solver_info, held, rows, m, memory):
-        force, impulses, residual, work = solver_info
-        return one_step(
-            tree, settings, q, v, control, q_new, v_new, force, work, impulses, residual, held, rows, m, memory
-        )
-
-    carried_step.__name__ = f"carried_{one_step.__name__}"
-    return made_world_entry(
-        carried_step, (result_memory,), dynamics, q="nq", v="nv", control="nv'", q_new="-> nq",
-        v_new="-> nv",
-    )  # fmt: skip
-
-
-@lru_cache(maxsize=64)
-def counted_world_step_entry(rule, dynamics):
-    """Return the entry of the same step with the state and the accumulated work as results.
-
-    Its arguments are (ints, reals, layout, geometry, closure, settings, q, v, work, control, q_new, v_new, work_new).
-    """
-    one_step = world_step_entry(rule, dynamics).kernel
-
-    def counted_step(tree, settings, q, v, work, control, q_new, v_new, work_new, solver_info, held, rows, m, memory):
-        force, impulses, residual, _ = solver_info
-        status = one_step(
-            tree, settings, q, v, control, q_new, v_new, force, work_new, impulses, residual, held, rows, m, memory
-        )
-        add_work(work, work_new)
-        return status
-
-    counted_step.__name__ = f"counted_{one_step.__name__}"
-    return made_world_entry(
-        counted_step, (result_memory,), dynamics, q="nq", v="nv", work="2", control="nv'",
-        q_new="-> nq", v_new="-> nv", work_new="-> 2",
-    )  # fmt: skip

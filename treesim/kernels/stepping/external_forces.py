@@ -6,7 +6,6 @@ configuration `lead` seconds ahead, such as the predicted midpoint, which makes 
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,8 +18,7 @@ from ..algebra.tables import force_at, matrix_at, put_force, transform_at
 from ..entries.entry import entry
 from ..kinematics.bodies import body_transform, place_bodies
 from ..kinematics.configuration import integrate, vector_at
-from .constrained_step import made_world_entry, world_step_entry
-from .step import COLUMNS, actuate, gains, made_step_entry, settings_of, step_entry
+from .step import COLUMNS, gains, settings_of
 
 # numbers of the wrenches on a body, about its origin: along its own axes, moment first (6), along the world's axes,
 # moment first (6), and sum p f' of forces f along the world's axes at points p of it (9)
@@ -121,57 +119,3 @@ def put_external(tree, settings, force, external, m):
         own.kp[k], own.kd[k] = gains(s, force, k)
         own.effort_limit[k], own.driven[k] = UNLIMITED, settings[0] * 0
         m.force[k] = force[k] + external[k]
-
-
-def pushed_memory(tree, q):
-    """Memory of a step under external forces, with the dtype of q."""
-    return np.empty(tree.nv, q.dtype), external_memory(tree, q, 0)
-
-
-@lru_cache(maxsize=64)
-def pushed_step_entry(rule, dynamics):
-    """Return the entry of a step (`step.step_entry`) with the array `external`, external joint forces, after `control`.
-
-    Its work of the control includes that of the external forces.
-    """
-    one_step = step_entry(rule, dynamics).kernel
-    several = rule.stages > 1 and not rule.implicit  # the mean force is not that at the start
-
-    def pushed_step(tree, settings, q, v, control, external, q_new, v_new, force, work, room, m, memory):
-        total, own = room
-        actuate(tree, settings_of(tree, settings), q, v, control, force)
-        put_external(tree, settings, force, external, own)
-        status = one_step(tree, own.table, q, v, own.force, q_new, v_new, total, work, m, memory)
-        if several:
-            for k in range(tree.nv):
-                force[k] = total[k] - external[k]
-        return status
-
-    pushed_step.__name__ = f"pushed_{one_step.__name__}"
-    return made_step_entry(
-        pushed_step, (pushed_memory,), dynamics, q="nq", v="nv", control="nv'", external="nv'",
-        q_new="-> nq", v_new="-> nv", force="-> nv'", work="-> 2",
-    )  # fmt: skip
-
-
-@lru_cache(maxsize=64)
-def pushed_world_step_entry(rule, dynamics):
-    """Return the entry of a step with rows (`constrained_step.world_step_entry`) with the array `external`."""
-    one_step = world_step_entry(rule, dynamics).kernel
-
-    def pushed_step(
-        tree, settings, q, v, control, external, q_new, v_new, force, work, impulses, residual, room, held, rows, m,
-        memory,
-    ):  # fmt: skip
-        total, own = room
-        actuate(tree, settings_of(tree, settings), q, v, control, force)
-        put_external(tree, settings, force, external, own)
-        return one_step(
-            tree, own.table, q, v, own.force, q_new, v_new, total, work, impulses, residual, held, rows, m, memory
-        )
-
-    pushed_step.__name__ = f"pushed_{one_step.__name__}"
-    return made_world_entry(
-        pushed_step, (pushed_memory,), dynamics, q="nq", v="nv", control="nv'",
-        external="nv'", q_new="-> nq", v_new="-> nv", force="-> nv'", work="-> 2", impulses="-> m", residual="-> m",
-    )  # fmt: skip

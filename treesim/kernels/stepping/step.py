@@ -12,18 +12,16 @@ from __future__ import annotations
 
 import hashlib
 import linecache
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..algebra.limits import within
-from ..algebra.numbers import absolute, less, maximum, select
+from ..algebra.numbers import absolute, less, maximum
 from ..algebra.tables import with_armature
-from ..entries.entry import KERNELS, entry, is_mimic_entry
+from ..entries.entry import KERNELS
 from ..entries.status import FINE, undefined
 from ..kinematics.configuration import advance, into_start_axes, semi_implicit_step
-from ..mimic.mimic_entry import mimic_entry
 from .gyroscopic import turn_implicitly
 
 PASSES = 4  # of the implicit midpoint rule's fixed-point iteration: see docs/integrators.md for what each costs
@@ -174,121 +172,3 @@ def label(dynamics):
         return f"{module.rpartition('.')[2]}_{name}"
     text = "".join(linecache.getlines(dynamics.kernel.__code__.co_filename))
     return f"{module.replace('.', '_')}_{name}_{hashlib.sha256(text.encode()).hexdigest()[:16]}"
-
-
-def force_memory(tree, q):
-    """Memory for a force, with the dtype of q."""
-    return np.empty(tree.nv, q.dtype)
-
-
-def work_memory(tree, q):
-    """Memory for the work of a step, with the dtype of q."""
-    return np.empty(2, q.dtype)
-
-
-def made_step_entry(step, memory, dynamics, tables=None, sizes=None, **arrays):
-    """Return the entry of a step; a variant for mimic joints if `dynamics` is one.
-
-    memory: functions that allocate what the step takes before its own memory and that of forward dynamics.
-    """
-    mimic, tables = is_mimic_entry(dynamics), {**(tables or {}), "settings": "TableOfReals"}
-    scratch = *memory, step_memory, dynamics.memory
-    made = entry(step, scratch, tables, sizes, returns_status=True, expands=mimic, **arrays)
-    return mimic_entry(made) if mimic else made
-
-
-@lru_cache(maxsize=64)
-def step_entry(rule, dynamics):
-    """Return the entry of one step by an integrator (`rules.Rule`), with the forward dynamics of an entry.
-
-    Its arguments are (ints, reals, settings, q, v, control, q_new, v_new, force, work). It is a variant for mimic
-    joints if `dynamics` is one.
-    """
-    one_step, forward = rule.step, dynamics.one
-
-    def step(tree, settings, q, v, control, q_new, v_new, force, work, m, memory):
-        """Compute (q, v) at the end of a step, the force [N m, N], and the work of control and damping [J]."""
-        s = settings_of(tree, settings)
-        actuate(tree, s, q, v, control, force)
-        status = one_step(tree, s, q, v, force, q_new, v_new, work, m, forward, memory)
-        return mark_failure(v_new, status)
-
-    step.__name__ = f"{rule.name}_by_{label(dynamics)}"
-    return made_step_entry(
-        step, (), dynamics, q="nq", v="nv", control="nv'", q_new="-> nq", v_new="-> nv", force="-> nv'", work="-> 2"
-    )
-
-
-@lru_cache(maxsize=64)
-def carried_step_entry(rule, dynamics):
-    """Return the entry of the same step with only the state as result.
-
-    Its arguments are (ints, reals, settings, q, v, control, q_new, v_new).
-    """
-    one_step = step_entry(rule, dynamics).kernel
-
-    def carried_step(tree, settings, q, v, control, q_new, v_new, force, work, m, memory):
-        return one_step(tree, settings, q, v, control, q_new, v_new, force, work, m, memory)
-
-    carried_step.__name__ = f"carried_{one_step.__name__}"
-    return made_step_entry(
-        carried_step, (force_memory, work_memory), dynamics, q="nq", v="nv", control="nv'", q_new="-> nq",
-        v_new="-> nv",
-    )  # fmt: skip
-
-
-@lru_cache(maxsize=64)
-def counted_step_entry(rule, dynamics):
-    """Return the entry of the same step with the state and the accumulated work as results.
-
-    Its arguments are (ints, reals, settings, q, v, work, control, q_new, v_new, work_new).
-    """
-    one_step = step_entry(rule, dynamics).kernel
-
-    def counted_step(tree, settings, q, v, work, control, q_new, v_new, work_new, force, m, memory):
-        status = one_step(tree, settings, q, v, control, q_new, v_new, force, work_new, m, memory)
-        add_work(work, work_new)
-        return status
-
-    counted_step.__name__ = f"counted_{one_step.__name__}"
-    return made_step_entry(
-        counted_step, (force_memory,), dynamics, q="nq", v="nv", work="2", control="nv'", q_new="-> nq",
-        v_new="-> nv", work_new="-> 2",
-    )  # fmt: skip
-
-
-def add_work(before, work):
-    """work += work of the previous steps, `before`."""
-    for k in range(2):
-        work[k] += before[k]
-
-
-@lru_cache(maxsize=64)
-def policy_step_entry(one_step):
-    """Return the step of an entry under the control of a policy, for traces.
-
-    The entry has the arguments (*constants, *states, control, *next states); its last constant is `settings`, and its
-    first states are q and v. The policy returns the control u at the k-th step, from parameters p; u is constant for
-    `substeps` substeps, of which this is the j-th. The result's arguments are (*constants, policy, substeps, k, j, u,
-    *states, p, k_new, j_new, u_new, *next states).
-    """
-    count = 2 + len(one_step.signature.tables)
-    carried = sum(array.result for array in one_step.signature.arrays)
-
-    def policy_step_states(*given):
-        constants, settings = given[:count], given[count - 1]
-        policy, substeps, k, j, u = given[count : count + 5]
-        states, (p, k_new, j_new, u_new), news = (
-            given[count + 5 : count + 5 + carried], given[count + 5 + carried : count + 9 + carried],
-            given[count + 9 + carried :],
-        )  # fmt: skip
-        wanted = policy(substeps * settings[0] * k[0], *states[:2], p)
-        for i in range(len(wanted)):
-            u_new[i] = select(less(j[0], 0.5), wanted[i], u[i])
-        last = less(substeps - 1.5, j[0])
-        k_new[0] = k[0] + last
-        j_new[0] = (j[0] + 1) * (1 - last)
-        return one_step(*constants, *states, u_new, *news)
-
-    policy_step_states.__name__ = f"policy_{one_step.__name__}"
-    return policy_step_states

@@ -31,7 +31,7 @@ from treesim.kernels.entries.status import FINE
 from treesim.kernels.kinematics.bodies import body_poses_states
 from treesim.kernels.kinematics.jacobians import jacobian_states
 from treesim.kernels.stepping.rules import RULES
-from treesim.kernels.stepping.step import carried_step_entry
+from treesim.kernels.stepping.step_entry import step_entry
 from treesim.model.tree import Tree
 from treesim.states.states import serving
 from treesim.testing.bounds import apart, moved_by_rounding
@@ -83,7 +83,7 @@ def problems(robot: Tree, count: int, seed: int = 0) -> list[Problem]:
     all_n = robot.spanning.nv
     step = np.concatenate([[DT], np.zeros(3 * all_n), np.full(all_n, UNLIMITED), np.zeros(all_n), np.ones(all_n)])
     forward_states, tables = serving(forward_dynamics_states, robot, tree)
-    step_states = carried_step_entry(RULES["semi_implicit_euler"], forward_states)
+    step_states = step_entry(RULES["semi_implicit_euler"], forward_states, results=())
     M, bias = mass_matrix(robot, q), bias_forces(robot, q, v)
     direct, solved = np.zeros(count), sensitivity(M, np.abs(tau) + np.abs(bias), a)
     stepped = DT * solved * np.abs(a).max(axis=1) / np.abs(v + DT * a).max(axis=1)  # of v + DT qdd
