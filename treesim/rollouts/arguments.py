@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..dynamics.physics import Parameters
 from ..engine.call.steps import all_finite
 from ..errors import ArgumentError, TreesimError, UnsupportedError, quoted
-from ..kernels.stepping.constrained_step import carried_world_step_entry, counted_world_step_entry
 from ..kernels.stepping.rules import Rule
-from ..kernels.stepping.step import carried_step_entry, counted_step_entry
+from ..kernels.stepping.step_entry import step_entry
 from ..model.named_axes import coordinate_argument, velocity_argument
 from ..model.quaternions import unit_quaternions
 from ..model.tree import Tree
@@ -29,13 +29,6 @@ from ..validation.arrays import Argument, check_copy, coerce, precision, refuse_
 from ..validation.values import checked_flag
 from .external_forces import RolloutForces
 
-# by whether there are rows, and whether the work is counted
-ENTRIES: dict[tuple[bool, bool], Callable[..., Any]] = {
-    (False, False): carried_step_entry,
-    (False, True): counted_step_entry,
-    (True, False): carried_world_step_entry,
-    (True, True): counted_world_step_entry,
-}
 COUNTED_IN_SINGLE = 1 << 24  # steps: counted by a policy's clock; float32 represents no larger consecutive integers
 
 GAINS = {"kp", "kd", "effort_limit"}  # model parameters with which gains may saturate
@@ -122,7 +115,6 @@ def _method(world: World, options: StepOptions, fields: frozenset[str], work: bo
     check_diagonal(dynamics, robot, settings)
     if not world.m and not fields:
         check_inertia(robot, rule, h, *gains_of(robot, options.kp, options.kd))
-    step_entry = ENTRIES[bool(world.m), work]
     constants = (*mimic_constants(robot, dynamics.constants(robot)), *world.held, settings.table)
 
     @cache
@@ -131,10 +123,23 @@ def _method(world: World, options: StepOptions, fields: frozenset[str], work: bo
 
     by_steps = touching or world.kinematic or settings.may_saturate(rule, own_gains)
     forward, code = dynamics.entry_for(robot), code_of(False) if by_steps else None
-    return Method(world, options, substeps, step_entry(rule, forward), constants, work, rule, forward, code, code_of)
+    entry = step_entry(rule, forward, bool(world.m), results=(), carried=("work",) if work else ())
+    return Method(world, options, substeps, entry, constants, work, rule, forward, code, code_of)
 
 
 _remembered = lru_cache(maxsize=16)(_method)  # short rollouts are called repeatedly
+
+
+class RolloutInput(NamedTuple):
+    """Arguments of `rollout` that determine the motion, besides the world and the options of steps."""
+
+    q0: ArrayLike
+    v0: ArrayLike
+    control: ArrayLike | Callable[..., None] | None
+    steps: int | None
+    policy_parameters: ArrayLike | None = None
+    model_parameters: Parameters | None = None
+    f_ext: Any = None
 
 
 class Start(NamedTuple):
@@ -158,23 +163,14 @@ class Start(NamedTuple):
         return self.u.shape[1]
 
 
-def start_of(
-    method: Method,
-    q0: ArrayLike,
-    v0: ArrayLike,
-    control: ArrayLike | Callable[..., None] | None,
-    parameters: ArrayLike | None,
-    steps: int | None,
-    counts: Iterable[int] = (),
-    measures: bool = False,
-    f_ext: Any = None,
-) -> Start:
+def start_of(method: Method, given: RolloutInput, counts: Iterable[int], measures: bool) -> Start:
     """Return the initial states and controls; warns the caller of `rollout` of a robot whose effort limits are all 0.
 
     counts: numbers of rollouts in model_parameters. measures: whether there are measures, which may take
-    parameters. f_ext: external forces.
+    parameters.
     """
     world = method.world
+    q0, v0, control, steps, parameters, _, f_ext = given
     law = control if callable(control) else None
     if law is not None:
         control = None

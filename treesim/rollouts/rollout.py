@@ -18,7 +18,7 @@ from ..engine.call.steps import Measured, RolloutSegment, under_controls, under_
 from ..engine.graph.policies import Policy
 from ..engine.threads import use_threads
 from ..errors import StoppedWarning, keep_with
-from ..kernels.stepping.step import policy_step_entry
+from ..kernels.stepping.step_entry import policy_step_entry
 from ..model.tree import Tree
 from ..plugins import DEFAULT_INTEGRATOR
 from ..simulation.external_forces import Wrenches
@@ -28,7 +28,16 @@ from ..simulation.world import World, as_world
 from ..states.arguments import checked_progress
 from ..system.user_warnings import warn
 from ..types import Engine, Keep
-from .arguments import Method, Start, bodies_in_contact, check_clock, method_of, refuse_non_finite_controls, start_of
+from .arguments import (
+    Method,
+    RolloutInput,
+    Start,
+    bodies_in_contact,
+    check_clock,
+    method_of,
+    refuse_non_finite_controls,
+    start_of,
+)
 from .contact import ContactSteps
 from .energy import BatchedRobots
 from .files import read_record
@@ -210,20 +219,29 @@ def rollout(
     <Rollouts: 10 of 20 states, 0.001 ... 0.02 s, float64>
     """
     world = as_world(robot)
-    checked_progress(progress)
     options = StepOptions(
         dt=dt, integrator=integrator, backend=backend, engine=engine, kp=kp, kd=kd, substeps=substeps,
         threads=threads, contact_solver=contact_solver,
     )  # fmt: skip
     save = SaveAt(every=every, keep=keep, work=work, out=out, measure=checked_measures(measure))
-    fields = given_fields(world, model_parameters, integrator)
+    given = RolloutInput(q0, v0, control, steps, policy_parameters, model_parameters, f_ext)
+    return roll_out(world, given, options, save, progress)
+
+
+def roll_out(
+    world: World, given: RolloutInput, options: StepOptions, save: SaveAt,
+    progress: Callable[[int, int], None] | None = None,
+) -> Rollouts:  # fmt: skip
+    """Return the results of `rollout` with its arguments as objects."""
+    checked_progress(progress)
+    fields = given_fields(world, given.model_parameters, options.integrator)
     world = world_with_rows(world, fields)
     method = method_of(world, options, frozenset(fields), save.work)
-    if f_ext is not None:
+    if given.f_ext is not None:
         method = method.under_forces()
     physics = physics_of_rollouts(method, fields)
     counts = () if physics is None else physics.counts
-    start = start_of(method, q0, v0, control, policy_parameters, steps, counts, bool(save.measure), f_ext)
+    start = start_of(method, given, counts, bool(save.measure))
     if method.touches:
         warn_of_start(world, start.q, own=own_limits(world.robot, fields))
     measuring = measuring_of(save.measure, method, start)

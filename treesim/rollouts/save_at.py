@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import ArgumentError
@@ -17,11 +17,11 @@ from .measures import Measure
 class SaveAt:
     """States, measures and work that rollouts store; the fields are documented as parameters of `rollout`."""
 
-    every: int
-    keep: Keep
-    work: bool
-    out: Any
-    measure: Mapping[str, Measure]
+    every: int = 1
+    keep: Keep = "all"
+    work: bool = False
+    out: Any = None
+    measure: Mapping[str, Measure] = field(default_factory=dict)
 
     def records(self, steps: int) -> tuple[int, int]:
         """Return the number of steps between two stored states, and the number of stored states.

@@ -10,6 +10,7 @@ import time
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,7 +18,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import SweepError, reason_of
-from ..rollouts.rollout import Rollouts, rollout
+from ..rollouts.arguments import RolloutInput
+from ..rollouts.rollout import Rollouts, roll_out
+from ..rollouts.save_at import SaveAt
 from ..simulation.provenance import surroundings
 from ..types import Keep
 from .plan import VERSIONS, Inputs, Plan
@@ -172,23 +175,11 @@ def rolled(
     """Return the rollouts of inputs; keep, every: replace the plan's."""
     if keep is None:  # without measures, the last state shows whether a rollout diverged
         keep = KEPT.get(plan.keep, "none" if plan.measure else "last")
-    return rollout(
-        plan.world,
-        inputs.q0,
-        inputs.v0,
-        plan.policy,
-        plan.dt,
-        plan.steps,
-        kp=plan.fields["kp"].nominal,
-        kd=plan.fields["kd"].nominal,
-        every=plan.every if every is None else every,
-        policy_parameters=inputs.p if inputs.p.shape[1] else None,
-        model_parameters=inputs.physics or None,
-        measure=plan.measure or None,
-        keep=keep,
-        threads=threads,
-        **plan.settings,
-    )
+    p = inputs.p if inputs.p.shape[1] else None
+    given = RolloutInput(inputs.q0, inputs.v0, plan.policy, plan.steps, p, inputs.physics or None, plan.f_ext)
+    save = SaveAt(every=plan.every if every is None else every, keep=keep, measure=plan.measure)
+    options = replace(plan.options, threads=threads)
+    return roll_out(plan.world, given, options, save)
 
 
 def _failures(plan: Plan, inputs: Inputs, failed: np.ndarray, threads: int | None) -> dict[str, np.ndarray]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -20,11 +20,12 @@ from ..model.tree import Tree
 from ..rollouts.external_forces import RolloutForces
 from ..rollouts.measures import Measure
 from ..rollouts.reduction import Reduction, checked_measures, sensor_sizes
+from ..simulation.options import StepOptions
 from ..simulation.provenance import surroundings
 from ..simulation.serialization import plain
 from ..simulation.step_settings import gains_of
 from ..simulation.world import World, as_world
-from ..states.arguments import positive_number, short_repr, whole_number
+from ..states.arguments import short_repr, whole_number
 from ..states.configurations import INTEGRATE
 from ..validation.arrays import Argument, ordered_numbers
 from .fields import STARTS, Field, Variation, fields, variation
@@ -32,6 +33,7 @@ from .store import SENSOR, check_column
 
 KEEPS = ("summary", "last", "all")
 SEEDS = (1 << 64) - 1
+OPTIONS = ("integrator", "substeps", "backend", "contact_solver", "engine")
 VERSIONS = ("treesim", "sources of treesim")  # that determine the bits of a sample besides its plan
 RESERVED = ("sample", "q", "v", "failed_step", "failed_dof", "failed_reason")  # names of columns and axes
 MOST_KEPT = 16  # numbers of one entry of `vary` stored for each sample; more are drawn again on demand
@@ -55,13 +57,12 @@ class Inputs(NamedTuple):
 class Plan:
     """Everything that determines the results of each sample; its attributes are arguments of `treesim.sweep`.
 
-    fields: nominal values of all fields that can be varied. settings: other arguments of `rollout`, by name.
+    fields: nominal values of all fields that can be varied.
     """
 
     world: World
     policy: np.ndarray | Callable[..., None] | None
     steps: int
-    dt: float
     samples: int
     seed: int
     variations: tuple[Variation, ...]
@@ -69,7 +70,8 @@ class Plan:
     keep: str
     every: int
     fields: Mapping[str, Field]
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    options: StepOptions
+    f_ext: Any
 
     def inputs(self, samples: np.ndarray) -> Inputs:
         """Return the inputs of samples (B,); those of one sample do not depend on the others."""
@@ -109,17 +111,16 @@ class Plan:
         identity = {
             "robot and world": _digest(plain(self.world)),
             "policy": self._policy_identity(),
-            "steps": self.steps, "dt": self.dt, "samples": self.samples, "seed": self.seed,
+            "steps": self.steps, "dt": self.options.dt, "samples": self.samples, "seed": self.seed,
             "keep": self.keep, "every": self.every,
         }  # fmt: skip
         identity |= {f"vary[{one.name!r}]": _variation_text(one) for one in self.variations}
         identity |= {f"measure[{name!r}]": self._measure_identity(name) for name in self.measure}
         nominals = {"parameters" if name == "p" else name: self.fields[name] for name in (*STARTS, "kp", "kd")}
         identity |= {name: _digest(field.nominal.tolist()) for name, field in nominals.items()}
-        identity |= {name: str(value) for name, value in self.settings.items() if name != "f_ext"}
-        if self.settings.get("f_ext") is not None:
-            forces = RolloutForces(self.world, self.settings["f_ext"], self.dt)
-            identity["f_ext"] = _digest(forces.description)
+        identity |= {name: str(getattr(self.options, name)) for name in OPTIONS}
+        if self.f_ext is not None:
+            identity["f_ext"] = _digest(RolloutForces(self.world, self.f_ext, self.options.dt).description)
         return identity | {name: versions[name] for name in VERSIONS}
 
     def _policy_identity(self) -> str:
@@ -135,7 +136,7 @@ class Plan:
         robot, k = self.world.robot, len(self.fields["p"].nominal)
         one, sizes = {name: self.measure[name]}, sensor_sizes(self.world)
         rows = self.world.touching.wrench_rows
-        return repr(Reduction(one, robot.nq, robot.nv, k, robot.n_bodies + 1, self.dt, np.float64, sizes, rows))
+        return repr(Reduction(one, robot.nq, robot.nv, k, robot.n_bodies + 1, self.options.dt, np.float64, sizes, rows))
 
 
 def _moved(robot: Tree, q: np.ndarray, displacements: np.ndarray) -> np.ndarray:
@@ -162,13 +163,11 @@ def plan_of(
     v0: ArrayLike | None,
     policy: ArrayLike | Callable[..., None] | None,
     policy_parameters: ArrayLike | None,
-    kp: ArrayLike,
-    kd: ArrayLike,
+    options: StepOptions,
+    f_ext: Any,
     vary: Mapping[str, Any],
     measure: Mapping[str, Measure] | None,
     keep: str,
-    settings: Mapping[str, Any],
-    dt: float,
     **counts: int,
 ) -> Plan:
     """Return a plan from the arguments of `treesim.sweep`, validated; counts: samples, steps, every, seed."""
@@ -181,7 +180,7 @@ def plan_of(
         "v0": np.zeros(nv) if v0 is None else _array(velocity_argument(tree, "v0", v0)),
         "p": _array(Argument("policy_parameters", p, (np.size(p),))),
     }
-    given = (velocity_argument(tree, "kp", kp), velocity_argument(tree, "kd", kd))
+    given = (velocity_argument(tree, "kp", options.kp), velocity_argument(tree, "kd", options.kd))
     kp, kd = gains_of(tree, *(_array(argument, one=True) for argument in given))
     if keep not in KEEPS:
         raise ArgumentError(f"keep must be one of {', '.join(map(repr, KEEPS))}, got {short_repr(keep)}")
@@ -192,14 +191,13 @@ def plan_of(
     for sensor in world.sensors if keep != "summary" else ():
         check_column(f"readings of {sensor!r}", f"{SENSOR}{sensor.label}")
     steps = whole_number("steps", counts["steps"], 1)
-    if settings.get("f_ext") is not None and (rows := RolloutForces(world, settings["f_ext"], 1.0).counts):
+    if f_ext is not None and (rows := RolloutForces(world, f_ext, 1.0).counts):
         raise ArgumentError(f"f_ext of a sweep must be the same for all samples, got wrenches for {min(rows)} rollouts")
     known = fields(world, starts, {"kp": kp, "kd": kd})
     return Plan(
         world=world,
         policy=policy if policy is None or callable(policy) else np.asarray(policy, float),
         steps=steps,
-        dt=positive_number("dt", dt),
         samples=whole_number("samples", counts["samples"], 1),
         seed=whole_number("seed", counts["seed"], 0, SEEDS),
         variations=tuple(variation(name, given, known) for name, given in vary.items()),
@@ -207,7 +205,8 @@ def plan_of(
         keep=keep,
         every=whole_number("every", counts["every"], 1, steps),
         fields=known,
-        settings=dict(settings),
+        options=replace(options, kp=kp, kd=kd),
+        f_ext=f_ext,
     )
 
 

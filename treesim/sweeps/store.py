@@ -166,7 +166,7 @@ def create(folder: Path, plan: Plan, chunk: int, columns: Mapping[str, np.ndarra
 
     description = json.loads(json.dumps(plan.description()))
     padded = -(-plan.samples // chunk) * chunk
-    kept = {"samples": plan.samples, "chunk": chunk, "steps": plan.steps, "dt": plan.dt, "seed": plan.seed}
+    kept = {"samples": plan.samples, "chunk": chunk, "steps": plan.steps, "dt": plan.options.dt, "seed": plan.seed}
     robot = plan.world.robot
     names = {"robot": robot.name, "dofs": list(robot.dof_names), "columns": {name: _key(name) for name in columns}}
     group = zarr.create_group(

@@ -11,12 +11,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..contact.base import ContactSolver
+from ..dynamics.base import DynamicsBackend
 from ..errors import ArgumentError, StoppedWarning
 from ..model.tree import Tree
+from ..plugins import DEFAULT_INTEGRATOR
 from ..rollouts.measures import Measure
+from ..simulation.external_forces import Wrenches
+from ..simulation.options import StepOptions
 from ..simulation.world import World
 from ..states.arguments import checked_progress, whole_number
 from ..system.user_warnings import warn
+from ..types import Engine
 from .chunk import Task, checksum, job_of, nominal_results
 from .cluster import DaskPool
 from .distributions import Distribution
@@ -56,7 +62,12 @@ def sweep(
     threads: int | None = None,
     progress: Callable[[int, int], None] | None = None,
     announce: Callable[[Estimate], None] | None = None,
-    **settings: Any,
+    integrator: str = DEFAULT_INTEGRATOR,
+    substeps: int | None = None,
+    backend: str | DynamicsBackend = "aba",
+    contact_solver: str | ContactSolver = "pgs",
+    engine: Engine = "auto",
+    f_ext: Wrenches | None = None,
 ) -> Study:
     """Run rollouts with random model parameters, initial states and policy parameters, and store their results.
 
@@ -119,9 +130,10 @@ def sweep(
     announce : callable, optional
         Function that is called with an Estimate of time and size before the work begins. An exception of this function
         ends the sweep.
-    **settings
-        Arguments integrator, substeps, backend, contact_solver, engine and f_ext of `rollout`. All samples have the
-        same f_ext.
+    integrator, substeps, backend, contact_solver, engine
+        As in `treesim.rollout`.
+    f_ext : mapping, array_like, ExternalForce or sequence of ExternalForce, optional
+        External forces as in `treesim.rollout`, the same for all samples.
 
     Returns
     -------
@@ -161,9 +173,13 @@ def sweep(
     (<Study of 'ur5': 100 samples of 20 steps>, 100, ())
     """
     checked_progress(progress)
+    options = StepOptions(
+        dt=dt, integrator=integrator, backend=backend, engine=engine, kp=kp, kd=kd, substeps=substeps,
+        contact_solver=contact_solver,
+    )  # fmt: skip
     plan = plan_of(
-        robot, q0=q0, v0=v0, policy=control, policy_parameters=policy_parameters, kp=kp, kd=kd, vary=vary or {},
-        measure=measure, samples=samples, steps=steps, every=every, seed=seed, dt=dt, keep=keep, settings=settings,
+        robot, q0=q0, v0=v0, policy=control, policy_parameters=policy_parameters, options=options, f_ext=f_ext,
+        vary=vary or {}, measure=measure, samples=samples, steps=steps, every=every, seed=seed, keep=keep,
     )  # fmt: skip
     chunk = None if chunk is None else whole_number("chunk", chunk, 1, MOST_CHUNK)
     require_zarr()
