@@ -7,10 +7,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from ..errors import ArgumentError, reason_of
-from .common import JsonOption, examples, guarded, output, print_json
+from .common import JsonOption, examples, guarded, option, output, print_json
 
 
 @guarded
@@ -19,9 +17,7 @@ from .common import JsonOption, examples, guarded, output, print_json
     "treesim cache --clear",
 )
 def cache(
-    clear: Annotated[
-        bool, typer.Option("--clear", help="Delete the compiled code of all versions of treesim.")
-    ] = False,
+    clear: Annotated[bool, option("Delete the compiled code of all versions of treesim.", "--clear")] = False,
     json: JsonOption = False,
 ) -> None:
     """Print the folder and the size of the cache of compiled code. With --clear, empty the cache first."""

@@ -20,6 +20,7 @@ from .common import (
     examples,
     guarded,
     messages,
+    option,
     output,
     print_json,
 )
@@ -50,38 +51,37 @@ def check(
     ],
     tier: Annotated[
         list[str] | None,
-        typer.Option(help="Tier to check: syntax, structure, physics or assets. May be repeated. Default: all tiers."),
+        option("Tier to check: syntax, structure, physics or assets. May be repeated. Default: all tiers."),
     ] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="Treat doubtful physics as errors.")] = False,
+    strict: Annotated[bool, option("Treat doubtful physics as errors.", "--strict")] = False,
     base: BaseOption = "fixed",
     mimic: MimicOption = None,
-    meshes: Annotated[bool, typer.Option(help="Read mesh files, to compare masses with the volumes of shapes.")] = True,
-    notes: Annotated[bool, typer.Option(help="Print notes in addition to errors and warnings.")] = True,
+    meshes: Annotated[bool, option("Read mesh files, to compare masses with the volumes of shapes.")] = True,
+    notes: Annotated[bool, option("Print notes in addition to errors and warnings.")] = True,
     element_usage: Annotated[
-        bool, typer.Option("--usage", help="List how treesim uses each element and attribute of the file.")
+        bool, option("List how treesim uses each element and attribute of the file.", "--usage")
     ] = False,
     format: Annotated[
-        str, typer.Option(help="Format of the output: text, json, sarif (SARIF 2.1.0) or github (annotations).")
+        str, option("Format of the output: text, json, sarif (SARIF 2.1.0) or github (annotations).")
     ] = "text",
     readers: Annotated[
         bool | None,
-        typer.Option(
-            "--readers/--no-readers",
-            help="With the output format text, also report how other programs read the file. Default: on, if "
+        option(
+            "With the output format text, also report how other programs read the file. Default: on, if "
             "treesim-importers is installed.",
+            "--readers/--no-readers",
             show_default=False,
         ),
     ] = None,
     fix: Annotated[
         Path | None,
-        typer.Option(
-            help="File to which the robot with all unambiguous repairs is written. The command then checks this file.",
+        option(
+            "File to which the robot with all unambiguous repairs is written. The command then checks this file.",
             show_default=False,
         ),
     ] = None,
     repair: Annotated[
-        list[str] | None,
-        typer.Option(help="Further repair to make with --fix: limits, fixed or armature. May be repeated."),
+        list[str] | None, option("Further repair to make with --fix: limits, fixed or armature. May be repeated.")
     ] = None,
     json: JsonOption = False,
 ) -> None:

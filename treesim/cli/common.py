@@ -42,6 +42,12 @@ MODEL, START, CONTROL, CONTACT, INTEGRATOR_PANEL, OUTPUT = (
     "Model", "Initial state", "Control", "Contact", "Integrator", "Output",
 )  # fmt: skip
 
+
+def option(text: str, *names: str, panel: str | None = None, **settings: Any) -> Any:
+    """Return an option of a command with its help text; names: as written, by default that of the parameter."""
+    return typer.Option(*names, help=text, rich_help_panel=panel, **settings)
+
+
 RobotArgument = Annotated[
     str,
     typer.Argument(
@@ -57,45 +63,40 @@ OptionalRobotArgument = Annotated[
 ]
 BaseOption = Annotated[
     str,
-    typer.Option(
-        help="fixed: the root link is fixed to the world. floating: the root link moves freely. "
+    option(
+        "fixed: the root link is fixed to the world. floating: the root link moves freely. "
         "auto: fixed if the file has a joint root_joint, or if the root link is called world, has no mass, or has only "
         "one moving joint, like the pedestal of an arm; otherwise floating.",
-        rich_help_panel=MODEL,
+        panel=MODEL,
     ),
 ]
 MimicOption = Annotated[
     str | None,
-    typer.Option(
-        help="With free, mimic joints move independently. By default, mimic joints follow their mimicked joints "
-        "exactly.",
-        rich_help_panel=MODEL,
+    option(
+        "With free, mimic joints move independently. By default, mimic joints follow their mimicked joints exactly.",
+        panel=MODEL,
     ),
 ]
 XacroOption = Annotated[
     bool,
-    typer.Option(
-        "--xacro",
-        help="Expand ROBOT with the installed program xacro, also if the file name does not end in .xacro. The "
+    option(
+        "Expand ROBOT with the installed program xacro, also if the file name does not end in .xacro. The "
         "program evaluates expressions in the file, and reads other files that the file names.",
-        rich_help_panel=MODEL,
+        "--xacro",
+        panel=MODEL,
     ),
 ]
 RecordOption = Annotated[
     Path | None,
-    typer.Option(
-        help="File to which the motion is written: .mp4 (film), .png (last state), .glb (meshes "
-        "and animation) or .html.",
+    option(
+        "File to which the motion is written: .mp4 (film), .png (last state), .glb (meshes and animation) or .html.",
+        panel=OUTPUT,
         show_default=False,
-        rich_help_panel=OUTPUT,
     ),
 ]
-QuietOption = Annotated[
-    bool, typer.Option("--quiet", "-q", help="Print no progress and no table.", rich_help_panel=OUTPUT)
-]
+QuietOption = Annotated[bool, option("Print no progress and no table.", "--quiet", "-q", panel=OUTPUT)]
 JsonOption = Annotated[
-    bool,
-    typer.Option("--json", help="Print the result, or the error, as JSON on standard output.", rich_help_panel=OUTPUT),
+    bool, option("Print the result, or the error, as JSON on standard output.", "--json", panel=OUTPUT)
 ]
 
 

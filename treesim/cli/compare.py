@@ -16,6 +16,7 @@ from .common import (
     checked_name,
     examples,
     guarded,
+    option,
     print_json,
 )
 from .explanations import compare_descriptions, explained, is_robot_file
@@ -39,38 +40,37 @@ def compare(
     ] = None,
     against: Annotated[
         str,
-        typer.Option(
-            help="Other engines, separated by commas (`treesim plugins` lists all engines). With mujoco:FILE.xml, "
+        option(
+            "Other engines, separated by commas (`treesim plugins` lists all engines). With mujoco:FILE.xml, "
             "ROBOT is compared with its second description in a MuJoCo file."
         ),
     ] = "pybullet",
     base: BaseOption = "auto",
-    states: Annotated[int, typer.Option(help="Number of random states.")] = 100,
-    steps: Annotated[int, typer.Option(help="Number of steps of the trajectory; 0 for no trajectory.")] = 1000,
-    seed: Annotated[int, typer.Option(help="Seed of the random states.")] = 0,
-    dt: Annotated[float, typer.Option(help="Time step of the trajectory (s).")] = 1e-3,
+    states: Annotated[int, option("Number of random states.")] = 100,
+    steps: Annotated[int, option("Number of steps of the trajectory; 0 for no trajectory.")] = 1000,
+    seed: Annotated[int, option("Seed of the random states.")] = 0,
+    dt: Annotated[float, option("Time step of the trajectory (s).")] = 1e-3,
     controls: Annotated[
         bool,
-        typer.Option(
+        option(
+            "Also run negative controls: the comparison is repeated with deliberate errors, and must detect them.",
             "--controls",
-            help="Also run negative controls: the comparison is repeated with deliberate errors, and must detect them.",
         ),
     ] = False,
     scenes: Annotated[
         str,
-        typer.Option(
-            help="Further motions to compare, separated by commas: torques, pd, damping, armature, "
+        option(
+            "Further motions to compare, separated by commas: torques, pd, damping, armature, "
             "limit, mimic, standing, push_held, push_sliding, or all.",
             show_default=False,
         ),
     ] = "",
     renumber: Annotated[
-        bool,
-        typer.Option("--renumber", help="Repeat the comparison with bodies that are not numbered depth-first."),
+        bool, option("Repeat the comparison with bodies that are not numbered depth-first.", "--renumber")
     ] = False,
-    timeout: Annotated[float, typer.Option(help="Time limit of an engine for each evaluation of a robot (s).")] = 300.0,
+    timeout: Annotated[float, option("Time limit of an engine for each evaluation of a robot (s).")] = 300.0,
     html: Annotated[
-        Path | None, typer.Option(help="File .html to which the report and its plots are written.", show_default=False)
+        Path | None, option("File .html to which the report and its plots are written.", show_default=False)
     ] = None,
     json: JsonOption = False,
 ) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..errors import ArgumentError
-from .common import JsonOption, examples, guarded, messages, output, print_json, print_warning
+from .common import JsonOption, examples, guarded, messages, option, output, print_json, print_warning
 
 if TYPE_CHECKING:
     from ..simulation.trajectory import Trajectory
@@ -32,8 +32,8 @@ PathsArgument = Annotated[
 )
 def convert(
     paths: PathsArgument,
-    fps: Annotated[int, typer.Option(help="Frames per second of a LeRobotDataset.")] = 50,
-    task: Annotated[str, typer.Option(help="Task description of a LeRobotDataset.")] = "simulation",
+    fps: Annotated[int, option("Frames per second of a LeRobotDataset.")] = 50,
+    task: Annotated[str, option("Task description of a LeRobotDataset.")] = "simulation",
     json: JsonOption = False,
 ) -> None:
     """Convert trajectories to other formats, for pandas, xarray, ROS 2, Foxglove, Rerun or LeRobot."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from ..errors import ArgumentError, TreesimError, named
 from ..model.shapes import shape_counts, shape_links, supports
 from .common import (
@@ -17,6 +15,7 @@ from .common import (
     examples,
     guarded,
     load_robot,
+    option,
     output,
     print_json,
 )
@@ -50,15 +49,13 @@ def info(
     base: BaseOption = "fixed",
     mimic: MimicOption = None,
     tree: Annotated[
-        str | None,
-        typer.Option(help="Parents λ(1) ... λ(N) of the bodies of a tree to show instead of ROBOT. 0 is the base."),
+        str | None, option("Parents λ(1) ... λ(N) of the bodies of a tree to show instead of ROBOT. 0 is the base.")
     ] = None,
     dofs: Annotated[
-        str | None, typer.Option(help="Degrees of freedom of each joint of --tree. Default: 1 for each joint.")
+        str | None, option("Degrees of freedom of each joint of --tree. Default: 1 for each joint.")
     ] = None,
     frames: Annotated[
-        str | None,
-        typer.Option(help="Task frames: names of frames of ROBOT, or numbers of bodies of --tree."),
+        str | None, option("Task frames: names of frames of ROBOT, or numbers of bodies of --tree.")
     ] = None,
     json: JsonOption = False,
 ) -> None:

@@ -11,7 +11,7 @@ import typer
 from .. import plugins
 from ..system.interrupts import exit_code, leave_ctrl_c_to_the_system, obey_ctrl_c, obey_other_ends
 from ..system.subprocesses import safe_environment
-from .common import FAILED, epilog_of, print_error
+from .common import FAILED, epilog_of, option, print_error
 from .plugin_commands import CommandGroup
 from .streams import OutputError, guard_streams
 
@@ -46,8 +46,7 @@ def _print_version(wanted: bool) -> None:
 @app.callback()
 def options(
     version: Annotated[
-        bool,
-        typer.Option("--version", "-V", help="Print the version and exit.", callback=_print_version, is_eager=True),
+        bool, option("Print the version and exit.", "--version", "-V", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
     """Dynamics of kinematic trees: inspect, simulate, view and check robots."""

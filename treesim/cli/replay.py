@@ -11,7 +11,7 @@ import typer
 
 from ..errors import named
 from . import common
-from .common import JsonOption, examples, guarded, messages, output, print_json
+from .common import JsonOption, examples, guarded, messages, option, output, print_json
 
 if TYPE_CHECKING:
     from ..rollouts.replay import Repetition
@@ -28,9 +28,7 @@ def replay(
     ],
     source: Annotated[
         str | None,
-        typer.Option(
-            metavar="ROBOT", help="Robot description. The command reports changes of this file since the run."
-        ),
+        option("Robot description. The command reports changes of this file since the run.", metavar="ROBOT"),
     ] = None,
     json: JsonOption = False,
 ) -> None:

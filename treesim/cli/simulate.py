@@ -14,7 +14,7 @@ import typer
 
 from ..errors import ArgumentError, TreesimError
 from . import common
-from .common import OUTPUT, JsonOption, QuietOption, RecordOption, RobotArgument, examples, guarded
+from .common import OUTPUT, JsonOption, QuietOption, RecordOption, RobotArgument, examples, guarded, option
 from .simulation_options import RunOptions, build_simulation, checked_steps
 
 if TYPE_CHECKING:
@@ -90,32 +90,24 @@ class Outputs:
 )
 def simulate(
     robot: RobotArgument,
-    duration: Annotated[
-        float, typer.Option(help="Simulation time (s).", rich_help_panel=common.INTEGRATOR_PANEL)
-    ] = 5.0,
+    duration: Annotated[float, option("Simulation time (s).", panel=common.INTEGRATOR_PANEL)] = 5.0,
     options: RunOptions = RunOptions(),  # noqa: B008
     out: Annotated[
         Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            help="File to which the trajectory is written: .npz, .csv, .parquet, .nc or .mcap.",
-            rich_help_panel=OUTPUT,
+        option(
+            "File to which the trajectory is written: .npz, .csv, .parquet, .nc or .mcap.", "--out", "-o", panel=OUTPUT
         ),
     ] = None,
     plot: Annotated[
-        Path | None,
-        typer.Option(help="File to which the trajectory is plotted: .png, .svg or .pdf.", rich_help_panel=OUTPUT),
+        Path | None, option("File to which the trajectory is plotted: .png, .svg or .pdf.", panel=OUTPUT)
     ] = None,
-    html: Annotated[
-        Path | None, typer.Option(help=".html file to which the motion is written.", rich_help_panel=OUTPUT)
-    ] = None,
+    html: Annotated[Path | None, option(".html file to which the motion is written.", panel=OUTPUT)] = None,
     record: RecordOption = None,
     viewer: Annotated[
         str | None,
-        typer.Option(
-            help="Viewer that records the motion. Default: meshcat if installed, otherwise another installed viewer.",
-            rich_help_panel=OUTPUT,
+        option(
+            "Viewer that records the motion. Default: meshcat if installed, otherwise another installed viewer.",
+            panel=OUTPUT,
         ),
     ] = None,
     quiet: QuietOption = False,

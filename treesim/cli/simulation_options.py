@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, NamedTuple, cast
 
-import typer
-
 from ..errors import ArgumentError, UnknownNameError, quoted
 from ..plugins import DEFAULT_INTEGRATOR
 from .common import (
@@ -23,6 +21,7 @@ from .common import (
     checked_name,
     checked_seconds,
     load_robot,
+    option,
 )
 from .states import SPELLINGS, external_force, gravity_vector, initial_state, push_vector
 
@@ -44,14 +43,21 @@ CARRYING = 5.0  # times m g h, the negative stiffness of gravity on an upright r
 KD_PART = 0.05  # [s] kd / kp of a standing robot
 PUSH_AT, PUSH_FOR = 1.0, 0.2
 
+# help of options that `view` has with other defaults
+CONTROLLER = (
+    "none; hold (PD control to the initial configuration); pd (PD control to the neutral configuration, moved into the "
+    "position limits)."
+)
+FLOOR = "Add a floor at z = 0. A robot with a floating base is placed on the floor."
+
 
 SubstepsOption = Annotated[
     int | None,
-    typer.Option(
+    option(
+        "Number of substeps in each time step. Default: the number that the integrator needs for its accuracy.",
+        panel=INTEGRATOR_PANEL,
         min=1,
-        help="Number of substeps in each time step. Default: the number that the integrator needs for its accuracy.",
         show_default=False,
-        rich_help_panel=INTEGRATOR_PANEL,
     ),
 ]
 
@@ -63,74 +69,45 @@ class SimulationOptions:
     base: BaseOption = "auto"
     mimic: MimicOption = None
     gravity: Annotated[
-        str | None,
-        typer.Option(
-            help="Gravity (m/s^2): its z component, or x,y,z. Default: the robot's gravity.", rich_help_panel=MODEL
-        ),
+        str | None, option("Gravity (m/s^2): its z component, or x,y,z. Default: the robot's gravity.", panel=MODEL)
     ] = None
-    q0: Annotated[str | None, typer.Option(help=f"Initial configuration: {SPELLINGS}.", rich_help_panel=START)] = None
-    v0: Annotated[str | None, typer.Option(help=f"Initial velocity: {SPELLINGS}.", rich_help_panel=START)] = None
-    controller: Annotated[
-        str | None,
-        typer.Option(
-            help="none; hold (PD control to the initial configuration); pd (PD control to the neutral "
-            "configuration, moved into the position limits).",
-            rich_help_panel=CONTROL,
-        ),
-    ] = "none"
+    q0: Annotated[str | None, option(f"Initial configuration: {SPELLINGS}.", panel=START)] = None
+    v0: Annotated[str | None, option(f"Initial velocity: {SPELLINGS}.", panel=START)] = None
+    controller: Annotated[str | None, option(CONTROLLER, panel=CONTROL)] = "none"
     kp: Annotated[
-        float | None,
-        typer.Option(
-            help="Position gain of PD control (N m/rad, N/m).",
-            show_default=f"{KP:g}",
-            rich_help_panel=CONTROL,
-        ),
+        float | None, option("Position gain of PD control (N m/rad, N/m).", panel=CONTROL, show_default=f"{KP:g}")
     ] = None
     kd: Annotated[
-        float | None,
-        typer.Option(
-            help="Velocity gain of PD control (N m s/rad, N s/m).",
-            show_default=f"{KD:g}",
-            rich_help_panel=CONTROL,
-        ),
+        float | None, option("Velocity gain of PD control (N m s/rad, N s/m).", panel=CONTROL, show_default=f"{KD:g}")
     ] = None
     ground: Annotated[
         bool | None,
-        typer.Option(
-            "--ground",
-            help="Add a floor at z = 0. A robot with a floating base is placed on the floor.",
-            rich_help_panel=CONTACT,
-        ),
+        option(FLOOR, "--ground", panel=CONTACT),
     ] = False
     ground_friction: Annotated[
         float | None,
-        typer.Option(
-            help="Coefficient of Coulomb friction of --ground or --terrain.",
-            show_default=f"{FRICTION:g}",
-            rich_help_panel=CONTACT,
+        option(
+            "Coefficient of Coulomb friction of --ground or --terrain.", panel=CONTACT, show_default=f"{FRICTION:g}"
         ),
     ] = None
     terrain: Annotated[
         str | None,
-        typer.Option(
-            help="Mesh file (in metres) of a static surface that replaces the floor. The normals of "
+        option(
+            "Mesh file (in metres) of a static surface that replaces the floor. The normals of "
             "its triangles must point out of the solid.",
+            panel=CONTACT,
             metavar="FILE",
-            rich_help_panel=CONTACT,
         ),
     ] = None
     contact_solver: Annotated[
-        str, typer.Option(help="Contact solver. `treesim plugins` lists all contact solvers.", rich_help_panel=CONTACT)
+        str, option("Contact solver. `treesim plugins` lists all contact solvers.", panel=CONTACT)
     ] = SOLVER
-    dt: Annotated[float, typer.Option(help="Time step (s).", rich_help_panel=INTEGRATOR_PANEL)] = DT
+    dt: Annotated[float, option("Time step (s).", panel=INTEGRATOR_PANEL)] = DT
     integrator: Annotated[
-        str, typer.Option(help="Integrator. `treesim plugins` lists all integrators.", rich_help_panel=INTEGRATOR_PANEL)
+        str, option("Integrator. `treesim plugins` lists all integrators.", panel=INTEGRATOR_PANEL)
     ] = INTEGRATOR
     backend: Annotated[
-        str,
-        typer.Option(
-            help="Forward-dynamics backend. `treesim plugins` lists all backends.", rich_help_panel=INTEGRATOR_PANEL
-        ),
+        str, option("Forward-dynamics backend. `treesim plugins` lists all backends.", panel=INTEGRATOR_PANEL)
     ] = BACKEND
     substeps: SubstepsOption = None
 
@@ -139,33 +116,25 @@ class SimulationOptions:
 class RunOptions(SimulationOptions):
     """Options of a single simulation: the command `simulate`."""
 
-    seed: Annotated[
-        int | None, typer.Option(min=0, help="Seed of a random initial configuration.", rich_help_panel=START)
-    ] = None
+    seed: Annotated[int | None, option("Seed of a random initial configuration.", panel=START, min=0)] = None
     push: Annotated[
         str | None,
-        typer.Option(
-            help="Force that pushes the root link: x,y,z (N) along the world's axes.",
-            show_default=False,
-            rich_help_panel=CONTROL,
-        ),
+        option("Force that pushes the root link: x,y,z (N) along the world's axes.", panel=CONTROL, show_default=False),
     ] = None
     push_at: Annotated[
-        float | None,
-        typer.Option(help="Time at which --push starts (s).", show_default=f"{PUSH_AT:g}", rich_help_panel=CONTROL),
+        float | None, option("Time at which --push starts (s).", panel=CONTROL, show_default=f"{PUSH_AT:g}")
     ] = None
     push_for: Annotated[
-        float | None,
-        typer.Option(help="Duration of --push (s).", show_default=f"{PUSH_FOR:g}", rich_help_panel=CONTROL),
+        float | None, option("Duration of --push (s).", panel=CONTROL, show_default=f"{PUSH_FOR:g}")
     ] = None
     force: Annotated[
         list[str] | None,
-        typer.Option(
-            help="External force on a link, written as LINK:x,y,z (N) along the world's axes. With @start:stop (s), "
+        option(
+            "External force on a link, written as LINK:x,y,z (N) along the world's axes. With @start:stop (s), "
             "the force acts from start to stop. May be repeated.",
+            panel=CONTROL,
             metavar="LINK:X,Y,Z[@START:STOP]",
             show_default=False,
-            rich_help_panel=CONTROL,
         ),
     ] = None
 
@@ -174,22 +143,13 @@ class RunOptions(SimulationOptions):
 class ViewOptions(RunOptions):
     """Options of `view`, which selects controller and ground if they are not given."""
 
-    controller: Annotated[
-        str | None,
-        typer.Option(
-            help="none; hold (PD control to the initial configuration); pd (PD control to the neutral "
-            "configuration, moved into the position limits).",
-            show_default="hold on a ground, else none",
-            rich_help_panel=CONTROL,
-        ),
-    ] = None
+    controller: Annotated[str | None, option(CONTROLLER, panel=CONTROL, show_default="hold on a ground, else none")] = (
+        None
+    )
     ground: Annotated[
         bool | None,
-        typer.Option(
-            "--ground/--no-ground",
-            help="Add a floor at z = 0. A robot with a floating base is placed on the floor.",
-            show_default="if a floating-base robot has collision shapes",
-            rich_help_panel=CONTACT,
+        option(
+            FLOOR, "--ground/--no-ground", panel=CONTACT, show_default="if a floating-base robot has collision shapes"
         ),
     ] = None
 
@@ -358,6 +318,6 @@ def _check_names(options: RunOptions) -> None:
     plugins.get("contact_solvers", options.contact_solver)
     if options.controller is not None:
         checked_name("controller", options.controller, CONTROLLERS)
-    for option, gain in {"--kp": options.kp, "--kd": options.kd}.items():
+    for name, gain in {"--kp": options.kp, "--kd": options.kd}.items():
         if options.controller == "none" and gain is not None:
-            raise ArgumentError(f"{option} is a gain of --controller hold or pd: take one of them, or leave it out")
+            raise ArgumentError(f"{name} is a gain of --controller hold or pd: take one of them, or leave it out")

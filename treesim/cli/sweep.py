@@ -12,7 +12,18 @@ import typer
 from ..errors import ArgumentError, SweepError, quoted, reason_of
 from ..system.memory import peak_memory
 from . import common
-from .common import CONTROL, OUTPUT, BaseOption, JsonOption, QuietOption, RobotArgument, checked_name, examples, guarded
+from .common import (
+    CONTROL,
+    OUTPUT,
+    BaseOption,
+    JsonOption,
+    QuietOption,
+    RobotArgument,
+    checked_name,
+    examples,
+    guarded,
+    option,
+)
 from .policies import OF_TASK, policy_option
 from .simulation_options import RunOptions, SimulationOptions, build_simulation
 from .sweep_options import VARY, measure_options, vary_options
@@ -36,8 +47,7 @@ class SweepOptions(SimulationOptions):
 
     base: BaseOption = "fixed"
     controller: Annotated[
-        str | None,
-        typer.Option(help="none, or hold (PD control to the initial configuration).", rich_help_panel=CONTROL),
+        str | None, option("none, or hold (PD control to the initial configuration).", panel=CONTROL)
     ] = "none"
 
 
@@ -51,66 +61,60 @@ def sweep(
     robot: RobotArgument,
     out: Annotated[
         Path,
-        typer.Option(
+        option(
+            "Folder of the store. If the folder contains unfinished results, the same command resumes the sweep.",
             "--out",
             "-o",
-            help="Folder of the store. If the folder contains unfinished results, the same command resumes the sweep.",
-            rich_help_panel=OUTPUT,
+            panel=OUTPUT,
         ),
     ],
-    samples: Annotated[float, typer.Option(help="Number of rollouts, such as 1e6.")] = 1000,
-    steps: Annotated[int, typer.Option(help="Number of steps of each rollout.")] = 1000,
-    vary: Annotated[list[str] | None, typer.Option(help=f"{VARY}. May be repeated.")] = None,
+    samples: Annotated[float, option("Number of rollouts, such as 1e6.")] = 1000,
+    steps: Annotated[int, option("Number of steps of each rollout.")] = 1000,
+    vary: Annotated[list[str] | None, option(f"{VARY}. May be repeated.")] = None,
     measure: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Measurement, written as NAME=KIND(FORMULA), such as fell=any(q[2] < 0.4). KIND is any, all, "
+        option(
+            "Measurement, written as NAME=KIND(FORMULA), such as fell=any(q[2] < 0.4). KIND is any, all, "
             "first_time, minimum, maximum, mean, last or stop. FORMULA uses t (s), q and v. May be repeated."
         ),
     ] = None,
     seed: Annotated[
-        int,
-        typer.Option(
-            min=0, help="Seed. The random values of a sample depend on the seed and on the number of the sample."
-        ),
+        int, option("Seed. The random values of a sample depend on the seed and on the number of the sample.", min=0)
     ] = 0,
     policy: Annotated[
         str | None,
-        typer.Option(
-            help="Policy: FILE.py:FUNCTION for a function policy(t, q, v, p, u), or FILE.npz:TASK for "
+        option(
+            "Policy: FILE.py:FUNCTION for a function policy(t, q, v, p, u), or FILE.npz:TASK for "
             "a network of treesim-gymnasium.",
-            rich_help_panel=CONTROL,
+            panel=CONTROL,
         ),
     ] = None,
     parameters: Annotated[
         str | None,
-        typer.Option(
-            help="Parameters p of --policy, such as 10,0.5. The option --vary p[0]=... varies the first parameter.",
-            rich_help_panel=CONTROL,
+        option(
+            "Parameters p of --policy, such as 10,0.5. The option --vary p[0]=... varies the first parameter.",
+            panel=CONTROL,
         ),
     ] = None,
     options: SweepOptions = SweepOptions(),
     keep: Annotated[
         str,
-        typer.Option(
-            help="Stored data: summary (draws and measurements); last (also the final states); all (also all states)."
-        ),
+        option("Stored data: summary (draws and measurements); last (also the final states); all (also all states)."),
     ] = "summary",
-    every: Annotated[int, typer.Option(help="Number of steps between stored states, with --keep all.")] = 1,
+    every: Annotated[int, option("Number of steps between stored states, with --keep all.")] = 1,
     chunk: Annotated[
-        int | None, typer.Option(help="Number of samples in each task of a worker. By default, a task takes about 5 s.")
+        int | None, option("Number of samples in each task of a worker. By default, a task takes about 5 s.")
     ] = None,
     workers: Annotated[
-        int | None,
-        typer.Option(help="Number of processes on this machine. By default, one process runs on each NUMA node."),
+        int | None, option("Number of processes on this machine. By default, one process runs on each NUMA node.")
     ] = None,
     threads: Annotated[
-        int | None, typer.Option(help="Number of threads of each process. By default, one thread runs on each core.")
+        int | None, option("Number of threads of each process. By default, one thread runs on each core.")
     ] = None,
     scheduler: Annotated[
-        str | None, typer.Option(help="Address of a Dask scheduler, such as tcp://head:8786.", show_default=False)
+        str | None, option("Address of a Dask scheduler, such as tcp://head:8786.", show_default=False)
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print an estimate of time and size, and exit.")] = False,
+    dry_run: Annotated[bool, option("Print an estimate of time and size, and exit.", "--dry-run")] = False,
     quiet: QuietOption = False,
     json: JsonOption = False,
 ) -> None:

@@ -12,7 +12,7 @@ import typer
 
 from ..errors import ArgumentError, NonFiniteError, UnsupportedError, quoted
 from . import common
-from .common import OUTPUT, JsonOption, RecordOption, examples, guarded
+from .common import OUTPUT, JsonOption, RecordOption, examples, guarded, option
 from .simulation_options import SimulationSetup, ViewOptions, build_simulation, checked_steps
 from .streams import json_text
 from .view_page import HtmlOption, checked_page, write_page
@@ -55,37 +55,29 @@ def view(
     reference: ReferenceOption = None,
     duration: Annotated[
         float | None,
-        typer.Option(
-            help="Time after which the command ends (s). Default: no limit; the command ends at Ctrl-C.",
+        option(
+            "Time after which the command ends (s). Default: no limit; the command ends at Ctrl-C.",
+            panel=OUTPUT,
             show_default=False,
-            rich_help_panel=OUTPUT,
         ),
     ] = None,
-    speed: Annotated[
-        float, typer.Option(help="Speed of the motion as a multiple of real time.", rich_help_panel=OUTPUT)
-    ] = 1.0,
-    viewer: Annotated[
-        str, typer.Option(help="Viewer. `treesim plugins` lists all viewers.", rich_help_panel=OUTPUT)
-    ] = "meshcat",
+    speed: Annotated[float, option("Speed of the motion as a multiple of real time.", panel=OUTPUT)] = 1.0,
+    viewer: Annotated[str, option("Viewer. `treesim plugins` lists all viewers.", panel=OUTPUT)] = "meshcat",
     port: Annotated[
         int | None,
-        typer.Option(
+        option(
+            "Port of the web page. If the port is given, open pages reconnect after a restart of the command.",
+            panel=OUTPUT,
             min=0,
             max=65535,
             show_default="any",
-            rich_help_panel=OUTPUT,
-            help="Port of the web page. If the port is given, open pages reconnect after a restart of the command.",
         ),
     ] = None,
     no_browser: Annotated[
-        bool,
-        typer.Option(
-            "--no-browser", help="Print the address of the page, and do not open the page.", rich_help_panel=OUTPUT
-        ),
+        bool, option("Print the address of the page, and do not open the page.", "--no-browser", panel=OUTPUT)
     ] = False,
     until_closed: Annotated[
-        bool,
-        typer.Option("--until-closed", help="End the command when the last page is closed.", rich_help_panel=OUTPUT),
+        bool, option("End the command when the last page is closed.", "--until-closed", panel=OUTPUT)
     ] = False,
     html: HtmlOption = None,
     record: RecordOption = None,

@@ -5,21 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from ..errors import ArgumentError, UnsupportedError
 from . import common
+from .common import option
 
 if TYPE_CHECKING:
     from .simulation_options import SimulationSetup, ViewOptions
 
 HtmlOption = Annotated[
     Path | None,
-    typer.Option(
-        help="Write one .html file that simulates the robot without Python, server or network, and exit. Without "
+    option(
+        "Write one .html file that simulates the robot without Python, server or network, and exit. Without "
         "ground, a robot with a floating base starts without gravity.",
+        panel=common.OUTPUT,
         show_default=False,
-        rich_help_panel=common.OUTPUT,
     ),
 ]
 

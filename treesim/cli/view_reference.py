@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-import typer
-
 from ..errors import ArgumentError, quoted
 from . import common
+from .common import option
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,13 +22,13 @@ ENGINE_SECONDS = 10.0  # duration of an engine's motion, computed before it is s
 
 ReferenceOption = Annotated[
     str | None,
-    typer.Option(
-        metavar="REFERENCE",
-        help="Reference run, which is drawn translucent. REFERENCE is a list of methods, a trajectory (.npz, .mcap "
+    option(
+        "Reference run, which is drawn translucent. REFERENCE is a list of methods, a trajectory (.npz, .mcap "
         "...) or the name of an engine. Examples of methods are backend=rjk,integrator=rk4,substeps=10 and "
         "contact_solver=admm. An engine computes 10 s of unconstrained motion (`treesim plugins` lists all engines).",
+        panel=common.OUTPUT,
+        metavar="REFERENCE",
         show_default=False,
-        rich_help_panel=common.OUTPUT,
     ),
 ]
 
