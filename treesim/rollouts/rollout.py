@@ -410,16 +410,7 @@ def _run(
         results.finish()
     except KeyboardInterrupt:
         ending = results.leave(done)
-        found = outcome(
-            method,
-            start,
-            *begun(done, results.arrays, t),
-            results.sensors,
-            checks,
-            own,
-            measuring,
-            stopped="interrupted",
-        )
+        found = outcome_of(*begun(done, results.arrays, t), stopped="interrupted")
         _warn_of_stop(found, done, count, ending)
         return found
     except Exception as error:

@@ -42,12 +42,7 @@ def initial_array(robot: Tree, label: str, value: Any, default: np.ndarray) -> n
     if value is None:
         return default
     made = coordinate_argument if label == "q0" else velocity_argument
-    array = coerce(made(robot, label, value))
-    if array.shape != default.shape:
-        raise ArgumentError(f"{label} must be one state of shape {default.shape}, got {array.shape}")
-    if not np.isfinite(array).all():
-        raise ArgumentError(f"{label}[{int(np.flatnonzero(~np.isfinite(array))[0])}] is not a finite number")
-    array = array.astype(float)  # with NumPy's own dtype object, which compiled code requires
+    array = _state(made(robot, label, value))
     return unit_quaternions(robot, label, array) if label == "q0" else array
 
 

@@ -21,7 +21,7 @@ from ..kernels.stepping.external_forces import AT_POINTS, LOCAL, WORLD, WRENCHES
 from ..model.named_axes import wrenches_argument
 from ..model.tree import Tree
 from ..states.arguments import checked_robot, short_repr
-from ..states.states import for_mimic_joints
+from ..states.states import serving
 from ..system.display import ReprMixin, vector
 from ..types import Engine, ForceFrame
 from ..validation.arrays import Argument, check_copy, coerce
@@ -309,9 +309,7 @@ class ExternalJointForces:
 
     def __init__(self, robot: Tree, lead: float = 0.0, engine: Engine = "auto") -> None:
         self.size = WRENCHES * robot.n_bodies
-        entry, tables = external_joint_forces_states, constants_of(robot)
-        if robot.mimic_map is not None:
-            entry, tables = for_mimic_joints(entry, robot, tables)
+        entry, tables = serving(external_joint_forces_states, robot, constants_of(robot))
         ahead = np.array([lead])
         ahead.setflags(write=False)
         inputs = (robot.nq,), (robot.nv,), (self.size,)

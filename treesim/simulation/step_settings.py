@@ -20,7 +20,7 @@ from ..model.frozen import frozen
 from ..model.tree import Tree
 from ..plugins import DEFAULT_INTEGRATOR
 from ..states.arguments import whole_number
-from ..states.states import for_mimic_joints
+from ..states.states import serving
 from ..system.user_warnings import warn
 from .control import checked_gain
 
@@ -286,10 +286,7 @@ def lightest(robot: Tree) -> np.ndarray:
 
     0 if M is singular.
     """
-    entry = mass_matrix_full_states
-    tables: tuple[np.ndarray, ...] = constants_of(robot)
-    if robot.mimic_map is not None:
-        entry, tables = for_mimic_joints(entry, robot, tables)
+    entry, tables = serving(mass_matrix_full_states, robot, constants_of(robot))
     least, M = np.full(robot.nv, np.inf), np.zeros((robot.nv, robot.nv))
     for q in tried_configurations(robot):
         entry(*tables, q, M.reshape(-1))  # in the interpreter, without waiting for compilation
