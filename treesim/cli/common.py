@@ -120,6 +120,15 @@ def print_json(value: Any) -> None:
     print_line(json_text(plain(value), indent=2))
 
 
+def report_file(robot: Tree, label: str, path: Path, json: bool) -> None:
+    """Print the name and the size of a written file; label: its name in JSON."""
+    size = path.stat().st_size
+    if json:
+        print_json({"robot": robot.name, label: str(path), "bytes": size})
+    else:
+        output().print(f"wrote {path} ({size / 1e6:.1f} MB)", soft_wrap=True, highlight=False)
+
+
 def print_line(text: str) -> None:
     """Write a line on standard output, unbuffered."""
     stream = standard_output()

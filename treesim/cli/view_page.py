@@ -61,8 +61,4 @@ def write_page(html: Path, window: Any, setup: SimulationSetup, options: ViewOpt
         setup.simulation.world, html, setup.q, v0=setup.v, controller=setup.controller, kp=setup.kp, kd=setup.kd,
         gravity=setup.simulation.gravity, speed=speed, **settings,
     )  # fmt: skip
-    size = path.stat().st_size
-    if json:
-        common.print_json({"robot": setup.robot.name, "html": str(path), "bytes": size})
-    else:
-        common.output().print(f"wrote {path} ({size / 1e6:.1f} MB)", soft_wrap=True, highlight=False)
+    common.report_file(setup.robot, "html", path, json)

@@ -69,11 +69,7 @@ def write_record(path: str, record: Path, viewer: str, base: str | None, mimic: 
     common.check_record(recorder, record)
     robot, trajectory = _loaded(path, base, mimic)
     recorder.record(robot, trajectory, record, fps=common.FRAMES_PER_SECOND)
-    size = record.stat().st_size
-    if json:
-        common.print_json({"robot": robot.name, "record": str(record), "bytes": size})
-    else:
-        common.output().print(f"wrote {record} ({size / 1e6:.1f} MB)", soft_wrap=True, highlight=False)
+    common.report_file(robot, "record", record, json)
 
 
 def _loaded(path: str, base: str | None, mimic: str | None) -> tuple[Tree, Trajectory]:

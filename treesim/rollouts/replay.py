@@ -26,7 +26,7 @@ from ..errors import (
 from ..model.tree import Tree
 from ..simulation.continuation import first_state
 from ..simulation.control import Controller
-from ..simulation.provenance import Provenance, controller_of, recorded_provenance, surroundings, world_of
+from ..simulation.provenance import SETTINGS, Provenance, controller_of, recorded_provenance, surroundings, world_of
 from ..simulation.serialization import restored
 from ..simulation.simulation import Simulation
 from ..simulation.trajectory import Trajectory
@@ -45,10 +45,6 @@ OTHER_PROCESSOR = (
     "that are interpreted, ask of them; compiled kernels do not"
 )
 DIGITS = 12  # of a hash in a message
-SETTINGS = (
-    "backend", "integrator", "dt", "gravity", "engine", "substeps", "contact_solver", "external_forces",
-    "contact_points", "duration",
-)  # fmt: skip
 AT_ONCE = 1 << 20  # numbers that are compared at a time
 
 
@@ -225,9 +221,10 @@ def _simulation(provenance: Provenance, controller: Any) -> tuple[Simulation, fl
             raise ArgumentError(f"it cannot be repeated: {reason}")
     world = world_of(provenance)
     drive = controller_of(provenance, world) if controller is None else controller
-    others = [name for name in provenance.settings if name not in SETTINGS]
+    known = *SETTINGS, "duration"
+    others = [name for name in provenance.settings if name not in known]
     if others:
-        raise unknown_name("setting of the recording", others[0], SETTINGS)
+        raise unknown_name("setting of the recording", others[0], known)
     settings = {name: restored(value) for name, value in provenance.settings.items()}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # the recorded run has warned

@@ -27,6 +27,10 @@ from .trajectory import Trajectory
 from .world import World
 
 FORMAT = 1
+SETTINGS = (  # arguments of `Simulation` besides world and controller
+    "backend", "integrator", "dt", "gravity", "engine", "substeps", "contact_solver", "external_forces",
+    "contact_points",
+)  # fmt: skip
 ROBOT = "robot"  # name of the world's robot, with its free bodies, in a serialized controller
 ALONE = "robot alone"  # and without free bodies
 

@@ -36,7 +36,7 @@ from .external_forces import ExternalForces, described_forces
 from .integrators import CompiledRule
 from .options import StepOptions
 from .pickling import Carried
-from .provenance import DeferredProvenance
+from .provenance import SETTINGS, DeferredProvenance
 from .recording import Recording
 from .robot_warnings import warn_of_friction
 from .run_loop import Progress, diagnosis, record_run
@@ -432,9 +432,7 @@ class Simulation(ReprMixin):
         return own and isinstance(error, TreesimError) and isinstance(error, ArithmeticError)
 
     def _provenance(self, duration: float, begin: RunStart) -> DeferredProvenance:
-        names: tuple[str, ...] = ("backend", "integrator", "dt", "gravity", "engine", "substeps", "contact_solver")
-        names += ("external_forces", "contact_points")
-        settings = {name: getattr(self, name) for name in names} | {"duration": float(duration)}
+        settings = {name: getattr(self, name) for name in SETTINGS} | {"duration": float(duration)}
         return DeferredProvenance(self.world, self.system.controller, settings, begin.impulses)
 
     def _metadata(self, duration: float, seconds: float, stopped: str | None) -> dict[str, Any]:
