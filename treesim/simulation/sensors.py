@@ -129,8 +129,10 @@ class Sensor(ReprMixin, ABC):
     """Sensor of a world, whose readings of K steps are arrays (K, n).
 
     takes_contact, takes_forces, takes_controls: whether they depend on `Steps.contact`, `external` and `tau`.
+    _column_names: names of the n columns, if they are the same for all robots.
     """
 
+    _column_names: ClassVar[tuple[str, ...]] = ()
     takes_contact: ClassVar[bool] = False
     takes_forces: ClassVar[bool] = False
     takes_controls: ClassVar[bool] = False
@@ -145,9 +147,9 @@ class Sensor(ReprMixin, ABC):
         place, name = (getattr(self, each.name) for each in (fields(self)[0], fields(self)[-1]))
         return str(name or f"{PREFIXES[type(self).__name__]}_{place}")
 
-    @abstractmethod
     def _columns(self, robot: Tree) -> tuple[str, ...]:
         """Return the names of the n columns."""
+        return self._column_names
 
     @abstractmethod
     def _read(self, steps: Steps) -> np.ndarray:
@@ -188,10 +190,7 @@ class Imu(Sensor):
 
     frame: str
     name: str = ""
-
-    def _columns(self, robot: Tree) -> tuple[str, ...]:
-        """Return the names of the columns."""
-        return IMU_COLUMNS
+    _column_names: ClassVar[tuple[str, ...]] = IMU_COLUMNS
 
     def _check(self, robot: Tree) -> None:
         """Raise UnknownNameError if there is no such frame."""
@@ -239,12 +238,9 @@ class ForceTorque(Sensor):
 
     joint: str
     name: str = ""
+    _column_names: ClassVar[tuple[str, ...]] = WRENCH_COLUMNS
     takes_contact: ClassVar[bool] = True
     takes_forces: ClassVar[bool] = True
-
-    def _columns(self, robot: Tree) -> tuple[str, ...]:
-        """Return the names of the columns."""
-        return WRENCH_COLUMNS
 
     def _check(self, robot: Tree) -> None:
         """Raise UnknownNameError if there is no such joint or link."""
@@ -281,11 +277,8 @@ class ContactForce(Sensor):
 
     link: str
     name: str = ""
+    _column_names: ClassVar[tuple[str, ...]] = FORCE_COLUMNS
     takes_contact: ClassVar[bool] = True
-
-    def _columns(self, robot: Tree) -> tuple[str, ...]:
-        """Return the names of the columns."""
-        return FORCE_COLUMNS
 
     def _check(self, robot: Tree) -> None:
         """Raise UnknownNameError if there is no such body or link, ArgumentError if its force is not known apart."""
@@ -343,10 +336,7 @@ class FramePose(Sensor):
 
     frame: str
     name: str = ""
-
-    def _columns(self, robot: Tree) -> tuple[str, ...]:
-        """Return the names of the columns."""
-        return POSE_COLUMNS
+    _column_names: ClassVar[tuple[str, ...]] = POSE_COLUMNS
 
     def _check(self, robot: Tree) -> None:
         """Raise UnknownNameError if there is no such frame."""
