@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from functools import cached_property, partial
 from operator import itemgetter
 from typing import Any, NamedTuple, TypeGuard
 
@@ -14,22 +15,19 @@ from ..contact.convex_pairs import nothing_found
 from ..dynamics.auto import Auto
 from ..dynamics.base import CompiledBackend, DynamicsBackend, check_supported, chosen_backend, is_one_kernel
 from ..dynamics.forward_dynamics import held_backend
-from ..dynamics.tables import constants_of, on_mimicked
+from ..dynamics.tables import constants_of
 from ..engine.call.batched import BatchedTables
 from ..engine.call.bound_entry import BoundEntry
 from ..engine.call.evaluate import run_states
 from ..engine.frontend.fastcall import BAD_LAYOUT
 from ..errors import NonFiniteError, UnsupportedError, quoted
-from ..kernels.algebra.tables import tree_tables
-from ..kernels.constrained.rows import mimic_world_tables, plain_world_tables, row_memory
 from ..kernels.contact.contact_points import POINT
 from ..kernels.contact.layout import INFO
 from ..kernels.contact.placed_step import KINEMATICS
 from ..kernels.entries.entry import unfused
 from ..kernels.entries.status import FINE, NOT_FINITE
 from ..kernels.stepping.rules import CONTACT_RULES, IN_PYTHON, RULES, Rule
-from ..kernels.stepping.step import step_memory
-from ..kernels.stepping.step_entry import make_step, own_memory, step_entry
+from ..kernels.stepping.step_entry import step_entry
 from ..model.tree import Tree
 from ..states.states import mimic_constants
 from ..validation.arrays import Shape
@@ -65,6 +63,18 @@ class StepCall(NamedTuple):
     gains: BatchedTables | None = None
 
 
+class PythonDynamics:
+    """Forward dynamics in Python in the form of an entry that steps call; forward: as the kernel of an entry."""
+
+    def __init__(self, forward: Callable[..., int], mimic: bool) -> None:
+        self.one = self.kernel = forward
+        self.mimic, self.__name__ = mimic, "in_python"
+
+    @staticmethod
+    def memory(tree: Any) -> None:
+        """Return no memory."""
+
+
 class StepCode:
     """Code of one step for single states and batches.
 
@@ -92,17 +102,18 @@ class StepCode:
         self.constants: tuple[Any, ...] = ()
         h = float(settings.table[0])
         self.forces = ExternalJointForces(robot, rule.lead * h, engine) if pushed else None
+        self._inputs = 4 if pushed else 3  # arrays of a step before its results
+        self._results = ("force", "work", *(("impulses", "residual") if world.m else ()))  # besides the state
         self._free: Callable[..., int] = self._tried  # the unconstrained step of one state
         self.bound: BoundEntry | None = None  # of a batch
         self._single: BoundEntry | None = None  # of one state
         if _has_kernel(solver) and is_one_kernel(solver, robot) and robot.nv:
             forward, constants = solver.entry_for(robot), solver.constants(robot, self.gravity)
-            rows = ("impulses", "residual") if world.m else ()
-            entry = step_entry(rule, forward, bool(world.m), pushed, ("force", "work", *rows))
+            entry = step_entry(rule, forward, bool(world.m), pushed, self._results)
             self.constants = (*mimic_constants(robot, constants), *world.held, settings.table)
             n = (robot.nv,)
             inputs = (robot.nq,), n, n, *([n] if pushed else [])
-            results: tuple[Shape, ...] = ((robot.nq,), n, n, (2,), *((world.m,) for _ in rows))
+            results: tuple[Shape, ...] = ((robot.nq,), n, n, (2,), *((world.m,) for _ in self._results[2:]))
             self.bound = self._single = BoundEntry(entry, self.constants, inputs, results, engine=engine)
             self._free = self._first_call
         elif engine == "specialized" and robot.nv:
@@ -303,7 +314,7 @@ class StepCode:
         external = [] if self.forces is None else [self.forces(q, v, control[robot.nv :])]
         try:
             with np.errstate(all="ignore"):
-                self._interpreted([q, v, control[: robot.nv], *external], results)
+                self._interpreted(q, v, control[: robot.nv], *external, *results)
         except ArithmeticError as error:
             return error
         except ValueError:  # raised by the sine of infinity in the interpreter
@@ -312,65 +323,43 @@ class StepCode:
 
     def _tried(self, *arrays: Any) -> int:
         """Step in the interpreter; an arithmetic error sets the results to NaN and returns NOT_FINITE."""
-        n = 3 if self.forces is None else 4
-        given, results = arrays[:n], arrays[n:]
         try:
             with np.errstate(all="ignore"):
-                return self._interpreted(given, results)
+                return self._interpreted(*arrays)
         except (ArithmeticError, ValueError):
-            for result in results:
+            for result in arrays[self._inputs :]:
                 result[:] = np.nan
             return NOT_FINITE
 
-    def _interpreted(self, given: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> int:
-        """Run the kernel's source in the interpreter with the backend's forward dynamics in Python.
+    def _interpreted(self, *arrays: np.ndarray) -> int:
+        """Step by the kernel's source in the interpreter, with the backend's forward dynamics in Python.
 
-        given: q, v, control and, with external forces, their joint forces. results: q, v, force, work, and those of
-        constrained rows.
+        arrays: q, v, control and, with external forces, their joint forces; then the results q, v, force, work, and
+        those of constrained rows.
         """
-        robot, mimic_map = self.robot, self.robot.mimic_map
-        if not robot.nv:
-            results[3][:] = 0.0
+        q_new, v_new, _, work = arrays[self._inputs : self._inputs + 4]
+        if not self.robot.nv:
+            work[:] = 0.0
             return FINE
-        if mimic_map is None:
-            return self._on_spanning_tree(given, results)
-        q, v, *forces = given
-        ends = [np.empty(n) for n in (robot.spanning.nq, robot.spanning.nv, robot.spanning.nv)]
-        state = robot.expand(q), robot.expand_velocity(v), *(on_mimicked(robot, force) for force in forces)
-        status = self._on_spanning_tree(state, [*ends, *results[3:]])
-        kept = mimic_map.independent_q, mimic_map.independent_v, mimic_map.independent_v
-        for result, end, independent in zip(results, ends, kept, strict=False):
-            result[:] = end[independent]
-        return status
+        status = self._in_python(*arrays)
+        return status if np.isfinite(q_new).all() and np.isfinite(v_new).all() else NOT_FINITE
 
-    def _on_spanning_tree(self, given: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> int:
-        """Run the kernel's source in the interpreter, with arrays of the spanning tree."""
-        tree = tree_tables(*constants_of(self.robot.spanning, self.gravity))
-        q, v, control, *external = given
-        q_new, v_new, force, work, *rows = results
-        impulses, residual = rows or (None, None)
-        held = self._held(tree, q) if rows else None
+    @cached_property
+    def _in_python(self) -> Callable[..., int]:
+        """The step of one state in the interpreter."""
+        constants = mimic_constants(self.robot, constants_of(self.robot, self.gravity))
+        dynamics = PythonDynamics(self._forward, self.robot.mimic_map is not None)
+        made = step_entry.__wrapped__  # type: ignore[attr-defined]  # not cached: it is of this object
+        entry = made(self.rule, dynamics, bool(self.world.m), self.forces is not None, self._results)
+        return partial(entry, *constants, *self.world.held, self.settings.table)
 
-        def forward(moved: Any, at: Any, velocity: Any, tau: Any, f_ext: Any, qdd: Any, memory: Any) -> int:
-            self._refuse_infinite(moved.armature)
-            qdd[:] = self._accelerations(at, velocity, tau, moved.armature)
-            return FINE
-
-        step = make_step(self.rule, forward, bool(rows), bool(external))
-        status = step(
-            tree, self.settings.table, q, v, None, None, control, external[0] if external else None, q_new, v_new,
-            force, work, impulses, residual, None, own_memory(tree, q), held,
-            row_memory(tree, held, q) if rows else None, None, step_memory(tree, q), None,
-        )  # fmt: skip
-        finite = np.isfinite(q_new).all() and np.isfinite(v_new).all()
-        return int(status) if finite else NOT_FINITE
-
-    def _held(self, tree: Any, q: np.ndarray) -> Any:
-        """Return the tables of the world's constrained rows, with memory for mimic joints."""
-        if self.robot.mimic_map is None:
-            return plain_world_tables(*self.world.constants)
-        mimic_joints, ratios = self.robot.spanning_tables()[2:]
-        return mimic_world_tables(tree, mimic_joints, ratios, *self.world.constants, q)
+    def _forward(
+        self, moved: Any, q: np.ndarray, v: np.ndarray, tau: np.ndarray, f_ext: Any, qdd: np.ndarray, memory: Any
+    ) -> int:
+        """Compute the backend's accelerations as a kernel does."""
+        self._refuse_infinite(moved.armature)
+        qdd[:] = self._accelerations(q, v, tau, moved.armature)
+        return FINE
 
     def _accelerations(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray, armature: np.ndarray) -> np.ndarray:
         """Return the backend's accelerations in coordinates of the spanning tree."""
