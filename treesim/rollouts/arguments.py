@@ -180,7 +180,7 @@ def start_of(method: Method, given: RolloutInput, counts: Iterable[int], measure
         )
     if control is not None or law is not None:
         warn_of_limits(world.robot)
-    number = precision(*(x for x in (q0, v0, control, parameters) if x is not None))
+    number = precision(*[x for x in (q0, v0, control, parameters) if x is not None])
     if world.m and number == np.float32:
         raise UnsupportedError(f"gaps of {quoted(world)} are not closed in float32: give float64 arrays")
     if world.sensors and number == np.float32:

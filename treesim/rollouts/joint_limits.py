@@ -96,9 +96,10 @@ class WatchedSteps(ContactSteps):
 
     def _batched(self, physics: Physics | None) -> tuple[BatchedTables | None, BatchedTables | None]:
         """Return the batched model parameters, which here include limits monitored by the unconstrained steps."""
-        entry, _, _ = _watching(self.code, self.method.dynamics)
-        tables, count = ("reals", "settings", "geometry"), len(self.start.q)
-        self.watched = None if physics is None else physics.within(entry, *tables, count=count)
+        self.watched: BatchedTables | None = None
+        if physics is not None:
+            entry, _, _ = _watching(self.code, self.method.dynamics)
+            self.watched = physics.within(entry, "reals", "settings", "geometry", count=len(self.start.q))
         self.own_watched: list[np.ndarray] = []
         return super()._batched(physics)
 
