@@ -9,7 +9,7 @@ import pytest
 import treesim
 from tests.simulation.test_step_result import PUSHED, START, box
 from treesim.engine.call.generic import runs_compiled
-from treesim.simulation.step_sequence import ResultBlocks, StepSequence
+from treesim.simulation.step_sequence import PartCode, ResultBlocks, StepSequence
 
 pytestmark = pytest.mark.skipif(not runs_compiled(), reason="kernels run as plain Python")
 RULES = ("implicit_midpoint", "semi_implicit_euler")
@@ -27,7 +27,7 @@ def case(name):
 def one_by_one(stepper):
     """The same stepper without sequences."""
     other = pickle.loads(pickle.dumps(stepper))
-    other.code.sequence = lambda count: StepSequence(None, None, stepper.code._shapes, count)
+    other.code.sequence = lambda count: StepSequence(PartCode(None, None, stepper.code._shapes), count)
     return other
 
 

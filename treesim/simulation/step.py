@@ -37,7 +37,7 @@ from .integrators import CompiledRule
 from .kinematic import EndVelocities, StepMotion, Times
 from .options import StepOptions
 from .step_result import StepResult, shapes_of_result
-from .step_sequence import StepSequence
+from .step_sequence import PartCode, StepSequence
 from .step_settings import StepSettings
 from .world import World
 
@@ -211,10 +211,9 @@ class StepCode:
             free = None if self._outside else self._single
             if free is not None and self.stage is not None:
                 self.stage.begin()
-            sequence = self._sequences[count] = StepSequence(
-                free, self.stage, self._shapes, count, self.forces, placed=self._kinematics is not None,
-                effort=self.effort,
-            )  # fmt: skip
+            placed = self._kinematics is not None
+            code = PartCode(free, self.stage, self._shapes, self.forces, self.effort, placed)
+            sequence = self._sequences[count] = StepSequence(code, count)
         return sequence
 
     def step_with(self, step: StepCall, control: np.ndarray) -> int:

@@ -69,6 +69,22 @@ class ResultBlocks(Sequence[StepResult]):
         return list, (copies,)
 
 
+class PartCode(NamedTuple):
+    """Code of a part of a step.
+
+    free: the unconstrained step, None if it runs in Python. stage: contact solve. shapes: of the results. forces: joint
+    forces of external forces, whose table follows the control. effort: mean forces of steps with implicit gains.
+    placed: whether `free` also computes the kinematics of the contact solve.
+    """
+
+    free: BoundEntry | None
+    stage: ContactSolve | None
+    shapes: StepResult
+    forces: ExternalJointForces | None = None
+    effort: EffortLimits | None = None
+    placed: bool = False
+
+
 class StepSequence:
     """Equal parts of a step of one state as one call, see `run`.
 
@@ -79,22 +95,11 @@ class StepSequence:
     control, out)` starts at the state at the end of another step's `out`. Both are built-in functions if `free`, the
     unconstrained step, and the contact solve have code that code can call; otherwise they return BAD_LAYOUT.
 
-    effort: mean forces of steps with implicit gains. forces: joint forces of external forces, whose table follows the
-    control. solves: whether the contact solve is
-    called in any case. placed: whether `free` also computes the kinematics of the contact solve.
+    code: of each part. solves: whether the contact solve is called in any case.
     """
 
-    def __init__(
-        self,
-        free: BoundEntry | None,
-        stage: ContactSolve | None,
-        shapes: StepResult,
-        count: int,
-        forces: ExternalJointForces | None = None,
-        solves: bool = False,
-        placed: bool = False,
-        effort: EffortLimits | None = None,
-    ) -> None:
+    def __init__(self, code: PartCode, count: int, solves: bool = False) -> None:
+        free, stage, shapes, *_ = self._code = code
         self.bound = None if stage is None else stage.bound  # another one when memory has grown
         self.size = 0
         self.parts = [StepResult(*map(self._view, shapes)) for _ in range(count)]
@@ -106,16 +111,15 @@ class StepSequence:
         quick = stage is not None and stage.quick is not None and not solves
         self.new = np.zeros if quick else np.empty  # of joint limits that do not act, all results are 0
         self._near_limits: list[View] = [self._view((1,)) for _ in self.parts if quick]
-        self._excess: list[View] = [self._view(shapes.force) for _ in self.parts if effort is not None]
+        self._excess: list[View] = [self._view(shapes.force) for _ in self.parts if code.effort is not None]
         self._solved: StepSequence | None = None
-        self._made_of, self._placed, self._forces, self._effort = (free, stage, shapes), placed, forces, effort
         if free is not None:
-            self._write(free, stage, shapes)
+            self._write()
 
-    def _write(self, free: BoundEntry, stage: ContactSolve | None, shapes: StepResult) -> None:
+    def _write(self) -> None:
         """Replace `call` and `go_on` by the calls of the parts, if there is code of all."""
+        _, stage, shapes, forces, effort, _ = self._code
         given = [shape[0] for shape in (shapes.q, shapes.v, shapes.force, shapes.warm_start or (0,))]
-        forces, effort = self._forces, self._effort
         wrenches = Place(CONTROL, given[CONTROL], 0 if forces is None else forces.size)
         q, v, control, warm_start = (Place(k, 0, size) for k, size in enumerate(given))
         external, at_start = np.empty((2, control.size))
@@ -130,7 +134,7 @@ class StepSequence:
                 calls.append(forces.bound.call_of([*state[:2], wrenches, external]))
                 controls = [control, external]
             force = part.force.place if effort is None else at_start
-            calls += _calls(free, stage, state, controls, part, force, near[k : k + 1], between, self._placed)
+            calls += self._calls(k, state, controls, force, between)
             if effort is not None:
                 ends = part.q.place, part.v.place, at_start, part.force.place, self._excess[k].place
                 calls.append(effort.bound.call_of([*state[:2], *ends]))
@@ -144,6 +148,36 @@ class StepSequence:
             calls_on = [call._replace(arrays=[of(x) for x in call.arrays]) for call in found]
             bounds_on = [bound._replace(part=of(bound.part)) for bound in bounds]
             self.go_on = call_sequence([self.size, given[CONTROL], self.size], calls_on, bounds_on)
+
+    def _calls(
+        self, k: int, state: list[Place], controls: list[Any], force: Any, between: list[np.ndarray]
+    ) -> Iterator[Call | None]:
+        """Yield the calls of the k-th part, which starts at `state`: q, v and impulses of the warm start.
+
+        controls: places of the control and, with external forces, of their joint forces. force: place of the force at
+        the start. between: what the calls pass to each other if contact is solved (`ContactSolve.between`).
+        """
+        free, stage, _, _, _, placed = self._code
+        part: Any = self.parts[k]
+        q, v, warm_start = state
+        assert free is not None
+        rows = [view.place for view in part.constraint_rows()]
+        own = [part.q.place, part.v.place, force, part.work.place]
+        if not between:
+            yield free.call_of([q, v, *controls, *own, *rows])
+            if stage is not None:
+                assert stage.quick is not None
+                yield stage.quick.call_of([q, own[0], self._near_limits[k].place])
+        else:
+            assert stage is not None
+            q_free, v_free, work_free, kinematics = between
+            more = [kinematics] if placed else rows
+            yield free.call_of([q, v, *controls, q_free, v_free, own[2], work_free, *more])
+            found = nothing_found(np.empty(q.size))
+            external = controls[1] if len(controls) > 1 else None
+            given = ContactInput(q, v, q_free, v_free, own[2], work_free, warm_start, found, external)
+            output = [view.place for view in part.contact_output()[:-1]]
+            yield from stage.calls_of(given, kinematics, output, placed)
 
     def _places_in_block(self) -> Callable[[Any], Any]:
         """Return the function from places in the arguments of `call` to those of `go_on`."""
@@ -193,7 +227,7 @@ class StepSequence:
     def _with_contact(self) -> StepSequence:
         """The same step with the contact solve in any case."""
         if self._solved is None:
-            self._solved = StepSequence(*self._made_of, len(self.parts), self._forces, solves=True, effort=self._effort)
+            self._solved = StepSequence(self._code, len(self.parts), solves=True)
         return self._solved
 
     def _view(self, shape: tuple[int, ...] | None) -> Any:
@@ -228,41 +262,3 @@ def _bounds(parts: Sequence[StepResult], stage: ContactSolve | None) -> Iterator
         if part.solver_info is not None:
             for k, largest in bounds:
                 yield Bound(Place(OUT, part.solver_info.place.first + k, 1), largest)
-
-
-def _calls(
-    free: BoundEntry,
-    stage: ContactSolve | None,
-    state: list[Place],
-    controls: list[Any],
-    part: Any,
-    force: Any,
-    near: list[Place],
-    between: list[np.ndarray],
-    placed: bool,
-) -> Iterator[Call | None]:
-    """Yield the calls of a part that starts at `state`: q, v and impulses of the warm start.
-
-    controls: places of the control and, with external forces, of their joint forces. force: that of the force at the
-    start. near: place of the test whether
-    the part is near joint limits, if contact is not solved. between: what the calls pass to each other if it is
-    (`ContactSolve.between`). placed: whether `free` computes the last of these.
-    """
-    q, v, warm_start = state
-    rows = [view.place for view in part.constraint_rows()]
-    own = [part.q.place, part.v.place, force, part.work.place]
-    if stage is None:
-        yield free.call_of([q, v, *controls, *own, *rows])
-    elif near:
-        assert stage.quick is not None
-        yield free.call_of([q, v, *controls, *own, *rows])
-        yield stage.quick.call_of([q, own[0], *near])
-    else:
-        q_free, v_free, work_free, kinematics = between
-        more = [kinematics] if placed else rows
-        yield free.call_of([q, v, *controls, q_free, v_free, own[2], work_free, *more])
-        found = nothing_found(np.empty(q.size))
-        external = controls[1] if len(controls) > 1 else None
-        given = ContactInput(q, v, q_free, v_free, own[2], work_free, warm_start, found, external)
-        output = [view.place for view in part.contact_output()[:-1]]
-        yield from stage.calls_of(given, kinematics, output, placed)
