@@ -9,8 +9,7 @@ import numpy as np
 
 import treesim
 
-from ..errors import unknown_name
-from ..validation.values import checked_parts
+from ..validation.values import checked_parts, known_name
 from .measures import PERTURBATION, distance
 from .motions import curves_of, trajectory_row
 from .report import Row
@@ -167,10 +166,7 @@ def chosen_scenes(given: object) -> list[str]:
     names = checked_parts("scenes", given, str)
     if "all" in names:
         return list(ROWS)
-    for name in names:
-        if name not in ROWS:
-            raise unknown_name("scene", name, [*ROWS, "all"])
-    return list(names)
+    return [known_name("scene", name, [*ROWS, "all"]) for name in names]
 
 
 def unsettled(scene: Scene, own: SceneRun) -> str | None:

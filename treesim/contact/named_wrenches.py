@@ -14,6 +14,7 @@ import numpy as np
 
 from ..errors import ArgumentError, LayoutWarning, quoted, unknown_name
 from ..system.user_warnings import warn
+from ..validation.values import known_name
 from .pairs import GROUND, exerted
 
 HISTORY = "run.contact.wrench has rows for the bodies that may touch, and none for the ground"
@@ -110,8 +111,7 @@ class PairRows(WrenchRows):
         """Return the wrench (..., 6) that `other` exerts on `body`; raises UnknownNameError."""
         known = (*self.names, *self.surfaces, *([GROUND] if self.surfaces else []))
         for name in (body, other):
-            if name not in known:
-                raise unknown_name("body or surface that may touch", name, known)
+            known_name("body or surface that may touch", name, known)
         one, two = (self.surfaces if name == GROUND else (name,) for name in (body, other))
         return exerted(self.pairs, wrench, one, two)
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from .. import plugins
 from ..engine.call.fast_entry import FastEntry
-from ..errors import AccuracyError, unknown_name
+from ..errors import AccuracyError
 from ..kernels.dynamics.joint_wrenches import joint_wrenches_states
 from ..kernels.entries.status import FINE
 from ..model.frozen import frozen
@@ -22,7 +22,7 @@ from ..states.arguments import checked_robot
 from ..states.physics import Numbers
 from ..states.states import on_states
 from ..types import Engine
-from ..validation.values import checked_text, checked_texts, whole_number
+from ..validation.values import checked_text, checked_texts, known_name, whole_number
 from .auto import Auto
 from .base import DynamicsBackend, chosen_backend, copied
 from .constraint_force import HeavyPathBackend
@@ -182,10 +182,7 @@ def rows_of(robot: Tree, joints: str | Sequence[str]) -> np.ndarray:
     rows = _rows.get(robot)
     if rows is None:
         rows = _rows[robot] = _row_table(robot)
-    for name in several:
-        if name not in rows:
-            raise unknown_name("joint or link", name, rows, of=repr(robot.name))
-    found = np.array([rows[name] for name in several], int)
+    found = np.array([rows[known_name("joint or link", name, rows, of=repr(robot.name))] for name in several], int)
     return found[0] if isinstance(joints, str) else found
 
 

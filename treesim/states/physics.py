@@ -17,6 +17,7 @@ from ..model.matrices import product
 from ..model.named_axes import body_axis, velocity_axis
 from ..model.tree import Tree
 from ..validation.arrays import Argument, ordered_numbers
+from ..validation.values import known_name
 
 LINKS, JOINTS, WORLD = "links", "joints", "world"
 AXES = {LINKS: body_axis, JOINTS: velocity_axis}
@@ -128,9 +129,7 @@ def _places(robot: Tree, name: str, field: Field) -> np.ndarray:
     if field.of == JOINTS:
         where = robot.v_index[name]
         return np.arange(where.start, where.stop)
-    if name not in robot.body_names:
-        raise unknown_name("body", name, robot.body_names, of=repr(robot.name))
-    return np.array([robot.body_names.index(name)])
+    return np.array([robot.body_names.index(known_name("body", name, robot.body_names, of=repr(robot.name)))])
 
 
 def _shaped(argument: Argument) -> np.ndarray:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple, get_args
 
 import numpy as np
 
-from ..errors import ArgumentError, plain_text, quoted, unknown_name
+from ..errors import ArgumentError, plain_text, quoted
 from ..model.matrices import unit_vector
 from ..types import Repair as RepairName
+from ..validation.values import known_name
 from .findings import title
 from .inertias import INERTIA_ENTRIES, inertia_matrix, listed_moments, without_negative_moments
 from .markup import Edit, Markup
@@ -194,6 +195,5 @@ def wanted_repairs(asked: bool | str | Iterable[str]) -> frozenset[str]:
     except Exception:  # whatever a user's class raises
         raise ArgumentError(f"repair must be True, False, or names of repairs, got {type(asked).__name__}") from None
     for name in names:
-        if name not in REPAIRS and name != ALL_UNAMBIGUOUS:
-            raise unknown_name("repair", name, get_args(RepairName))
+        known_name("repair", name, get_args(RepairName))
     return frozenset(names - {ALL_UNAMBIGUOUS}) | (UNAMBIGUOUS if ALL_UNAMBIGUOUS in names else frozenset())

@@ -13,7 +13,7 @@ from ... import plugins
 from ...dynamics.energy import energy, momentum
 from ...dynamics.operational.frames import body_poses
 from ...dynamics.operational.motion import center_of_mass
-from ...errors import ArgumentError, TreesimError, unknown_name
+from ...errors import ArgumentError, TreesimError
 from ...export.description import joints
 from ...kernels.stepping.rules import IN_PYTHON
 from ...model.tree import Tree
@@ -22,6 +22,7 @@ from ...simulation.readings import Readings, unit_of
 from ...simulation.step import touches
 from ...simulation.world import World
 from ...states.arguments import short_repr
+from ...validation.values import known_name
 from .effective_mass import effective_mass
 
 CAN = ("pull", "seek", "com", "momentum")
@@ -154,6 +155,4 @@ def effective_mass_at(robot: Tree, q: np.ndarray, frame: str) -> dict[str, Any] 
 
 def checked_frame(robot: Tree, value: Any) -> str:
     """Return the name of a frame, or NO_FRAME; raises UnknownNameError for others."""
-    if not isinstance(value, str) or value not in (NO_FRAME, *robot.frames):
-        raise unknown_name("frame", value, [NO_FRAME, *robot.frames], of=repr(robot.name))
-    return value
+    return known_name("frame", value, [NO_FRAME, *robot.frames], of=repr(robot.name))

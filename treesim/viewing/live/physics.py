@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...contact.ground import planes_of
-from ...errors import ArgumentError, TreesimError, quoted, unknown_name
+from ...errors import ArgumentError, TreesimError, quoted
 from ...model.tree import Tree
 from ...simulation.control import PD, Controller
 from ...simulation.player import Frame, Player
@@ -20,6 +20,7 @@ from ...simulation.trajectory import Trajectory
 from ...simulation.world import World
 from ...states.arguments import short_repr
 from ...states.standing import standing
+from ...validation.values import known_name
 from .controller import Drive, without_effort_limits
 from .forces import Force
 from .history import History, Moment
@@ -193,8 +194,7 @@ class LivePhysics:
         Raises what `treesim.Simulation` raises, UnknownNameError for an unknown recording, ArgumentError for one of
         another robot.
         """
-        if reference_settings.of not in self.references:
-            raise unknown_name("reference", reference_settings.of, self.references)
+        known_name("reference", reference_settings.of, self.references)
         if reference_settings.of != SIMULATION:
             recording = self.recordings.get(reference_settings.of)
             self.reference = None if recording is None else RecordedReference(self.robot, recording, self.player.t)
@@ -229,9 +229,7 @@ class LivePhysics:
         return {name: self._position(name, value) for name, value in values.items()}
 
     def _position(self, name: str, value: Any) -> float:
-        if name not in self.joints:
-            raise unknown_name("joint", name, self.joints, of=repr(self.robot.name))
-        i = self.joints[name]
+        i = self.joints[known_name("joint", name, self.joints, of=repr(self.robot.name))]
         lower, upper = self.robot.lower[i], self.robot.upper[i]
         if not is_number(value) or not lower - AT_LIMIT <= value <= upper + AT_LIMIT:
             raise ArgumentError(

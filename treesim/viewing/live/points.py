@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from ...dynamics.operational.frames import frame_jacobian, frame_pose
-from ...errors import ArgumentError, unknown_name
+from ...errors import ArgumentError
 from ...model.matrices import cross_matrix
 from ...model.tree import Tree
 from ...validation.arrays import Argument, coerce
+from ...validation.values import known_name
 
 
 class BodyPoint:
@@ -21,9 +22,8 @@ class BodyPoint:
     """
 
     def __init__(self, robot: Tree, body: Any, point: Any) -> None:
-        if body not in robot.body_names:
-            raise unknown_name("body", body, robot.body_names, of=repr(robot.name))
-        self.robot, self.body, self.point = robot, str(body), three_numbers("point", point, "m")
+        self.robot, self.body = robot, known_name("body", body, robot.body_names, of=repr(robot.name))
+        self.point = three_numbers("point", point, "m")
 
     def at(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the point's position (3,) [m] and Jacobian J (3, nv), in the world's axes, at q (nq,)."""

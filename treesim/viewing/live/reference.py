@@ -10,9 +10,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from ...dynamics.operational.frames import body_poses
-from ...errors import NonFiniteError, unknown_name
+from ...errors import NonFiniteError
 from ...model.tree import Tree
 from ...simulation.trajectory import Trajectory
+from ...validation.values import known_name
 from .controller import Drive
 from .history import History, Moment
 from .panel import finite
@@ -99,7 +100,7 @@ class ReferenceSettings:
         """
         found: dict[str, Any] = {name: _method(name, values[key]) for key, name in METHODS.items() if key in values}
         if "reference" in values:
-            found["of"] = _choice(values["reference"], choices)
+            found["of"] = known_name("reference", values["reference"], choices)
         elif found:
             found["of"] = SIMULATION
         return replace(self, **found)
@@ -117,12 +118,6 @@ class ReferenceSettings:
 
 def _method(name: str, value: Any) -> str:
     return SAME if value == SAME else str(CHECKS[name](name, value))
-
-
-def _choice(value: Any, choices: list[str]) -> str:
-    if not isinstance(value, str) or value not in choices:
-        raise unknown_name("reference", value, choices)
-    return value
 
 
 class Reference(Protocol):

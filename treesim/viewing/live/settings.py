@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from ... import plugins
-from ...errors import ArgumentError, unknown_name
+from ...errors import ArgumentError
 from ...simulation.control import CONTROLLERS
 from ...simulation.player import FASTEST, SLOWEST
 from ...states.arguments import positive_number, short_repr
 from ...types import ControllerName, PluginKind
 from ...validation.arrays import Argument, coerce
+from ...validation.values import known_name
 
 LONGEST_STEP = 0.1  # s: no robot moves sensibly in longer ones
 
@@ -86,19 +87,7 @@ class Settings:
 
 
 def _known(kind: PluginKind) -> Callable[[str, Any], str]:
-    def check(name: str, value: Any) -> str:
-        known = plugins.available(kind)
-        if not isinstance(value, str) or value not in known:
-            raise unknown_name(name, value, known)
-        return value
-
-    return check
-
-
-def _controller(name: str, value: Any) -> str:
-    if not isinstance(value, str) or value not in CONTROLLERS:
-        raise unknown_name(name, value, CONTROLLERS)
-    return value
+    return lambda name, value: known_name(name, value, plugins.available(kind))
 
 
 def _step(name: str, value: Any) -> float:
@@ -130,7 +119,7 @@ CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "solver": _known("contact_solvers"),
     "gravity": _gravity,
     "dt": _step,
-    "controller": _controller,
+    "controller": lambda name, value: known_name(name, value, CONTROLLERS),
     "kp": _gain,
     "kd": _gain,
     "speed": check_speed,

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 import treesim
-from treesim.errors import ArgumentError, quoted, unknown_name
+from treesim.errors import ArgumentError, quoted
+from treesim.validation.values import known_name
 
 from .perception import Heights
 from .pushes import Pushes
@@ -155,10 +156,8 @@ class Task:
     def touched(self) -> list[int]:
         """Rows of `contact_links` among the wrenches on bodies; raises UnknownNameError for an unknown link."""
         names = self.robot.body_names
-        for name in self.contact_links:
-            if name not in names:
-                raise unknown_name("link", name, names, of=f"{quoted(self.robot.name)} that moves")
-        return [names.index(name) + 1 for name in self.contact_links]
+        moving = f"{quoted(self.robot.name)} that moves"
+        return [names.index(known_name("link", name, names, of=moving)) + 1 for name in self.contact_links]
 
     @property
     def driven(self) -> np.ndarray:
@@ -176,9 +175,8 @@ class Task:
             )
         found: list[int] = []
         for name in names:
-            if name not in robot.v_index:
-                raise unknown_name("joint", name, robot.v_index, of=f"{quoted(robot.name)} that moves by itself")
-            where = robot.v_index[name]
+            of = f"{quoted(robot.name)} that moves by itself"
+            where = robot.v_index[known_name("joint", name, robot.v_index, of=of)]
             if where.stop - where.start != 1:
                 raise ArgumentError(
                     f"joint {quoted(name)} of {quoted(robot.name)} has {where.stop - where.start} degrees of freedom, "

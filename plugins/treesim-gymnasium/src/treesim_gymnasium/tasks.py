@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import gymnasium
 
-from treesim.errors import ArgumentError, unknown_name
+from treesim.errors import ArgumentError
+from treesim.validation.values import known_name
 
 from .balance import balance
 from .quadruped import stand, walk
@@ -23,9 +24,7 @@ def task_of(task: Task | str) -> Task:
         return task
     if not isinstance(task, str):
         raise ArgumentError(f"task must be a Task, or the name of one, got {type(task).__name__}")
-    if task not in TASKS:
-        raise unknown_name("task", task, TASKS)
-    return TASKS[task]()
+    return TASKS[known_name("task", task, TASKS)]()
 
 
 def register() -> None:

@@ -6,10 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from treesim.errors import unknown_name
 from treesim.urdf.document import Document
 from treesim.urdf.findings import title
-from treesim.validation.values import checked_parts
+from treesim.validation.values import checked_parts, known_name
 
 from .description import describe
 from .effects import effect
@@ -185,10 +184,7 @@ def _examined(reader: Reader, description: Document, verify: bool, time_limit: f
 def chosen(readers: str | Iterable[str] | None) -> list[Reader]:
     """Return the readers of these names; raises UnknownNameError for an unknown one."""
     names = tuple(READERS) if readers is None else checked_parts("readers", readers, str)
-    for name in names:
-        if name not in READERS:
-            raise unknown_name("reader", name, READERS)
-    return [READERS[name] for name in names]
+    return [READERS[known_name("reader", name, READERS)] for name in names]
 
 
 def apply_rules(reader: Reader, outcome: Outcome) -> list[Reading]:

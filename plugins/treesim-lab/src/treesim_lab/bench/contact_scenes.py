@@ -13,7 +13,6 @@ import numpy as np
 from treesim import Ground, HeightField, StaticBox, Surface
 from treesim.compare.cases import ContactScene
 from treesim.contact.bodies import free_body
-from treesim.errors import unknown_name
 from treesim.model.inertia import Inertia, Placement
 from treesim.model.joints import Joint
 from treesim.model.shapes import CollisionShape
@@ -21,6 +20,7 @@ from treesim.model.tree import Body, Tree
 from treesim.simulation.stepper import Stepper
 from treesim.simulation.world import World
 from treesim.states.standing import standing
+from treesim.validation.values import known_name
 
 AnyGround = Ground | StaticBox | HeightField
 DT = 1e-3  # s
@@ -197,7 +197,4 @@ SCENES = (
 def chosen_scenes(names: Sequence[str] | None) -> list[SceneKind]:
     """Return the scenes of these names, all by default; raises UnknownNameError for another name."""
     known = {kind.name: kind for kind in SCENES}
-    for name in names or ():
-        if name not in known:
-            raise unknown_name("scene", name, known)
-    return [known[name] for name in dict.fromkeys(names or known)]
+    return [known[known_name("scene", name, known)] for name in dict.fromkeys(names or known)]

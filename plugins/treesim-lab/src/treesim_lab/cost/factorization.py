@@ -9,9 +9,9 @@ import numpy as np
 
 from treesim.dynamics.mass_matrix import mass_matrix
 from treesim.engine.call.generic import bound_call
-from treesim.errors import unknown_name
 from treesim.kernels.dynamics.factored import SOLVE, apply_ltdl, apply_ltl, factorize_ltdl, factorize_ltl
 from treesim.model.tree import Tree
+from treesim.validation.values import known_name
 
 KERNELS = {"ltdl": (factorize_ltdl, apply_ltdl), "ltl": (factorize_ltl, apply_ltl)}
 
@@ -31,9 +31,7 @@ def sparse_factors(robot: Tree, q: Any, name: str) -> Factors:
 
     H is packed along the tree's paths, as in treesim's kernels. Raises UnknownNameError.
     """
-    if name not in KERNELS:
-        raise unknown_name("factorization", name, KERNELS)
-    factorize, apply = KERNELS[name]
+    factorize, apply = KERNELS[known_name("factorization", name, KERNELS)]
     tree = robot.dof_topology
     depth = tree.dof_depth
     pattern = [np.array(table) for table in (tree.dof_parent - 1, depth - 1, np.cumsum(depth) - depth)]
