@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Annotated, Any
@@ -21,9 +21,6 @@ from .view_reference import ReferenceOption, Start, reference_of
 from .view_robots import InstalledRobots, scene_of
 
 if TYPE_CHECKING:
-    import numpy as np
-
-    from ..simulation.simulation import Simulation
     from ..viewing.live import LiveSession
 
 FPS = 30.0
@@ -41,6 +38,39 @@ RobotOrRecording = Annotated[
 ]
 
 
+@dataclass(frozen=True)
+class DisplayOptions:
+    """Options of `view` that define how a motion is shown."""
+
+    reference: ReferenceOption = None
+    duration: Annotated[
+        float | None,
+        option(
+            "Time after which the command ends (s). Default: no limit; the command ends at Ctrl-C.",
+            panel=OUTPUT,
+            show_default=False,
+        ),
+    ] = None
+    speed: Annotated[float, option("Speed of the motion as a multiple of real time.", panel=OUTPUT)] = 1.0
+    viewer: Annotated[str, option("Viewer. `treesim plugins` lists all viewers.", panel=OUTPUT)] = "meshcat"
+    port: Annotated[
+        int | None,
+        option(
+            "Port of the web page. If the port is given, open pages reconnect after a restart of the command.",
+            panel=OUTPUT,
+            min=0,
+            max=65535,
+            show_default="any",
+        ),
+    ] = None
+    no_browser: Annotated[
+        bool, option("Print the address of the page, and do not open the page.", "--no-browser", panel=OUTPUT)
+    ] = False
+    until_closed: Annotated[
+        bool, option("End the command when the last page is closed.", "--until-closed", panel=OUTPUT)
+    ] = False
+
+
 @guarded
 @examples(
     "treesim view go2",
@@ -52,33 +82,7 @@ def view(
     context: typer.Context,
     robot: RobotOrRecording,
     options: ViewOptions = ViewOptions(),  # noqa: B008
-    reference: ReferenceOption = None,
-    duration: Annotated[
-        float | None,
-        option(
-            "Time after which the command ends (s). Default: no limit; the command ends at Ctrl-C.",
-            panel=OUTPUT,
-            show_default=False,
-        ),
-    ] = None,
-    speed: Annotated[float, option("Speed of the motion as a multiple of real time.", panel=OUTPUT)] = 1.0,
-    viewer: Annotated[str, option("Viewer. `treesim plugins` lists all viewers.", panel=OUTPUT)] = "meshcat",
-    port: Annotated[
-        int | None,
-        option(
-            "Port of the web page. If the port is given, open pages reconnect after a restart of the command.",
-            panel=OUTPUT,
-            min=0,
-            max=65535,
-            show_default="any",
-        ),
-    ] = None,
-    no_browser: Annotated[
-        bool, option("Print the address of the page, and do not open the page.", "--no-browser", panel=OUTPUT)
-    ] = False,
-    until_closed: Annotated[
-        bool, option("End the command when the last page is closed.", "--until-closed", panel=OUTPUT)
-    ] = False,
+    display: DisplayOptions = DisplayOptions(),
     html: HtmlOption = None,
     record: RecordOption = None,
     json: JsonOption = False,
@@ -93,37 +97,34 @@ def view(
     from ..viewing.protocols import InteractiveViewer
 
     if record is not None:
-        _record(context, robot, record, viewer, options, json)
+        _record(context, robot, record, display.viewer, options, json)
         return
     if is_recording(robot):
-        _replay(checked_options(context), robot, options, viewer, port, speed, reference, duration, no_browser, json)
+        _replay(checked_options(context), robot, options, display, json)
         return
-    if duration is not None:
-        checked_steps(duration, options.dt)
-    common.checked_positive("--speed", speed)
-    _check_frames(speed, options.dt)
-    window = common.get_viewer(viewer)
+    if display.duration is not None:
+        checked_steps(display.duration, options.dt)
+    common.checked_positive("--speed", display.speed)
+    _check_frames(display.speed, options.dt)
+    window = common.get_viewer(display.viewer)
     if html is not None:
-        others = {"reference": reference, "duration": duration, "port": port}
-        others |= {"no_browser": no_browser, "until_closed": until_closed}
-        checked_page(html, window, viewer, vars(options) | others)
-        write_page(html, window, build_simulation(robot, options), options, speed, json)
+        checked_page(html, window, display.viewer, vars(options) | vars(display))
+        write_page(html, window, build_simulation(robot, options), options, display.speed, json)
         return
     interactive = isinstance(window, InteractiveViewer)
-    if until_closed and not (interactive and hasattr(window, "when_left")):
-        raise UnsupportedError(f"--until-closed: viewer {viewer!r} does not report when its pages are closed")
-    _set_port(window, viewer, port)
-    _check_reference(reference, window, viewer)
+    if display.until_closed and not (interactive and hasattr(window, "when_left")):
+        raise UnsupportedError(f"--until-closed: viewer {display.viewer!r} does not report when its pages are closed")
+    _prepare(window, display)
     if not interactive:
         options = replace(options, ground=bool(options.ground), controller=options.controller or "none")
     try:
         if interactive:
-            page = _Page(window, no_browser, until_closed, json)
+            page = _Page(window, display, json)
             setup = build_simulation(robot, options)
-            shown = _interact(page, setup, robot, options, reference, speed, duration)
+            shown = _interact(page, setup, robot, options, display)
         else:
             setup = build_simulation(robot, options)
-            shown = _show(window, setup, speed, duration, no_browser, json)
+            shown = _show(window, setup, display, json)
     finally:
         window.close()
     if json:
@@ -142,50 +143,38 @@ def _record(context: typer.Context, source: str, record: Path, viewer: str, opti
     write_record(source, record, viewer, options.base if "base" in given else None, options.mimic, json)
 
 
-def _replay(
-    given: set[str],
-    path: str,
-    options: ViewOptions,
-    viewer: str,
-    port: int | None,
-    speed: float,
-    reference: str | None,
-    duration: float | None,
-    no_browser: bool,
-    json: bool,
-) -> None:
+def _replay(given: set[str], path: str, options: ViewOptions, display: DisplayOptions, json: bool) -> None:
     """Replay a recorded motion; given: names of the options on the command line."""
-    if duration is not None:
-        common.checked_seconds("--duration", duration)
-    window = common.get_viewer(viewer)
-    _set_port(window, viewer, port)
-    _check_reference(reference, window, viewer)
+    if display.duration is not None:
+        common.checked_seconds("--duration", display.duration)
+    window = common.get_viewer(display.viewer)
+    _prepare(window, display)
+    base = options.base if "base" in given else None
     try:
-        replay = open_replay(path, window, options.base if "base" in given else None, options.mimic, speed, reference)
-        _announce(getattr(window, "url", None), no_browser, json)
-        shown = play(replay, duration)
+        replay = open_replay(path, window, base, options.mimic, display.speed, display.reference)
+        _announce(getattr(window, "url", None), display.no_browser, json)
+        shown = play(replay, display.duration)
     finally:
         window.close()
     if json:
         _print_line({"robot": replay.robot.name, "replayed_s": shown})
 
 
-def _set_port(window: Any, viewer: str, port: int | None) -> None:
-    """Set the port of a viewer's page, 0 for any; raises UnsupportedError for a viewer without a page."""
-    from ..viewing.protocols import InteractiveViewer
+def _prepare(window: Any, display: DisplayOptions) -> None:
+    """Set the port of a viewer's page, 0 for any.
 
-    if isinstance(window, InteractiveViewer):
-        window.port = port or 0
-    elif port is not None:
-        raise UnsupportedError(f"--port: viewer {viewer!r} serves no page")
-
-
-def _check_reference(reference: str | None, window: Any, viewer: str) -> None:
-    """Raise UnsupportedError if the viewer cannot show a reference run."""
+    Raises UnsupportedError for a viewer without a page if the port is given, and for one that cannot show the requested
+    reference run.
+    """
     from ..viewing.protocols import InteractiveViewer, ReferenceViewer
 
-    if reference is not None and not (isinstance(window, ReferenceViewer) and isinstance(window, InteractiveViewer)):
-        raise UnsupportedError(f"--reference: viewer {viewer!r} shows no second robot")
+    interactive = isinstance(window, InteractiveViewer)
+    if interactive:
+        window.port = display.port or 0
+    elif display.port is not None:
+        raise UnsupportedError(f"--port: viewer {display.viewer!r} serves no page")
+    if display.reference is not None and not (interactive and isinstance(window, ReferenceViewer)):
+        raise UnsupportedError(f"--reference: viewer {display.viewer!r} shows no second robot")
 
 
 def _check_frames(speed: float, dt: float) -> None:
@@ -201,10 +190,10 @@ def _check_frames(speed: float, dt: float) -> None:
 class _Page:
     """Page of an interactive viewer: announced once, as soon as all checks have passed."""
 
-    def __init__(self, window: Any, no_browser: bool, until_closed: bool, json: bool) -> None:
-        self.window, self._until_closed, self._how, self._announced = window, until_closed, (no_browser, json), False
+    def __init__(self, window: Any, display: DisplayOptions, json: bool) -> None:
+        self.window, self._display, self._json, self._announced = window, display, json, False
         self._left = Event()
-        if until_closed:
+        if display.until_closed:
             window.when_left(self._left.set)
 
     def open_early(self) -> None:
@@ -218,43 +207,35 @@ class _Page:
         """Print the address and open it, once."""
         if not self._announced:
             self._announced = True
-            _announce(url, *self._how)
+            _announce(url, self._display.no_browser, self._json)
 
     def end_with(self, session: LiveSession) -> None:
         """End a session when the last page is closed, or at once if it already is, if this was requested."""
-        if self._until_closed:
+        if self._display.until_closed:
             self.window.when_left(session.end)
             if self._left.is_set():
                 session.end()
 
 
-def _interact(
-    page: _Page,
-    setup: SimulationSetup,
-    source: str,
-    options: ViewOptions,
-    reference: str | None,
-    speed: float,
-    duration: float | None,
-) -> float:
+def _interact(page: _Page, setup: SimulationSetup, source: str, options: ViewOptions, display: DisplayOptions) -> float:
     """Run the simulation interactively on the viewer's pages until the duration [s] is over, or Ctrl-C."""
     from ..viewing.live import LiveSession
 
-    scene, settings = scene_of(setup, options, speed)
+    scene, settings = scene_of(setup, options, display.speed)
     library = InstalledRobots(setup.robot.name, source, options)
-    chosen = reference_of(reference, setup.robot, Start(setup.q, setup.v, settings.dt)) if reference else (None, None)
+    reference, chosen = display.reference, tuple[Any, Any]((None, None))
+    if reference:
+        chosen = reference_of(reference, setup.robot, Start(setup.q, setup.v, settings.dt))
     page.open_early()  # only after all checks of files and options
     session = LiveSession(scene, page.window, settings, library, reference=chosen[0], recordings=chosen[1])
     page.end_with(session)
     page.announce(page.window.url)
     with suppress(KeyboardInterrupt):  # the usual end; nothing is to be saved
-        session.run(duration)
+        session.run(display.duration)
     return session.physics.player.t
 
 
-def _show(
-    window: Any, setup: SimulationSetup, speed: float, duration: float | None, no_browser: bool, json: bool
-) -> float:
+def _show(window: Any, setup: SimulationSetup, display: DisplayOptions, json: bool) -> float:
     """Show the simulation in a viewer without interaction."""
     from ..viewing.protocols import GroundViewer
 
@@ -262,8 +243,8 @@ def _show(
     window.show(setup.robot, setup.q)
     if ground and isinstance(window, GroundViewer):
         window.show_ground(ground)
-    _announce(getattr(window, "url", None), no_browser, json)
-    return _play(setup.simulation, window, setup.q, setup.v, duration, speed)
+    _announce(getattr(window, "url", None), display.no_browser, json)
+    return _play(setup, window, display)
 
 
 def _announce(url: str | None, no_browser: bool, json: bool) -> None:
@@ -282,18 +263,19 @@ def _print_line(value: dict[str, Any]) -> None:
     common.print_line(json_text(common.plain(value)))
 
 
-def _play(
-    simulation: Simulation, window: Any, q: np.ndarray, v: np.ndarray, duration: float | None, speed: float
-) -> float:
+def _play(setup: SimulationSetup, window: Any, display: DisplayOptions) -> float:
     """Simulate and show until the duration [s] is over, or Ctrl-C; return the simulated seconds.
 
     Raises NonFiniteError if the state is not finite.
     """
     from ..simulation.player import Player
 
-    player = Player(simulation, q0=q, v0=v, show=lambda frame: window.update(frame.q), fps=FPS, speed=speed)
+    player = Player(
+        setup.simulation, q0=setup.q, v0=setup.v, show=lambda frame: window.update(frame.q), fps=FPS,
+        speed=display.speed,
+    )  # fmt: skip
     try:
-        player.run(duration)
+        player.run(display.duration)
     except KeyboardInterrupt:  # the usual end; nothing is to be saved
         pass
     except NonFiniteError as error:
