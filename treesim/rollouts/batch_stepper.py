@@ -42,7 +42,7 @@ from .arguments import Method, Start, method_of
 from .contact import ContactSteps
 from .external_forces import RolloutForces
 from .joint_limits import under_contact
-from .parameters import Physics, given_fields, own_limits, physics_of_rollouts, world_with_rows
+from .parameters import given_fields, own_limits, physics_of_rollouts, world_with_rows
 from .rollout import unconstrained_steps
 from .sensors import LastStep, method_for_sensors
 
@@ -175,11 +175,11 @@ class BatchStepper(ReprMixin):
         self._taken = 0  # steps
         self._age = np.zeros(self.count, np.int64)  # steps of each state since it was put
         self._used = threading.Lock()
-        self._how = method, physics
+        self._method, self._physics = method, physics
         self._last = LastStep(method, self._start(None), fields) if world.sensors else None
         self._kept: ContactSteps | None = None  # the steps that took the last one, if these are step by step
         self._steps: dict[bool, ContactSteps] = {}  # by whether there are external forces
-        self._piece = self._piece_of(*self._how) if nv else None
+        self._piece = self._segment() if nv else None
 
     def _first_wrench(self, method: Method) -> np.ndarray:
         """Return `contact_wrench` before the first step; raises ArgumentError if nothing can touch."""
@@ -197,22 +197,21 @@ class BatchStepper(ReprMixin):
         """Time [s] (B,) of each state since it was put, or since the start; kinematic bodies move by this time."""
         return self.dt * self._age
 
-    def _piece_of(self, method: Method, physics: Physics | None) -> RolloutSegment:
+    def _segment(self) -> RolloutSegment:
         """Return the rollout segment that steps the states, with the controls in `_control`."""
-        start = self._start(None)
-        if method.code is None:
-            return unconstrained_steps(method, start, physics)
-        wrenches, controls = self._requested
-        self._kept = self._steps[False] = under_contact(
-            method, start, None, self._checks, physics, wrenches=wrenches, controls=controls
-        )
+        if self._method.code is None:
+            return unconstrained_steps(self._method, self._start(None), self._physics)
+        self._kept = self._steps[False] = self._steps_of(self._method, None)
         return self._kept.carry
 
-    @property
-    def _requested(self) -> tuple[bool, bool]:
-        """Whether wrenches on bodies, and controls within their limits are requested."""
-        contact, controls = (False, False) if self._last is None else (self._last.contact, self._last.controls)
-        return contact or self._contact_wrench is not None, controls
+    def _steps_of(self, method: Method, forces: RolloutForces | None) -> ContactSteps:
+        """Return the steps with contact, which also return wrenches on bodies and applied controls if requested."""
+        last = self._last
+        wrenches = self._contact_wrench is not None or (last is not None and last.contact)
+        controls = last is not None and last.controls
+        return under_contact(
+            method, self._start(forces), None, self._checks, self._physics, wrenches=wrenches, controls=controls
+        )
 
     def _start(self, forces: RolloutForces | None) -> Start:
         held = np.broadcast_to(self._control[:, None], (self.count, 2 * self.steps, self.robot.nv))
@@ -221,12 +220,7 @@ class BatchStepper(ReprMixin):
     def _steps_under(self, forces: RolloutForces) -> ContactSteps:
         """Return the steps under external forces, which are made when they are needed."""
         if True not in self._steps:
-            method, physics = self._how
-            wrenches, controls = self._requested
-            self._steps[True] = under_contact(
-                method.under_forces(), self._start(forces), None, self._checks, physics, wrenches=wrenches,
-                controls=controls,
-            )  # fmt: skip
+            self._steps[True] = self._steps_of(self._method.under_forces(), forces)
         self._steps[True].forces = forces
         return self._steps[True]
 

@@ -22,6 +22,7 @@ from ..states.arguments import short_repr
 from ..validation.values import signature_of
 from .arguments import Method, Start, bodies_in_contact, check_clock
 from .measures import Measure
+from .sensors import stand_still
 
 WRENCH = 6
 TAKEN = "(t, q, v), (t, q, v, p), (t, q, v, p, c) or (t, q, v, p, c, s)"
@@ -124,9 +125,7 @@ class Measuring:
         def measured(rows: slice, steps: slice, states: Arrays, results: Arrays, every: int) -> Carried:
             kept = self.kept[rows]
             if kept[:, ENDED].all():
-                for result, x in zip(results, states, strict=True):
-                    result[...] = x[:, None]
-                return Carried(states, True)
+                return stand_still(rows, steps, states, results, every)
             count, records = len(kept), (steps.stop - steps.start) // every
             last = np.empty((count, 1, kept.shape[1]), self.number)  # overwritten by each record; the last one remains
             unread = np.broadcast_to(last, (count, records, kept.shape[1]))
