@@ -23,6 +23,7 @@ from ..rollouts.rollout import Rollouts, roll_out
 from ..rollouts.save_at import SaveAt
 from ..simulation.provenance import surroundings
 from ..types import Keep
+from .manifest import Manifest
 from .plan import VERSIONS, Inputs, Plan
 from .programs import program_digest, read_program
 from .store import SENSOR, Store
@@ -139,6 +140,21 @@ def checksum(columns: Mapping[str, np.ndarray]) -> str:
         digested.update(f"{name} {column.dtype.str} {column.shape}\n".encode())
         digested.update(column.data)
     return digested.hexdigest()[:32]
+
+
+def sound_chunk(store: Store, manifest: Manifest, start: int) -> dict[str, np.ndarray]:
+    """Return the columns of a finished chunk; raises SweepError if their checksum is not the manifest's."""
+    try:
+        columns = store.read(start)
+        reason = "they do not have the checksum in the manifest"
+        if checksum(columns) == manifest.finished[start]["checksum"]:
+            return columns
+    except Exception as error:  # of Zarr and its codecs, for damaged files
+        reason = f"{type(error).__name__}: {reason_of(error)}"
+    raise SweepError(
+        f"columns of samples from {start} on in {store.folder} are damaged: {reason}: the same call of treesim.sweep "
+        f"computes them again"
+    )
 
 
 def results(plan: Plan, samples: np.ndarray, threads: int | None = None) -> dict[str, np.ndarray]:

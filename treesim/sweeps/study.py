@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import ArgumentError, SweepError, reason_of
+from ..errors import ArgumentError, SweepError
 from ..rollouts.rollout import Rollouts
 from ..simulation.provenance import surroundings
 from ..states.arguments import whole_number
@@ -19,7 +19,7 @@ from ..system.display import ReprMixin
 from ..system.files import checked_output, write_whole
 from ..system.installation import installed_by
 from ..system.user_warnings import warn
-from .chunk import checksum, results, rolled
+from .chunk import results, rolled, sound_chunk
 from .manifest import Manifest
 from .plan import VERSIONS, Plan
 from .programs import check_program, read_plan
@@ -98,7 +98,7 @@ class Study(ReprMixin):
         return self._manifest.done
 
     def __repr__(self) -> str:
-        details = self._contents
+        details = self._store.attributes
         part = "" if self.done == self.samples else f", {self.done} done"
         ended = f", stopped: {self.stopped}" * bool(self.stopped)
         return f"<Study of {details['robot']!r}: {self.samples} samples of {details['steps']} steps{part}{ended}>"
@@ -107,10 +107,6 @@ class Study(ReprMixin):
         yield "store", str(self.path)
         yield "columns", ", ".join(self._store.columns)
         yield "done", f"{self.done} of {self.samples}"
-
-    @property
-    def _contents(self) -> dict[str, Any]:
-        return self._store.attributes
 
     @cached_property
     def plan(self) -> Plan:
@@ -128,7 +124,7 @@ class Study(ReprMixin):
         import xarray
 
         data = xarray.open_zarr(os.fspath(self.path), chunks=None, consolidated=True)  # type: ignore[no-untyped-call]
-        data = data.rename({key: name for name, key in self._contents["columns"].items() if key != name})
+        data = data.rename({key: name for name, key in self._store.attributes["columns"].items() if key != name})
         data = data.isel({SAMPLE: slice(0, self.samples)})
         return data.assign_coords({SAMPLE: np.arange(self.samples)})
 
@@ -151,7 +147,7 @@ class Study(ReprMixin):
         return tuple(self._failure(*one) for one in zip(numbers.tolist(), steps.tolist(), dofs.tolist(), strict=True))
 
     def _failure(self, sample: int, step: int, dof: int) -> Failure:
-        details = self._contents
+        details = self._store.attributes
         if sample in self._manifest.left_out:
             return Failure(sample, -1, float("nan"), "", f"left out: {self._manifest.left_out[sample]}")
         joint = details["dofs"][dof] if dof >= 0 else ""
@@ -222,7 +218,7 @@ class Study(ReprMixin):
     def _reason(self, sample: int) -> str:
         """Return the likely reason why a sample's bits differ from its column."""
         try:
-            self._sound_chunk(sample - sample % self._store.chunk)
+            sound_chunk(self._store, self._manifest, sample - sample % self._store.chunk)
         except SweepError as error:
             return str(error)
         made, here = self._store.description(), surroundings()
@@ -305,26 +301,12 @@ class Study(ReprMixin):
             with parquet.ParquetWriter(stream, schema) as writer:
                 for start in sorted(self._manifest.finished):
                     count = min(self._store.chunk, self.samples - start)
-                    columns = [x[:count] for x in self._sound_chunk(start).values()]
+                    columns = [x[:count] for x in sound_chunk(self._store, self._manifest, start).values()]
                     rows = [arrow.array(np.arange(start, start + count))]
                     rows += [arrow.array(x if x.ndim == 1 else list(x.reshape(count, -1))) for x in columns]
                     writer.write_table(arrow.Table.from_arrays(rows, schema=schema))
 
         return write_whole(target, write)
-
-    def _sound_chunk(self, start: int) -> dict[str, np.ndarray]:
-        """Return the columns of a finished chunk; raises SweepError if their checksum is not the manifest's."""
-        try:
-            columns = self._store.read(start)
-            reason = "they do not have the checksum in the manifest"
-            if checksum(columns) == self._manifest.finished[start]["checksum"]:
-                return columns
-        except Exception as error:  # of Zarr and its codecs, for damaged files
-            reason = f"{type(error).__name__}: {reason_of(error)}"
-        raise SweepError(
-            f"columns of samples from {start} on in {self.path} are damaged: {reason}: the same call of treesim.sweep "
-            f"computes them again"
-        )
 
     def _arrow_fields(self, arrow: Any) -> Iterator[tuple[str, Any]]:
         for name, (shape, number) in self._store.columns.items():
