@@ -42,7 +42,8 @@ class ContactLanes:
         layout[COUNT.capacity] = CAPACITY
         self.constants = *tables, layout, geometry, rows, frames, settings, scheme
         held, mimics = bool(stage.touching.held[0][0]), stage.robot.mimic_map is not None
-        variant = LaneVariant(held, mimics, batched, stage.pushed)
+        resists = bool(stage.touching.counts.resists)
+        variant = LaneVariant(held, resists, mimics, batched, stage.pushed)
         self.entry = contact_step_on_lanes(finder_of(stage.touching), variant)
 
     @property
@@ -150,9 +151,8 @@ def finder_of(touching: Touching) -> Finder:
 def begin_lanes(stage: ContactSolve, batched: bool = False) -> ContactLanes | None:
     """Return a contact solve on SIMD lanes, and start its background compilation; None if it is not supported.
 
-    It does not support contacts found by coal, torsional and rolling friction of contacts, solvers other than "pgs",
-    and uncompiled Python. It is not used where there are only joint limits, which few states reach. batched: whether
-    states have model parameters of their own.
+    It does not support contacts found by coal, solvers other than "pgs", and uncompiled Python. It is not used where
+    there are only joint limits, which few states reach. batched: whether states have model parameters of their own.
     """
     lanes = _lanes_of(stage, batched) if runs_compiled() else None
     if lanes is not None:
@@ -164,7 +164,7 @@ def begin_lanes(stage: ContactSolve, batched: bool = False) -> ContactLanes | No
 def _lanes_of(stage: ContactSolve, batched: bool) -> ContactLanes | None:
     """Return a contact solve on SIMD lanes, None if it is not supported."""
     touching = stage.touching
-    if touching.only_limits or touching.counts.resists:
+    if touching.only_limits:
         return None
     first, end = touching.convex
     by_pgs = stage.solver.kernel is solve_pgs and stage.solver.exact

@@ -55,6 +55,7 @@ from .problem import Problem, accepted_by, copy, residual, scale_along_ray
 from .recovery import FINER, has_overlaps, recover, recovery_problem
 from .restitution import solve_within_energy, work_of
 from .rolling_friction import RollingFriction
+from .warm_start import ImpulseAccess, load, store
 from .work import (
     any_soft,
     lost_outside,
@@ -132,10 +133,7 @@ class StepFunctions(NamedTuple):
     limit_to: Any
     solve: Any
     solve_once: Any
-    clear: Any
-    clear_where: Any
-    load: Any
-    store: Any
+    impulses: ImpulseAccess
     report: Any
     put_wrenches_where: Any
 
@@ -222,8 +220,8 @@ def solve_positions(problem, x, m, nc, method):
     f.mask(problem, m.active)
     f.regularize(problem, m.active)
     problem.factored[0] = 0.0
-    f.load(m, nc, n, share, x.warm_start)
-    f.rolling.put_bounds(m, nc, m.push)
+    load(m, nc, n, share, x.warm_start, f)
+    f.rolling.put_bounds(m, nc, m.push, True)
     scale_along_ray(problem, m.push, m.sigma)
     f.solve(problem, m.push, m.sigma, tolerance, True, m, nc, method)
     m.info[INFO.position_residual] = residual(problem, m.push, m.sigma)
@@ -237,7 +235,7 @@ def solve_velocities(problem, x, m, nc, method):
     problem = problem._replace(accepted=accepted_by(tolerance, m.count[0]))
     velocity_problem(m, nc, n, x.q, dt, share)
     f.mask(problem, m.active)
-    f.rolling.put_bounds(m, nc, m.impulse)
+    f.rolling.put_bounds(m, nc, m.impulse, True)
     scale_along_ray(problem, m.impulse, m.sigma)
     solve_within_energy(problem, tolerance, m, nc, method)
     m.info[INFO.residual] = residual(problem, m.impulse, m.sigma)
@@ -313,8 +311,8 @@ def correct(tree, moved, x, y, room, nc, n, method, needed):
         start_gaps(tree, s.dt, m, nc)
         f.limit_to(m, n, needed)
         work += resolve(moved, x._replace(v=g.start, warm_start=y.warm_start), m, nc, n, method, False)
-        f.clear_where(m, y.warm_start, needed)
-        f.store(m, nc, n, y.warm_start, needed)
+        f.impulses.clear_where(m, y.warm_start, needed)
+        store(m, nc, n, y.warm_start, needed, f)
         f.put_wrenches_where(m, nc, y, method, needed)
         from_midpoint(tree, s.dt, x.q, m)
         restore_unless(needed, m.mean_change, g.mean_change)
@@ -346,7 +344,7 @@ def replace_free(tree, free, x, y):
 
 def clear(y, f):
     """Set results that are sums, and diagnostics, to zero."""
-    f.clear(y.warm_start)
+    f.impulses.clear(y.warm_start)
     put_zeros(y.wrench)
     put_zeros(y.pairs)
     for k in range(y.solver_info.size):
@@ -390,7 +388,7 @@ def contact_step(tree, x, y, memory, method):
             resist(tree, s, x.v, x.force, m.step)
         moved = f.with_rotors(with_armature(tree, m.step.diagonal), method.mimic_constraint)
         done = resolve(moved, x, m, nc, n, method, f.placed)
-        f.store(m, nc, n, y.warm_start, free)
+        store(m, nc, n, y.warm_start, free, f)
         free = not (acts(m.impulse, n) or acts(m.push, n))
         if with_work and any_soft(m.touch):
             taken += taken_by_dampers(m, nc, s.dt)

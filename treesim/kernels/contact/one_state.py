@@ -7,13 +7,14 @@ from typing import NamedTuple
 from ..algebra.numbers import maximum
 from ..mimic.contact_mimic import any_tree, constrain_mimic_joints, constrain_nothing, with_mimic_rotors
 from .collision import MESHES, PLANES, SOLIDS, find_contacts
-from .constraint_rows import MARGIN, end_of_contacts, put_held, put_none_held
+from .constraint_rows import MARGIN, put_held, put_none_held
 from .contact_points import put_points
 from .contact_step import StepFunctions, put_requested_wrenches
 from .delassus import put_zeros
 from .layout import INFO, SCHEME
 from .problem import regularize_immobile_rows
 from .rolling_friction import NO_ROLLING, WITH_ROLLING
+from .warm_start import ImpulseAccess
 
 
 class StepVariant(NamedTuple):
@@ -39,11 +40,11 @@ def one_state_functions(solver, variant):
     return StepFunctions(
         placed=variant.placed, again=variant.again,
         find=find_of(PLANES if variant.over_planes else MESHES if variant.on_meshes else SOLIDS),
-        activate=activate_nothing, rolling=rolling, put_held=put_held if variant.held else put_none_held,
-        is_full=is_never_full, with_rotors=with_rotors, hold=hold, mask_rows=mask_no_rows, regularize=regularize,
-        mask=mask_nothing, limit_to=limit_to_nothing, solve=solve_by(rolling.solver(solver)),
-        solve_once=solve_by(NO_ROLLING.solver(solver)), clear=reset_warm_start, clear_where=reset_warm_start_where,
-        load=load_of(rolling), store=store_of(rolling), report=report_of(rolling), put_wrenches_where=rewrite_wrenches,
+        activate=activate_all if variant.resists else activate_nothing, rolling=rolling,
+        put_held=put_held if variant.held else put_none_held, is_full=is_never_full, with_rotors=with_rotors, hold=hold,
+        mask_rows=mask_no_rows, regularize=regularize, mask=mask_nothing, limit_to=limit_to_nothing,
+        solve=rolling.solver(solve_by(solver)), solve_once=solve_by(solver), impulses=IMPULSES,
+        report=report_of(rolling), put_wrenches_where=rewrite_wrenches,
     )  # fmt: skip
 
 
@@ -66,6 +67,12 @@ def find_of(solids):
 
 def activate_nothing(m, nc):
     """Do nothing: all rows of one state are active."""
+
+
+def activate_all(m, nc):
+    """Mark the rows of all contacts as active, as `rolling_friction` needs them."""
+    for r in range(3 * nc):
+        m.active[r] = 1.0
 
 
 def is_never_full(nc, several):
@@ -91,12 +98,12 @@ def limit_to_nothing(m, n, needed):
 
 
 def solve_by(solver):
-    """Return the function that solves the problem of one state by a solver of `rolling_friction`."""
+    """Return the function that solves the problem of one state by a contact solver's kernel."""
 
     def solve(problem, impulse, sigma, tolerance, wanted, m, nc, method):
         """Solve a problem, and count its iterations."""
         most = int(method.options[SCHEME.iterations])
-        m.info[INFO.iterations] += solver(problem, impulse, sigma, tolerance, most, method.solver_memory, m, nc)
+        m.info[INFO.iterations] += solver(problem, impulse, sigma, tolerance, most, method.solver_memory)
 
     return solve
 
@@ -112,34 +119,49 @@ def reset_warm_start_where(m, after, needed):
     reset_warm_start(after)
 
 
-def store_of(rolling):
-    """Return the function that stores impulses, also those of `rolling` friction."""
-
-    def store(m, nc, n, after, where):
-        """Store impulses by slot, limit and joint for the warm start of the next step."""
-        for c in range(nc):
-            for j in range(3):
-                after[3 * m.contacts.slot[c] + j] = m.impulse[3 * c + j]
-        for r in range(end_of_contacts(m, nc), n):
-            after[3 * m.touch.slots + m.limit[r]] = m.impulse[r]
-        rolling.store(m, nc, after)
-
-    return store
+def seek_nothing(m, c):
+    """Do nothing: slots are indices."""
 
 
-def load_of(rolling):
-    """Return the function that loads impulses, also those of `rolling` friction."""
+def read(m, before, k, c):
+    """Return number k of contact c."""
+    return before[k + 3 * m.contacts.slot[c]]
 
-    def load(m, nc, n, share, before):
-        """Load impulses of the previous step, times the impulse fraction `share`, into m.push."""
-        for c in range(nc):
-            for j in range(3):
-                m.push[3 * c + j] = share * before[3 * m.contacts.slot[c] + j]
-        for r in range(end_of_contacts(m, nc), n):
-            m.push[r] = share * before[3 * m.touch.slots + m.limit[r]]
-        rolling.load(m, nc, share, before)
 
-    return load
+def write(m, after, k, c, x, where):
+    """Write number k of contact c if `where`."""
+    if where:
+        after[k + 3 * m.contacts.slot[c]] = x
+
+
+def read_row(m, before, k):
+    """Return number k."""
+    return before[k]
+
+
+def write_row(m, after, k, x, where):
+    """Write number k."""
+    after[k] = x
+
+
+def is_active(m, r):
+    """Return True: all rows of one state are active."""
+    return True
+
+
+def only_active(m, r, x):
+    """Return x: all rows of one state are active."""
+    return x
+
+
+def list_nothing(m, nc, after, where):
+    """Do nothing: all impulses are cleared."""
+
+
+IMPULSES = ImpulseAccess(
+    reset_warm_start, reset_warm_start_where, seek_nothing, read, write, read_row, write_row, is_active, only_active,
+    list_nothing,
+)  # fmt: skip
 
 
 def report_of(rolling):

@@ -23,10 +23,10 @@ def solve_within_energy(problem, tolerance, m, nc, method):
         remove_restitution(problem, m.rebound, gains)
         f.solve(problem, m.inelastic, m.sigma, tolerance, gains, m, nc, method)
         copy(m.bounce, m.g)
-        f.rolling.without_third(m, nc, m.impulse)
-        f.rolling.without_third(m, nc, m.inelastic)
+        f.rolling.without_third(m, nc, m.impulse, gains)
+        f.rolling.without_third(m, nc, m.inelastic, gains)
         scale_restitution(problem, gains, m, n)
-        f.rolling.put_bounds(m, nc, m.impulse)
+        f.rolling.put_bounds(m, nc, m.impulse, gains)
         relative_velocities(problem, m.impulse, m.sigma)
 
 

@@ -15,7 +15,8 @@ Haslinger's for Coulomb friction). It contracts by about mu_r, or mu_t, over the
 
 These rows do not depend on the contact's point. So contacts of the same bodies with one normal and the same
 coefficients are a group with one set of rows, and with the sum of their normal impulses. The sum of their disks is the
-disk of the sum. Rows of groups stand behind those of the contacts, rolling first.
+disk of the sum. Rows of groups stand behind those of the contacts, rolling first. On SIMD lanes the groups differ: a
+group is that of one contact, on the lanes on which this contact is the first of its kind.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..algebra.linear import cross, dot, scale, sub
-from ..algebra.numbers import absolute, maximum, minimum, sqrt
+from ..algebra.numbers import absolute, maximum, minimum, select, some, sqrt
 from .constraint_rows import blocks_of, end_of_contacts, law_of, same_bodies
 from .contact_points import TORQUE
 from .delassus import put_turn
@@ -45,15 +46,17 @@ class RollingMemory(NamedTuple):
     """Groups of contacts with torsional or rolling friction.
 
     count: (3,) numbers of groups with rolling, with torsional, and with any of both. rolling, torsional: these groups.
-    group: of each contact, or NONE. first, size: first contact of each group, and number of contacts. normal, before:
-    normal impulse whose bounds are those of the next solution, and of the last.
+    first: first contact of each group. owns: 1 for groups of a state, 0 on the SIMD lanes of states without. group: of
+    each contact, or NONE. size: number of contacts of each group. normal, before: normal impulse whose bounds are those
+    of the next solution, and of the last.
     """
 
     count: Any
     rolling: Any
     torsional: Any
-    group: Any
     first: Any
+    owns: Any
+    group: Any
     size: Any
     normal: Any
     before: Any
@@ -61,15 +64,15 @@ class RollingMemory(NamedTuple):
 
 def rolling_memory(capacity, q):
     """Memory for `capacity` contacts with torsional or rolling friction, with the dtype of q."""
-    count, k, x = np.empty(3, np.int64), np.empty((5, capacity), np.int64), np.empty((2, capacity), q.dtype)
+    count, k, x = np.empty(3, np.int64), np.empty((3, capacity), np.int64), np.empty((5, capacity), q.dtype)
     count[0], count[1], count[2] = 0, 0, 0
-    return RollingMemory(count, k[0], k[1], k[2], k[3], k[4], x[0], x[1])
+    return RollingMemory(count, k[0], k[1], k[2], x[0], x[1], x[2], x[3], x[4])
 
 
 class RollingFriction(NamedTuple):
     """Functions that vary between steps with and without torsional and rolling friction.
 
-    solver: returns the kernel that solves a problem, from one of a contact solver.
+    solver: returns the function that solves a problem with it, from one that solves a problem.
     """
 
     put_rows: Any
@@ -89,14 +92,14 @@ def put_rows(m, nc):
     x, groups, rolling, torsional = m.rolling, put_groups(m, nc), 0, 0
     for g in range(groups):
         if m.touch.law[law_of(m, x.first[g]), SURFACE.rolling_friction] > 0:
-            put_rolling(m, 3 * (nc + rolling), x.first[g])
+            put_rolling(m, 3 * (nc + rolling), x.first[g], x.owns[g])
             x.rolling[rolling] = g
             rolling += 1
     n = 3 * (nc + rolling)
     for g in range(groups):
         c = x.first[g]
         if m.touch.law[law_of(m, c), SURFACE.torsional_friction] > 0:
-            put_angular(m, n + torsional, c, vector_of(m.contacts.normal, c))
+            put_angular(m, n + torsional, c, vector_of(m.contacts.normal, c), x.owns[g])
             x.torsional[torsional] = g
             torsional += 1
     x.count[0], x.count[1], x.count[2] = rolling, torsional, groups
@@ -107,43 +110,52 @@ def put_groups(m, nc):
     """Determine the groups of contacts; return their number."""
     x, groups = m.rolling, 0
     for c in range(nc):
-        k = law_of(m, c)
+        k, alone = law_of(m, c), m.active[3 * c] > 0
         x.group[c] = NONE
         if m.touch.law[k, SURFACE.torsional_friction] > 0 or m.touch.law[k, SURFACE.rolling_friction] > 0:
             for g in range(groups):
-                if in_one_group(m, x.first[g], c):
-                    x.group[c] = g
-            if x.group[c] == NONE:
-                x.group[c], x.first[groups], x.size[groups] = groups, c, 0
+                if are_alike(m, x.first[g], c):
+                    same = alone and x.owns[g] > 0 and have_one_normal(m, x.first[g], c)
+                    x.group[c] = select(same, g, x.group[c])
+                    x.size[g] += select(same, 1, 0)
+                    alone = alone and not same
+            if some(alone):
+                x.first[groups] = c
+                x.owns[groups], x.size[groups] = select(alone, 1, 0), select(alone, 1, 0)
+                x.group[c] = select(alone, groups, x.group[c])
                 groups += 1
-            x.size[x.group[c]] += 1
     return groups
 
 
-def in_one_group(m, c, other):
-    """Return whether two contacts are of the same bodies, with the same normal and coefficients."""
+def are_alike(m, c, other):
+    """Return whether two contacts are of the same bodies, with the same coefficients."""
     k, j = law_of(m, c), law_of(m, other)
-    d = sub(vector_of(m.contacts.normal, c), vector_of(m.contacts.normal, other))
-    same = m.touch.pair[k, PAIR.group] == m.touch.pair[j, PAIR.group]
-    same = same_bodies(m.contacts, m.touch, c, other) and same and dot(d, d) < EQUAL * EQUAL
+    same = same_bodies(m.contacts, m.touch, c, other) and m.touch.pair[k, PAIR.group] == m.touch.pair[j, PAIR.group]
     for column in range(SURFACE.torsional_friction, SURFACE.rolling_friction + 1):
         same = same and m.touch.law[k, column] == m.touch.law[j, column]
     return same
 
 
-def put_rolling(m, r, c):
+def have_one_normal(m, c, other):
+    """Return whether two contacts have the same normal."""
+    d = sub(vector_of(m.contacts.normal, c), vector_of(m.contacts.normal, other))
+    return dot(d, d) < EQUAL * EQUAL
+
+
+def put_rolling(m, r, c, active):
     """Write the three rows of rolling friction of contact c and its group."""
     n = vector_of(m.contacts.normal, c)
     t = across(n)
-    put_angular(m, r, c, t)
-    put_angular(m, r + 1, c, cross(n, t))
-    put_angular(m, r + 2, c, scale(n, 0))
+    put_angular(m, r, c, t, active)
+    put_angular(m, r + 1, c, cross(n, t), active)
+    put_angular(m, r + 2, c, scale(n, 0), active)
 
 
-def put_angular(m, r, c, direction):
+def put_angular(m, r, c, direction, active):
     """Write a row: the relative angular velocity of the bodies of contact c along a direction."""
     k = law_of(m, c)
     put_turn(m.rows, r, m.touch.pair[k, PAIR.body], m.touch.pair[k, PAIR.solid_body], direction)
+    m.active[r] = active
 
 
 def put_mobility(m, nc):
@@ -155,14 +167,14 @@ def put_mobility(m, nc):
         m.rows.G[r + 2, r + 2] += m.soft[r + 2]
 
 
-def put_normals(m, nc, impulse):
+def put_normals(m, nc, impulse, where):
     """Determine the normal impulse of each group."""
     x = m.rolling
-    for c in range(nc):
-        if x.group[c] != NONE and x.first[x.group[c]] == c:
-            x.normal[x.group[c]] = 0.0
-        if x.group[c] != NONE and m.mu[c] >= 0:
-            x.normal[x.group[c]] += maximum(impulse[3 * c + 2], 0)
+    for g in range(x.count[2]):
+        total = impulse[0] * 0
+        for c in range(x.first[g], nc):
+            total += select(x.group[c] == g and m.mu[c] >= 0, maximum(impulse[3 * c + 2], 0), 0)
+        x.normal[g] = select(where, total, x.normal[g])
 
 
 def bound_of(m, g, column):
@@ -170,29 +182,30 @@ def bound_of(m, g, column):
     return m.touch.law[law_of(m, m.rolling.first[g]), column] * m.rolling.normal[g]
 
 
-def put_bounds(m, nc, impulse):
-    """Write the bounds that belong to the normal impulses, and clamp the angular impulses to them."""
-    put_normals(m, nc, impulse)
-    clamp_angular(m, nc, impulse)
+def put_bounds(m, nc, impulse, where):
+    """Write the bounds that belong to the normal impulses, and clamp the angular impulses to them; `where`: lanes."""
+    put_normals(m, nc, impulse, where)
+    clamp_angular(m, nc, impulse, where)
 
 
-def clamp_angular(m, nc, impulse):
+def clamp_angular(m, nc, impulse, where):
     """Write the bounds that belong to the normal impulses of groups, and clamp the angular impulses to them."""
     x, first = m.rolling, 3 * blocks_of(m, nc)
     for j in range(x.count[0]):
         r, rho = 3 * (nc + j), bound_of(m, x.rolling[j], SURFACE.rolling_friction)
-        if m.mu[nc + j] < 0:  # nothing rolls
-            rho = rho * 0
+        rho = select(m.mu[nc + j] < 0, 0, rho)  # nothing rolls
         length, part = sqrt(impulse[r] * impulse[r] + impulse[r + 1] * impulse[r + 1]), rho * 0 + 1
         if length > rho:
             part = rho / length
-        impulse[r], impulse[r + 1], impulse[r + 2] = part * impulse[r], part * impulse[r + 1], rho
-        m.bias[r + 2] = -m.soft[r + 2] * rho
-        m.g[r + 2] = m.bias[r + 2]
+        impulse[r] = select(where, part * impulse[r], impulse[r])
+        impulse[r + 1] = select(where, part * impulse[r + 1], impulse[r + 1])
+        impulse[r + 2] = select(where, rho, impulse[r + 2])
+        m.bias[r + 2] = select(where, -m.soft[r + 2] * rho, m.bias[r + 2])
+        m.g[r + 2] = select(where, m.bias[r + 2], m.g[r + 2])
     for j in range(x.count[1]):
         r, most = first + j, bound_of(m, x.torsional[j], SURFACE.torsional_friction)
-        m.low[r], m.high[r] = -most, most
-        impulse[r] = minimum(maximum(impulse[r], -most), most)
+        m.low[r], m.high[r] = select(where, -most, m.low[r]), select(where, most, m.high[r])
+        impulse[r] = minimum(maximum(impulse[r], m.low[r]), m.high[r])
 
 
 def is_at_rest(m, nc, g, sigma):
@@ -208,7 +221,7 @@ def is_at_rest(m, nc, g, sigma):
     return fastest < AT_REST
 
 
-def tighten(m, nc, part, impulse, sigma):
+def tighten(m, nc, part, impulse, sigma, where):
     """Write bounds of the next solution that are `part` of the last change below those of the impulses.
 
     Where torques are not determined, solutions drift along with their bounds. At rest any torques below the bounds are
@@ -216,9 +229,10 @@ def tighten(m, nc, part, impulse, sigma):
     """
     x = m.rolling
     for g in range(x.count[2]):
-        if x.normal[g] < x.before[g] and is_at_rest(m, nc, g, sigma):
-            x.normal[g] = maximum(x.normal[g] - part * (x.before[g] - x.normal[g]), 0)
-    clamp_angular(m, nc, impulse)
+        drifts = where and x.normal[g] < x.before[g] and is_at_rest(m, nc, g, sigma)
+        tighter = maximum(x.normal[g] - part * (x.before[g] - x.normal[g]), 0)
+        x.normal[g] = select(drifts, tighter, x.normal[g])
+    clamp_angular(m, nc, impulse, where)
 
 
 def deactivate(m, nc):
@@ -230,37 +244,37 @@ def deactivate(m, nc):
         m.low[first + j], m.high[first + j] = 0.0, 0.0
 
 
-def without_third(m, nc, impulse):
+def without_third(m, nc, impulse, where):
     """Set impulses of third rows, which have no energy, to zero."""
     for j in range(m.rolling.count[0]):
-        impulse[3 * (nc + j) + 2] = 0.0
+        impulse[3 * (nc + j) + 2] = select(where, 0, impulse[3 * (nc + j) + 2])
 
 
 def repeated(solver):
-    """Return the kernel that solves a problem repeatedly, until bounds and normal impulses agree."""
+    """Return the function that solves a problem repeatedly, until bounds and normal impulses agree."""
 
-    def solve_repeatedly(problem, impulse, sigma, tolerance, most, memory, m, nc):
-        """Solve with the bounds in the problem, and repeatedly with the solution's; return the number of iterations.
+    def solve_repeatedly(problem, impulse, sigma, tolerance, wanted, m, nc, method):
+        """Solve with the bounds in the problem, and repeatedly with the solution's.
 
         It ends where other bounds do not increase the residual of the solver by more than the tolerance.
         """
-        x, count, taken, left, going = m.rolling, 0, sigma[0] * 0, sigma[0] * 0, True
+        x, count, left, going = m.rolling, 0, sigma[0] * 0, sigma[0] == sigma[0] and wanted
         part = left + 1
-        while going:
+        while some(going):
             if count >= DRIFTS:
-                tighten(m, nc, part, impulse, sigma)
+                tighten(m, nc, part, impulse, sigma, going)
                 part *= 2
             for g in range(x.count[2]):
-                x.before[g] = x.normal[g]
-            taken += solver(problem, impulse, sigma, tolerance, most, memory)
+                x.before[g] = select(going, x.normal[g], x.before[g])
+            solver(problem, impulse, sigma, tolerance, going, m, nc, method)
             own = residual(problem, impulse, sigma)
-            put_bounds(m, nc, impulse)
+            put_bounds(m, nc, impulse, going)
             relative_velocities(problem, impulse, sigma)
             found = residual(problem, impulse, sigma)
             count += 1
-            going = found > own + tolerance and count < REPETITIONS and (count < TRIALS or found < SLOWEST * left)
+            slow = count >= TRIALS and not found < SLOWEST * left
+            going = going and found > own + tolerance and count < REPETITIONS and not slow
             left = found
-        return taken
 
     return solve_repeatedly
 
@@ -270,34 +284,37 @@ def first_stored(m):
     return 3 * m.touch.slots + m.touch.limits + m.touch.frictions + m.touch.speeds + m.held.R.shape[0]
 
 
-def store(m, nc, after):
-    """Store angular impulses by slot, a part for each contact of a group, for the warm start of the next step."""
+def store(m, nc, after, where, impulses):
+    """Store angular impulses by slot, a part for each contact of a group, for the warm start of the next step.
+
+    impulses: `warm_start.ImpulseAccess`.
+    """
     x, start, first = m.rolling, first_stored(m), 3 * blocks_of(m, nc)
     for c in range(nc):
-        k = start + 3 * m.contacts.slot[c]
+        impulses.seek(m, c)
         for j in range(x.count[0]):
-            if x.rolling[j] == x.group[c]:
-                r, size = 3 * (nc + j), x.size[x.group[c]]
-                after[k], after[k + 1] = m.impulse[r] / size, m.impulse[r + 1] / size
+            own, r, size = where and x.group[c] == x.rolling[j], 3 * (nc + j), maximum(x.size[x.rolling[j]], 1)
+            impulses.write(m, after, start, c, m.impulse[r] / size, own)
+            impulses.write(m, after, start + 1, c, m.impulse[r + 1] / size, own)
         for j in range(x.count[1]):
-            if x.torsional[j] == x.group[c]:
-                after[k + 2] = m.impulse[first + j] / x.size[x.group[c]]
+            own, size = where and x.group[c] == x.torsional[j], maximum(x.size[x.torsional[j]], 1)
+            impulses.write(m, after, start + 2, c, m.impulse[first + j] / size, own)
 
 
-def load(m, nc, share, before):
+def load(m, nc, share, before, impulses):
     """Load angular impulses of the previous step, times the impulse fraction `share`, into m.push."""
     x, start, first = m.rolling, first_stored(m), 3 * blocks_of(m, nc)
     for r in range(3 * nc, end_of_contacts(m, nc)):
         m.push[r] = 0.0
     for c in range(nc):
-        k = start + 3 * m.contacts.slot[c]
+        impulses.seek(m, c)
         for j in range(x.count[0]):
-            if x.rolling[j] == x.group[c]:
-                m.push[3 * (nc + j)] += share * before[k]
-                m.push[3 * (nc + j) + 1] += share * before[k + 1]
+            own, r = x.group[c] == x.rolling[j], 3 * (nc + j)
+            m.push[r] += select(own, share * impulses.read(m, before, start, c), 0)
+            m.push[r + 1] += select(own, share * impulses.read(m, before, start + 1, c), 0)
         for j in range(x.count[1]):
-            if x.torsional[j] == x.group[c]:
-                m.push[first + j] += share * before[k + 2]
+            own = x.group[c] == x.torsional[j]
+            m.push[first + j] += select(own, share * impulses.read(m, before, start + 2, c), 0)
 
 
 def put_torque(m, c, direction, torque, wrench, pairs):
@@ -348,21 +365,20 @@ def nothing(m, nc):
     """Do nothing: without torsional and rolling friction."""
 
 
-def nothing_of(m, nc, impulse):
+def nothing_of(m, nc, impulse, where):
     """Do nothing with impulses: without torsional and rolling friction."""
 
 
 def once(solver):
-    """Return the kernel that solves a problem once; variant of `repeated`."""
-
-    def solve_once(problem, impulse, sigma, tolerance, most, memory, m, nc):
-        """Solve a problem; return the number of iterations."""
-        return solver(problem, impulse, sigma, tolerance, most, memory)
-
-    return solve_once
+    """Return the solver, which solves a problem once; variant of `repeated`."""
+    return solver
 
 
-def load_nothing(m, nc, share, before):
+def store_nothing(m, nc, after, where, impulses):
+    """Do nothing; variant of `store`."""
+
+
+def load_nothing(m, nc, share, before, impulses):
     """Do nothing; variant of `load`."""
 
 
@@ -393,7 +409,7 @@ NO_ROLLING = RollingFriction(
     nothing,
     nothing_of,
     once,
-    nothing_of,
+    store_nothing,
     load_nothing,
     no_torques,
     no_point_torques,

@@ -13,22 +13,26 @@ from .contact_step import StepFunctions, overlap_of, put_requested_wrenches
 from .layout import INFO, PAIR, SCHEME
 from .pgs import solve_without_stalls
 from .problem import regularize_immobile_rows, relative_velocities
-from .rolling_friction import NO_ROLLING
+from .rolling_friction import NO_ROLLING, WITH_ROLLING
 from .simd_collision import MOST
-from .simd_warm_start import clear_where, load_warm_start, store_warm_start
+from .simd_warm_start import ON_LANES
 
 FOR_ONE = 1  # an unsolved state
 
 
-def lane_functions(held, mimic):
-    """Return the functions of a step. held: with constrained frames. mimic: for robots with mimic joints."""
+def lane_functions(held, resists, mimic):
+    """Return the functions of a step.
+
+    held: with constrained frames. resists: with torsional or rolling friction. mimic: for robots with mimic joints.
+    """
+    rolling = WITH_ROLLING if resists else NO_ROLLING
     with_rotors, hold = (with_mimic_rotors, constrain_mimic_joints) if mimic else (any_tree, constrain_nothing)
     return StepFunctions(
-        placed=False, again=True, find=find, activate=activate, rolling=NO_ROLLING,
+        placed=False, again=True, find=find, activate=activate, rolling=rolling,
         put_held=put_held_where if held else put_none_held, is_full=is_full, with_rotors=with_rotors, hold=hold,
-        mask_rows=mask_inactive_rows, regularize=regularize, mask=mask_inactive, limit_to=limit_to, solve=solve,
-        solve_once=solve, clear=clear_no_impulses, clear_where=clear_where, load=load_warm_start,
-        store=store_warm_start, report=put_deepest, put_wrenches_where=select_wrenches,
+        mask_rows=mask_inactive_rows, regularize=regularize, mask=mask_inactive, limit_to=limit_to,
+        solve=rolling.solver(solve), solve_once=solve, impulses=ON_LANES, report=put_deepest,
+        put_wrenches_where=select_wrenches,
     )  # fmt: skip
 
 
@@ -104,10 +108,6 @@ def solve(problem, impulse, sigma, tolerance, wanted, m, nc, method):
     steps, found = solve_without_stalls(problem, impulse, sigma, tolerance, most, wanted, method.solver_memory)
     m.info[INFO.iterations] += steps
     m.info[INFO.unsolved] = select(wanted and not found <= tolerance, FOR_ONE, m.info[INFO.unsolved])
-
-
-def clear_no_impulses(after):
-    """Do nothing: impulses are cleared by their lists (`simd_warm_start.clear_impulses`)."""
 
 
 def put_deepest(m, nc, n, dt):

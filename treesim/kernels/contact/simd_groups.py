@@ -62,9 +62,14 @@ class LaneFunctions(NamedTuple):
 
 
 class LaneVariant(NamedTuple):
-    """What steps of groups have: constrained frames, mimic joints, parameters of each state, external forces."""
+    """What steps of groups have.
+
+    held: constrained frames. resists: torsional or rolling friction. mimic: mimic joints. batched: parameters of each
+    state. pushed: external forces.
+    """
 
     held: bool
+    resists: bool
     mimic: bool
     batched: bool
     pushed: bool
@@ -74,7 +79,7 @@ def functions_of(finder, variant):
     """Return the functions of steps with a collision detection (`simd_collision.Finder`)."""
     own = (own_parameters, load_numbers) if variant.batched else (same_parameters, no_numbers)
     forces = (force_memory, under_forces) if variant.pushed else (no_memory, without_forces)
-    step = lane_functions(variant.held, variant.mimic)
+    step = lane_functions(variant.held, variant.resists, variant.mimic)
     if variant.mimic:
         load, store = (expand_positions_of, expand_motion_of, expand_force_of), (pick_positions_of, pick_motion_of)
         return LaneFunctions(finder, step, *load, *store, *own, *forces)
@@ -214,7 +219,7 @@ def step_groups(tables, states, room, method, group, which):
         for k in range(lane_count()):
             group.states[k] = which[min(first + k, end - 1)]
         for k in range(first, end):
-            clear_impulses(states.after, which[k], states.size, room.touch.slots)
+            clear_impulses(room, states.after, which[k])
         if step_group(tables, states, room, method._replace(several=end > first + 1), group):
             first, wide = end, lane_count()
         else:
