@@ -15,8 +15,8 @@ ROBOTS = ["simple_humanoid", "hyq", "solo12", "talos", "icub", "panda", "g1_29do
 class Case:
     """A robot that falls on a plane and is pushed there, driven by gains."""
 
-    def __init__(self, robot, rule, count, steps, sensors=False):
-        self.robot, self.steps, rng = robot, steps, np.random.default_rng(1)
+    def __init__(self, robot, rule, count, steps, sensors=False, **surface):
+        self.robot, self.steps, self.surface, rng = robot, steps, surface, np.random.default_rng(1)
         link = robot.body_names[0]
         self.sensors = [treesim.ContactForce(link), treesim.Imu(link)] if sensors else []
         self.q = np.tile(robot.standing(robot.clamp(robot.neutral())), (count, 1))
@@ -29,7 +29,7 @@ class Case:
         self.how = {"dt": DT, "kp": 100.0 * driven, "kd": 5.0 * driven, "integrator": rule}
 
     def world(self, friction=0.5):
-        ground = treesim.Ground(friction=friction)
+        ground = treesim.Ground(friction=friction, **self.surface)
         return treesim.World(self.robot, ground=ground, sensors=self.sensors)
 
     def of(self, k):
@@ -76,6 +76,13 @@ def check_all(case):
 @pytest.mark.parametrize("rule", RULES)
 def test_a_box_has_the_same_bits_in_all_of_them(rule, sensors):
     check_all(Case(BOX, rule, 5, 60, sensors))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("body", [BOX, treesim.free_body("drum", "cylinder", (0.1, 0.3), 1.0)], ids=["box", "drum"])
+@pytest.mark.parametrize("rule", RULES)
+def test_rolling_friction_and_restitution_have_the_same_bits_in_all_of_them(rule, body):
+    check_all(Case(body, rule, 5, 150, restitution=0.3, rolling_friction=0.01, torsional_friction=0.005))
 
 
 @pytest.mark.parametrize("rule", RULES)

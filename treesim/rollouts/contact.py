@@ -32,7 +32,7 @@ from ..simulation.kinematic import StepMotion, Times
 from ..simulation.step import StepCall, StepCode
 from ..simulation.step_result import StepResult
 from .arguments import Method, Start
-from .contact_lanes import BoundFree, LaneMemory, LaneSteps, begin_memory
+from .contact_lanes import BoundFree, LaneMemory, LaneResult, LaneSteps, begin_memory
 from .parameters import Physics
 
 STATES_PER_THREAD = 16  # fewer are stepped by the calling thread
@@ -90,7 +90,7 @@ class ContactSteps:
         self.wrenches = wrenches or moving or (measured is not None and measured.reduction.contact)
         self.wrenches = self.wrenches or (policy is not None and policy.takes_contact)
         stage = method.code.stage
-        on_lanes = stage is not None and engine != "generic" and not moving
+        on_lanes = stage is not None and engine != "generic"
         self.lanes = None if engine == "generic" else self._lane_code(engine)
         self.touch = begin_lanes(stage, self.touching is not None) if stage is not None and on_lanes else None
         self.part: LaneSteps | None = None  # of the rollouts that are stepped, if these are on SIMD lanes
@@ -180,6 +180,7 @@ class ContactSteps:
         Returns also what took these steps.
         """
         own, one = slice(rows.start + part.start, rows.start + part.stop), copy(self)
+        one.first = own.start
         one.own = [x[part] for x in self.own]
         one.own_gains = None if self.own_gains is None else self.own_gains.of(part)
         if self.policy is not None and self.policy.takes_contact:
@@ -329,7 +330,9 @@ class ContactSteps:
             elapsed = elapsed[self.first : self.first + count]
         return self.method.dt * (step + elapsed)
 
-    def _work_of_motion(self, motion: StepMotion, before: Sequence[np.ndarray], result: StepResult) -> np.ndarray:
+    def _work_of_motion(
+        self, motion: StepMotion, before: Sequence[np.ndarray], result: StepResult | LaneResult
+    ) -> np.ndarray:
         """Return the work (count, 2) that moved the kinematic bodies in a substep from (q, v) = `before`."""
         gravity = self.gravity
         if gravity is not None and gravity.ndim > 1:
@@ -372,6 +375,7 @@ class ContactSteps:
         """Take the k-th substep of a step from the states `now`; return the states at its end."""
         (q, v, *total), velocities = now, None
         if motion is not None:
+            before = q, v = q.copy(), v.copy()  # steps on lanes overwrite the states before
             velocities = motion.end_velocities(k, v)
             q, v = motion.begin(k, q, v)
         part = self.part
@@ -379,6 +383,8 @@ class ContactSteps:
             found = part.step(q, v, velocities)
             if motion is not None:
                 motion.end(k, found[0])
+                moved = LaneResult(*found, part.applied, part.wrench)
+                total = [x + self._work_of_motion(motion, before, moved) for x in total]
             if self.reports_controls:
                 self.applied = self.applied + part.applied
             if self.measured is not None:
@@ -394,7 +400,7 @@ class ContactSteps:
         if motion is not None:
             motion.end(k, result.q)
             if total:
-                total = [x + self._work_of_motion(motion, now, result) for x in total]
+                total = [x + self._work_of_motion(motion, before, result) for x in total]
         total = [x + result.work for x in total]
         if self.reports_controls:
             self.applied = self.applied + result.force

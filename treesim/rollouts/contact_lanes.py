@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,6 +26,15 @@ MOST_MEMORIES, LARGEST = 8, 1 << 22  # memories that are kept for later rollouts
 BoundFree = Callable[[Sequence[np.ndarray]], Callable[[], int]]
 # returns the function that computes the mean forces from (q, v, q_new, v_new, forces at the start)
 BoundMeans = Callable[[Sequence[np.ndarray]], Callable[[], MeanForces]]
+
+
+class LaneResult(NamedTuple):
+    """Result of a substep: states (count, ...) at its end, mean forces of the controls, and wrenches on bodies."""
+
+    q: np.ndarray
+    v: np.ndarray
+    force: np.ndarray
+    wrench: np.ndarray | None
 
 
 class LaneMemory:
