@@ -290,9 +290,9 @@ def test_mimic_joints_and_constrained_frames_are_those_of_single_steps(case, mon
             assert np.array_equal(x, y[rows])
 
 
-def test_states_of_as_many_steps_form_groups():
-    taken = np.array([2.0, 0.0, 900.0, 2.0, 31.0, 1.0])  # as the last of the numbers of each state
-    info, which = np.zeros((6, ALL_INFO)), np.full(6, -1)
+def test_states_of_as_many_iterations_form_groups():
+    taken = np.array([2.0, 31.0, 900.0, 2.0, 16.0, 1.0, 700.0])
+    info, which = np.zeros((7, ALL_INFO)), np.full(7, -1)
     info[:, INFO.iterations] = taken
-    put_alike(info.reshape(-1), which, 6)
-    assert which.tolist() == [1, 5, 0, 3, 2, 4]
+    put_alike(info.reshape(-1), which, 7)
+    assert which.tolist() == [5, 0, 3, 1, 4, 2, 6], "1, 2, 2, 16 to 31, more"

@@ -36,7 +36,7 @@ from .simd_functions import FOR_ONE, lane_functions
 from .simd_warm_start import clear_impulses
 from .workspace import contact_memory
 
-MOST_STEPS = 31  # states that took more iterations form groups together
+KINDS, FEW = 32, 16  # of numbers of iterations, by which states form groups
 
 
 class LaneFunctions(NamedTuple):
@@ -229,11 +229,16 @@ def step_groups(tables, states, room, method, group, which):
 def put_alike(solver_info, which, count):
     """List the states by the iterations that `solver_info` counted before: those of a group wait for each other."""
     n = 0
-    for steps in range(MOST_STEPS + 1):
+    for kind in range(KINDS):
         for k in range(count):
-            if min(int(solver_info[ALL_INFO * k + INFO.iterations]), MOST_STEPS) == steps:
+            if kind_of(int(solver_info[ALL_INFO * k + INFO.iterations])) == kind:
                 which[n] = k
                 n += 1
+
+
+def kind_of(iterations):
+    """Return which of KINDS a number of iterations is: few are told apart one by one, many by FEW."""
+    return iterations if iterations < FEW else min(FEW - 1 + iterations // FEW, KINDS - 1)
 
 
 def put_history(solver_info, state):
