@@ -77,9 +77,9 @@ WORLD = treesim.World(HUMANOID, ground=treesim.Ground())
 
 
 def repeated(operation):
-    """The calls in an operation whose code and caches are there from an earlier one."""
+    """The calls in an operation whose code and caches are there from an earlier one; garbage collections add some."""
     operation()
-    return len(calls_of(lambda *_: operation())) - 1
+    return min(len(calls_of(lambda *_: operation())) for _ in range(2)) - 1
 
 
 def test_a_step_of_a_stepper_makes_four_calls():

@@ -176,7 +176,11 @@ def test_raised_messages_quote_names_and_values_shortened():
             continue
         for _, statement in RAISED.findall(source):
             for value in re.findall(r"\{([^{}]*?)!r\}", statement):
-                named = value in known or value.isupper() or value.endswith((".name", "__name__", ".group()"))
+                named = (
+                    value.rpartition(".")[2] in known
+                    or value.isupper()
+                    or value.endswith((".name", "__name__", ".group()"))
+                )
                 assert named and value not in NAMES_OF_FILES, f"{file.name}: {value}"
 
 

@@ -55,7 +55,7 @@ class Inputs(NamedTuple):
 
 @dataclass(frozen=True)
 class Plan:
-    """Everything that determines the results of each sample; its attributes are arguments of `treesim.sweep`.
+    """Everything that determines the results of each sample; from the arguments of `treesim.sweep`.
 
     fields: nominal values of all fields that can be varied.
     """

@@ -140,7 +140,7 @@ def test_sweeps_of_the_command_line_run_networks(tmp_path, monkeypatch):
     found = CliRunner().invoke(app, given)
     assert found.exit_code == 0, found.output
     task, plan = walk(), treesim.sweeps.open_study("run.zarr").plan
-    assert plan.dt == task.dt * task.steps and plan.fields["p"].nominal[0] == 0.5
+    assert plan.options.dt == task.dt * task.steps and plan.fields["p"].nominal[0] == 0.5
     assert plan.world.ground == task.world.ground
     np.testing.assert_allclose(plan.fields["q0"].nominal[7:10], [0.0, 0.8, -1.6])
 
