@@ -4,6 +4,7 @@ import ast
 from pathlib import Path
 
 import treesim
+from treesim.kernels.contact import contact_step
 
 ROOT = Path(treesim.__file__).parent
 TABLES = {"layout", "pair", "law", "option", "limit", "speed", "scheme"}
@@ -31,6 +32,13 @@ def test_no_number_indexes_a_contact_table():
     files = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py")]
     found = {path.relative_to(ROOT).as_posix(): digit_indices(path.read_text()) for path in files}
     assert {name: lines for name, lines in found.items() if lines} == {}
+
+
+def test_a_step_with_contact_takes_few_arguments():
+    """Records, by name: no function of it hands twenty values on by position."""
+    functions = [f for f in vars(contact_step).values() if getattr(f, "__module__", None) == contact_step.__name__]
+    counts = {f.__name__: f.__code__.co_argcount for f in functions if hasattr(f, "__code__")}
+    assert counts["contact_step"] <= 5 and max(counts.values()) <= 9 and len(counts) > 15
 
 
 def test_numbers_are_found_wherever_they_stand():
