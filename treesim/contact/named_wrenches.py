@@ -92,7 +92,7 @@ class WrenchRows:
         own, other = (REPORT, HISTORY) if self.has_ground else (HISTORY, REPORT)
         name = _name_at(self.names, k)
         there = _name_at(self.touching, k) if self.has_ground else "another body" if k else "the ground"
-        _warn_once(
+        warn_once(
             "bodies",
             f"index {k} of the bodies is {name}, because {own}. But {other}, where index {k} is {there}. Index by "
             f"names, as wrench[{name}]: a later version will have one layout",
@@ -122,7 +122,7 @@ class PairRows(WrenchRows):
         """Warn, once in a process, that an index in the place of two names is another pair in the other layout."""
         k = _first_of(index)
         one, other = self.pairs[k] if -len(self.pairs) <= k < len(self.pairs) else ("body", "other")
-        _warn_once(
+        warn_once(
             "pairs",
             f"index {k} of the pairs is another pair in a run than in a step, whose pairs are those that may touch. "
             f"Index by names, as pair_wrench[{quoted(one)}, {quoted(other)}]: a later version will have one layout",
@@ -135,7 +135,7 @@ def _first_of(index: Any) -> int:
     return next((k for k in given if k is not None), 0)
 
 
-def _warn_once(subject: str, message: str) -> None:
+def warn_once(subject: str, message: str) -> None:
     """Issue a LayoutWarning unless one on the subject was issued in this process."""
     if subject not in _issued:
         _issued.add(subject)

@@ -8,12 +8,11 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from ..errors import LayoutWarning, UnsupportedError
+from ..errors import UnsupportedError
 from ..kernels.contact.layout import COUNT, INFO, STATE_INFO
 from ..model.tree import Tree
 from ..system.display import ReprMixin, arrays
-from ..system.user_warnings import warn
-from .named_wrenches import NamedWrenches, PairRows, PairWrenches
+from .named_wrenches import NamedWrenches, PairRows, PairWrenches, warn_once
 from .points import contact_points
 from .tables import Touching
 
@@ -137,10 +136,10 @@ class ContactReport(ReprMixin):
     @property
     def pairs(self) -> PairWrenches:
         """Deprecated name of `pair_wrench`; a later version returns the names of pairs, as `ContactHistory.pairs`."""
-        warn(
+        warn_once(
+            "pairs of reports",
             "report.contact.pairs is the array of wrenches, but run.contact.pairs are names: take "
             "report.contact.pair_wrench; in a later version report.contact.pairs are names, too",
-            LayoutWarning,
         )
         return self.pair_wrench
 
