@@ -237,7 +237,7 @@ def put_alike(solver_info, which, count):
 
 
 def kind_of(iterations):
-    """Return which of KINDS a number of iterations is: few are told apart one by one, many by FEW."""
+    """Return which of KINDS a number of iterations is: each of the few, and of the many a range of FEW."""
     return iterations if iterations < FEW else min(FEW - 1 + iterations // FEW, KINDS - 1)
 
 
