@@ -113,9 +113,9 @@ class StepFunctions(NamedTuple):
     are too many contacts for several states together. with_rotors, hold: of mimic joints (`contact_mimic`). mask_rows,
     regularize, mask: mark rows as inactive in Z, in G, and in a problem. solve (problem, impulse, sigma, tolerance,
     wanted, m, nc, method): solves a problem on the lanes `wanted`, and counts iterations;
-    solve_once: the same without torsional and rolling friction. clear, clear_where, load, store: of warm-start
-    impulses. report (m, nc, n, dt): writes further results of a solve. put_wrenches_where: writes the wrenches of a
-    corrected step. limit_to (m, n, needed): marks rows as inactive where no correction is needed.
+    solve_once: the same without torsional and rolling friction. impulses: of `warm_start`. report (m, nc, n, dt):
+    writes further results of a solve. put_wrenches_where: writes the wrenches of a corrected step. limit_to (m, n,
+    needed): marks rows as inactive where no correction is needed.
     """
 
     placed: Any
