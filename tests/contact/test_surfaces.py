@@ -23,7 +23,7 @@ def world(**options):
 def friction(made, one, other):
     """The friction of a pair in the tables of contact."""
     tables = touch_tables(made.touching.layout, made.touching.geometry)
-    (found,) = {tables.law[k, 0] for k, names in enumerate(made.touching.links) if set(names) == {one, other}}
+    (found,) = {tables.surface[k, 0] for k, names in enumerate(made.touching.links) if set(names) == {one, other}}
     return found
 
 

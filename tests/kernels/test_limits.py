@@ -118,4 +118,4 @@ def test_a_pair_has_four_contacts(corners, kept):
     place(tree, q, bodies)
     move_bodies(tree, bodies, np.zeros(6))
     assert find_contacts(touch, bodies, 1e-3, 1e-3, np.empty((0, 9)), memory) == kept == touch.capacity
-    assert touch.law[0, 2] == 1200.0 / kept
+    assert touch.surface[0, 2] == 1200.0 / kept

@@ -219,7 +219,7 @@ def build_simulation(source: str, options: RunOptions) -> SimulationSetup:
     drive = _drive(robot, q, controller, stiffness, damping)
     around = None
     if options.push is not None:
-        around = partial(_pushed, robot=robot, push=options.push, push_at=options.push_at, push_for=options.push_for)
+        around = partial(_with_push, robot=robot, push=options.push, push_at=options.push_at, push_for=options.push_for)
         drive = around(drive)
     simulation = treesim.Simulation(
         world, options.dt, integrator=options.integrator, backend=options.backend, controller=drive, gravity=field,
@@ -273,7 +273,7 @@ def _drive(robot: Tree, q: np.ndarray, controller: str, kp: float, kd: float) ->
     return made
 
 
-def _pushed(drive: Controller, robot: Tree, push: str, push_at: float | None, push_for: float | None) -> Controller:
+def _with_push(drive: Controller, robot: Tree, push: str, push_at: float | None, push_for: float | None) -> Controller:
     """Return the controller with a push force added.
 
     Raises ArgumentError without a floating base, or for invalid numbers.

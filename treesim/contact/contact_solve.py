@@ -114,10 +114,10 @@ class ContactSolve:
         work: bool = True,
         tolerance: float = 1e-9,
         engine: Engine = "auto",
-        pushed: bool = False,
+        with_forces: bool = False,
     ) -> None:
         self.solver = chosen = chosen_solver(solver)
-        self.robot, self.touching, self.pushed = robot, touching, pushed
+        self.robot, self.touching, self.with_forces = robot, touching, with_forces
         if touching.counts.resists and not chosen.exact:
             raise UnsupportedError(
                 f"contact solver {quoted(chosen)} does not support torsional and rolling friction of surfaces: "
@@ -126,10 +126,10 @@ class ContactSolve:
         mimic_map, held = robot.mimic_map is not None, bool(touching.held[0][0])
         plain = not (mimic_map or held or touching.convex[1] > touching.convex[0])
         again = plain and rule.theta < 1 and touching.counts.limits > 0
-        placed = not (mimic_map or pushed)
         variant = StepVariant(
-            over_planes=touching.on_planes, on_meshes=touching.on_meshes, held=held,
-            resists=bool(touching.counts.resists), again=again, mimic=mimic_map, pushed=pushed, placed=placed,
+            over_planes=touching.on_planes, on_meshes=touching.on_meshes, held=held, again=again, mimic=mimic_map,
+            resists=bool(touching.counts.resists), with_forces=with_forces,
+            with_kinematics=not (mimic_map or with_forces),
         )  # fmt: skip
         self.entry = contact_step_entry(type(chosen).kernel, type(chosen).memory, variant)
         options = SolverOptions(
@@ -147,7 +147,7 @@ class ContactSolve:
             scheme,
         )
         q, v, found = (robot.nq,), (robot.nv,), (touching.counts.external, FOUND)
-        inputs = ContactInput(q, v, q, v, v, (2,), (touching.rows,), found, v if pushed else None).arrays
+        inputs = ContactInput(q, v, q, v, v, (2,), (touching.rows,), found, v if with_forces else None).arrays
         groups = int(touching.layout[COUNT.groups]) if work else 1
         self.shapes = ContactOutput(
             q,
@@ -164,7 +164,7 @@ class ContactSolve:
         )
         self._inputs: tuple[Shape, ...] = tuple(inputs)
         self.kinematics: BoundEntry | None = None  # of steps that the kernel does not compute itself
-        if placed:
+        if variant.with_kinematics:
             made = ((kinematics_size(robot.n_bodies, robot.nv),),)
             given = (*inputs[:5], settings.shape)
             self.kinematics = BoundEntry(contact_kinematics_states, self.constants[:2], given, made, engine=engine)
@@ -228,16 +228,16 @@ class ContactSolve:
         return (self.robot.nq,), (self.robot.nv,), (2,), self._inputs[-1] if self.kinematics else (0,)
 
     def calls_of(
-        self, given: ContactInput, kinematics: np.ndarray, result: Sequence[Place], placed: bool
+        self, given: ContactInput, kinematics: np.ndarray, result: Sequence[Place], with_kinematics: bool
     ) -> Iterator[Call | None]:
         """Yield the calls of one state's contact solve in a sequence, with arrays or places in its arguments.
 
-        result: places of all results but points. placed: whether an earlier call computes the kinematics.
+        result: places of all results but points. with_kinematics: whether an earlier call computes the kinematics.
         """
         if self.kinematics is None:
             yield self.bound.call_of([*given.arrays, *result, np.empty((1, POINT))])
             return
-        if not placed:
+        if not with_kinematics:
             yield self.kinematics.call_of([*given[:5], self._settings, kinematics])
         yield self.bound.call_of([*given.arrays, kinematics, *result, np.empty((1, POINT))])
 

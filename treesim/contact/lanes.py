@@ -43,7 +43,7 @@ class ContactLanes:
         self.constants = *tables, layout, geometry, rows, frames, settings, scheme
         held, mimics = bool(stage.touching.held[0][0]), stage.robot.mimic_map is not None
         resists = bool(stage.touching.counts.resists)
-        variant = LaneVariant(held, resists, mimics, batched, stage.pushed)
+        variant = LaneVariant(held, resists, mimics, batched, stage.with_forces)
         self.entry = contact_step_on_lanes(finder_of(stage.touching), variant)
 
     @property

@@ -132,7 +132,7 @@ class Touching:
     @cached_property
     def is_soft(self) -> bool:
         """True if any surface that something may touch has a stiffness."""
-        return bool(self.counts.slots and touch_tables(self.layout, self.geometry).law[:, SURFACE.stiffness].any())
+        return bool(self.counts.slots and touch_tables(self.layout, self.geometry).surface[:, SURFACE.stiffness].any())
 
     def batched_places(self, places: np.ndarray) -> np.ndarray:
         """Return where numbers of `geometry` stand in `kernels.contact.lane_parameters.LaneParameters.contact`."""
@@ -243,7 +243,7 @@ class _Pairs:
         self.slots = self.most = self.capacity = self.count = 0
         self.resists = False  # whether any pair has torsional or rolling friction
         self._first: dict[int, tuple[int, int]] = {}  # of each shape: index of the first point, number of planes
-        self._laws: dict[tuple[int, int], tuple[Surface, SurfaceColumns]] = {}
+        self._surfaces: dict[tuple[int, int], tuple[Surface, SurfaceColumns]] = {}
         self._places: dict[int, tuple[Solid, np.ndarray]] = {}
         self._known = dict(KNOWN.get(robot, {}))  # and shapes of this world alone
 
@@ -273,9 +273,9 @@ class _Pairs:
         )  # fmt: skip
         surface = surface if self.surfaces is None else self.surfaces.of(shape.link, met)
         springs = min(PER_PAIR, max(count, 1))
-        _, law = self._laws.get((id(surface), springs)) or self._put_law(surface, springs)
+        _, columns = self._surfaces.get((id(surface), springs)) or self._put_surface(surface, springs)
         self.ints.append(row)
-        self.reals += place, solid.size, law, own.ball
+        self.reals += place, solid.size, columns, own.ball
         self.links.append((shape.link, met))
         self.slots += row.slots
         self.most = max(self.most, slots)
@@ -297,17 +297,16 @@ class _Pairs:
         one, other = names[shape.body - 1] if shape.body else shape.link, names[solid.body - 1] if solid.body else met
         return self.groups.setdefault((other, one) if flipped else (one, other), len(self.groups)), int(flipped)
 
-    def _put_law(self, surface: Surface, springs: int) -> tuple[Surface, SurfaceColumns]:
+    def _put_surface(self, surface: Surface, springs: int) -> tuple[Surface, SurfaceColumns]:
         """Return a surface and its contact parameters for a number of springs, which share the stiffness."""
-        law = SurfaceColumns(
+        columns = SurfaceColumns(
             friction=surface.friction, restitution=surface.restitution,
             stiffness=0.0 if surface.stiffness is None else surface.stiffness / springs,
             dissipation_time=surface.dissipation_time, torsional_friction=surface.torsional_friction,
             rolling_friction=surface.rolling_friction,
         )  # fmt: skip
-        self.resists |= bool(law.torsional_friction or law.rolling_friction)
-        self._laws[id(surface), springs] = surface, law
-        return surface, law
+        self.resists |= bool(columns.torsional_friction or columns.rolling_friction)
+        return self._surfaces.setdefault((id(surface), springs), (surface, columns))
 
     def _put_place(self, solid: Solid) -> tuple[Solid, np.ndarray]:
         """Return a solid and its placement (12,) in kernel axes."""

@@ -86,7 +86,7 @@ def contact_module(world: World, solver: str | ContactSolver = "pgs") -> Contact
     settings = StepSettings.of(robot, rule, 1e-3)
     stage = ContactSolve(
         robot, world.touching, rule, settings.table, None, solver, work=False, tolerance=world.contact_tolerance,
-        pushed=True,
+        with_forces=True,
     )  # fmt: skip
     nq, nv = robot.nq, robot.nv
     inputs = [nq, nv, nq, nv, nv, nv, 2, world.touching.rows]

@@ -118,8 +118,8 @@ def _method(world: World, options: StepOptions, fields: frozenset[str], work: bo
     constants = (*mimic_constants(robot, dynamics.constants(robot)), *world.held, settings.table)
 
     @cache
-    def code_of(pushed: bool) -> StepCode:
-        return StepCode(world, dynamics, settings, options, work=work, pushed=pushed, own_gains=own_gains)
+    def code_of(with_forces: bool) -> StepCode:
+        return StepCode(world, dynamics, settings, options, work=work, with_forces=with_forces, own_gains=own_gains)
 
     by_steps = touching or world.kinematic or settings.may_saturate(rule, own_gains)
     forward, code = dynamics.entry_for(robot), code_of(False) if by_steps else None

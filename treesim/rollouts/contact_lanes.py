@@ -118,9 +118,9 @@ class LaneSteps:
             for state, after in zip(self.states[::-1], impulses[::-1], strict=True)
         ]
         unread = np.empty((2, count, rows)) if rows else ()  # impulses and gaps of constrained rows
-        pushed = () if external is None else (external,)
+        external_forces = () if external is None else (external,)
         ends = q_free, v_free, self.applied, done
-        self._free = [free((*state, self.control, *pushed, *ends, *unread)) for state in self.states]
+        self._free = [free((*state, self.control, *external_forces, *ends, *unread)) for state in self.states]
         self.info = info
         self._means = [
             mean_forces((*start, *end, self.applied))

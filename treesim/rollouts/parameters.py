@@ -15,7 +15,7 @@ from ..dynamics.physics import Parameters
 from ..engine.call.batched import BatchedTables
 from ..errors import ArgumentError, UnsupportedError, quoted
 from ..kernels.algebra.limits import UNLIMITED
-from ..kernels.contact.layout import PAIR, SURFACE, bounds_at, law_at
+from ..kernels.contact.layout import PAIR, SURFACE, bounds_at, surface_at
 from ..kernels.contact.tables import touch_tables
 from ..kernels.stepping.rules import CONTACT_RULES
 from ..kernels.stepping.step import Settings
@@ -388,7 +388,7 @@ def _contact_numbers(world: World, fields: Mapping[str, Given]) -> Numbers:
         met = np.flatnonzero((touch.pair[:, [PAIR.body, PAIR.solid_body]] == 0).any(axis=1))
         values = fields["ground_friction"].values
         numbers = np.broadcast_to(values, (*values.shape[:-1], met.size))
-        parts.append(Numbers(law_at(met) + SURFACE.friction, numbers))
+        parts.append(Numbers(surface_at(met) + SURFACE.friction, numbers))
     return joined_numbers(parts)
 
 

@@ -331,8 +331,8 @@ class ControlledRobot:
             self.on_welds = wrench_table(self.robot, forces, t, welds=True).ravel()
         return table.ravel()
 
-    def _step_code(self, rule: str, dt: float, pushed: bool) -> tuple[StepCode, int]:
-        """Make the code of substeps of an integrator; return it and their number; pushed: with external forces."""
+    def _step_code(self, rule: str, dt: float, with_forces: bool) -> tuple[StepCode, int]:
+        """Make the code of substeps of an integrator; return it and their number; with_forces: with external forces."""
         options, compiled = replace(self.options, integrator=rule), RULES[rule]
         substeps = substeps_of(self.robot, compiled, dt, options.substeps)
         settings = StepSettings.of(self.robot, compiled, dt / substeps, self.stiffness, self.damping, driven=False)
@@ -342,9 +342,9 @@ class ControlledRobot:
                 replace(options, engine="generic"),
             )  # gains change, so they cannot be constants of the code
         solver = forward_solver(self.robot, options.backend)
-        made = StepCode(self.world, solver, settings, options, pushed=pushed), substeps
+        made = StepCode(self.world, solver, settings, options, with_forces=with_forces), substeps
         self._steps = {key: code for key, code in self._steps.items() if key[:2] == (rule, dt)}
-        self._steps[rule, dt, pushed] = made
+        self._steps[rule, dt, with_forces] = made
         return made
 
     def forget(self) -> None:

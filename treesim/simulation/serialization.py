@@ -112,8 +112,8 @@ def _spring(robot: Any, posture: Any, kp: Any, kd: Any) -> PD:
     return PD(robot, posture, kp=kp, kd=kd)
 
 
-def _push_parts(pushed: Pushed) -> tuple[Any, ...]:
-    return pushed.controller, pushed.robot, pushed.force, pushed.start, pushed.duration
+def _push_parts(push: Pushed) -> tuple[Any, ...]:
+    return push.controller, push.robot, push.force, push.start, push.duration
 
 
 def _push(controller: Any, robot: Any, force: Any, start: Any, duration: Any) -> Pushed:

@@ -78,7 +78,7 @@ class PythonDynamics:
 class StepCode:
     """Code of one step for single states and batches.
 
-    It is compiled if the backend is one kernel; otherwise the interpreter runs the same source. pushed: whether steps
+    It is compiled if the backend is one kernel; otherwise the interpreter runs the same source. with_forces: steps
     have external forces; then controls (..., nv + 21 N) end with their table (`external_forces.wrench_table`).
     own_gains: whether gains may be those of each state.
     """
@@ -91,7 +91,7 @@ class StepCode:
         options: StepOptions,
         *,
         work: bool = True,
-        pushed: bool = False,
+        with_forces: bool = False,
         own_gains: bool = False,
     ) -> None:
         self.world, self.solver, self.settings = world, solver, settings
@@ -101,18 +101,18 @@ class StepCode:
         check_diagonal(solver, robot, settings)
         self.constants: tuple[Any, ...] = ()
         h = float(settings.table[0])
-        self.forces = ExternalJointForces(robot, rule.lead * h, engine) if pushed else None
-        self._inputs = 4 if pushed else 3  # arrays of a step before its results
+        self.forces = ExternalJointForces(robot, rule.lead * h, engine) if with_forces else None
+        self._inputs = 4 if with_forces else 3  # arrays of a step before its results
         self._results = ("force", "work", *(("impulses", "residual") if world.m else ()))  # besides the state
         self._free: Callable[..., int] = self._tried  # the unconstrained step of one state
         self.bound: BoundEntry | None = None  # of a batch
         self._single: BoundEntry | None = None  # of one state
         if _has_kernel(solver) and is_one_kernel(solver, robot) and robot.nv:
             forward, constants = solver.entry_for(robot), solver.constants(robot, self.gravity)
-            entry = step_entry(rule, forward, bool(world.m), pushed, self._results)
+            entry = step_entry(rule, forward, bool(world.m), with_forces, self._results)
             self.constants = (*mimic_constants(robot, constants), *world.held, settings.table)
             n = (robot.nv,)
-            inputs = (robot.nq,), n, n, *([n] if pushed else [])
+            inputs = (robot.nq,), n, n, *([n] if with_forces else [])
             results: tuple[Shape, ...] = ((robot.nq,), n, n, (2,), *((world.m,) for _ in self._results[2:]))
             self.bound = self._single = BoundEntry(entry, self.constants, inputs, results, engine=engine)
             self._free = self._first_call
@@ -122,7 +122,7 @@ class StepCode:
         if touches(world, rule):
             self.stage = ContactSolve(
                 robot, world.touching, rule, settings.table, self.gravity, options.contact_solver, work=work,
-                tolerance=world.contact_tolerance, engine=engine, pushed=pushed,
+                tolerance=world.contact_tolerance, engine=engine, with_forces=with_forces,
             )  # fmt: skip
         self.effort: EffortLimits | None = None  # of steps with implicit gains
         if (own_gains or settings.has_gains) and rule.implicit and self.bound is not None:
@@ -190,8 +190,8 @@ class StepCode:
         """
         if q.ndim > 1:
             return self.step_with(StepCall(self._run_batch, q, v, warm_start, result, velocities=velocities), control)
-        placed = None if self._kinematics is None else np.empty(self._kinematics)
-        step = StepCall(self._free, q, v, warm_start, result, None, placed, points, velocities)
+        kinematics = None if self._kinematics is None else np.empty(self._kinematics)
+        step = StepCall(self._free, q, v, warm_start, result, None, kinematics, points, velocities)
         status = self.step_with(step, control)
         if status == BAD_LAYOUT:  # arrays after unpickling, with another dtype object, or of another layout
             status = self.step_with(step._replace(q=q.astype(float), v=v.astype(float)), control.astype(float))
@@ -211,8 +211,8 @@ class StepCode:
             free = None if self._outside else self._single
             if free is not None and self.stage is not None:
                 self.stage.begin()
-            placed = self._kinematics is not None
-            code = PartCode(free, self.stage, self._shapes, self.forces, self.effort, placed)
+            with_kinematics = self._kinematics is not None
+            code = PartCode(free, self.stage, self._shapes, self.forces, self.effort, with_kinematics)
             sequence = self._sequences[count] = StepSequence(code, count)
         return sequence
 

@@ -74,7 +74,7 @@ class PartCode(NamedTuple):
 
     free: the unconstrained step, None if it runs in Python. stage: contact solve. shapes: of the results. forces: joint
     forces of external forces, whose table follows the control. effort: mean forces of steps with implicit gains.
-    placed: whether `free` also computes the kinematics of the contact solve.
+    with_kinematics: whether `free` also computes the kinematics of the contact solve.
     """
 
     free: BoundEntry | None
@@ -82,7 +82,7 @@ class PartCode(NamedTuple):
     shapes: StepResult
     forces: ExternalJointForces | None = None
     effort: EffortLimits | None = None
-    placed: bool = False
+    with_kinematics: bool = False
 
 
 class StepSequence:
@@ -157,7 +157,7 @@ class StepSequence:
         controls: places of the control and, with external forces, of their joint forces. force: place of the force at
         the start. between: what the calls pass to each other if contact is solved (`ContactSolve.between`).
         """
-        free, stage, _, _, _, placed = self._code
+        free, stage, _, _, _, with_kinematics = self._code
         part: Any = self.parts[k]
         q, v, warm_start = state
         assert free is not None
@@ -171,13 +171,13 @@ class StepSequence:
         else:
             assert stage is not None
             q_free, v_free, work_free, kinematics = between
-            more = [kinematics] if placed else rows
+            more = [kinematics] if with_kinematics else rows
             yield free.call_of([q, v, *controls, q_free, v_free, own[2], work_free, *more])
             found = nothing_found(np.empty(q.size))
             external = controls[1] if len(controls) > 1 else None
             given = ContactInput(q, v, q_free, v_free, own[2], work_free, warm_start, found, external)
             output = [view.place for view in part.contact_output()[:-1]]
-            yield from stage.calls_of(given, kinematics, output, placed)
+            yield from stage.calls_of(given, kinematics, output, with_kinematics)
 
     def _places_in_block(self) -> Callable[[Any], Any]:
         """Return the function from places in the arguments of `call` to those of `go_on`."""

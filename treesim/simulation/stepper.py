@@ -142,11 +142,11 @@ class Stepper(ReprMixin):
         self._reads_welds = reads_welds(self.robot, self.world.sensors)
         warn_of_friction(robot, integrator)
         self.code = StepCode(self.world, self._solver, self.settings, options)
-        self._pushed_code: StepCode | None = None  # of steps with external forces
+        self._code_with_forces: StepCode | None = None  # of steps with external forces
         self._sequences: list[StepSequence | None] = [
             None,
             None,
-        ]  # parts of a step of one state as one call, by `pushed`
+        ]  # parts of a step of one state as one call, by `with_forces`
 
     def __repr__(self) -> str:
         parts = f" in {self.substeps} parts" if self.substeps > 1 else ""
@@ -275,15 +275,15 @@ class Stepper(ReprMixin):
             report._on_welds = wrench_table(self.robot, f_ext, state.t, state.q.shape[:-1], welds=True)
         return after, report
 
-    def _step(self, state: State, u: Any, pushed: bool) -> tuple[State, Report]:
-        """Take a step; pushed: whether the controls u end with a table of external forces."""
+    def _step(self, state: State, u: Any, with_forces: bool) -> tuple[State, Report]:
+        """Take a step; with_forces: whether the controls u end with a table of external forces."""
         if self.world.kinematic:
-            return self._step_by_parts(state, u, pushed)
-        sequence = self._sequences[pushed]
+            return self._step_by_parts(state, u, with_forces)
+        sequence = self._sequences[with_forces]
         if sequence is None:
             if state.q.ndim > 1:  # a batch needs no code of one state
-                return self._step_by_parts(state, u, pushed)
-            sequence = self._sequences[pushed] = self._code(pushed).sequence(self.substeps)
+                return self._step_by_parts(state, u, with_forces)
+            sequence = self._sequences[with_forces] = self._code(with_forces).sequence(self.substeps)
         out, values = sequence.new(sequence.size), state.__dict__
         own: Any = values.get("_sequence")
         if own is sequence:
@@ -294,8 +294,8 @@ class Stepper(ReprMixin):
         if status != FINE or self._constrained:
             results = sequence.results_of(status, out, state.q, state.v, u, state.contact)
             if results is None:
-                self._sequences[pushed] = None  # memory may grow
-                return self._step_by_parts(state, u, pushed)
+                self._sequences[with_forces] = None  # memory may grow
+                return self._step_by_parts(state, u, with_forces)
             if not results.solved:
                 self._warn(results)
             if self._constrained:
@@ -304,9 +304,9 @@ class Stepper(ReprMixin):
         after = state_in(out, sequence, state.t + self.dt, impulses, state)
         return after, Report(self, state, u, after, results, FINE)
 
-    def _step_by_parts(self, state: State, given: Any, pushed: bool) -> tuple[State, Report]:
+    def _step_by_parts(self, state: State, given: Any, with_forces: bool) -> tuple[State, Report]:
         """Take the parts of a step one by one, of a batch or where `StepSequence.run` cannot step."""
-        u, code = given if pushed else self._control(state, given), self._code(pushed)
+        u, code = given if with_forces else self._control(state, given), self._code(with_forces)
         motion = code.motion(state.t, self.dt, self.substeps)
         with nullcontext() if self.threads is None else use_threads(self.threads):
             start = state.q, state.v, state.contact, self.substeps, u
@@ -320,13 +320,13 @@ class Stepper(ReprMixin):
         after = new_state(state.t + self.dt, end.q, end.v, impulses, contact)
         return after, Report(self, state, u, after, results, worst)
 
-    def _code(self, pushed: bool) -> StepCode:
+    def _code(self, with_forces: bool) -> StepCode:
         """Return the code of steps without or with external forces; the latter is made when it is needed."""
-        if not pushed:
+        if not with_forces:
             return self.code
-        if self._pushed_code is None:
-            self._pushed_code = StepCode(self.world, self._solver, self.settings, self.options, pushed=True)
-        return self._pushed_code
+        if self._code_with_forces is None:
+            self._code_with_forces = StepCode(self.world, self._solver, self.settings, self.options, with_forces=True)
+        return self._code_with_forces
 
     def _with_wrenches(self, state: State, control: ArrayLike | None, f_ext: Wrenches) -> np.ndarray:
         """Return controls (..., nv + 21 N) that end with the table of external forces."""

@@ -7,7 +7,7 @@ import treesim
 from treesim.kernels.contact import contact_step
 
 ROOT = Path(treesim.__file__).parent
-TABLES = {"layout", "pair", "law", "option", "limit", "speed", "scheme"}
+TABLES = {"layout", "pair", "surface", "option", "limit", "speed", "scheme"}
 FOLDERS = ("contact", "doctor", "export", "kernels/contact", "kernels/stepping", "rollouts", "simulation", "states")
 
 
@@ -43,5 +43,6 @@ def test_a_step_with_contact_takes_few_arguments():
 
 def test_numbers_are_found_wherever_they_stand():
     assert (
-        len(digit_indices("a.pair[k, 3]; layout[8]; layout[8:10]; law[:, 2]; scheme[0]; x.size[k, 3]; pair[k, n]")) == 5
+        len(digit_indices("a.pair[k, 3]; layout[8]; layout[8:10]; surface[:, 2]; scheme[0]; x.size[k, 3]; pair[k, n]"))
+        == 5
     )

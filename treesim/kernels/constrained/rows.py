@@ -69,7 +69,7 @@ class RowMemory(NamedTuple):
     D_inv: Any
     nu: Any
     change: Any
-    pushed: Any
+    total_change: Any
     still: Any
     # by row: bias; missing velocity, and a copy of it; an impulse, and the sum of them; velocity
     bias: Any

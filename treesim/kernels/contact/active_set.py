@@ -24,7 +24,7 @@ import numpy as np
 from ..algebra.elimination import Band
 from ..algebra.linear import Vector
 from ..algebra.numbers import maximum, minimum, select, some, sqrt
-from .active_set_equations import FIXED, HELD, SLIDES, SMOOTH, band_memory, solve_unknowns
+from .active_set_equations import FIXED, SLIDES, SMOOTH, STICKS, band_memory, solve_unknowns
 from .cone import cone_projection
 from .problem import (
     clamped,
@@ -93,7 +93,7 @@ def identify_contact(problem, c, impulse, sigma, m):
         m.does[r] = SMOOTH
         put_triple(impulse, r, Vector(w * 0, w * 0, y.z))
     elif length <= mu * x.z:
-        m.does[r] = HELD
+        m.does[r] = STICKS
     else:
         m.does[r], m.s[r] = SLIDES, w * (length - mu * P.z) / (mu * P.z)
         m.e[0, r], m.e[1, r] = x.x * (1 / length), x.y * (1 / length)
@@ -115,7 +115,7 @@ def identify(problem, impulse, sigma, m):
         inside = clamped(problem, r, x)
         m.s[r] = x * 0
         if inside == x:
-            m.does[r] = HELD
+            m.does[r] = STICKS
         else:
             m.does[r], impulse[r] = FIXED, inside
 
@@ -139,7 +139,7 @@ def part_of_contact(problem, c, impulse, m):
     r, mu = 3 * c, problem.mu[c]
     x, d = triple(impulse, r), triple(m.step, r)
     part, z = x.x * 0 + 1, x.z + d.z
-    if m.does[r] == HELD:
+    if m.does[r] == STICKS:
         tx, ty = x.x + d.x, x.y + d.y
         if z < 0 or tx * tx + ty * ty > mu * mu * z * z:
             part = part_to_cone(mu, x, d)
@@ -152,7 +152,7 @@ def part_of_row(problem, r, impulse, m):
     """Return the part of the step after which scalar row r reaches its bound; 1 if it does not."""
     x = impulse[r] + m.step[r]
     inside, part = clamped(problem, r, x), x * 0 + 1
-    if m.does[r] == HELD and inside != x:
+    if m.does[r] == STICKS and inside != x:
         part = (inside - impulse[r]) / m.step[r]
     return part
 
@@ -176,7 +176,7 @@ def leave_contact(c, impulse, m):
     r = 3 * c
     x = triple(impulse, r)
     length = sqrt(x.x * x.x + x.y * x.y)
-    if m.does[r] == HELD and x.z > 0 and length > 0:
+    if m.does[r] == STICKS and x.z > 0 and length > 0:
         m.does[r] = SLIDES
         m.e[0, r], m.e[1, r] = x.x / length, x.y / length
     else:

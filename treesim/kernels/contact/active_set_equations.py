@@ -30,7 +30,7 @@ from .problem import mobility, put_reach
 
 FEW_ROWS = 48  # of which it does not pay to look for a band
 REPETITIONS, ACCURATE = 2, 1e-14  # of a proximal step at most; m/s, rad/s: velocities that need no further one
-FIXED, HELD, SLIDES, SMOOTH = 0, 1, 2, 3  # what a row does, or a contact at its first; SMOOTH: touches without friction
+FIXED, STICKS, SLIDES, SMOOTH = 0, 1, 2, 3  # what a row or contact (at its first row) does; SMOOTH: has no friction
 
 
 class Directions(NamedTuple):
@@ -53,20 +53,20 @@ def put_unknowns(problem, impulse, sigma, m):
     for c in range(problem.contacts):
         r, mu = 3 * c, problem.mu[c]
         does, ex, ey = m.does[r], m.e[0, r], m.e[1, r]
-        slides, held = does == SLIDES, select(does == HELD, 1.0, 0.0)
+        slides, sticks = does == SLIDES, select(does == STICKS, 1.0, 0.0)
         third = select(does == FIXED, 0, 1.0)
         d = Directions(
-            select(slides, -ey, held), select(slides, ex, 0), held, select(slides, mu * ex, 0),
+            select(slides, -ey, sticks), select(slides, ex, 0), sticks, select(slides, mu * ex, 0),
             select(slides, mu * ey, 0), third,
         )  # fmt: skip
         m.directions[0, r], m.directions[0, r + 1], m.directions[0, r + 2] = d.x, d.y, d.second
         m.directions[1, r], m.directions[1, r + 1], m.directions[1, r + 2] = d.mu_x, d.mu_y, d.third
-        m.used[r], m.used[r + 1], m.used[r + 2] = held, held, third
+        m.used[r], m.used[r + 1], m.used[r + 2] = sticks, sticks, third
         across = select(slides, d.x * impulse[r] + d.y * impulse[r + 1], 0)
         m.b[r] = -(d.x * sigma[r] + d.y * sigma[r + 1]) - m.s[r] * across
         m.b[r + 1], m.b[r + 2] = -d.second * sigma[r + 1], -d.third * sigma[r + 2]
     for r in range(3 * problem.contacts, problem.rows):
-        m.used[r] = select(m.does[r] == HELD, 1.0, 0.0)
+        m.used[r] = select(m.does[r] == STICKS, 1.0, 0.0)
         m.b[r] = -m.used[r] * sigma[r]
     for r in range(problem.rows, m.A.shape[0]):
         m.b[r] = 0.0
@@ -135,7 +135,7 @@ def slip_and_single(problem, m):
         slipping = slipping or m.does[3 * c] == SLIDES
         count += select(m.does[3 * c] == FIXED, 0, 1)
     for r in range(3 * problem.contacts, problem.rows):
-        count += select(m.does[r] == HELD and problem.low[r] < problem.high[r], 1, 0)
+        count += select(m.does[r] == STICKS and problem.low[r] < problem.high[r], 1, 0)
     return slipping, count <= 1
 
 

@@ -102,7 +102,7 @@ def on_internal_face(touch, k, x, gap, n, covers):
     covers: function of a solid of the world.
     """
     found, own = False, touch.pair[k, PAIR.internal_edges] - 1
-    if own >= 0 and has_faces(touch, own) and touch.law[own, SURFACE.stiffness] == 0:
+    if own >= 0 and has_faces(touch, own) and touch.surface[own, SURFACE.stiffness] == 0:
         w, out = sub(x, scale(n, gap)), n
         if own != k:  # corners of the static box are this pair's points
             w, out = add(x, scale(n, gap / 2)), scale(n, -1)

@@ -44,8 +44,8 @@ def are_opposite(touch, k, j):
     """Return whether pairs k and j are of the same two bodies, each the other's solid, with the same contact law."""
     one, other = touch.pair[k], touch.pair[j]
     found = other[PAIR.body] == one[PAIR.solid_body] and other[PAIR.solid_body] == one[PAIR.body]
-    for column in range(touch.law.shape[1]):
-        found = found and touch.law[j, column] == touch.law[k, column]
+    for column in range(touch.surface.shape[1]):
+        found = found and touch.surface[j, column] == touch.surface[k, column]
     return found
 
 

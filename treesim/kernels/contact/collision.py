@@ -301,7 +301,7 @@ def keep_four(touch, k, r, dt, m, first, end, n):
                 m.carried[j] = m.before[3 * m.place[j] + 2]
         price = gap_price(touch, k, r, ball_of(touch, k, transform_at(r.W, touch.pair[k, PAIR.body])), dt)
         choice = Choice(m.distance, m.where, m.outward, m.carried, m.active)
-        choose(choice, first, end, price, touch.law[k, SURFACE.stiffness] == 0)
+        choose(choice, first, end, price, touch.surface[k, SURFACE.stiffness] == 0)
         for j in range(first, end):  # not in the order of choice, which differs between SIMD lanes
             if m.active[j] > 1:
                 n = keep(touch, k, m, j, n)

@@ -21,7 +21,7 @@ PARALLEL = 1 - 1e-6  # cosine of the angle between normals of a plane
 NEAR = 0.95  # of its highest speed: a joint that would be faster gets a row
 
 
-def law_of(m, c):
+def surface_of(m, c):
     """Return the row of contact c in the table of contact parameters."""
     return m.contacts.pair[c]
 
@@ -136,17 +136,17 @@ def speed_of(m, r):
     return m.limit[r] - m.touch.limits - m.touch.frictions - m.held.R.shape[0]
 
 
-def is_held(m, r):
+def is_constrained(m, r):
     """Return whether scalar row r belongs to a constrained frame or loop."""
     return m.limit[r] >= m.touch.limits + m.touch.frictions and speed_of(m, r) < 0
 
 
-def put_none_held(tree, m, n):
-    """Return n; variant of `put_held` without constrained frames and loops."""
+def put_none_constrained(tree, m, n):
+    """Return n; variant of `put_constrained` without constrained frames and loops."""
     return n
 
 
-def put_held(tree, m, n):
+def put_constrained(tree, m, n):
     """Add rows of constrained frames and loops, from row n on; return the number of rows."""
     held, r = m.held, m.rows
     count = held.R.shape[0]
@@ -159,10 +159,10 @@ def put_held(tree, m, n):
     return n + count
 
 
-def put_bounds(m, r, dt, share):
+def put_bounds(m, r, dt, theta):
     """Write the impulse bounds of scalar row r.
 
-    They are one-sided for position limits, +-dt f for joint friction (times `share`), infinite for constrained frames
+    They are one-sided for position limits, +-dt f for joint friction (times theta), infinite for constrained frames
     and loops, and the effort limit for speed limits.
     """
     j = m.limit[r] - m.touch.limits
@@ -175,40 +175,40 @@ def put_bounds(m, r, dt, share):
     else:
         m.high[r] = UNBOUNDED
         if j < m.touch.frictions:
-            m.high[r] = share * dt * m.touch.rough[j]
+            m.high[r] = theta * dt * m.touch.rough[j]
         m.low[r] = -m.high[r]
 
 
-def rebound_of(m, c, dt, share):
+def rebound_of(m, c, dt, theta):
     """Return the position bias and the end velocity of contact c if it bounces in the step, else (0, 0).
 
     (0, 0) also for soft surfaces, whose stiffness and damping determine their restitution. The contact point falls with
     the unconstrained acceleration a until its gap closes at t, bounces with restitution e, and rises for the rest of
     the step.
     """
-    e, gap = m.touch.law[law_of(m, c), SURFACE.restitution], m.contacts.gap[c]
+    e, gap = m.touch.surface[surface_of(m, c), SURFACE.restitution], m.contacts.gap[c]
     start, r = m.start_rate[3 * c + 2], 3 * c + 2
     position, velocity = dt * 0, dt * 0
-    rigid = m.touch.law[law_of(m, c), SURFACE.stiffness] == 0
+    rigid = m.touch.surface[surface_of(m, c), SURFACE.stiffness] == 0
     if rigid and e > 0 and start < -m.touch.option[RECOVERY.rebound_speed] and gap + dt * m.mean_rate[r] <= 0:
-        if share == 1:  # positions move with the end's velocity: so does the bounce
+        if theta == 1:  # positions move with the end's velocity: so does the bounce
             position, velocity = e * start, -e * start
         a, open_gap = (m.end_rate[r] - start) / dt, maximum(gap, 0)
         t = 2 * open_gap / (-start + sqrt(maximum(start * start - 2 * a * open_gap, 0)))
         left, speed = dt - t, -e * (start + a * t)
         height, rate = speed * left + a * left * left / 2, speed + a * left
-        if share < 1 and height > 0 and rate > 0:
+        if theta < 1 and height > 0 and rate > 0:
             position, velocity = -(height - gap) / dt, rate
     return position, velocity
 
 
 def is_soft(m, c):
     """Return whether contact c belongs to a soft surface."""
-    return m.touch.law[law_of(m, c), SURFACE.stiffness] > 0
+    return m.touch.surface[surface_of(m, c), SURFACE.stiffness] > 0
 
 
-def compliance(m, c, dt, share):
-    """Return the compliance R = 1 / (theta h (theta h + t_d) k) of soft contact c's normal row, theta = share.
+def compliance(m, c, dt, theta):
+    """Return the compliance R = 1 / (theta h (theta h + t_d) k) of soft contact c's normal row.
 
     The spring and damper act at the gap after the time theta h of the mean motion. Velocity impulses, and theta times
     these as position impulses, satisfy the same equation
@@ -216,42 +216,43 @@ def compliance(m, c, dt, share):
     It conserves the energy of an undamped spring for theta = 1/2 (the midpoint rule), except in steps in which the gap
     closes or opens.
     """
-    return 1 / (share * dt * (share * dt + dissipation_time(m, c)) * m.touch.law[law_of(m, c), SURFACE.stiffness])
+    k = m.touch.surface[surface_of(m, c), SURFACE.stiffness]
+    return 1 / (theta * dt * (theta * dt + dissipation_time(m, c)) * k)
 
 
 def dissipation_time(m, c):
     """Return t_d of soft contact c; 0 while its gap is open."""
-    found = m.touch.law[law_of(m, c), SURFACE.dissipation_time]
+    found = m.touch.surface[surface_of(m, c), SURFACE.dissipation_time]
     if m.contacts.gap[c] > 0:
         found = found * 0
     return found
 
 
-def soft_bias(m, c, dt, share):
+def soft_bias(m, c, dt, theta):
     """Return gap / (theta h + t_d) of a soft contact."""
-    return m.contacts.gap[c] / (share * dt + dissipation_time(m, c))
+    return m.contacts.gap[c] / (theta * dt + dissipation_time(m, c))
 
 
-def position_problem(m, nc, n, q, dt, share):
+def position_problem(m, nc, n, q, dt, theta):
     """Write g and bounds of the position impulses: no gap becomes negative, no overlap grows.
 
-    share: impulse fraction theta in the mean velocity.
+    theta: impulse fraction in the mean velocity.
     """
     for r in range(n):
         m.bias[r], m.soft[r], m.recovery[r] = dt * 0, dt * 0, dt * 0
     for c in range(nc):
         r = 3 * c + 2
-        m.mu[c] = m.touch.mu[law_of(m, c)]
-        bounce, m.rebound[c] = rebound_of(m, c, dt, share)
+        m.mu[c] = m.touch.mu[surface_of(m, c)]
+        bounce, m.rebound[c] = rebound_of(m, c, dt, theta)
         m.bias[r] = maximum(m.contacts.gap[c], 0) / dt
         if m.rebound[c] > 0:
             m.bias[r] = bounce
         if is_soft(m, c):
-            m.bias[r], m.soft[r] = soft_bias(m, c, dt, share), compliance(m, c, dt, share)
+            m.bias[r], m.soft[r] = soft_bias(m, c, dt, theta), compliance(m, c, dt, theta)
             m.rows.G[r, r] += m.soft[r]
     for r in range(end_of_contacts(m, nc), n):
         j = m.limit[r] - m.touch.limits
-        put_bounds(m, r, dt, share)
+        put_bounds(m, r, dt, theta)
         if j < 0:
             m.bias[r] = m.touch.limit[m.limit[r], LIMIT.side] * maximum(limit_gap(m, m.limit[r], q), 0) / dt
         elif speed_of(m, r) >= 0:
@@ -262,7 +263,7 @@ def position_problem(m, nc, n, q, dt, share):
         m.g[r] = m.mean_rate[r] + m.bias[r]
 
 
-def put_moved(m, nc, n, share):
+def put_moved(m, nc, n, theta):
     """m.moved = velocity of the step's motion along every row, from the result m.sigma, m.push of the position problem.
 
     m.impulse = the velocity impulses that belong to these position impulses.
@@ -271,16 +272,16 @@ def put_moved(m, nc, n, share):
         m.settled[c] = m.mu[c]
     for r in range(n):
         m.moved[r] = m.sigma[r] - m.bias[r] - m.soft[r] * m.push[r]
-        m.impulse[r] = minimum(maximum(m.push[r] / share, -UNBOUNDED), UNBOUNDED)
+        m.impulse[r] = minimum(maximum(m.push[r] / theta, -UNBOUNDED), UNBOUNDED)
 
 
-def velocity_problem(m, nc, n, q, dt, share):
+def velocity_problem(m, nc, n, q, dt, theta):
     """Write g and bounds of the velocity impulses; rows whose gaps are open at the end of the step are inactive."""
     for c in range(nc):
         r = 3 * c + 2
         m.bias[r] = -m.rebound[c]
         if is_soft(m, c):
-            m.bias[r] = (m.mean_rate[r] + soft_bias(m, c, dt, share)) / share - m.end_rate[r]
+            m.bias[r] = (m.mean_rate[r] + soft_bias(m, c, dt, theta)) / theta - m.end_rate[r]
         elif m.push[r] <= 0 and m.contacts.gap[c] + dt * m.moved[r] > 0:
             m.mu[c] = -1
     for r in range(end_of_contacts(m, nc), n):

@@ -17,7 +17,7 @@ from .one_state import one_state_functions
 from .workspace import contact_memory
 
 
-def with_kinematics(tree, m, kinematics):
+def put_kinematics(tree, m, kinematics):
     """Return the memory of a step with the views of an array of `contact_kinematics`."""
     k, r = kinematics_of(tree, kinematics, m.rows.IA), m.rows
     rows = r._replace(X=k.X, W=k.W, V=k.V, V_end=k.V_end, V_start=k.V_start, U=k.U, D_inv=k.D_inv)
@@ -41,7 +41,7 @@ def kernel_of_state(functions):
     return step_of_state
 
 
-def pushed_kernel_of_state(functions):
+def kernel_with_forces(functions):
     """Return the kernel of a step of one state under motor forces `force` and forces `external`, (nv,) each."""
 
     def step_of_state(
@@ -58,7 +58,7 @@ def pushed_kernel_of_state(functions):
     return step_of_state
 
 
-def placed_kernel_of_state(functions):
+def kernel_with_kinematics(functions):
     """Return the kernel of a step of one state from the results of `contact_kinematics`, which are overwritten."""
 
     def step_of_state(
@@ -69,7 +69,7 @@ def placed_kernel_of_state(functions):
         x = StepInput(q, v, q_free, v_free, force, work_free, before, external_contacts)
         y = StepOutput(q_new, v_new, after, wrench, pairs, solver_info, work, points)
         method = StepMethod(settings_of(tree, settings), scheme, functions, memory, mimic_constraint, False, 0)
-        contact_step(tree, x, y, with_kinematics(tree, m, kinematics), method)
+        contact_step(tree, x, y, put_kinematics(tree, m, kinematics), method)
 
     return step_of_state
 
@@ -81,9 +81,9 @@ def contact_step_entry(solver, solver_memory, variant):
     Under external forces it takes the array `external`, external joint forces, after `force`; with given kinematics,
     the array `kinematics` after `external_contacts`, which is overwritten.
     """
-    pushed, mimic, placed = variant.pushed, variant.mimic, variant.placed
-    make = pushed_kernel_of_state if pushed else placed_kernel_of_state if placed else kernel_of_state
-    step, around = make(one_state_functions(solver, variant)), external_memory if pushed else nothing_around
+    with_forces, mimic, with_kinematics = variant.with_forces, variant.mimic, variant.with_kinematics
+    make = kernel_with_forces if with_forces else kernel_with_kinematics if with_kinematics else kernel_of_state
+    step, around = make(one_state_functions(solver, variant)), external_memory if with_forces else nothing_around
 
     def memory_for(tree, layout, geometry, rows, frames, q):
         m = contact_memory(tree, layout, geometry, rows, frames, q)
@@ -102,9 +102,9 @@ def contact_step_entry(solver, solver_memory, variant):
             "frames": "TableOfReals", "settings": "TableOfReals", "scheme": "TableOfReals",
         },
         SIZES, expands=mimic,
-        q="nq", v="nv", q_free="nq", v_free="nv", force="nv'", **({"external": "nv'"} if pushed else {}),
+        q="nq", v="nv", q_free="nq", v_free="nv", force="nv'", **({"external": "nv'"} if with_forces else {}),
         work_free="2", before="R | unchecked", external_contacts="F, 9",
-        **({"kinematics": f"{SIZE} | unchecked"} if placed else {}), q_new="-> nq", v_new="-> nv",
+        **({"kinematics": f"{SIZE} | unchecked"} if with_kinematics else {}), q_new="-> nq", v_new="-> nv",
         after="-> R | unchecked",
         wrench="-> N + 1, 6", pairs="-> P, 12", solver_info=f"-> {STATE_INFO}", work="-> 2",
         points=f"-> Q, {POINT} | unchecked",

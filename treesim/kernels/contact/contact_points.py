@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..algebra.linear import add, cross, scale
-from .constraint_rows import law_of
+from .constraint_rows import surface_of
 from .signed_distance import across, vector_of
 
 # numbers of a point: its row of contact parameters and the gap at the end of the step [m]; then, along the world's axes
@@ -30,7 +30,7 @@ def put_points(m, nc, n, dt):
     if m.touch.reports_points == 1:
         for c in range(nc):
             x, point = vector_of(m.contacts.normal, c), m.points[c]
-            point[LAW] = law_of(m, c) + dt * 0
+            point[LAW] = surface_of(m, c) + dt * 0
             point[GAP] = m.contacts.gap[c] + dt * m.moved[3 * c + 2]
             speeds = end_velocity(m, 3 * c, n), end_velocity(m, 3 * c + 1, n), end_velocity(m, 3 * c + 2, n)
             put_vector(point, POSITION, vector_of(m.contacts.point, c))

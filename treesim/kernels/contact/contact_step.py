@@ -106,24 +106,24 @@ class StepOutput(NamedTuple):
 class StepFunctions(NamedTuple):
     """Functions that vary between compiled steps.
 
-    placed: whether the kinematics are given (`contact_kinematics`). again: whether the midpoint corrector is used
+    with_kinematics: whether kinematics are given (`contact_kinematics`). again: whether the midpoint corrector is used
     (`midpoint_correction`), which supports neither mimic joints nor external contacts. find (m, dt): finds contacts,
     and returns their number. activate (m, nc): marks the rows of contacts that are active. rolling: of
-    `rolling_friction`. put_held (tree, m, n): writes rows of constrained frames. is_full (nc, several): whether there
-    are too many contacts for several states together. with_rotors, hold: of mimic joints (`contact_mimic`). mask_rows,
-    regularize, mask: mark rows as inactive in Z, in G, and in a problem. solve (problem, impulse, sigma, tolerance,
-    wanted, m, nc, method): solves a problem on the lanes `wanted`, and counts iterations;
+    `rolling_friction`. put_constrained (tree, m, n): writes rows of constrained frames. is_full (nc, several): if
+    there are too many contacts for several states together. with_rotors, hold: of mimic joints (`contact_mimic`).
+    mask_rows, regularize, mask: mark rows as inactive in Z, in G, and in a problem. solve (problem, impulse, sigma,
+    tolerance, wanted, m, nc, method): solves a problem on the lanes `wanted`, and counts iterations;
     solve_once: the same without torsional and rolling friction. impulses: of `warm_start`. report (m, nc, n, dt):
     writes further results of a solve. put_wrenches_where: writes the wrenches of a corrected step. limit_to (m, n,
     needed): marks rows as inactive where no correction is needed.
     """
 
-    placed: Any
+    with_kinematics: Any
     again: Any
     find: Any
     activate: Any
     rolling: RollingFriction
-    put_held: Any
+    put_constrained: Any
     is_full: Any
     with_rotors: Any
     hold: Any
@@ -186,17 +186,17 @@ def put_rows(tree, q, dt, m, f):
     n = put_limits(m, q, dt, f.rolling.put_rows(m, nc))
     n = put_speeds(m, put_frictions(m, n))
     if n > 0:
-        n = f.put_held(tree, m, n)
+        n = f.put_constrained(tree, m, n)
     return nc, n
 
 
-def rates(tree, v, m, n, placed):
+def rates(tree, v, m, n, with_kinematics):
     """Compute velocities along the rows: of the unconstrained mean and end, and at the start.
 
-    m.rows.V must be the bodies' velocities in the mean. placed: whether those at the end and the start are known.
+    m.rows.V must be the bodies' velocities in the mean. with_kinematics: those at the end and the start are known.
     """
     end, start = m.rows._replace(V=m.rows.V_end), m.rows._replace(V=m.rows.V_start)
-    if not placed:
+    if not with_kinematics:
         move_bodies(tree, end, m.end)
         move_bodies(tree, start, v)
     velocities_along(m.rows, n, m.mean, m.mean_rate)
@@ -212,28 +212,28 @@ def overlap_of(m, c, dt):
 def solve_positions(problem, x, m, nc, method):
     """Solve for the position impulses m.push, and for the motion m.moved along the rows."""
     f, options, n, dt = method.functions, method.options, problem.rows, method.settings.dt
-    share, tolerance = options[SCHEME.impulse_fraction], options[SCHEME.tolerance]
+    theta, tolerance = options[SCHEME.impulse_fraction], options[SCHEME.tolerance]
     # a velocity that lasts is so much faster in the next positions
-    problem = problem._replace(accepted=accepted_by(tolerance / share, m.count[0]))
-    position_problem(m, nc, n, x.q, dt, share)
+    problem = problem._replace(accepted=accepted_by(tolerance / theta, m.count[0]))
+    position_problem(m, nc, n, x.q, dt, theta)
     f.rolling.put_mobility(m, nc)
     f.mask(problem, m.active)
     f.regularize(problem, m.active)
     problem.factored[0] = 0.0
-    load(m, nc, n, share, x.warm_start, f)
+    load(m, nc, n, theta, x.warm_start, f)
     f.rolling.put_bounds(m, nc, m.push, True)
     scale_along_ray(problem, m.push, m.sigma)
     f.solve(problem, m.push, m.sigma, tolerance, True, m, nc, method)
     m.info[INFO.position_residual] = residual(problem, m.push, m.sigma)
-    put_moved(m, nc, n, share)
+    put_moved(m, nc, n, theta)
 
 
 def solve_velocities(problem, x, m, nc, method):
     """Solve for the velocity impulses m.impulse, from those of positions; return their work."""
     f, options, n, dt = method.functions, method.options, problem.rows, method.settings.dt
-    share, tolerance = options[SCHEME.impulse_fraction], options[SCHEME.tolerance]
+    theta, tolerance = options[SCHEME.impulse_fraction], options[SCHEME.tolerance]
     problem = problem._replace(accepted=accepted_by(tolerance, m.count[0]))
-    velocity_problem(m, nc, n, x.q, dt, share)
+    velocity_problem(m, nc, n, x.q, dt, theta)
     f.mask(problem, m.active)
     f.rolling.put_bounds(m, nc, m.impulse, True)
     scale_along_ray(problem, m.impulse, m.sigma)
@@ -258,15 +258,15 @@ def solve_recovery(problem, x, m, nc, method):
     recover(m, n)
 
 
-def resolve(tree, x, m, nc, n, method, placed):
+def resolve(tree, x, m, nc, n, method, with_kinematics):
     """Solve for all sets of impulses, their changes of velocity and the diagnostics.
 
-    x: with the velocity at the start of the motion, and impulses for the warm start. placed: whether the kinematics
-    are known. Returns the work of the velocity impulses.
+    x: with the velocity at the start of the motion, and impulses for the warm start. Kinematics are known if
+    with_kinematics. Returns the work of the velocity impulses.
     """
     f, dt = method.functions, method.settings.dt
-    rates(tree, x.v, m, n, placed)
-    if not placed:
+    rates(tree, x.v, m, n, with_kinematics)
+    if not with_kinematics:
         articulate(tree, m.rows)
     backward_sweep(tree, m.rows, n)
     f.mask_rows(tree, m.rows, n, m.active)
@@ -374,7 +374,7 @@ def contact_step(tree, x, y, memory, method):
     room = memory._replace(points=y.points, info=y.solver_info, contacts=contacts)
     clear(y, f)
     if not moves_freely(room, x.q, x.q_free):
-        if not f.placed:
+        if not f.with_kinematics:
             retrace(tree, x.q, x.q_free, x.v_free, s.dt, room.mean, room.end)
             place_rows(tree, x.q, room)
         nc, n = put_rows(tree, x.q, s.dt, room, f)
@@ -384,17 +384,17 @@ def contact_step(tree, x, y, memory, method):
     free = y.solver_info[INFO.penetration] == 0  # on all lanes
     if n > 0:
         m = room._replace(rows=compact(tree, room.rows, n))
-        if not f.placed:
+        if not f.with_kinematics:
             resist(tree, s, x.v, x.force, m.step)
         moved = f.with_rotors(with_armature(tree, m.step.diagonal), method.mimic_constraint)
-        done = resolve(moved, x, m, nc, n, method, f.placed)
+        done = resolve(moved, x, m, nc, n, method, f.with_kinematics)
         store(m, nc, n, y.warm_start, free, f)
         free = not (acts(m.impulse, n) or acts(m.push, n))
         if with_work and any_soft(m.touch):
             taken += taken_by_dampers(m, nc, s.dt)
         if some(not free):
             put_requested_wrenches(m, nc, s.dt, y, f)
-            if with_work and not f.placed:
+            if with_work and not f.with_kinematics:
                 put_lift(tree, m.rows, m.W[0], m.lift)
             if f.again and corrects(method.options):
                 needed = needs_midpoint_correction(tree, m, s.dt)

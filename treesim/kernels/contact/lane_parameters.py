@@ -19,12 +19,12 @@ HEAD = 2  # integers in front of the places: numbers of those in the table of th
 
 
 class Tables(NamedTuple):
-    """Constant tables of a step; `batched`: numbers of each state. pushed: memory of steps under external forces."""
+    """Constant tables of a step; `batched`: numbers of each state. forces: memory of steps under external forces."""
 
     tree: Tree
     settings: Any
     batched: Any
-    pushed: Any
+    forces: Any
 
 
 class LaneParameters(NamedTuple):
@@ -42,12 +42,12 @@ class LaneParameters(NamedTuple):
     places: Any
 
 
-def same_parameters(ints, reals, settings, touch, numbers, places, pushed):
+def same_parameters(ints, reals, settings, touch, numbers, places, forces):
     """Return the tables of states that have the same parameters."""
-    return Tables(tree_tables(ints, reals), settings, 0, pushed)
+    return Tables(tree_tables(ints, reals), settings, 0, forces)
 
 
-def own_parameters(ints, reals, settings, touch, numbers, places, pushed):
+def own_parameters(ints, reals, settings, touch, numbers, places, forces):
     """Return the tables of states that have some parameters of their own."""
     contact = np.empty(touch.mu.size + touch.bound.size + touch.rough.size, OnLanes)
     made = np.empty(reals.size, OnLanes), np.empty(settings.size, OnLanes)
@@ -57,7 +57,7 @@ def own_parameters(ints, reals, settings, touch, numbers, places, pushed):
     copy(touch.bound, contact, touch.mu.size)
     copy(touch.rough, contact, touch.mu.size + touch.bound.size)
     return Tables(
-        tree_tables(ints, reals), settings, LaneParameters(ints, made[0], made[1], contact, numbers, places), pushed
+        tree_tables(ints, reals), settings, LaneParameters(ints, made[0], made[1], contact, numbers, places), forces
     )
 
 
@@ -105,6 +105,6 @@ def without_forces(tables, tree, table, x, external):
 
 def under_forces(tables, tree, table, x, external):
     """Return the settings and the input of a step under joint forces `external`; effort limits do not apply to them."""
-    put_external(tree, table, x.force, external, tables.pushed)
-    own = settings_of(tree, tables.pushed.table)._replace(dt=tables.settings[0])
-    return own, x._replace(force=tables.pushed.force)
+    put_external(tree, table, x.force, external, tables.forces)
+    own = settings_of(tree, tables.forces.table)._replace(dt=tables.settings[0])
+    return own, x._replace(force=tables.forces.force)

@@ -66,7 +66,7 @@ class PairReals(NamedTuple):
 
     placement: Any  # of the solid on its body
     size: Any  # of the solid: half lengths; radius, half length; spacings of a grid, largest of its heights
-    law: Any  # `SurfaceColumns`
+    surface: Any  # `SurfaceColumns`
     ball: Any  # centre on the shape's body and radius of a ball around the shape
 
 
@@ -169,7 +169,7 @@ def bounds_at(P, n):
     return OPTIONS + REALS * P + 4 * n
 
 
-def law_at(k):
+def surface_at(k):
     """Return the index of the contact parameters of pair k in the table of reals."""
     return OPTIONS + REALS * k + LAW_AT
 

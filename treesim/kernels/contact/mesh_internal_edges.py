@@ -134,7 +134,7 @@ def on_internal_edge_of_meshes(touch, k, x, gap, n):
     surfaces, which shapes penetrate.
     """
     found, own = on_internal_face(touch, k, x, gap, n, covers_any), touch.pair[k, PAIR.internal_edges] - 1
-    if own >= 0 and is_mesh(touch, own) and touch.law[own, SURFACE.stiffness] == 0:
+    if own >= 0 and is_mesh(touch, own) and touch.surface[own, SURFACE.stiffness] == 0:
         S = transform_at(touch.solid, own)
         p, out = rotate_back(S.R, sub(sub(x, scale(n, gap)), S.p)), rotate_back(S.R, n)
         window = window_about(touch, own, p, gap * 0 + EDGE_MARGIN)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from ..algebra.numbers import maximum
 from ..mimic.contact_mimic import any_tree, constrain_mimic_joints, constrain_nothing, with_mimic_rotors
 from .collision import MESHES, PLANES, SOLIDS, find_contacts
-from .constraint_rows import MARGIN, put_held, put_none_held
+from .constraint_rows import MARGIN, put_constrained, put_none_constrained
 from .contact_points import put_points
 from .contact_step import StepFunctions, put_requested_wrenches
 from .delassus import put_zeros
@@ -20,7 +20,7 @@ from .warm_start import ImpulseAccess
 class StepVariant(NamedTuple):
     """What a step of one state has: planes only, static meshes, constrained frames, torsional or rolling friction.
 
-    again, placed: see `StepFunctions`. mimic: the robot has mimic joints. pushed: it is under external forces.
+    again, with_kinematics: see `StepFunctions`. mimic: with mimic joints. with_forces: under external forces.
     """
 
     over_planes: bool
@@ -29,8 +29,8 @@ class StepVariant(NamedTuple):
     resists: bool
     again: bool
     mimic: bool
-    pushed: bool
-    placed: bool
+    with_forces: bool
+    with_kinematics: bool
 
 
 def one_state_functions(solver, variant):
@@ -38,13 +38,13 @@ def one_state_functions(solver, variant):
     rolling = WITH_ROLLING if variant.resists else NO_ROLLING
     with_rotors, hold = (with_mimic_rotors, constrain_mimic_joints) if variant.mimic else (any_tree, constrain_nothing)
     return StepFunctions(
-        placed=variant.placed, again=variant.again,
+        with_kinematics=variant.with_kinematics, again=variant.again,
         find=find_of(PLANES if variant.over_planes else MESHES if variant.on_meshes else SOLIDS),
         activate=activate_all if variant.resists else activate_nothing, rolling=rolling,
-        put_held=put_held if variant.held else put_none_held, is_full=is_never_full, with_rotors=with_rotors, hold=hold,
-        mask_rows=mask_no_rows, regularize=regularize, mask=mask_nothing, limit_to=limit_to_nothing,
-        solve=rolling.solver(solve_by(solver)), solve_once=solve_by(solver), impulses=IMPULSES,
-        report=report_of(rolling), put_wrenches_where=rewrite_wrenches,
+        put_constrained=put_constrained if variant.held else put_none_constrained, is_full=is_never_full,
+        with_rotors=with_rotors, hold=hold, mask_rows=mask_no_rows, regularize=regularize, mask=mask_nothing,
+        limit_to=limit_to_nothing, solve=rolling.solver(solve_by(solver)), solve_once=solve_by(solver),
+        impulses=IMPULSES, report=report_of(rolling), put_wrenches_where=rewrite_wrenches,
     )  # fmt: skip
 
 

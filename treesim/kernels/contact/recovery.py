@@ -12,7 +12,7 @@ long an overlap has lasted, and do not change velocities. Overlaps of soft surfa
 from __future__ import annotations
 
 from ..algebra.numbers import maximum, minimum, some
-from .constraint_rows import end_of_contacts, is_held, is_soft, limit_gap, put_bounds
+from .constraint_rows import end_of_contacts, is_constrained, is_soft, limit_gap, put_bounds
 from .layout import LIMIT, RECOVERY
 
 FINER = 1e-2  # times the tolerance of the others: along rows of light joints it is many times as much of their rates
@@ -66,7 +66,7 @@ def recovery_problem(m, nc, n, q, dt):
         put_bounds(m, r, dt, 1)
         if m.limit[r] < m.touch.limits:
             put_opening(m, r, m.touch.limit[m.limit[r], LIMIT.side], limit_gap(m, m.limit[r], q), dt)
-        elif not is_held(m, r):
+        elif not is_constrained(m, r):
             m.low[r], m.high[r] = m.g[r], m.g[r]
 
 

@@ -27,7 +27,7 @@ import numpy as np
 
 from ..algebra.linear import cross, dot, scale, sub
 from ..algebra.numbers import absolute, maximum, minimum, select, some, sqrt
-from .constraint_rows import blocks_of, end_of_contacts, law_of, same_bodies
+from .constraint_rows import blocks_of, end_of_contacts, same_bodies, surface_of
 from .contact_points import TORQUE
 from .delassus import put_turn
 from .layout import PAIR, SURFACE
@@ -91,14 +91,14 @@ def put_rows(m, nc):
     """Write the rows of torsional and rolling friction; return the number of rows up to these."""
     x, groups, rolling, torsional = m.rolling, put_groups(m, nc), 0, 0
     for g in range(groups):
-        if m.touch.law[law_of(m, x.first[g]), SURFACE.rolling_friction] > 0:
+        if m.touch.surface[surface_of(m, x.first[g]), SURFACE.rolling_friction] > 0:
             put_rolling(m, 3 * (nc + rolling), x.first[g], x.owns[g])
             x.rolling[rolling] = g
             rolling += 1
     n = 3 * (nc + rolling)
     for g in range(groups):
         c = x.first[g]
-        if m.touch.law[law_of(m, c), SURFACE.torsional_friction] > 0:
+        if m.touch.surface[surface_of(m, c), SURFACE.torsional_friction] > 0:
             put_angular(m, n + torsional, c, vector_of(m.contacts.normal, c), x.owns[g])
             x.torsional[torsional] = g
             torsional += 1
@@ -110,9 +110,9 @@ def put_groups(m, nc):
     """Determine the groups of contacts; return their number."""
     x, groups = m.rolling, 0
     for c in range(nc):
-        k, alone = law_of(m, c), m.active[3 * c] > 0
+        k, alone = surface_of(m, c), m.active[3 * c] > 0
         x.group[c] = NONE
-        if m.touch.law[k, SURFACE.torsional_friction] > 0 or m.touch.law[k, SURFACE.rolling_friction] > 0:
+        if m.touch.surface[k, SURFACE.torsional_friction] > 0 or m.touch.surface[k, SURFACE.rolling_friction] > 0:
             for g in range(groups):
                 if are_alike(m, x.first[g], c):
                     same = alone and x.owns[g] > 0 and have_one_normal(m, x.first[g], c)
@@ -129,10 +129,10 @@ def put_groups(m, nc):
 
 def are_alike(m, c, other):
     """Return whether two contacts are of the same bodies, with the same coefficients."""
-    k, j = law_of(m, c), law_of(m, other)
+    k, j = surface_of(m, c), surface_of(m, other)
     same = same_bodies(m.contacts, m.touch, c, other) and m.touch.pair[k, PAIR.group] == m.touch.pair[j, PAIR.group]
     for column in range(SURFACE.torsional_friction, SURFACE.rolling_friction + 1):
-        same = same and m.touch.law[k, column] == m.touch.law[j, column]
+        same = same and m.touch.surface[k, column] == m.touch.surface[j, column]
     return same
 
 
@@ -153,7 +153,7 @@ def put_rolling(m, r, c, active):
 
 def put_angular(m, r, c, direction, active):
     """Write a row: the relative angular velocity of the bodies of contact c along a direction."""
-    k = law_of(m, c)
+    k = surface_of(m, c)
     put_turn(m.rows, r, m.touch.pair[k, PAIR.body], m.touch.pair[k, PAIR.solid_body], direction)
     m.active[r] = active
 
@@ -178,8 +178,8 @@ def put_normals(m, nc, impulse, where):
 
 
 def bound_of(m, g, column):
-    """Return the largest angular impulse of group g, by the coefficient in a column of its law."""
-    return m.touch.law[law_of(m, m.rolling.first[g]), column] * m.rolling.normal[g]
+    """Return the largest angular impulse of group g, by the coefficient in a column of its surface."""
+    return m.touch.surface[surface_of(m, m.rolling.first[g]), column] * m.rolling.normal[g]
 
 
 def put_bounds(m, nc, impulse, where):
@@ -301,8 +301,8 @@ def store(m, nc, after, where, impulses):
             impulses.write(m, after, start + 2, c, m.impulse[first + j] / size, own)
 
 
-def load(m, nc, share, before, impulses):
-    """Load angular impulses of the previous step, times the impulse fraction `share`, into m.push."""
+def load(m, nc, theta, before, impulses):
+    """Load angular impulses of the previous step, times the impulse fraction theta, into m.push."""
     x, start, first = m.rolling, first_stored(m), 3 * blocks_of(m, nc)
     for r in range(3 * nc, end_of_contacts(m, nc)):
         m.push[r] = 0.0
@@ -310,16 +310,16 @@ def load(m, nc, share, before, impulses):
         impulses.seek(m, c)
         for j in range(x.count[0]):
             own, r = x.group[c] == x.rolling[j], 3 * (nc + j)
-            m.push[r] += select(own, share * impulses.read(m, before, start, c), 0)
-            m.push[r + 1] += select(own, share * impulses.read(m, before, start + 1, c), 0)
+            m.push[r] += select(own, theta * impulses.read(m, before, start, c), 0)
+            m.push[r + 1] += select(own, theta * impulses.read(m, before, start + 1, c), 0)
         for j in range(x.count[1]):
             own = x.group[c] == x.torsional[j]
-            m.push[first + j] += select(own, share * impulses.read(m, before, start + 2, c), 0)
+            m.push[first + j] += select(own, theta * impulses.read(m, before, start + 2, c), 0)
 
 
 def put_torque(m, c, direction, torque, wrench, pairs):
     """Add the torque of contact c about a direction to the wrenches of its bodies."""
-    k, none = law_of(m, c), scale(direction, 0)
+    k, none = surface_of(m, c), scale(direction, 0)
     for side in range(2):
         add_to_body(m, k, side, none, scale(direction, (1 - 2 * side) * torque), wrench, pairs)
 
@@ -378,7 +378,7 @@ def store_nothing(m, nc, after, where, impulses):
     """Do nothing; variant of `store`."""
 
 
-def load_nothing(m, nc, share, before, impulses):
+def load_nothing(m, nc, theta, before, impulses):
     """Do nothing; variant of `load`."""
 
 

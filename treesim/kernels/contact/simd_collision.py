@@ -99,7 +99,7 @@ def meet(touch, k, r, dt, margin, m, active, n, count):
     if some(gap - maximum(touch.ball[k, 3], ROUND) < reach):
         end = look(touch, k, r, S, reach, dt, margin, m, active, n)
         if end > n:
-            thin_out(m, active, n, end, gap_price(touch, k, r, ball, dt), touch.law[k, SURFACE.stiffness] == 0)
+            thin_out(m, active, n, end, gap_price(touch, k, r, ball, dt), touch.surface[k, SURFACE.stiffness] == 0)
             n = keep(m, active, n, end, count)
     return n
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ..algebra.numbers import maximum, select
 from ..mimic.contact_mimic import any_tree, constrain_mimic_joints, constrain_nothing, with_mimic_rotors
-from .constraint_rows import MARGIN, put_held, put_none_held
+from .constraint_rows import MARGIN, put_constrained, put_none_constrained
 from .contact_step import StepFunctions, overlap_of, put_requested_wrenches
 from .layout import INFO, PAIR, SCHEME
 from .pgs import solve_without_stalls
@@ -28,11 +28,11 @@ def lane_functions(held, resists, mimic):
     rolling = WITH_ROLLING if resists else NO_ROLLING
     with_rotors, hold = (with_mimic_rotors, constrain_mimic_joints) if mimic else (any_tree, constrain_nothing)
     return StepFunctions(
-        placed=False, again=True, find=find, activate=activate, rolling=rolling,
-        put_held=put_held_where if held else put_none_held, is_full=is_full, with_rotors=with_rotors, hold=hold,
-        mask_rows=mask_inactive_rows, regularize=regularize, mask=mask_inactive, limit_to=limit_to,
-        solve=rolling.solver(solve), solve_once=solve, impulses=ON_LANES, report=put_deepest,
-        put_wrenches_where=select_wrenches,
+        with_kinematics=False, again=True, find=find, activate=activate, rolling=rolling,
+        put_constrained=put_constrained_where if held else put_none_constrained, is_full=is_full,
+        with_rotors=with_rotors, hold=hold, mask_rows=mask_inactive_rows, regularize=regularize,
+        mask=mask_inactive, limit_to=limit_to, solve=rolling.solver(solve), solve_once=solve, impulses=ON_LANES,
+        report=put_deepest, put_wrenches_where=select_wrenches,
     )  # fmt: skip
 
 
@@ -57,12 +57,12 @@ def is_full(nc, several):
     return nc > MOST and several
 
 
-def put_held_where(tree, m, n):
+def put_constrained_where(tree, m, n):
     """Add rows of constrained frames and loops, from row n on; return the number of rows.
 
     They are active on the lanes of states with other rows. The unconstrained step of the others satisfies them.
     """
-    end, used = put_held(tree, m, n), m.active[0]
+    end, used = put_constrained(tree, m, n), m.active[0]
     for r in range(1, n):
         used = maximum(used, m.active[r])
     for r in range(n, end):

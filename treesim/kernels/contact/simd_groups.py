@@ -65,20 +65,20 @@ class LaneVariant(NamedTuple):
     """What steps of groups have.
 
     held: constrained frames. resists: torsional or rolling friction. mimic: mimic joints. batched: parameters of each
-    state. pushed: external forces.
+    state. with_forces: external forces.
     """
 
     held: bool
     resists: bool
     mimic: bool
     batched: bool
-    pushed: bool
+    with_forces: bool
 
 
 def functions_of(finder, variant):
     """Return the functions of steps with a collision detection (`simd_collision.Finder`)."""
     own = (own_parameters, load_numbers) if variant.batched else (same_parameters, no_numbers)
-    forces = (force_memory, under_forces) if variant.pushed else (no_memory, without_forces)
+    forces = (force_memory, under_forces) if variant.with_forces else (no_memory, without_forces)
     step = lane_functions(variant.held, variant.resists, variant.mimic)
     if variant.mimic:
         load, store = (expand_positions_of, expand_motion_of, expand_force_of), (pick_positions_of, pick_motion_of)

@@ -23,8 +23,8 @@ class Touch(NamedTuple):
     pair: Any  # (P, COLUMNS) `PairColumns`
     solid: Any  # (P, 12) placement of the solid on body b
     size: Any  # (P, 4) of the solid: half lengths; radius, half length; spacings of a grid, largest of its heights
-    law: Any  # (P, 6) `SurfaceColumns`
-    mu: Any  # (P,) the friction in `law`
+    surface: Any  # (P, 6) `SurfaceColumns`
+    mu: Any  # (P,) the friction in `surface`
     ball: Any  # (P, 4) centre on body a and radius of a sphere around the shape
     # (n, 4) points on body a and their radius; then of a box or hull the normals and offsets of its faces' planes
     point: Any
@@ -60,7 +60,7 @@ def touch_tables(layout, geometry):
     c = b + limits + frictions
     return Touch(
         layout[COUNT.capacity], layout[COUNT.slots], layout[COUNT.most], limits, frictions, speeds, pair_table(layout),
-        own.placement, own.size, own.law, own.law[:, SURFACE.friction], own.ball,
+        own.placement, own.size, own.surface, own.surface[:, SURFACE.friction], own.ball,
         geometry[b - 4 * n : b].reshape((n, 4)),
         limit, friction, speed, geometry[b : b + limits], geometry[b + limits : c],
         geometry[c : c + speeds], geometry[c + speeds : c + 2 * speeds], geometry[c + 2 * speeds :],

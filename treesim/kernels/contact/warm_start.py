@@ -31,8 +31,8 @@ class ImpulseAccess(NamedTuple):
     list_slots: Any
 
 
-def load(m, nc, n, share, before, f):
-    """Load impulses of the previous step, times the impulse fraction `share`, into m.push.
+def load(m, nc, n, theta, before, f):
+    """Load impulses of the previous step, times the impulse fraction theta, into m.push.
 
     f: `contact_step.StepFunctions`.
     """
@@ -40,10 +40,10 @@ def load(m, nc, n, share, before, f):
     for c in range(nc):
         x.seek(m, c)
         for j in range(3):
-            m.push[3 * c + j] = x.only_active(m, 3 * c + j, share * x.read(m, before, j, c))
+            m.push[3 * c + j] = x.only_active(m, 3 * c + j, theta * x.read(m, before, j, c))
     for r in range(end_of_contacts(m, nc), n):
-        m.push[r] = x.only_active(m, r, share * x.read_row(m, before, 3 * m.touch.slots + m.limit[r]))
-    f.rolling.load(m, nc, share, before, x)
+        m.push[r] = x.only_active(m, r, theta * x.read_row(m, before, 3 * m.touch.slots + m.limit[r]))
+    f.rolling.load(m, nc, theta, before, x)
 
 
 def store(m, nc, n, after, where, f):

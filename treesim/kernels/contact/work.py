@@ -26,7 +26,7 @@ from ..algebra.tables import body_inertia, body_transform_at, force_at, put_forc
 from ..kinematics.bodies import potential_change
 from ..kinematics.configuration import advance
 from ..stepping.step import put_work
-from .constraint_rows import dissipation_time, law_of
+from .constraint_rows import dissipation_time, surface_of
 from .layout import SCHEME, SURFACE
 from .signed_distance import is_external
 
@@ -58,9 +58,9 @@ def taken_by_damper(m, c, dt):
 
     A surface that would have to pull separates, and its damper dissipates the energy of its spring.
     """
-    stiffness, behind, w = m.touch.law[law_of(m, c), SURFACE.stiffness], dissipation_time(m, c), m.moved[3 * c + 2]
-    start = minimum(m.contacts.gap[c], 0)
-    end = minimum(m.contacts.gap[c] + dt * w, 0)
+    k, behind, w = surface_of(m, c), dissipation_time(m, c), m.moved[3 * c + 2]
+    stiffness = m.touch.surface[k, SURFACE.stiffness]
+    start, end = minimum(m.contacts.gap[c], 0), minimum(m.contacts.gap[c] + dt * w, 0)
     by_itself = select(behind > 0, stiffness * (start * start - end * end) / 2, 0)
     return select(m.impulse[3 * c + 2] > 0, dt * stiffness * behind * w * w, by_itself)
 
@@ -77,19 +77,19 @@ def any_soft(touch):
     """Return whether any surface is soft."""
     found = False
     for k in range(touch.pair.shape[0]):
-        found = found or touch.law[k, SURFACE.stiffness] > 0
+        found = found or touch.surface[k, SURFACE.stiffness] > 0
     return found
 
 
 def is_external_contact(m, c):
     """Return whether contact c is an external one, which is only known at the start of the step."""
-    return is_external(m.touch, law_of(m, c))
+    return is_external(m.touch, surface_of(m, c))
 
 
 def spring_energy(m, c, gap):
     """Return k gap^2 / 2 of contact c if it overlaps; 0 for rigid surfaces."""
     overlap = minimum(gap, 0)
-    return m.touch.law[law_of(m, c), SURFACE.stiffness] * overlap * overlap / 2
+    return m.touch.surface[surface_of(m, c), SURFACE.stiffness] * overlap * overlap / 2
 
 
 def stored_in_springs(m, nc, dt):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..algebra.linear import add, cross, scale, sub
 from ..algebra.numbers import absolute
 from ..algebra.tables import transform_at
-from .constraint_rows import law_of
+from .constraint_rows import surface_of
 from .layout import PAIR
 from .signed_distance import across, vector_of
 
@@ -34,7 +34,7 @@ def put_wrenches(m, nc, dt, wrench, pairs):
     pairs[g] = the same for the bodies of pair g: on the first, then on the second.
     """
     for c in range(nc):
-        k = law_of(m, c)
+        k = surface_of(m, c)
         x, n = vector_of(m.contacts.point, c), vector_of(m.contacts.normal, c)
         t = across(n)
         f = add(

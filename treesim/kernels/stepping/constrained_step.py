@@ -70,7 +70,7 @@ def push(tree, held, r):
 def close_gaps(tree, s, held, q, q_new, m, r):
     """Correct the mean velocity m.mean by impulses at q that close the gaps at q (+) h m.mean.
 
-    Rows without gaps get zero velocity. r.pushed: sum of the changes.
+    Rows without gaps get zero velocity. r.total_change: sum of the changes.
     """
     advance(tree, q, m.mean, m.mean, s.dt, q_new, r.change)
     gaps(tree, held, q_new, r.W, r.lacking)
@@ -79,7 +79,7 @@ def close_gaps(tree, s, held, q, q_new, m, r):
         r.lacking[k] = -(r.lacking[k] / s.dt + (1 - held.closed[k]) * r.rate[k])
     push(tree, held, r)
     for k in range(tree.nv):
-        r.pushed[k] += r.change[k]
+        r.total_change[k] += r.change[k]
         m.mean[k] += r.change[k]
 
 
@@ -120,18 +120,18 @@ def implicit_midpoint_with_rows(
     for k in range(r.impulse.size):
         r.impulse[k] = s.dt * 0
     for k in range(tree.nv):
-        m.mean[k], r.pushed[k] = v[k], s.dt * 0
+        m.mean[k], r.total_change[k] = v[k], s.dt * 0
     for _ in range(PASSES):
         advance(tree, q, m.mean, m.mean, half, m.q_mid, m.v_mid)
         status = max(status, forward(moved, m.q_mid, m.v_mid, m.tau, no_forces, m.qdd, memory))
         into_start_axes(tree, m.mean, half, m.v_mid, m.qdd, m.a)
         for k in range(tree.nv):
-            m.mean[k] = v[k] + half * m.a[k] + r.pushed[k]
+            m.mean[k] = v[k] + half * m.a[k] + r.total_change[k]
         close_gaps(moved, s, held, q, q_new, m, r)
     for _ in range(CLOSURES):
         close_gaps(moved, s, held, q, q_new, m, r)
     for k in range(tree.nv):
-        m.qdd[k] += r.pushed[k] / half
+        m.qdd[k] += r.total_change[k] / half
         m.a[k] = m.mean[k] + half * m.a[k]
     put_work(tree, s, v, force, m.v_mid, m, work)
     advance(tree, q, m.mean, m.a, s.dt, q_new, v_new)
