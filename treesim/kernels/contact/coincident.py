@@ -13,10 +13,10 @@ NEAR, EQUAL = 1e-5, 1e-9  # m: contacts so near, with gaps so equal, are one
 
 
 def drop_coincident(m, nc):
-    """Drop contacts that the other body's shape has found too: same point, opposite normal, same contact law.
+    """Drop contacts that the other body's shape has found too: same point, opposite normal, same surface.
 
-    Their rows would be those of the other one. Contacts of several shapes of one body stay: each has its own law. m:
-    memory of the step. Returns the number of contacts that are left.
+    Their rows would be those of the other one. Contacts of several shapes of one body stay: each has its own surface.
+    m: memory of the step. Returns the number of contacts that are left.
     """
     kept = 0
     for c in range(nc):
@@ -41,7 +41,7 @@ def is_coincident(m, c, kept):
 
 
 def are_opposite(touch, k, j):
-    """Return whether pairs k and j are of the same two bodies, each the other's solid, with the same contact law."""
+    """Return whether pairs k and j are of the same two bodies, each the other's solid, with the same surface."""
     one, other = touch.pair[k], touch.pair[j]
     found = other[PAIR.body] == one[PAIR.solid_body] and other[PAIR.solid_body] == one[PAIR.body]
     for column in range(touch.surface.shape[1]):

@@ -5,9 +5,9 @@ In the axes at the start, with the actual end velocity v+ and the mean u = (v + 
 f the control's force minus the feedback of its gains at u, J and M at the rows' configuration. Times u' that is
     T(v+) - T(v) = h f' u - h u' d u - h u' (C + dU/dq) + lambda' J u.
 `step.put_work` computes the first two terms for these velocities; lambda' J u is the work of the impulses. Positions
-move by the integrator's impulse fraction (share) of a change of velocity, and by the position impulses:
-    q+ = q (+) h (v_m + share (M + D)^-1 J' lambda + e),  e = (M + D)^-1 J' (lambda_p - share lambda).
-e raises the bodies by U(q+) - U(q (+) h (v_m + share (M + D)^-1 J' lambda)), the work of the corrections. It is what
+move by the integrator's impulse fraction theta of a change of velocity, and by the position impulses:
+    q+ = q (+) h (v_m + theta (M + D)^-1 J' lambda + e),  e = (M + D)^-1 J' (lambda_p - theta lambda).
+e raises the bodies by U(q+) - U(q (+) h (v_m + theta (M + D)^-1 J' lambda)), the work of the corrections. It is what
 the reduction of overlaps raises and, in impacts, where positions move to the closed gap, the difference of that from h
 u. Both are added to the work of damping. The rest of the balance is the error of the integrator, of order 1 in h where
 rows act, and 0 to rounding where M is constant. The work of the unconstrained step is not used: at rest u = 0, and no
