@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import shlex
 import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, get_args, get_origin
 
 import pytest
 import typer
@@ -15,6 +16,7 @@ from typer.testing import CliRunner, Result
 
 from tests.cli.conftest import need_command
 from treesim import plugins
+from treesim.cli.common import documented
 from treesim.cli.main import app
 from treesim.cli.plugin_commands import COMMANDS_OF, ROUTED, ROUTES, PluginCommand, routed
 
@@ -131,6 +133,14 @@ def test_every_command_has_examples_that_it_accepts(name: str, command: Any) -> 
         assert program == "treesim"
         found = PARSER.get_command(None, target)
         (found.command() if isinstance(found, PluginCommand) else found).make_context(target, rest)
+
+
+@pytest.mark.parametrize(("name", "command"), shown_commands(), ids=lambda x: x if isinstance(x, str) else "")
+def test_every_option_has_a_help_text_and_every_help_text_an_option(name: str, command: Any) -> None:
+    annotations = {given.name: given.annotation for given in inspect.signature(command).parameters.values()}
+    options = {key: get_args(hint)[1] for key, hint in annotations.items() if get_origin(hint) is Annotated}
+    assert [key for key, given in options.items() if not given.help] == []
+    assert documented(inspect.unwrap(command).__doc__)[1].keys() - options.keys() <= {""}
 
 
 @pytest.mark.parametrize(("words", "target"), ROUTES.items(), ids=lambda x: " ".join(x) if isinstance(x, tuple) else x)

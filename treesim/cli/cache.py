@@ -5,10 +5,10 @@ from __future__ import annotations
 import shutil
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 from ..errors import ArgumentError, reason_of
-from .common import JsonOption, examples, guarded, option, output, print_json
+from .common import JsonOption, examples, guarded, output, print_json
 
 
 @guarded
@@ -17,10 +17,16 @@ from .common import JsonOption, examples, guarded, option, output, print_json
     "treesim cache --clear",
 )
 def cache(
-    clear: Annotated[bool, option("Delete the compiled code of all versions of treesim.", "--clear")] = False,
+    clear: bool = False,
     json: JsonOption = False,
 ) -> None:
-    """Print the folder and the size of the cache of compiled code. With --clear, empty the cache first."""
+    """Print the folder and the size of the cache of compiled code. With --clear, empty the cache first.
+
+    Options
+    -------
+    --clear
+        Delete the compiled code of all versions of treesim.
+    """
     if clear:
         for path in _versions():
             try:

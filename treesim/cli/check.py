@@ -41,54 +41,48 @@ FORMATS = ("text", "json", "sarif", "github")
     "treesim check go2 ur5 --strict --format json",
 )
 def check(
-    robots: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="ROBOT",
-            help="URDF files, or names of installed robots (`treesim robots` lists the names).",
-            show_default=False,
-        ),
-    ],
-    tier: Annotated[
-        list[str] | None,
-        option("Tier to check: syntax, structure, physics or assets. May be repeated. Default: all tiers."),
-    ] = None,
-    strict: Annotated[bool, option("Treat doubtful physics as errors.", "--strict")] = False,
+    robots: Annotated[list[str], typer.Argument(metavar="ROBOT", show_default=False)],
+    tier: list[str] | None = None,
+    strict: bool = False,
     base: BaseOption = "fixed",
     mimic: MimicOption = None,
-    meshes: Annotated[bool, option("Read mesh files, to compare masses with the volumes of shapes.")] = True,
-    notes: Annotated[bool, option("Print notes in addition to errors and warnings.")] = True,
-    element_usage: Annotated[
-        bool, option("List how treesim uses each element and attribute of the file.", "--usage")
-    ] = False,
-    format: Annotated[
-        str, option("Format of the output: text, json, sarif (SARIF 2.1.0) or github (annotations).")
-    ] = "text",
-    readers: Annotated[
-        bool | None,
-        option(
-            "With the output format text, also report how other programs read the file. Default: on, if "
-            "treesim-importers is installed.",
-            "--readers/--no-readers",
-            show_default=False,
-        ),
-    ] = None,
-    fix: Annotated[
-        Path | None,
-        option(
-            "File to which the robot with all unambiguous repairs is written. The command then checks this file.",
-            show_default=False,
-        ),
-    ] = None,
-    repair: Annotated[
-        list[str] | None, option("Further repair to make with --fix: limits, fixed or armature. May be repeated.")
-    ] = None,
+    meshes: bool = True,
+    notes: bool = True,
+    usage: bool = False,
+    format: str = "text",
+    readers: Annotated[bool | None, option("--readers/--no-readers")] = None,
+    fix: Path | None = None,
+    repair: list[str] | None = None,
     json: JsonOption = False,
 ) -> None:
     """Check robot descriptions: syntax, structure, physics and assets.
 
     The exit code is 1 if a robot has errors; with --strict, also for doubtful physics.
     The exit code is 2 if an argument is invalid.
+
+    Options
+    -------
+    robots
+        URDF files, or names of installed robots (`treesim robots` lists the names).
+    --tier
+        Tier to check: syntax, structure, physics or assets. May be repeated. Default: all tiers.
+    --strict
+        Treat doubtful physics as errors.
+    --meshes
+        Read mesh files, to compare masses with the volumes of shapes.
+    --notes
+        Print notes in addition to errors and warnings.
+    --usage
+        List how treesim uses each element and attribute of the file.
+    --format
+        Format of the output: text, json, sarif (SARIF 2.1.0) or github (annotations).
+    --readers
+        With the output format text, also report how other programs read the file. Default: on, if treesim-importers is
+        installed.
+    --fix
+        File to which the robot with all unambiguous repairs is written. The command then checks this file.
+    --repair
+        Further repair to make with --fix: limits, fixed or armature. May be repeated.
     """
     import treesim
 
@@ -109,7 +103,7 @@ def check(
     if not notes:
         found = [diagnosis.without_notes() for diagnosis in found]
     if form == "text":
-        _print_reports(robots, found, element_usage, importers)
+        _print_reports(robots, found, usage, importers)
     else:
         _write(form, found)
     if not all(diagnosis.passed for diagnosis in found):

@@ -1,17 +1,45 @@
-"""Code shared by all commands: options, output channels, and error handling."""
+"""Code shared by all commands: options, output channels, and error handling.
+
+Options
+-------
+robot
+    A URDF file, its file:// or package:// URL, or the name of an installed robot (`treesim robots` lists the names).
+--base
+    fixed: the root link is fixed to the world. floating: the root link moves freely. auto: fixed if the file has a
+    joint root_joint, or if the root link is called world, has no mass, or has only one moving joint, like the pedestal
+    of an arm; otherwise floating.
+--mimic
+    With free, mimic joints move independently. By default, mimic joints follow their mimicked joints exactly.
+--xacro
+    Expand ROBOT with the installed program xacro, also if the file name does not end in .xacro. The program evaluates
+    expressions in the file, and reads other files that the file names.
+--substeps
+    Number of substeps in each time step. Default: the number that the integrator needs for its accuracy.
+--seed
+    Seed of the random states.
+--record
+    File to which the motion is written: .mp4 (film), .png (last state), .glb (meshes and animation) or .html.
+--quiet
+    Print no progress and no table.
+--json
+    Print the result, or the error, as JSON on standard output.
+"""
 
 from __future__ import annotations
 
 import functools
 import inspect
 import math
+import re
 import warnings
-from collections.abc import Callable, Iterator
+from collections import ChainMap, defaultdict
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import fields, is_dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, cast, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, cast, get_args, get_origin, get_type_hints
 
 import typer
 
@@ -43,61 +71,35 @@ MODEL, START, CONTROL, CONTACT, INTEGRATOR_PANEL, OUTPUT = (
 )  # fmt: skip
 
 
-def option(text: str, *names: str, panel: str | None = None, **settings: Any) -> Any:
-    """Return an option of a command with its help text; names: as written, by default that of the parameter."""
-    return typer.Option(*names, help=text, rich_help_panel=panel, **settings)
+def option(*names: str, panel: str | None = None, **settings: Any) -> Any:
+    """Return an option of a command.
+
+    names: as written, by default that of the parameter. The help text is `help`, or by default the parameter's entry in
+    the section "Options" of the docstring of the command, or of the dataclass.
+    """
+    return typer.Option(*names, rich_help_panel=panel, **settings)
 
 
-RobotArgument = Annotated[
-    str,
-    typer.Argument(
-        metavar="ROBOT",
-        help="A URDF file, its file:// or package:// URL, or the name of an installed robot "
-        "(`treesim robots` lists the names).",
-        show_default=False,
-    ),
-]
+def documented(docstring: str | None) -> tuple[str, dict[str, str]]:
+    """Return a docstring without its section "Options", and the help text of each parameter in that section."""
+    text, _, section = inspect.cleandoc(docstring or "").partition("\n\nOptions\n-------\n")
+    entries = (entry.partition("\n") for entry in re.split(r"\n(?=\S)", section))
+    return text, {name.strip("-").replace("-", "_"): " ".join(lines.split()) for name, _, lines in entries}
+
+
+SHARED = defaultdict(str, documented(__doc__)[1])  # empty without docstrings, as with `python -OO`
+RobotArgument = Annotated[str, typer.Argument(metavar="ROBOT", help=SHARED["robot"], show_default=False)]
 OptionalRobotArgument = Annotated[
-    str | None,
-    typer.Argument(metavar="[ROBOT]", help="A URDF file, or the name of an installed robot.", show_default=False),
+    str | None, typer.Argument(metavar="[ROBOT]", help="A URDF file, or the name of an installed robot.")
 ]
-BaseOption = Annotated[
-    str,
-    option(
-        "fixed: the root link is fixed to the world. floating: the root link moves freely. "
-        "auto: fixed if the file has a joint root_joint, or if the root link is called world, has no mass, or has only "
-        "one moving joint, like the pedestal of an arm; otherwise floating.",
-        panel=MODEL,
-    ),
-]
-MimicOption = Annotated[
-    str | None,
-    option(
-        "With free, mimic joints move independently. By default, mimic joints follow their mimicked joints exactly.",
-        panel=MODEL,
-    ),
-]
-XacroOption = Annotated[
-    bool,
-    option(
-        "Expand ROBOT with the installed program xacro, also if the file name does not end in .xacro. The "
-        "program evaluates expressions in the file, and reads other files that the file names.",
-        "--xacro",
-        panel=MODEL,
-    ),
-]
-RecordOption = Annotated[
-    Path | None,
-    option(
-        "File to which the motion is written: .mp4 (film), .png (last state), .glb (meshes and animation) or .html.",
-        panel=OUTPUT,
-        show_default=False,
-    ),
-]
-QuietOption = Annotated[bool, option("Print no progress and no table.", "--quiet", "-q", panel=OUTPUT)]
-JsonOption = Annotated[
-    bool, option("Print the result, or the error, as JSON on standard output.", "--json", panel=OUTPUT)
-]
+BaseOption = Annotated[str, option(help=SHARED["base"], panel=MODEL)]
+MimicOption = Annotated[str | None, option(help=SHARED["mimic"], panel=MODEL)]
+XacroOption = Annotated[bool, option("--xacro", help=SHARED["xacro"], panel=MODEL)]
+SubstepsOption = Annotated[int | None, option(help=SHARED["substeps"], panel=INTEGRATOR_PANEL, min=1)]
+SeedOption = Annotated[int, option(help=SHARED["seed"], min=0)]
+RecordOption = Annotated[Path | None, option(help=SHARED["record"], panel=OUTPUT)]
+QuietOption = Annotated[bool, option("--quiet", "-q", help=SHARED["quiet"], panel=OUTPUT)]
+JsonOption = Annotated[bool, option("--json", help=SHARED["json"], panel=OUTPUT)]
 
 
 def output() -> Console:
@@ -190,6 +192,7 @@ def guarded(command: Callable[P, None]) -> Callable[P, None]:
     --xacro. A parameter whose type is a dataclass stands for one option for each field.
     """
     signature = inspect.signature(command, eval_str=True)
+    text, helps = documented(command.__doc__)
     takes_robots = not signature.parameters.keys().isdisjoint(("robot", "robots"))
     groups = {p.name: p.annotation for p in signature.parameters.values() if is_dataclass(p.annotation)}
 
@@ -217,22 +220,35 @@ def guarded(command: Callable[P, None]) -> Callable[P, None]:
         except KeyboardInterrupt as error:
             raise fail(error, "interrupted", exit_code()) from None
 
-    parameters = [option for given in signature.parameters.values() for option in _options_of(given)]
+    parameters = [option for given in signature.parameters.values() for option in _options_of(given, helps)]
     if takes_robots:
-        xacro = inspect.Parameter("xacro", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=XacroOption)
-        parameters = [*parameters[:-1], xacro, parameters[-1]]
+        parameters.insert(-1, _parameter("xacro", XacroOption, False, {}))
     run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    run.__doc__ = text
     return run
 
 
-def _options_of(parameter: inspect.Parameter) -> list[inspect.Parameter]:
+def _options_of(given: inspect.Parameter, helps: Mapping[str, str]) -> list[inspect.Parameter]:
     """Return a command's parameter, or if its type is a dataclass, one parameter for each field."""
-    keyword = inspect.Parameter.KEYWORD_ONLY
-    kind = parameter.annotation
+    kind = given.annotation
     if not is_dataclass(kind):
-        return [parameter.replace(kind=keyword)]
+        return [_parameter(given.name, kind, given.default, helps)]
     hints = get_type_hints(kind, include_extras=True)
-    return [inspect.Parameter(f.name, keyword, default=f.default, annotation=hints[f.name]) for f in fields(kind)]
+    texts = ChainMap(*(documented(base.__doc__)[1] for base in cast(Any, kind).__mro__ if is_dataclass(base)))
+    return [_parameter(field.name, hints[field.name], field.default, texts) for field in fields(kind)]
+
+
+def _parameter(name: str, annotation: Any, default: Any, helps: Mapping[str, str]) -> inspect.Parameter:
+    """Return a parameter for typer, with its help text; a documented option that is off has no opposite."""
+    annotated = get_origin(annotation) is Annotated
+    if annotated or name in helps:
+        kind, given = get_args(annotation) if annotated else (annotation, option())
+        given = copy(given)  # which may be shared by several commands
+        given.help = given.help or helps.get(name)
+        if name in helps and default is False and given.default is ...:  # typer's place for the option's first name
+            given.default = f"--{name.replace('_', '-')}"
+        annotation = Annotated[kind, given]
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
 def _fail(error: BaseException, message: str, code: int, json: bool) -> typer.Exit:

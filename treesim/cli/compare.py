@@ -35,43 +35,18 @@ if TYPE_CHECKING:
 )
 def compare(
     robot: RobotArgument,
-    second: Annotated[
-        str | None, typer.Argument(help="Second description of the robot, to compare with ROBOT.")
-    ] = None,
-    against: Annotated[
-        str,
-        option(
-            "Other engines, separated by commas (`treesim plugins` lists all engines). With mujoco:FILE.xml, "
-            "ROBOT is compared with its second description in a MuJoCo file."
-        ),
-    ] = "pybullet",
+    second: Annotated[str | None, typer.Argument()] = None,
+    against: str = "pybullet",
     base: BaseOption = "auto",
-    states: Annotated[int, option("Number of random states.")] = 100,
-    steps: Annotated[int, option("Number of steps of the trajectory; 0 for no trajectory.")] = 1000,
-    seed: Annotated[int, option("Seed of the random states.")] = 0,
-    dt: Annotated[float, option("Time step of the trajectory (s).")] = 1e-3,
-    controls: Annotated[
-        bool,
-        option(
-            "Also run negative controls: the comparison is repeated with deliberate errors, and must detect them.",
-            "--controls",
-        ),
-    ] = False,
-    scenes: Annotated[
-        str,
-        option(
-            "Further motions to compare, separated by commas: torques, pd, damping, armature, "
-            "limit, mimic, standing, push_held, push_sliding, or all.",
-            show_default=False,
-        ),
-    ] = "",
-    renumber: Annotated[
-        bool, option("Repeat the comparison with bodies that are not numbered depth-first.", "--renumber")
-    ] = False,
-    timeout: Annotated[float, option("Time limit of an engine for each evaluation of a robot (s).")] = 300.0,
-    html: Annotated[
-        Path | None, option("File .html to which the report and its plots are written.", show_default=False)
-    ] = None,
+    states: int = 100,
+    steps: int = 1000,
+    seed: int = 0,
+    dt: float = 1e-3,
+    controls: bool = False,
+    scenes: Annotated[str, option(show_default=False)] = "",
+    renumber: bool = False,
+    timeout: float = 300.0,
+    html: Path | None = None,
     json: JsonOption = False,
 ) -> None:
     """Compare treesim with other engines, or two descriptions of one robot, and find the causes of differences.
@@ -80,6 +55,33 @@ def compare(
     they converge for smaller steps. With --all, it compares all installed robots (`treesim compare --all -h`). With
     --high-precision, it compares every method with a result of 40 digits. The exit code is 1 if a quantity disagrees,
     or an engine fails.
+
+    Options
+    -------
+    second
+        Second description of the robot, to compare with ROBOT.
+    --against
+        Other engines, separated by commas (`treesim plugins` lists all engines). With mujoco:FILE.xml, ROBOT is
+        compared with its second description in a MuJoCo file.
+    --states
+        Number of random states.
+    --seed
+        Seed of the random states.
+    --steps
+        Number of steps of the trajectory; 0 for no trajectory.
+    --dt
+        Time step of the trajectory (s).
+    --controls
+        Also run negative controls: the comparison is repeated with deliberate errors, and must detect them.
+    --scenes
+        Further motions to compare, separated by commas: torques, pd, damping, armature, limit, mimic, standing,
+        push_held, push_sliding, or all.
+    --renumber
+        Repeat the comparison with bodies that are not numbered depth-first.
+    --timeout
+        Time limit of an engine for each evaluation of a robot (s).
+    --html
+        File .html to which the report and its plots are written.
     """
     import treesim.compare
 

@@ -8,21 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..errors import ArgumentError
-from .common import JsonOption, examples, guarded, messages, option, output, print_json, print_warning
+from .common import JsonOption, examples, guarded, messages, output, print_json, print_warning
 
 if TYPE_CHECKING:
     from ..simulation.trajectory import Trajectory
-
-PathsArgument = Annotated[
-    list[Path],
-    typer.Argument(
-        metavar="RUN... TARGET",
-        help="Trajectories that `treesim simulate --out` wrote, followed by the target. If the target is a file, its "
-        "suffix selects the format (.npz, .csv, .parquet, .nc, .mcap). If the target is a new folder, it becomes a "
-        "LeRobotDataset with one episode for each trajectory.",
-        show_default=False,
-    ),
-]
 
 
 @guarded
@@ -31,12 +20,24 @@ PathsArgument = Annotated[
     'treesim convert one.npz two.npz dataset --fps 50 --task "stand up"',
 )
 def convert(
-    paths: PathsArgument,
-    fps: Annotated[int, option("Frames per second of a LeRobotDataset.")] = 50,
-    task: Annotated[str, option("Task description of a LeRobotDataset.")] = "simulation",
+    paths: Annotated[list[Path], typer.Argument(metavar="RUN... TARGET", show_default=False)],
+    fps: int = 50,
+    task: str = "simulation",
     json: JsonOption = False,
 ) -> None:
-    """Convert trajectories to other formats, for pandas, xarray, ROS 2, Foxglove, Rerun or LeRobot."""
+    """Convert trajectories to other formats, for pandas, xarray, ROS 2, Foxglove, Rerun or LeRobot.
+
+    Options
+    -------
+    paths
+        Trajectories that `treesim simulate --out` wrote, followed by the target. If the target is a file, its suffix
+        selects the format (.npz, .csv, .parquet, .nc, .mcap). If the target is a new folder, it becomes a
+        LeRobotDataset with one episode for each trajectory.
+    --fps
+        Frames per second of a LeRobotDataset.
+    --task
+        Task description of a LeRobotDataset.
+    """
     from ..formats import write_lerobot
     from ..simulation.trajectory import Trajectory
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import ArgumentError, TreesimError, named
 from ..model.shapes import shape_counts, shape_links, supports
@@ -15,7 +15,6 @@ from .common import (
     examples,
     guarded,
     load_robot,
-    option,
     output,
     print_json,
 )
@@ -48,20 +47,23 @@ def info(
     robot: OptionalRobotArgument = None,
     base: BaseOption = "fixed",
     mimic: MimicOption = None,
-    tree: Annotated[
-        str | None, option("Parents λ(1) ... λ(N) of the bodies of a tree to show instead of ROBOT. 0 is the base.")
-    ] = None,
-    dofs: Annotated[
-        str | None, option("Degrees of freedom of each joint of --tree. Default: 1 for each joint.")
-    ] = None,
-    frames: Annotated[
-        str | None, option("Task frames: names of frames of ROBOT, or numbers of bodies of --tree.")
-    ] = None,
+    tree: str | None = None,
+    dofs: str | None = None,
+    frames: str | None = None,
     json: JsonOption = False,
 ) -> None:
     """Show ROBOT's bodies, joints, parents, depth, mass and sparsity.
 
     With --tree, show parents, depth and sparsity of a tree that is given by the parents of its bodies.
+
+    Options
+    -------
+    --tree
+        Parents λ(1) ... λ(N) of the bodies of a tree to show instead of ROBOT. 0 is the base.
+    --dofs
+        Degrees of freedom of each joint of --tree. Default: 1 for each joint.
+    --frames
+        Task frames: names of frames of ROBOT, or numbers of bodies of --tree.
     """
     if (robot is None) == (tree is None):
         raise ArgumentError("give one of ROBOT and --tree")

@@ -46,7 +46,7 @@ def _print_version(wanted: bool) -> None:
 @app.callback()
 def options(
     version: Annotated[
-        bool, option("Print the version and exit.", "--version", "-V", callback=_print_version, is_eager=True)
+        bool, option("--version", "-V", help="Print the version and exit.", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
     """Dynamics of kinematic trees: inspect, simulate, view and check robots."""

@@ -14,7 +14,7 @@ from typer.core import TyperCommand, TyperGroup
 from .. import plugins
 from ..errors import PluginError, TreesimError
 from ..system.installation import installed_by
-from .common import USER_ERROR, epilog_of, guarded, print_error
+from .common import USER_ERROR, documented, epilog_of, guarded, print_error
 
 COMMANDS_OF = {  # plugin packages of this repository, and their commands
     "treesim-lab": (
@@ -123,7 +123,7 @@ class PluginCommand(TyperCommand):
 def _docstring(path: Path, function: str) -> str:
     for node in ast.parse(path.read_bytes()).body:
         if isinstance(node, ast.FunctionDef) and node.name == function:
-            return ast.get_docstring(node) or ""
+            return documented(ast.get_docstring(node))[0]
     return ""
 
 

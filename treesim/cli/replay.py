@@ -23,13 +23,8 @@ if TYPE_CHECKING:
     "treesim replay run.npz --source my_robot.urdf --json",
 )
 def replay(
-    run: Annotated[
-        Path, typer.Argument(metavar="RUN", help="Trajectory that `treesim simulate --out` wrote.", show_default=False)
-    ],
-    source: Annotated[
-        str | None,
-        option("Robot description. The command reports changes of this file since the run.", metavar="ROBOT"),
-    ] = None,
+    run: Annotated[Path, typer.Argument(metavar="RUN", show_default=False)],
+    source: Annotated[str | None, option(metavar="ROBOT")] = None,
     json: JsonOption = False,
 ) -> None:
     """Repeat the simulation that is stored in RUN, and compare every bit of the results.
@@ -38,6 +33,13 @@ def replay(
     versions, the processor or the Python interpreter have changed. The command reads the robot from RUN, not from the
     robot's file. The exit code is 0 if the runs are identical, 1 if they differ, and 2 if the simulation cannot be
     repeated.
+
+    Options
+    -------
+    run
+        Trajectory that `treesim simulate --out` wrote.
+    --source
+        Robot description. The command reports changes of this file since the run.
     """
     import treesim
 

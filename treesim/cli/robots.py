@@ -16,12 +16,16 @@ from .common import JsonOption, examples, guarded, output, print_json
     "treesim robots talos --json",
 )
 def robots(
-    containing: Annotated[
-        str, typer.Argument(metavar="[TEXT]", help="Text that the listed names must contain.", show_default=False)
-    ] = "",
+    containing: Annotated[str, typer.Argument(metavar="[TEXT]", show_default=False)] = "",
     json: JsonOption = False,
 ) -> None:
-    """List the robots of installed data packages. Every command accepts the listed names."""
+    """List the robots of installed data packages. Every command accepts the listed names.
+
+    Options
+    -------
+    containing
+        Text that the listed names must contain.
+    """
     from ..urdf import installed_robots
 
     entries = [entry for entry in installed_robots() if containing.lower() in entry.name.lower()]

@@ -90,32 +90,32 @@ class Outputs:
 )
 def simulate(
     robot: RobotArgument,
-    duration: Annotated[float, option("Simulation time (s).", panel=common.INTEGRATOR_PANEL)] = 5.0,
+    duration: Annotated[float, option(panel=common.INTEGRATOR_PANEL)] = 5.0,
     options: RunOptions = RunOptions(),  # noqa: B008
-    out: Annotated[
-        Path | None,
-        option(
-            "File to which the trajectory is written: .npz, .csv, .parquet, .nc or .mcap.", "--out", "-o", panel=OUTPUT
-        ),
-    ] = None,
-    plot: Annotated[
-        Path | None, option("File to which the trajectory is plotted: .png, .svg or .pdf.", panel=OUTPUT)
-    ] = None,
-    html: Annotated[Path | None, option(".html file to which the motion is written.", panel=OUTPUT)] = None,
+    out: Annotated[Path | None, option("--out", "-o", panel=OUTPUT)] = None,
+    plot: Annotated[Path | None, option(panel=OUTPUT)] = None,
+    html: Annotated[Path | None, option(panel=OUTPUT)] = None,
     record: RecordOption = None,
-    viewer: Annotated[
-        str | None,
-        option(
-            "Viewer that records the motion. Default: meshcat if installed, otherwise another installed viewer.",
-            panel=OUTPUT,
-        ),
-    ] = None,
+    viewer: Annotated[str | None, option(panel=OUTPUT)] = None,
     quiet: QuietOption = False,
     json: JsonOption = False,
 ) -> None:
     """Simulate ROBOT, and report the run time and the errors of conserved quantities.
 
     Ctrl-C ends the simulation; the steps up to then are reported and saved.
+
+    Options
+    -------
+    --duration
+        Simulation time (s).
+    --out
+        File to which the trajectory is written: .npz, .csv, .parquet, .nc or .mcap.
+    --plot
+        File to which the trajectory is plotted: .png, .svg or .pdf.
+    --html
+        .html file to which the motion is written.
+    --viewer
+        Viewer that records the motion. Default: meshcat if installed, otherwise another installed viewer.
     """
     from ..errors import DivergedWarning
     from ..rollouts.replay import source_digest

@@ -18,6 +18,7 @@ from .common import (
     START,
     BaseOption,
     MimicOption,
+    SubstepsOption,
     checked_name,
     checked_seconds,
     load_robot,
@@ -43,113 +44,94 @@ CARRYING = 5.0  # times m g h, the negative stiffness of gravity on an upright r
 KD_PART = 0.05  # [s] kd / kp of a standing robot
 PUSH_AT, PUSH_FOR = 1.0, 0.2
 
-# help of options that `view` has with other defaults
-CONTROLLER = (
-    "none; hold (PD control to the initial configuration); pd (PD control to the neutral configuration, moved into the "
-    "position limits)."
-)
-FLOOR = "Add a floor at z = 0. A robot with a floating base is placed on the floor."
-
-
-SubstepsOption = Annotated[
-    int | None,
-    option(
-        "Number of substeps in each time step. Default: the number that the integrator needs for its accuracy.",
-        panel=INTEGRATOR_PANEL,
-        min=1,
-        show_default=False,
-    ),
-]
-
 
 @dataclass(frozen=True)
 class SimulationOptions:
-    """Options that define a simulation, of `simulate`, `view` and `sweep`."""
+    """Options that define a simulation, of `simulate`, `view` and `sweep`.
+
+    Options
+    -------
+    --gravity
+        Gravity (m/s^2): its z component, or x,y,z. Default: the robot's gravity.
+    --controller
+        none; hold (PD control to the initial configuration); pd (PD control to the neutral configuration, moved into
+        the position limits).
+    --kp
+        Position gain of PD control (N m/rad, N/m).
+    --kd
+        Velocity gain of PD control (N m s/rad, N s/m).
+    --ground
+        Add a floor at z = 0. A robot with a floating base is placed on the floor.
+    --ground-friction
+        Coefficient of Coulomb friction of --ground or --terrain.
+    --terrain
+        Mesh file (in metres) of a static surface that replaces the floor. The normals of its triangles must point out
+        of the solid.
+    --contact-solver
+        Contact solver. `treesim plugins` lists all contact solvers.
+    --dt
+        Time step (s).
+    --integrator
+        Integrator. `treesim plugins` lists all integrators.
+    --backend
+        Forward-dynamics backend. `treesim plugins` lists all backends.
+    """
 
     base: BaseOption = "auto"
     mimic: MimicOption = None
-    gravity: Annotated[
-        str | None, option("Gravity (m/s^2): its z component, or x,y,z. Default: the robot's gravity.", panel=MODEL)
-    ] = None
-    q0: Annotated[str | None, option(f"Initial configuration: {SPELLINGS}.", panel=START)] = None
-    v0: Annotated[str | None, option(f"Initial velocity: {SPELLINGS}.", panel=START)] = None
-    controller: Annotated[str | None, option(CONTROLLER, panel=CONTROL)] = "none"
-    kp: Annotated[
-        float | None, option("Position gain of PD control (N m/rad, N/m).", panel=CONTROL, show_default=f"{KP:g}")
-    ] = None
-    kd: Annotated[
-        float | None, option("Velocity gain of PD control (N m s/rad, N s/m).", panel=CONTROL, show_default=f"{KD:g}")
-    ] = None
-    ground: Annotated[
-        bool | None,
-        option(FLOOR, "--ground", panel=CONTACT),
-    ] = False
-    ground_friction: Annotated[
-        float | None,
-        option(
-            "Coefficient of Coulomb friction of --ground or --terrain.", panel=CONTACT, show_default=f"{FRICTION:g}"
-        ),
-    ] = None
-    terrain: Annotated[
-        str | None,
-        option(
-            "Mesh file (in metres) of a static surface that replaces the floor. The normals of "
-            "its triangles must point out of the solid.",
-            panel=CONTACT,
-            metavar="FILE",
-        ),
-    ] = None
-    contact_solver: Annotated[
-        str, option("Contact solver. `treesim plugins` lists all contact solvers.", panel=CONTACT)
-    ] = SOLVER
-    dt: Annotated[float, option("Time step (s).", panel=INTEGRATOR_PANEL)] = DT
-    integrator: Annotated[
-        str, option("Integrator. `treesim plugins` lists all integrators.", panel=INTEGRATOR_PANEL)
-    ] = INTEGRATOR
-    backend: Annotated[
-        str, option("Forward-dynamics backend. `treesim plugins` lists all backends.", panel=INTEGRATOR_PANEL)
-    ] = BACKEND
+    gravity: Annotated[str | None, option(panel=MODEL)] = None
+    q0: Annotated[str | None, option(help=f"Initial configuration: {SPELLINGS}.", panel=START)] = None
+    v0: Annotated[str | None, option(help=f"Initial velocity: {SPELLINGS}.", panel=START)] = None
+    controller: Annotated[str | None, option(panel=CONTROL)] = "none"
+    kp: Annotated[float | None, option(panel=CONTROL, show_default=f"{KP:g}")] = None
+    kd: Annotated[float | None, option(panel=CONTROL, show_default=f"{KD:g}")] = None
+    ground: Annotated[bool | None, option("--ground", panel=CONTACT)] = False
+    ground_friction: Annotated[float | None, option(panel=CONTACT, show_default=f"{FRICTION:g}")] = None
+    terrain: Annotated[str | None, option(panel=CONTACT, metavar="FILE")] = None
+    contact_solver: Annotated[str, option(panel=CONTACT)] = SOLVER
+    dt: Annotated[float, option(panel=INTEGRATOR_PANEL)] = DT
+    integrator: Annotated[str, option(panel=INTEGRATOR_PANEL)] = INTEGRATOR
+    backend: Annotated[str, option(panel=INTEGRATOR_PANEL)] = BACKEND
     substeps: SubstepsOption = None
 
 
 @dataclass(frozen=True)
 class RunOptions(SimulationOptions):
-    """Options of a single simulation: the command `simulate`."""
+    """Options of a single simulation: the command `simulate`.
 
-    seed: Annotated[int | None, option("Seed of a random initial configuration.", panel=START, min=0)] = None
-    push: Annotated[
-        str | None,
-        option("Force that pushes the root link: x,y,z (N) along the world's axes.", panel=CONTROL, show_default=False),
-    ] = None
-    push_at: Annotated[
-        float | None, option("Time at which --push starts (s).", panel=CONTROL, show_default=f"{PUSH_AT:g}")
-    ] = None
-    push_for: Annotated[
-        float | None, option("Duration of --push (s).", panel=CONTROL, show_default=f"{PUSH_FOR:g}")
-    ] = None
-    force: Annotated[
-        list[str] | None,
-        option(
-            "External force on a link, written as LINK:x,y,z (N) along the world's axes. With @start:stop (s), "
-            "the force acts from start to stop. May be repeated.",
-            panel=CONTROL,
-            metavar="LINK:X,Y,Z[@START:STOP]",
-            show_default=False,
-        ),
-    ] = None
+    Options
+    -------
+    --seed
+        Seed of a random initial configuration.
+    --push
+        Force that pushes the root link: x,y,z (N) along the world's axes.
+    --push-at
+        Time at which --push starts (s).
+    --push-for
+        Duration of --push (s).
+    --force
+        External force on a link, written as LINK:x,y,z (N) along the world's axes. With @start:stop (s), the force acts
+        from start to stop. May be repeated.
+    """
+
+    seed: Annotated[int | None, option(panel=START, min=0)] = None
+    push: Annotated[str | None, option(panel=CONTROL)] = None
+    push_at: Annotated[float | None, option(panel=CONTROL, show_default=f"{PUSH_AT:g}")] = None
+    push_for: Annotated[float | None, option(panel=CONTROL, show_default=f"{PUSH_FOR:g}")] = None
+    force: Annotated[list[str] | None, option(panel=CONTROL, metavar="LINK:X,Y,Z[@START:STOP]")] = None
 
 
 @dataclass(frozen=True)
 class ViewOptions(RunOptions):
     """Options of `view`, which selects controller and ground if they are not given."""
 
-    controller: Annotated[str | None, option(CONTROLLER, panel=CONTROL, show_default="hold on a ground, else none")] = (
-        None
-    )
+    controller: Annotated[str | None, option(panel=CONTROL, show_default="hold on a ground, else none")] = None
     ground: Annotated[
         bool | None,
         option(
-            FLOOR, "--ground/--no-ground", panel=CONTACT, show_default="if a floating-base robot has collision shapes"
+            "--ground/--no-ground",
+            panel=CONTACT,
+            show_default="if a floating-base robot has collision shapes",
         ),
     ] = None
 

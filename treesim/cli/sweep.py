@@ -43,12 +43,16 @@ class StopCriterionMet(Exception):
 
 @dataclass(frozen=True)
 class SweepOptions(SimulationOptions):
-    """Options that define the simulations of a sweep."""
+    """Options that define the simulations of a sweep.
+
+    Options
+    -------
+    --controller
+        none, or hold (PD control to the initial configuration).
+    """
 
     base: BaseOption = "fixed"
-    controller: Annotated[
-        str | None, option("none, or hold (PD control to the initial configuration).", panel=CONTROL)
-    ] = "none"
+    controller: Annotated[str | None, option(panel=CONTROL)] = "none"
 
 
 @guarded
@@ -59,62 +63,22 @@ class SweepOptions(SimulationOptions):
 )
 def sweep(
     robot: RobotArgument,
-    out: Annotated[
-        Path,
-        option(
-            "Folder of the store. If the folder contains unfinished results, the same command resumes the sweep.",
-            "--out",
-            "-o",
-            panel=OUTPUT,
-        ),
-    ],
-    samples: Annotated[float, option("Number of rollouts, such as 1e6.")] = 1000,
-    steps: Annotated[int, option("Number of steps of each rollout.")] = 1000,
-    vary: Annotated[list[str] | None, option(f"{VARY}. May be repeated.")] = None,
-    measure: Annotated[
-        list[str] | None,
-        option(
-            "Measurement, written as NAME=KIND(FORMULA), such as fell=any(q[2] < 0.4). KIND is any, all, "
-            "first_time, minimum, maximum, mean, last or stop. FORMULA uses t (s), q and v. May be repeated."
-        ),
-    ] = None,
-    seed: Annotated[
-        int, option("Seed. The random values of a sample depend on the seed and on the number of the sample.", min=0)
-    ] = 0,
-    policy: Annotated[
-        str | None,
-        option(
-            "Policy: FILE.py:FUNCTION for a function policy(t, q, v, p, u), or FILE.npz:TASK for "
-            "a network of treesim-gymnasium.",
-            panel=CONTROL,
-        ),
-    ] = None,
-    parameters: Annotated[
-        str | None,
-        option(
-            "Parameters p of --policy, such as 10,0.5. The option --vary p[0]=... varies the first parameter.",
-            panel=CONTROL,
-        ),
-    ] = None,
+    out: Annotated[Path, option("--out", "-o", panel=OUTPUT)],
+    samples: float = 1000,
+    steps: int = 1000,
+    vary: Annotated[list[str] | None, option(help=f"{VARY}. May be repeated.")] = None,
+    measure: list[str] | None = None,
+    seed: Annotated[int, option(min=0)] = 0,
+    policy: Annotated[str | None, option(panel=CONTROL)] = None,
+    parameters: Annotated[str | None, option(panel=CONTROL)] = None,
     options: SweepOptions = SweepOptions(),
-    keep: Annotated[
-        str,
-        option("Stored data: summary (draws and measurements); last (also the final states); all (also all states)."),
-    ] = "summary",
-    every: Annotated[int, option("Number of steps between stored states, with --keep all.")] = 1,
-    chunk: Annotated[
-        int | None, option("Number of samples in each task of a worker. By default, a task takes about 5 s.")
-    ] = None,
-    workers: Annotated[
-        int | None, option("Number of processes on this machine. By default, one process runs on each NUMA node.")
-    ] = None,
-    threads: Annotated[
-        int | None, option("Number of threads of each process. By default, one thread runs on each core.")
-    ] = None,
-    scheduler: Annotated[
-        str | None, option("Address of a Dask scheduler, such as tcp://head:8786.", show_default=False)
-    ] = None,
-    dry_run: Annotated[bool, option("Print an estimate of time and size, and exit.", "--dry-run")] = False,
+    keep: str = "summary",
+    every: int = 1,
+    chunk: int | None = None,
+    workers: int | None = None,
+    threads: int | None = None,
+    scheduler: str | None = None,
+    dry_run: bool = False,
     quiet: QuietOption = False,
     json: JsonOption = False,
 ) -> None:
@@ -122,6 +86,39 @@ def sweep(
 
     After Ctrl-C, finished samples are kept; the same command resumes the sweep. The exit code is 1 if samples have no
     results, or if the cluster was lost. Samples that diverge have results, so they do not change the exit code.
+
+    Options
+    -------
+    --out
+        Folder of the store. If the folder contains unfinished results, the same command resumes the sweep.
+    --samples
+        Number of rollouts, such as 1e6.
+    --steps
+        Number of steps of each rollout.
+    --measure
+        Measurement, written as NAME=KIND(FORMULA), such as fell=any(q[2] < 0.4). KIND is any, all, first_time, minimum,
+        maximum, mean, last or stop. FORMULA uses t (s), q and v. May be repeated.
+    --seed
+        Seed. The random values of a sample depend on the seed and on the number of the sample.
+    --policy
+        Policy: FILE.py:FUNCTION for a function policy(t, q, v, p, u), or FILE.npz:TASK for a network of
+        treesim-gymnasium.
+    --parameters
+        Parameters p of --policy, such as 10,0.5. The option --vary p[0]=... varies the first parameter.
+    --keep
+        Stored data: summary (draws and measurements); last (also the final states); all (also all states).
+    --every
+        Number of steps between stored states, with --keep all.
+    --chunk
+        Number of samples in each task of a worker. By default, a task takes about 5 s.
+    --workers
+        Number of processes on this machine. By default, one process runs on each NUMA node.
+    --threads
+        Number of threads of each process. By default, one thread runs on each core.
+    --scheduler
+        Address of a Dask scheduler, such as tcp://head:8786.
+    --dry-run
+        Print an estimate of time and size, and exit.
     """
     import treesim
 

@@ -15,9 +15,9 @@ from . import common
 from .common import OUTPUT, JsonOption, RecordOption, examples, guarded, option
 from .simulation_options import SimulationSetup, ViewOptions, build_simulation, checked_steps
 from .streams import json_text
-from .view_page import HtmlOption, checked_page, write_page
+from .view_page import checked_page, write_page
 from .view_recording import checked_options, is_recording, open_replay, play, write_record
-from .view_reference import ReferenceOption, Start, reference_of
+from .view_reference import Start, reference_of
 from .view_robots import InstalledRobots, scene_of
 
 if TYPE_CHECKING:
@@ -27,48 +27,37 @@ FPS = 30.0
 MOST_A_FRAME = 10**6  # steps; more would take minutes per frame
 
 
-RobotOrRecording = Annotated[
-    str,
-    typer.Argument(
-        metavar="ROBOT",
-        help="A URDF file, the name of an installed robot (`treesim robots` lists the names), or a"
-        " trajectory (.npz, .mcap ...) of `treesim simulate --out` to replay.",
-        show_default=False,
-    ),
-]
-
-
 @dataclass(frozen=True)
 class DisplayOptions:
-    """Options of `view` that define how a motion is shown."""
+    """Options of `view` that define how a motion is shown.
 
-    reference: ReferenceOption = None
-    duration: Annotated[
-        float | None,
-        option(
-            "Time after which the command ends (s). Default: no limit; the command ends at Ctrl-C.",
-            panel=OUTPUT,
-            show_default=False,
-        ),
-    ] = None
-    speed: Annotated[float, option("Speed of the motion as a multiple of real time.", panel=OUTPUT)] = 1.0
-    viewer: Annotated[str, option("Viewer. `treesim plugins` lists all viewers.", panel=OUTPUT)] = "meshcat"
-    port: Annotated[
-        int | None,
-        option(
-            "Port of the web page. If the port is given, open pages reconnect after a restart of the command.",
-            panel=OUTPUT,
-            min=0,
-            max=65535,
-            show_default="any",
-        ),
-    ] = None
-    no_browser: Annotated[
-        bool, option("Print the address of the page, and do not open the page.", "--no-browser", panel=OUTPUT)
-    ] = False
-    until_closed: Annotated[
-        bool, option("End the command when the last page is closed.", "--until-closed", panel=OUTPUT)
-    ] = False
+    Options
+    -------
+    --reference
+        Reference run, which is drawn translucent. REFERENCE is a list of methods, a trajectory (.npz, .mcap ...) or the
+        name of an engine. Examples of methods are backend=rjk,integrator=rk4,substeps=10 and contact_solver=admm. An
+        engine computes 10 s of unconstrained motion (`treesim plugins` lists all engines).
+    --duration
+        Time after which the command ends (s). Default: no limit; the command ends at Ctrl-C.
+    --speed
+        Speed of the motion as a multiple of real time.
+    --viewer
+        Viewer. `treesim plugins` lists all viewers.
+    --port
+        Port of the web page. If the port is given, open pages reconnect after a restart of the command.
+    --no-browser
+        Print the address of the page, and do not open the page.
+    --until-closed
+        End the command when the last page is closed.
+    """
+
+    reference: Annotated[str | None, option(panel=OUTPUT, metavar="REFERENCE")] = None
+    duration: Annotated[float | None, option(panel=OUTPUT)] = None
+    speed: Annotated[float, option(panel=OUTPUT)] = 1.0
+    viewer: Annotated[str, option(panel=OUTPUT)] = "meshcat"
+    port: Annotated[int | None, option(panel=OUTPUT, min=0, max=65535, show_default="any")] = None
+    no_browser: Annotated[bool, option(panel=OUTPUT)] = False
+    until_closed: Annotated[bool, option(panel=OUTPUT)] = False
 
 
 @guarded
@@ -80,10 +69,10 @@ class DisplayOptions:
 )
 def view(
     context: typer.Context,
-    robot: RobotOrRecording,
+    robot: Annotated[str, typer.Argument(metavar="ROBOT", show_default=False)],
     options: ViewOptions = ViewOptions(),  # noqa: B008
     display: DisplayOptions = DisplayOptions(),
-    html: HtmlOption = None,
+    html: Annotated[Path | None, option(panel=OUTPUT)] = None,
     record: RecordOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -93,6 +82,15 @@ def view(
     and go back. During the motion, you can change joints, gains, gravity, the time step and the numerical methods. To
     pull a link, hold Ctrl and drag it. With --json, the first line of the output is {"url": ...}, and the last line is
     a summary.
+
+    Options
+    -------
+    robot
+        A URDF file, the name of an installed robot (`treesim robots` lists the names), or a trajectory (.npz, .mcap
+        ...) of `treesim simulate --out` to replay.
+    --html
+        Write one .html file that simulates the robot without Python, server or network, and exit. Without ground, a
+        robot with a floating base starts without gravity.
     """
     from ..viewing.protocols import InteractiveViewer
 

@@ -3,25 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import ArgumentError, UnsupportedError
 from . import common
-from .common import option
 
 if TYPE_CHECKING:
     from .simulation_options import SimulationSetup, ViewOptions
-
-HtmlOption = Annotated[
-    Path | None,
-    option(
-        "Write one .html file that simulates the robot without Python, server or network, and exit. Without "
-        "ground, a robot with a floating base starts without gravity.",
-        panel=common.OUTPUT,
-        show_default=False,
-    ),
-]
-
 
 UNKNOWN = {  # options that such a file does not support, and why
     "push": "the page steps as it needs, and nobody pushes in it",

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import ArgumentError, quoted
 from . import common
-from .common import option
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,18 +18,6 @@ if TYPE_CHECKING:
 KEYS = ("backend", "integrator", "contact_solver", "substeps")  # of a reference run with other methods
 KINDS = {"backend": "dynamics", "integrator": "integrators", "contact_solver": "contact_solvers"}
 ENGINE_SECONDS = 10.0  # duration of an engine's motion, computed before it is shown
-
-ReferenceOption = Annotated[
-    str | None,
-    option(
-        "Reference run, which is drawn translucent. REFERENCE is a list of methods, a trajectory (.npz, .mcap "
-        "...) or the name of an engine. Examples of methods are backend=rjk,integrator=rk4,substeps=10 and "
-        "contact_solver=admm. An engine computes 10 s of unconstrained motion (`treesim plugins` lists all engines).",
-        panel=common.OUTPUT,
-        metavar="REFERENCE",
-        show_default=False,
-    ),
-]
 
 
 class ReferenceChoice(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -21,26 +21,21 @@ MOST_PLACES = 3  # that a cell of the table names
 )
 def readers(
     robot: RobotArgument,
-    reader: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Program to check: pybullet, mujoco, pinocchio, drake, gazebo, newton or isaac. May be repeated. "
-            "Default: all.",
-            show_default=False,
-        ),
-    ] = None,
-    verify: Annotated[
-        bool,
-        typer.Option(
-            "--verify", help="Load the file in the installed programs, and compare the result with the predictions."
-        ),
-    ] = False,
+    reader: list[str] | None = None,
+    verify: bool = False,
     json: JsonOption = False,
 ) -> None:
     """List how other programs change or refuse ROBOT's file, and a fix for each case.
 
     The command predicts the changes by rules; docs/readers.md lists all rules and their evidence. The exit code is 1 if
     a program refuses the file, or if --verify finds a difference that no rule predicts.
+
+    Options
+    -------
+    --reader
+        Program to check: pybullet, mujoco, pinocchio, drake, gazebo, newton or isaac. May be repeated. Default: all.
+    --verify
+        Load the file in the installed programs, and compare the result with the predictions.
     """
     from . import examine
 

@@ -6,22 +6,21 @@ from typing import Annotated, Any
 
 import typer
 
-from treesim.cli.common import BaseOption, JsonOption, MimicOption, examples, guarded, messages, output, print_json
+from treesim.cli.common import (
+    BaseOption,
+    JsonOption,
+    MimicOption,
+    examples,
+    guarded,
+    messages,
+    option,
+    output,
+    print_json,
+)
 
 from .tables import new_table
 
 QUICK = (10, 100)
-
-
-Robots = Annotated[
-    list[str] | None,
-    typer.Argument(
-        metavar="[ROBOT]...",
-        help="URDF files or names of installed robots. `chain30` is an unbranched chain of 30 "
-        "joints. Without ROBOT, every backend is measured on chains.",
-        show_default=False,
-    ),
-]
 
 
 @guarded
@@ -31,25 +30,12 @@ Robots = Annotated[
     "treesim bench accuracy --factorization",
 )
 def accuracy(
-    robots: Robots = None,
+    robots: Annotated[list[str] | None, typer.Argument(metavar="[ROBOT]...")] = None,
     base: BaseOption = "fixed",
     mimic: MimicOption = None,
-    states: Annotated[int, typer.Option(min=1, help="Number of random states for ROBOT and for factorizations.")] = 64,
-    factorization: Annotated[
-        bool,
-        typer.Option(
-            "--factorization",
-            help="Measure errors of factors of the mass matrix (LTL, LTDL, dense Cholesky) instead of errors of "
-            "accelerations.",
-        ),
-    ] = False,
-    quick: Annotated[
-        bool,
-        typer.Option(
-            "--quick",
-            help="Measure only chains of 10 and 100 bodies; for factorizations only trees of up to 16 bodies.",
-        ),
-    ] = False,
+    states: Annotated[int, option(min=1)] = 64,
+    factorization: bool = False,
+    quick: bool = False,
     json: JsonOption = False,
 ) -> None:
     """Measure relative errors against a high-precision reference (40 digits).
@@ -60,6 +46,18 @@ def accuracy(
     forces, or follow a prescribed motion. Errors are measured with and without a step of iterative refinement. With
     --factorization, the command measures errors of factors of mass matrices, and of solves with these factors. The mass
     matrices are those of ROBOT, or of four families of trees.
+
+    Options
+    -------
+    robots
+        URDF files or names of installed robots. `chain30` is an unbranched chain of 30 joints. Without ROBOT, every
+        backend is measured on chains.
+    --states
+        Number of random states for ROBOT and for factorizations.
+    --factorization
+        Measure errors of factors of the mass matrix (LTL, LTDL, dense Cholesky) instead of errors of accelerations.
+    --quick
+        Measure only chains of 10 and 100 bodies; for factorizations only trees of up to 16 bodies.
     """
     if factorization:
         from .accuracy_factors import show_factors

@@ -14,10 +14,12 @@ from treesim.cli.common import (
     JsonOption,
     MimicOption,
     RobotArgument,
+    SeedOption,
     examples,
     guarded,
     load_robot,
     messages,
+    option,
     output,
     print_json,
 )
@@ -40,10 +42,8 @@ def audit(
     robot: RobotArgument,
     base: BaseOption = "fixed",
     mimic: MimicOption = None,
-    states: Annotated[
-        int, typer.Option(min=1, help="Number of random states. References are computed with 40 digits.")
-    ] = 3,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the random states.")] = 0,
+    states: Annotated[int, option(min=1)] = 3,
+    seed: SeedOption = 0,
     json: JsonOption = False,
 ) -> None:
     """Check every method on ROBOT against results with 40 digits, and against identities of mechanics.
@@ -52,6 +52,11 @@ def audit(
     residual of the equations, and the distance from the median of all methods. The bound is the effect of rounding the
     mass matrix and the forces, multiplied by a factor for each method. The exit code is 1 if an error exceeds its
     bound.
+
+    Options
+    -------
+    --states
+        Number of random states. References are computed with 40 digits.
     """
     from ..audits import audit as compute_audit
 

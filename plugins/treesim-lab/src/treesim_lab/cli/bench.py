@@ -13,10 +13,12 @@ from treesim.cli.common import (
     BaseOption,
     JsonOption,
     MimicOption,
+    SeedOption,
     checked_loading,
     examples,
     guarded,
     messages,
+    option,
     output,
     plain,
     print_json,
@@ -33,16 +35,6 @@ CALL_ROUNDS, BATCH_ROUNDS, CONTACT_ROUNDS = 50, 10, 3
 BATCH, SUMMARY_BATCH_ROUNDS = 4096, 8
 BUSY = 0.5  # load average above which other processes disturb the times
 
-Robots = Annotated[
-    list[str] | None,
-    typer.Argument(
-        metavar="ROBOT...",
-        help="URDF files or names of installed robots. `chain30` is an unbranched chain of 30 "
-        "joints. For several robots, the table shows how many times longer other engines take.",
-        show_default=False,
-    ),
-]
-
 
 @guarded
 @examples(
@@ -53,72 +45,24 @@ Robots = Annotated[
     "treesim bench energy ur5",
 )
 def bench(
-    robots: Robots = None,
+    robots: Annotated[list[str] | None, typer.Argument(metavar="ROBOT...")] = None,
     base: BaseOption = "fixed",
     mimic: MimicOption = None,
-    batch: Annotated[
-        int, typer.Option(min=0, help="Number of states in a batch. The command times batches instead of single calls.")
-    ] = 0,
-    sizes: Annotated[
-        int, typer.Option(min=0, help="Largest number of states. The command times batches of 100, 1000, ... states.")
-    ] = 0,
-    single: Annotated[bool, typer.Option("--single", help="Measure the calls of --sizes in single precision.")] = False,
-    summary: Annotated[
-        bool,
-        typer.Option(
-            "--summary",
-            help="Print for several robots how many times longer other engines take than treesim. Without ROBOT, the "
-            "command times five standard robots.",
-        ),
-    ] = False,
-    contact: Annotated[
-        bool,
-        typer.Option(
-            "--contact", help="Measure the time of steps and rollouts with contact, for ROBOT and for stacks of boxes."
-        ),
-    ] = False,
-    requests: Annotated[
-        bool,
-        typer.Option(
-            "--requests",
-            help="Measure rollouts of the standing ROBOT with forces, measures, sensors and parameters of each.",
-        ),
-    ] = False,
-    scene: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Scene whose steps are timed with --contact. May be repeated. By default all scenes.",
-            show_default=False,
-        ),
-    ] = None,
-    kp: Annotated[
-        float,
-        typer.Option(
-            min=0,
-            help="Position gain kp of every joint with --contact (N m/rad, N/m). The velocity gain is 0.05 s times kp.",
-        ),
-    ] = 1000.0,
-    every_backend: Annotated[
-        bool, typer.Option("--backends", help="Also measure all other backends of treesim.")
-    ] = False,
-    cold: Annotated[
-        bool, typer.Option("--cold", help="Also measure the start of a process with an empty kernel cache.")
-    ] = False,
-    repeats: Annotated[
-        int | None,
-        typer.Option(min=1, help="Number of rounds. Every call is timed once in each round.", show_default=False),
-    ] = None,
-    threads: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            help="Number of threads of each engine. By default, one thread runs on each core.",
-            show_default=False,
-        ),
-    ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the random states.")] = 0,
-    plot: Annotated[Path | None, typer.Option(help="File for a plot of the result, drawn by matplotlib.")] = None,
-    save: Annotated[Path | None, typer.Option(help="JSON file to which the result is also written.")] = None,
+    batch: Annotated[int, option(min=0)] = 0,
+    sizes: Annotated[int, option(min=0)] = 0,
+    single: bool = False,
+    summary: bool = False,
+    contact: bool = False,
+    requests: bool = False,
+    scene: list[str] | None = None,
+    kp: Annotated[float, option(min=0)] = 1000.0,
+    backends: bool = False,
+    cold: bool = False,
+    repeats: Annotated[int | None, option(min=1)] = None,
+    threads: Annotated[int | None, option(min=1)] = None,
+    seed: SeedOption = 0,
+    plot: Path | None = None,
+    save: Path | None = None,
     json: JsonOption = False,
 ) -> None:
     """Measure treesim and installed engines (Pinocchio, MuJoCo, PyBullet) on ROBOT, alternately in one process.
@@ -128,6 +72,41 @@ def bench(
     that stands, moves or falls, and of stacks of boxes. It then also measures the drift of scenes at rest, and the
     overlap of shapes. The commands `bench energy` (drift of integrators), `bench accuracy`, `bench scaling` and `bench
     schedule` have help of their own (-h).
+
+    Options
+    -------
+    robots
+        URDF files or names of installed robots. `chain30` is an unbranched chain of 30 joints. For several robots, the
+        table shows how many times longer other engines take.
+    --batch
+        Number of states in a batch. The command times batches instead of single calls.
+    --sizes
+        Largest number of states. The command times batches of 100, 1000, ... states.
+    --single
+        Measure the calls of --sizes in single precision.
+    --summary
+        Print for several robots how many times longer other engines take than treesim. Without ROBOT, the command times
+        five standard robots.
+    --contact
+        Measure the time of steps and rollouts with contact, for ROBOT and for stacks of boxes.
+    --requests
+        Measure rollouts of the standing ROBOT with forces, measures, sensors and parameters of each.
+    --scene
+        Scene whose steps are timed with --contact. May be repeated. By default all scenes.
+    --kp
+        Position gain kp of every joint with --contact (N m/rad, N/m). The velocity gain is 0.05 s times kp.
+    --backends
+        Also measure all other backends of treesim.
+    --cold
+        Also measure the start of a process with an empty kernel cache.
+    --repeats
+        Number of rounds. Every call is timed once in each round.
+    --threads
+        Number of threads of each engine. By default, one thread runs on each core.
+    --plot
+        File for a plot of the result, drawn by matplotlib.
+    --save
+        JSON file to which the result is also written.
     """
     from treesim.engine.threads import use_threads
 
@@ -157,7 +136,7 @@ def bench(
         elif batch:
             _batches(report, robot, batch, repeats or BATCH_ROUNDS, seed)
         else:
-            _calls(report, robot, repeats or CALL_ROUNDS, seed, every_backend, cold)
+            _calls(report, robot, repeats or CALL_ROUNDS, seed, backends, cold)
 
 
 class _Report:

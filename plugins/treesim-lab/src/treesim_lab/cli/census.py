@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from treesim.cli.common import FAILED, JsonOption, checked_positive, examples, guarded, messages, output, print_json
+from treesim.cli.common import (
+    FAILED,
+    JsonOption,
+    SeedOption,
+    checked_positive,
+    examples,
+    guarded,
+    messages,
+    option,
+    output,
+    print_json,
+)
 from treesim.errors import ArgumentError, named
 
 if TYPE_CHECKING:
@@ -16,14 +27,8 @@ if TYPE_CHECKING:
     from treesim.compare.census import Census, CensusRow
     from treesim.types import BaseChoice
 
-AnyRobots = Annotated[
-    list[str] | None,
-    typer.Argument(
-        metavar="ROBOT...",
-        help="URDF files or names of installed robots. Without ROBOT, all installed robots are used.",
-        show_default=False,
-    ),
-]
+ALL_ROBOTS = "URDF files or names of installed robots. Without ROBOT, all installed robots are used."
+AnyRobots = Annotated[list[str] | None, typer.Argument(metavar="ROBOT...", help=ALL_ROBOTS)]
 
 
 @guarded
@@ -34,34 +39,39 @@ AnyRobots = Annotated[
 )
 def census(
     robots: AnyRobots = None,
-    against: Annotated[
-        str, typer.Option(help="Other engines, separated by commas (`treesim plugins` lists all engines).")
-    ] = "pybullet,mujoco,pinocchio",
-    base: Annotated[str, typer.Option(help="fixed, floating, both, or auto.")] = "both",
-    states: Annotated[int, typer.Option(min=1, help="Number of random states.")] = 20,
-    steps: Annotated[int, typer.Option(min=0, help="Number of steps of the trajectory; 0 for no trajectory.")] = 200,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the random states.")] = 0,
-    scenes: Annotated[
-        str,
-        typer.Option(help="Further motions as in `treesim compare`, separated by commas, or all.", show_default=False),
-    ] = "",
-    renumber: Annotated[
-        bool,
-        typer.Option("--renumber", help="Repeat the comparison with bodies that are not numbered depth-first."),
-    ] = False,
-    high_precision: Annotated[
-        bool,
-        typer.Option(
-            "--high-precision",
-            help="Also compare with results of 40 digits, which treesim's kernels compute with the package mpmath.",
-        ),
-    ] = False,
-    timeout: Annotated[float, typer.Option(help="Time limit of an engine for each evaluation of a robot (s).")] = 60.0,
+    against: str = "pybullet,mujoco,pinocchio",
+    base: str = "both",
+    states: Annotated[int, option(min=1)] = 20,
+    steps: Annotated[int, option(min=0)] = 200,
+    seed: SeedOption = 0,
+    scenes: Annotated[str, option(show_default=False)] = "",
+    renumber: bool = False,
+    high_precision: bool = False,
+    timeout: float = 60.0,
     json: JsonOption = False,
 ) -> None:
     """Compare robots with other engines, and list every disagreement.
 
     The exit code is 1 if an engine fails, or if no known fault of an engine explains a disagreement.
+
+    Options
+    -------
+    --against
+        Other engines, separated by commas (`treesim plugins` lists all engines).
+    --base
+        fixed, floating, both, or auto.
+    --states
+        Number of random states.
+    --steps
+        Number of steps of the trajectory; 0 for no trajectory.
+    --scenes
+        Further motions as in `treesim compare`, separated by commas, or all.
+    --renumber
+        Repeat the comparison with bodies that are not numbered depth-first.
+    --high-precision
+        Also compare with results of 40 digits, which treesim's kernels compute with the package mpmath.
+    --timeout
+        Time limit of an engine for each evaluation of a robot (s).
     """
     from treesim.compare import census as outcomes
     from treesim.compare.census import take_census

@@ -5,9 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from treesim.cli.common import BaseOption, JsonOption, MimicOption, OptionalRobotArgument, examples, guarded, load_robot
+from treesim.cli.common import (
+    BaseOption,
+    JsonOption,
+    MimicOption,
+    OptionalRobotArgument,
+    examples,
+    guarded,
+    load_robot,
+    option,
+)
 from treesim.errors import ArgumentError
 
 
@@ -19,50 +26,45 @@ from treesim.errors import ArgumentError
 )
 def cost(
     robot: OptionalRobotArgument = None,
-    papers: Annotated[
-        bool, typer.Option("--papers", help="Recompute the tables of published papers. ROBOT is not used.")
-    ] = False,
-    advice: Annotated[
-        bool,
-        typer.Option(
-            "--advice", help="Compare the recommendations with measured times on many trees. ROBOT is not used."
-        ),
-    ] = False,
+    papers: bool = False,
+    advice: bool = False,
     base: BaseOption = "fixed",
     mimic: MimicOption = None,
-    frame: Annotated[
-        list[str] | None,
-        typer.Option(help="Task frame of the inverse operational-space inertia. May be repeated. Default: limb tips."),
-    ] = None,
-    repeats: Annotated[int, typer.Option(min=0, help="Number of rounds of timing; 0 for no timing.")] = 20,
-    plot: Annotated[
-        Path | None,
-        typer.Option(
-            help="File for a plot of the sparsity patterns of the mass matrix and its factor. With --papers, the file "
-            "contains the figures of the papers."
-        ),
-    ] = None,
-    tree: Annotated[
-        str | None,
-        typer.Option(
-            help="Parents λ(1) ... λ(N) of the bodies of a tree. Operations are counted for this tree instead of ROBOT."
-        ),
-    ] = None,
-    dofs: Annotated[
-        str | None, typer.Option(help="Degrees of freedom of each joint of --tree. Default: 1 for each joint.")
-    ] = None,
-    frames: Annotated[
-        str | None, typer.Option(help="Numbers of the bodies of --tree that have task frames. Default: limb tips.")
-    ] = None,
-    vary: Annotated[
-        str | None, typer.Option(help="Numbers of joints to add to every limb of --tree: joints_per_limb=FIRST..LAST.")
-    ] = None,
+    frame: list[str] | None = None,
+    repeats: Annotated[int, option(min=0)] = 20,
+    plot: Path | None = None,
+    tree: str | None = None,
+    dofs: str | None = None,
+    frames: str | None = None,
+    vary: str | None = None,
     json: JsonOption = False,
 ) -> None:
     """Compare the cost of every algorithm on ROBOT by formulas, counted operations and times, and recommend one.
 
     With --papers, recompute the tables of published papers. With --advice, compare the recommendations with measured
     times on many trees. With --tree, evaluate the formulas on a tree that is given by the parents of its bodies.
+
+    Options
+    -------
+    --papers
+        Recompute the tables of published papers. ROBOT is not used.
+    --advice
+        Compare the recommendations with measured times on many trees. ROBOT is not used.
+    --frame
+        Task frame of the inverse operational-space inertia. May be repeated. Default: limb tips.
+    --repeats
+        Number of rounds of timing; 0 for no timing.
+    --plot
+        File for a plot of the sparsity patterns of the mass matrix and its factor. With --papers, the file contains the
+        figures of the papers.
+    --tree
+        Parents λ(1) ... λ(N) of the bodies of a tree. Operations are counted for this tree instead of ROBOT.
+    --dofs
+        Degrees of freedom of each joint of --tree. Default: 1 for each joint.
+    --frames
+        Numbers of the bodies of --tree that have task frames. Default: limb tips.
+    --vary
+        Numbers of joints to add to every limb of --tree: joints_per_limb=FIRST..LAST.
     """
     if sum((papers, advice, robot is not None, tree is not None)) != 1:
         raise ArgumentError("give one of ROBOT, --tree, --papers and --advice")

@@ -5,9 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from treesim.cli.common import JsonOption, checked_positive, examples, guarded, messages, output, print_json
 
@@ -25,25 +23,11 @@ FACTORIZATION_ROUNDS = {False: 30, True: 1}
     "treesim bench scaling --factorization",
 )
 def scaling(
-    plot: Annotated[Path | None, typer.Option(help="File for a plot of times over sizes, drawn by matplotlib.")] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Measure only sizes of up to 100 bodies.")] = False,
-    budget: Annotated[
-        float, typer.Option(help="Time limit of a single call (s). Sizes that would take longer are omitted.")
-    ] = 0.5,
-    factorization: Annotated[
-        bool,
-        typer.Option(
-            "--factorization",
-            help="Measure the time of sparse LTDL and dense Cholesky factorization, instead of that of the backends.",
-        ),
-    ] = False,
-    depth: Annotated[
-        bool,
-        typer.Option(
-            "--depth",
-            help="Count operations on the critical paths of level-parallel methods, instead of timing backends.",
-        ),
-    ] = False,
+    plot: Path | None = None,
+    quick: bool = False,
+    budget: float = 0.5,
+    factorization: bool = False,
+    depth: bool = False,
     json: JsonOption = False,
 ) -> None:
     """Measure the time of every backend on chains, binary trees, side branches and grids of 10 to 10,000 bodies.
@@ -51,6 +35,19 @@ def scaling(
     In the largest decade of sizes, the command fits the time by a power of the number of bodies. It compares the
     exponents with the published orders. A backend is not timed at sizes that would take longer than --budget. The
     command also measures the memory of O(N) backends on long chains.
+
+    Options
+    -------
+    --plot
+        File for a plot of times over sizes, drawn by matplotlib.
+    --quick
+        Measure only sizes of up to 100 bodies.
+    --budget
+        Time limit of a single call (s). Sizes that would take longer are omitted.
+    --factorization
+        Measure the time of sparse LTDL and dense Cholesky factorization, instead of that of the backends.
+    --depth
+        Count operations on the critical paths of level-parallel methods, instead of timing backends.
     """
     if factorization:
         from .factorization import show_factorization

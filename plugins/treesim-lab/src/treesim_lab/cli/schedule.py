@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from treesim.cli import common
 from treesim.cli.common import BaseOption, JsonOption, MimicOption, RobotArgument, examples, guarded
@@ -19,19 +17,6 @@ if TYPE_CHECKING:
 
 MOST_BODIES = 8  # named in a row of the table
 
-MethodOption = Annotated[
-    str | None,
-    typer.Option(help="Method whose stages are listed. By default, the command compares all methods that have stages."),
-]
-
-
-FrameOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="Frame whose inverse operational-space inertia is scheduled instead of forward dynamics. May be repeated."
-    ),
-]
-
 
 @guarded
 @examples(
@@ -40,16 +25,24 @@ FrameOption = Annotated[
 )
 def schedule(
     robot: RobotArgument,
-    method: MethodOption = None,
-    frame: FrameOption = None,
+    method: str | None = None,
+    frame: list[str] | None = None,
     base: BaseOption = "fixed",
     mimic: MimicOption = None,
-    plot: Annotated[
-        Path | None, typer.Option(help="File to which the schedule is plotted: .png, .svg or .pdf.")
-    ] = None,
+    plot: Path | None = None,
     json: JsonOption = False,
 ) -> None:
-    """Show the critical path of ROBOT's forward dynamics, and the parts that can run in parallel."""
+    """Show the critical path of ROBOT's forward dynamics, and the parts that can run in parallel.
+
+    Options
+    -------
+    --method
+        Method whose stages are listed. By default, the command compares all methods that have stages.
+    --frame
+        Frame whose inverse operational-space inertia is scheduled instead of forward dynamics. May be repeated.
+    --plot
+        File to which the schedule is plotted: .png, .svg or .pdf.
+    """
     from treesim.dynamics.compiled.schedules import schedule as schedule_of
     from treesim.dynamics.compiled.schedules import scheduled_methods
     from treesim.plotting import require_matplotlib

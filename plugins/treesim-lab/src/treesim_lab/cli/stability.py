@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-import typer
-
-from treesim.cli.common import JsonOption, checked_seconds, examples, guarded, messages, output, print_json
-from treesim.cli.simulation_options import SubstepsOption
+from treesim.cli.common import (
+    JsonOption,
+    SeedOption,
+    SubstepsOption,
+    checked_seconds,
+    examples,
+    guarded,
+    messages,
+    output,
+    print_json,
+)
 from treesim.errors import ArgumentError, listed, named
 
 from .census import AnyRobots
@@ -46,43 +53,14 @@ WRONG = 0.01  # of the energy range; larger drifts are printed in red
 )
 def stability(
     robots: AnyRobots = None,
-    ground: Annotated[
-        bool,
-        typer.Option(
-            "--ground",
-            help="Measure the accuracy of contact on a plane, instead of free motion.",
-        ),
-    ] = False,
-    duration: Annotated[
-        float | None,
-        typer.Option(help="Duration of each motion (s). Default: 60, or 1 with --ground.", show_default=False),
-    ] = None,
-    dt: Annotated[
-        str | None,
-        typer.Option(
-            help="Time steps (s), separated by commas. Default: 1e-3,2e-3,5e-3, or 1e-3 with --ground.",
-            show_default=False,
-        ),
-    ] = None,
-    integrator: Annotated[
-        str | None,
-        typer.Option(
-            help="Integrators, separated by commas (`treesim plugins` lists all integrators). By default "
-            "implicit_midpoint. With --ground, the default also includes semi_implicit_euler.",
-            show_default=False,
-        ),
-    ] = None,
+    ground: bool = False,
+    duration: float | None = None,
+    dt: str | None = None,
+    integrator: str | None = None,
     substeps: SubstepsOption = None,
-    base: Annotated[str, typer.Option(help="fixed, floating, or both.")] = "both",
-    against: Annotated[
-        str | None,
-        typer.Option(
-            help="Engine whose integrators are also tested: mujoco. The robots then have no damping, friction and "
-            "armature.",
-            show_default=False,
-        ),
-    ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the random states.")] = 0,
+    base: str = "both",
+    against: str | None = None,
+    seed: SeedOption = 0,
     json: JsonOption = False,
 ) -> None:
     """Measure the energy drift of integrators on robots in free motion, from rest and from three random states.
@@ -91,6 +69,22 @@ def stability(
     that could become joint motion. The column "finite" shows whether states stay finite. With --ground, robots with a
     floating base make three motions on a plane. The robots stand with stiff joints, are pushed by half their weight for
     0.1 s, or fall without control. Robots with a fixed base fall from a random configuration onto a plane within reach.
+
+    Options
+    -------
+    --ground
+        Measure the accuracy of contact on a plane, instead of free motion.
+    --duration
+        Duration of each motion (s). Default: 60, or 1 with --ground.
+    --dt
+        Time steps (s), separated by commas. Default: 1e-3,2e-3,5e-3, or 1e-3 with --ground.
+    --integrator
+        Integrators, separated by commas (`treesim plugins` lists all integrators). By default implicit_midpoint. With
+        --ground, the default also includes semi_implicit_euler.
+    --base
+        fixed, floating, or both.
+    --against
+        Engine whose integrators are also tested: mujoco. The robots then have no damping, friction and armature.
     """
     from treesim import plugins
 

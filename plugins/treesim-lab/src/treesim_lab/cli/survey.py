@@ -31,16 +31,18 @@ LONGEST_REASON = 56  # characters
     "treesim survey",
 )
 def survey(
-    containing: Annotated[
-        str,
-        typer.Argument(metavar="[TEXT]", help="Text that the names of the robots must contain.", show_default=False),
-    ] = "",
+    containing: Annotated[str, typer.Argument(metavar="[TEXT]", show_default=False)] = "",
     json: JsonOption = False,
 ) -> None:
     """Load every installed robot and simulate 100 steps of 1 ms from rest, on a fixed and on a floating base.
 
     For each file, the table contains the findings and the repair that the file needs. If Pinocchio is installed, the
     table also contains Pinocchio's result.
+
+    Options
+    -------
+    containing
+        Text that the names of the robots must contain.
     """
     from treesim.urdf import installed_robots
 
