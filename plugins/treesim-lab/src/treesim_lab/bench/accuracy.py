@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import treesim
 from treesim.errors import TreesimError
 
+from ..cost import error_growth as growth
+from ..cost.engine_errors import errors, problems
+from ..cost.error_growth import Case, error
+from ..cost.expected_errors import GROWTH, ILL_CONDITIONED, expected
+from ..cost.robot import AUTO
 from .robots import bench_robot
-
-if TYPE_CHECKING:
-    from ..cost.error_growth import Case
 
 EXACT_STATES = 3  # at which the high-precision reference is computed
 
@@ -20,9 +23,6 @@ def error_rows(lengths: tuple[int, ...], report: Callable[[str], None]) -> Itera
 
     report: called with the case that is computed next.
     """
-    from ..cost import error_growth as growth
-    from ..cost.expected_errors import GROWTH, ILL_CONDITIONED
-
     for regime, kind, n, case in growth.growth_cases(lengths):
         report(f"{kind} chain of {n}, {regime}")
         facts = {"table": f"{kind} chain", "regime": regime, "case": f"N = {n}"}
@@ -35,12 +35,6 @@ def error_rows(lengths: tuple[int, ...], report: Callable[[str], None]) -> Itera
 
 def _errors(case: Case, seen: dict[str, float]) -> list[dict[str, Any]]:
     """Return every backend's error, its error after one refinement, and the expected one; None if it refuses."""
-    import treesim
-
-    from ..cost.error_growth import error
-    from ..cost.expected_errors import expected
-    from ..cost.robot import AUTO
-
     rows = []
     for name in treesim.available("dynamics"):
         if name != AUTO:
@@ -61,8 +55,6 @@ def robot_rows(
 
     notes: messages on robots are added. report: called with the problem that is computed next.
     """
-    from ..cost.engine_errors import errors, problems
-
     for name in names:
         tree = bench_robot(name, base, mimic, notes).tree
         found = []

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+import numpy as np
+
+import treesim
+from treesim.dynamics.advice import advise
+from treesim.dynamics.operational.advice import advise as advise_operational
 from treesim.errors import TreesimError
+from treesim.model import generators as make
+from treesim.model.tree import Tree
+from treesim.types import Base, PluginKind
 
+from ..cost.robot import AUTO, limb_tips
 from .timing import interleaved
-
-if TYPE_CHECKING:
-    from treesim.model.tree import Tree
-    from treesim.types import Base, PluginKind
 
 ROBOTS: tuple[tuple[str, Base], ...] = (
     ("ur5", "fixed"),
@@ -29,9 +34,6 @@ def advice_rows(repeats: int) -> list[dict[str, Any]]:
 
 
 def _robots() -> Iterator[tuple[str, Tree]]:
-    import treesim
-    from treesim.model import generators as make
-
     generated = [make.chain(n) for n in (2, 7, 20, 100, 500)]
     generated += [make.balanced_binary_tree(k) for k in (3, 5, 8)]
     generated += [make.chain_with_side_branches(k) for k in (5, 50)]
@@ -74,14 +76,6 @@ def compared(label: str, robot: Tree, repeats: int) -> Iterator[dict[str, Any]]:
 
 
 def _tasks(robot: Tree) -> Iterator[_Task]:
-    import numpy as np
-
-    import treesim
-    from treesim.dynamics.advice import advise
-    from treesim.dynamics.operational.advice import advise as advise_operational
-
-    from ..cost.robot import limb_tips
-
     rng = np.random.default_rng(0)
     q, (v, a) = robot.random(rng), rng.normal(size=(2, robot.nv))
     tau = treesim.inverse_dynamics(robot, q, v, a)
@@ -97,10 +91,6 @@ def _tasks(robot: Tree) -> Iterator[_Task]:
 
 def _times(task: _Task, repeats: int) -> dict[str, float]:
     """Return the times [us] of all implementations that support the robot, by name."""
-    import treesim
-
-    from ..cost.robot import AUTO
-
     calls = {}
     for name in treesim.available(task.kind):
         call = partial(task.call, **{task.keyword: name})

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+import treesim
 from treesim.compare.cases import FORWARD, INVERSE, MASS, SINGLE, States
 from treesim.engine.graph.trace import trace
 from treesim.engine.llvm.elementary import sincos_arithmetic
@@ -80,8 +81,6 @@ def arithmetic_rows(tree: Tree, states: States, rounds: int, notes: list[str]) -
 
 
 def _calls(tree: Tree, states: States, number: type[np.floating], threads: int) -> dict[str, Callable[[], None]]:
-    import treesim
-
     q, v, a, tau = (x.astype(number) for x in states)
     bound, moved, packed = treesim.Dynamics(tree, dtype=number), np.empty_like(v), np.empty((len(q), tree.nnz), number)
 

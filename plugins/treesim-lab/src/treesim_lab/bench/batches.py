@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+import treesim
 from treesim.compare.cases import (
     DOUBLE,
     FORWARD,
@@ -71,8 +72,6 @@ def batch_rows(
 
 def _motion(tree: Tree, states: States) -> Motion:
     """Return slow rollouts under constant joint forces of small initial accelerations; no force on a floating base."""
-    import treesim
-
     count = min(len(states.q), ROLLOUTS)
     q, v, a = states.q[:count], SLOW * states.v[:count], SLOW * states.a[:count]
     tau = treesim.inverse_dynamics(tree, q, v, a)
@@ -90,8 +89,6 @@ def _references(tree: Tree, states: States, notes: list[str]) -> dict[str, np.nd
 
 def _ours(tree: Tree, states: States) -> list[BenchmarkCase]:
     """Return the cases of treesim's functions, and of a robot's compiled functions that write to existing arrays."""
-    import treesim
-
     nq, nv, count = tree.nq, tree.nv, len(states.q)
     found: list[BenchmarkCase] = []
     for kind, number in KINDS.items():
@@ -126,8 +123,6 @@ def _fill(M: np.ndarray, kind: str) -> BenchmarkCase:
 
 def _packed(tree: Tree, bound: Any, q: np.ndarray, kind: str, others: Sequence[BenchmarkCase]) -> list[BenchmarkCase]:
     """Return the cases of the packed mass matrix; a few of double precision are unpacked for their error."""
-    import treesim
-
     number, count = KINDS[kind], len(q)
     packs = tree.mimic_map is None  # else the numbers of the full matrix are taken
     entry, size = (mass_matrix_packed_states, tree.nnz) if packs else (mass_matrix_full_states, tree.nv**2)
@@ -166,8 +161,6 @@ def _case(
 
 def _our_rollouts(tree: Tree, motion: Motion) -> list[BenchmarkCase]:
     """Return the cases of rollouts that store every state, in new or existing arrays, or only the last."""
-    import treesim
-
     free = treesim.World(tree, use_limits=False)  # as in the other engines
     count, steps = motion.controls.shape[:2]
     found: list[BenchmarkCase] = []
@@ -187,8 +180,6 @@ def _our_rollouts(tree: Tree, motion: Motion) -> list[BenchmarkCase]:
 
 
 def _rollout(*arguments: Any, **settings: Any) -> Call:
-    import treesim
-
     return lambda: treesim.rollout(*arguments, **settings).q[:, -1]
 
 
@@ -198,8 +189,6 @@ def after_another(tree: Tree, models: Sequence[EngineModel], states: States, rou
     Cases: after calls of itself; right after another engine's batch on OpenMP's threads; and after that batch,
     a pause and an untimed call, as in `interleaved`. Empty without such an engine.
     """
-    import treesim
-
     theirs = [
         each for model in models for each in model.batches(states, thread_count()) if each.states == len(states.q)
     ]

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+
+import treesim
 from treesim import plugins
+from treesim.dynamics import advice as dynamics_advice
+from treesim.dynamics.advice import Advice
+from treesim.dynamics.operational import advice as operational_advice
 from treesim.errors import TreesimError
+from treesim.model.tree import Tree
 
+from ..cost import robot as costs
+from ..cost.factorization import sparse_factors
+from ..cost.robot import Entry
 from .timing import Timing, interleaved
-
-if TYPE_CHECKING:
-    from treesim.dynamics.advice import Advice
-    from treesim.model.tree import Tree
-
-    from ..cost.robot import Entry
 
 
 def robot_costs(robot: Tree, base: str, frames: Sequence[str] | None, repeats: int) -> dict[str, Any]:
@@ -23,11 +27,6 @@ def robot_costs(robot: Tree, base: str, frames: Sequence[str] | None, repeats: i
 
     This is the output of `treesim cost ROBOT --json`. repeats: rounds of the timing; 0 for none.
     """
-    from treesim.dynamics import advice as dynamics_advice
-    from treesim.dynamics.operational import advice as operational_advice
-
-    from ..cost import robot as costs
-
     tree = robot.dof_topology
     chosen = [robot.body_names[i - 1] for i in costs.limb_tips(robot.topology)] if frames is None else list(frames)
     parts, dynamics = costs.parts(robot), costs.dynamics(robot)
@@ -99,12 +98,6 @@ def _timings(
 
 
 def _calls(robot: Tree, entries: Sequence[Entry], frames: Sequence[str]) -> dict[tuple[str, str], Callable[[], object]]:
-    import numpy as np
-
-    import treesim
-
-    from ..cost.factorization import sparse_factors
-
     if robot.nv == 0:
         return {}
     rng = np.random.default_rng(0)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from treesim.model.tree import Tree
+import numpy as np
 
-    from ..cost.scaling import Family
+from treesim.dynamics.compiled.schedules import schedule, scheduled_methods
+from treesim.model.tree import Tree
+
+from ..cost.scaling import FAMILIES, Family
 
 UPPER = 3  # sizes that a slope is fitted to, the largest ones
 
@@ -20,15 +22,11 @@ def depths(sizes: Sequence[int], report: Callable[[str], None]) -> list[dict[str
     the three largest sizes. Quantities are forward dynamics in motion, and the inverse operational inertia of
     the last body. report: called with the case that is computed next. Takes up to 0.1 s per body and method.
     """
-    from ..cost.scaling import FAMILIES
-
     families = [family for family in FAMILIES if family.name != "square grid"]  # whose N doubles in no simple way
     return [row for family in families for row in _rows(family, sizes, report)]
 
 
 def _rows(family: Family, sizes: Sequence[int], report: Callable[[str], None]) -> Iterator[dict[str, Any]]:
-    from treesim.dynamics.compiled.schedules import schedule, scheduled_methods
-
     robots = [family.make(size) for size in sizes]
     for quantity in ("forward dynamics", "Λ⁻¹ of the last body"):
         of_frames = quantity != "forward dynamics"
@@ -55,8 +53,6 @@ def _last(robot: Tree) -> list[str]:
 
 def per_doubling(bodies: Sequence[int], numbers: Sequence[int]) -> float | None:
     """Return the increase of numbers per doubling of the bodies, fitted to the largest sizes; None for one size."""
-    import numpy as np
-
     upper = slice(-UPPER, None)
     if len(bodies) < 2:
         return None

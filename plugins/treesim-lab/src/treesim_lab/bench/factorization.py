@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from treesim.model import generators as make
+from treesim.model.tree import Tree
+
+from ..cost.bounds import density
+from ..cost.factorization import dense_factors, sparse_factors
+from ..cost.factorization_errors import median_errors
+from ..cost.featherstone_2005 import unbranched_counts
 from .robots import bench_robot
 from .timing import interleaved
-
-if TYPE_CHECKING:
-    from treesim.model.tree import Tree
 
 PRINTED = {"binary_4": 7.8, "binary_8": 430.0, "grid_4": 5.3, "grid_16": 74.0}  # Featherstone 2005, below Table 2
 WHAT_IS_TIMED = (
@@ -43,9 +47,6 @@ def factor_error_rows(
     Without robots: for each of the trees of Table 2 with up to 64 bodies (if quick, 16). Rows also contain the
     name, n, and the fraction of zeros in the mass matrix.
     """
-    from ..cost.bounds import density
-    from ..cost.factorization_errors import median_errors
-
     robots = (
         ((name, bench_robot(name, base, mimic, notes).tree) for name in names)
         if names
@@ -59,8 +60,6 @@ def factor_error_rows(
 
 def _trees(sizes: Sequence[int]) -> Iterator[tuple[str, Tree]]:
     """Yield the topologies of Table 2 with about 4^k - 1 bodies for each k of `sizes`."""
-    from treesim.model import generators as make
-
     for k in sizes:
         n = 4**k - 1
         yield "chain", make.chain(n)
@@ -70,9 +69,6 @@ def _trees(sizes: Sequence[int]) -> Iterator[tuple[str, Tree]]:
 
 
 def _row(family: str, robot: Tree, rounds: int) -> dict[str, Any]:
-    from ..cost.factorization import dense_factors, sparse_factors
-    from ..cost.featherstone_2005 import unbranched_counts
-
     tree = robot.topology
     D1, D2 = unbranched_counts(robot.nv)
     sparse, dense = sparse_factors(robot, robot.random(0), "ltdl"), dense_factors(robot, robot.random(0))

@@ -10,19 +10,17 @@ from importlib.util import find_spec
 from itertools import combinations
 from pathlib import Path
 from subprocess import TimeoutExpired
-from typing import TYPE_CHECKING, NamedTuple, cast, get_args
+from typing import NamedTuple, cast, get_args
 
 import numpy as np
 
 from treesim.dynamics.forward_dynamics import forward_dynamics
 from treesim.errors import TreesimError, UrdfError, UrdfWarning
+from treesim.model.tree import Tree
 from treesim.system.subprocesses import python_command, run
 from treesim.types import Base
 from treesim.urdf import REPAIRS, Finding, RobotEntry, load
 from treesim.urdf.repairs import ALL_UNAMBIGUOUS, UNAMBIGUOUS
-
-if TYPE_CHECKING:
-    from treesim.model.tree import Tree
 
 STEPS, DT = 100, 1e-3  # semi-implicit Euler steps [s] from rest in the neutral configuration, without torques
 NO_PINOCCHIO = "not installed"

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+import treesim
 from treesim.compare.cases import OURS, BenchmarkCase, Call, States, inverse_inertia, operational_space
+from treesim.compare.engine_model import EngineModel
+from treesim.model.topology import Topology
+from treesim.model.tree import Tree
 
 from .engine_choice import GENERIC, engine_of_bound
-
-if TYPE_CHECKING:
-    from treesim.compare.engine_model import EngineModel
-    from treesim.model.topology import Topology
-    from treesim.model.tree import Tree
 
 COUNTS = (1, 2, 4)  # frames of six rows
 
@@ -45,7 +43,6 @@ def frames_of(tree: Tree) -> dict[int, tuple[str, ...]]:
 
 def regular_frames_of(tree: Tree, state: States) -> dict[int, tuple[str, ...]]:
     """Return those of `frames_of` whose Λ^-1 is invertible."""
-    import treesim
 
     def rank(frames: tuple[str, ...]) -> int:
         return treesim.operational_space(tree, state.q, state.v, frames).rank
@@ -55,7 +52,6 @@ def regular_frames_of(tree: Tree, state: States) -> dict[int, tuple[str, ...]]:
 
 def our_cases(tree: Tree, state: States) -> list[BenchmarkCase]:
     """Return treesim's calls: Λ^-1, and the full operational space, whose last quantity N is the result."""
-    import treesim
 
     def inverse(frames: tuple[str, ...]) -> Call:
         return lambda: treesim.inverse_operational_inertia(tree, state.q, frames, reference="local")

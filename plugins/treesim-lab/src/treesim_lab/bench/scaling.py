@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+
+import treesim
+from treesim import plugins
 from treesim.errors import TreesimError
+from treesim.model.tree import Tree
 from treesim.system.subprocesses import python_command, run
 
+from ..cost.robot import AUTO
+from ..cost.scaling import FAMILIES, Family, expected_exponent, fitted_exponent, next_seconds
 from .timing import shortest
-
-if TYPE_CHECKING:
-    from treesim.model.tree import Tree
-
-    from ..cost.scaling import Family
 
 _PEAK = """
 import sys
@@ -40,20 +42,12 @@ def sweep(sizes: Sequence[int], budget: float, report: Callable[[str], None]) ->
 
     budget: longest call [s]. report: called with the case that is timed next.
     """
-    from ..cost.scaling import FAMILIES
-
     return [row for family in FAMILIES for row in _family_rows(family, sizes, budget, report)]
 
 
 def _family_rows(
     family: Family, sizes: Sequence[int], budget: float, report: Callable[[str], None]
 ) -> list[dict[str, Any]]:
-    import treesim
-    from treesim import plugins
-
-    from ..cost.robot import AUTO
-    from ..cost.scaling import expected_exponent, fitted_exponent
-
     rows: list[dict[str, Any]] = []
     for name in treesim.available("dynamics"):
         if name != AUTO:
@@ -79,8 +73,6 @@ def _family_rows(
 
 def _measure(row: dict[str, Any], robot: Tree, budget: float) -> None:
     """Add one size to a row, unless it would take too long."""
-    from ..cost.scaling import next_seconds
-
     if row["stopped"] is not None:
         return
     if row["sizes"]:
@@ -97,10 +89,6 @@ def _measure(row: dict[str, Any], robot: Tree, budget: float) -> None:
 
 def _call(robot: Tree, backend: str) -> Callable[[], object]:
     """Return a call of forward dynamics at a random state, with the forces of a random acceleration."""
-    import numpy as np
-
-    import treesim
-
     rng = np.random.default_rng(0)
     q, (v, a) = robot.random(rng), rng.normal(size=(2, robot.nv))
     tau = treesim.inverse_dynamics(robot, q, v, a)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+import treesim
 from treesim.compare.cases import FORWARD, INVERSE, MASS, OURS, SOLVE, BenchmarkCase, Call, States
 from treesim.compare.engine_model import EngineModel
 from treesim.errors import ArgumentError, TreesimError
@@ -64,8 +65,6 @@ def exact_references(tree: Tree, state: States, notes: list[str]) -> dict[str, n
 
 
 def _ours(tree: Tree, state: States, every_backend: bool, notes: list[str]) -> list[BenchmarkCase]:
-    import treesim
-
     q, v, a, tau = state
     found = _backends(tree, state, treesim.available("dynamics") if every_backend else BACKENDS, notes)
     plain: dict[str, tuple[str, Call]] = {
@@ -82,7 +81,6 @@ def _ours(tree: Tree, state: States, every_backend: bool, notes: list[str]) -> l
 
 def _backends(tree: Tree, state: States, names: Sequence[str], notes: list[str]) -> list[BenchmarkCase]:
     """Return the cases of forward dynamics by all backends that support the robot."""
-    import treesim
 
     def forward(backend: str) -> Call:
         return lambda: treesim.forward_dynamics(tree, state.q, state.v, state.tau, backend=backend)
@@ -101,8 +99,6 @@ def _backends(tree: Tree, state: States, names: Sequence[str], notes: list[str])
 
 def bound_cases(tree: Tree, state: States) -> list[BenchmarkCase]:
     """Return the calls of `treesim.Dynamics`, into new and existing arrays."""
-    import treesim
-
     bound, special = treesim.Dynamics(tree), treesim.Dynamics(tree, engine="specialized")
     q, v, a, tau = state
     calls: dict[str, tuple[str, tuple[np.ndarray, ...], tuple[int, ...]]] = {

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+import treesim
 from treesim.compare.cases import States
 from treesim.engine.threads import thread_count
 from treesim.model.tree import Tree
@@ -32,8 +33,6 @@ def size_rows(tree: Tree, number: type[np.floating], largest: int, seed: int) ->
 
 
 def _row(tree: Tree, few: States, number: type[np.floating], size: int) -> dict[str, Any]:
-    import treesim
-
     q, v, tau = (np.resize(x.astype(number), (size, x.shape[1])) for x in (few.q, few.v, few.tau))
     result = treesim.forward_dynamics(tree, q, v, tau)
     tracemalloc.start()

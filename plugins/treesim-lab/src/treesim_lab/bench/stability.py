@@ -13,6 +13,9 @@ import numpy as np
 from treesim import plugins
 from treesim.compare.engine_model import EngineModel
 from treesim.dynamics.base import singular_inertia
+from treesim.dynamics.energy import momentum
+from treesim.dynamics.operational.motion import center_of_mass
+from treesim.engine.call.evaluate import specialized_first
 from treesim.errors import ArgumentError, DivergedWarning, EnergyWarning, FrictionWarning, TreesimError
 from treesim.kernels.stepping.rules import IN_PYTHON
 from treesim.model.tree import Tree
@@ -200,10 +203,6 @@ def _judged(
 
 def _without_fall(robot: Tree, q: np.ndarray, v: np.ndarray, total: np.ndarray) -> np.ndarray:
     """Return the energy (K,) of a freely falling robot less that of its centre of mass, which is conserved."""
-    from treesim.dynamics.energy import momentum
-    from treesim.dynamics.operational.motion import center_of_mass
-    from treesim.engine.call.evaluate import specialized_first
-
     if [body.joint.type for body in robot.bodies if body.parent == 0] != ["floating"]:
         return total
     carried = specialized_first(momentum, robot, q, v)[..., :3]

@@ -7,6 +7,7 @@ from typing import Any
 
 from treesim.cli.common import checked_loading, messages, output, print_json
 
+from ..bench.factorization import factor_error_rows
 from .tables import new_table, print_notes
 
 TITLES = {
@@ -25,8 +26,6 @@ def show_factors(names: Sequence[str], base: str, mimic: str | None, states: int
 
     quick: only on the small trees.
     """
-    from ..bench.factorization import factor_error_rows
-
     notes = [WHAT_IS_COMPARED]
     with messages().status("computing ...") as status, checked_loading(base, mimic):
         report = lambda text: status.update(f"computing: {text} ...")  # noqa: E731

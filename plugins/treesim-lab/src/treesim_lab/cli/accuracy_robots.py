@@ -8,6 +8,7 @@ from typing import Any
 from treesim.cli.common import checked_loading, messages, output, print_json
 from treesim.errors import named
 
+from ..bench.accuracy import EXACT_STATES, robot_rows
 from .tables import new_table, print_notes
 
 TABLES = (
@@ -19,8 +20,6 @@ TABLES = (
 
 def show_robots(names: Sequence[str], base: str, mimic: str | None, states: int, json: bool) -> None:
     """Print the errors on robots, as tables or as JSON."""
-    from ..bench.accuracy import EXACT_STATES, robot_rows
-
     notes: list[str] = []
     with messages().status("computing ...") as status, checked_loading(base, mimic):
         rows = list(robot_rows(names, base, mimic, states, notes, lambda text: status.update(f"computing: {text} ...")))

@@ -5,14 +5,13 @@ from __future__ import annotations
 from treesim.cli.common import messages, output, print_json
 from treesim.errors import named
 
+from ..bench.advice import advice_rows
+from ..bench.timing import one_blas_thread
 from .tables import new_table
 
 
 def show_advice(repeats: int, json: bool) -> None:
     """Time every algorithm on generated trees and installed robots; print the advised and the fastest ones."""
-    from ..bench.advice import advice_rows
-    from ..bench.timing import one_blas_thread
-
     one_blas_thread()
     with messages().status("timing ..."):
         rows = advice_rows(repeats)

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from treesim.cli.common import output, print_json
 
+from ..cost.papers import Row, rows
+from ..plotting.papers import save_figures
 from .tables import new_table
-
-if TYPE_CHECKING:
-    from ..cost.papers import Row
 
 
 def show_papers(plot: Path | None, json: bool) -> None:
     """Print every row of the papers' tables; draw the papers' figures to `plot`."""
-    from ..cost.papers import rows
-
     if plot is not None:
-        from ..plotting.papers import save_figures
-
         save_figures(plot)
     table = rows()
     if json:

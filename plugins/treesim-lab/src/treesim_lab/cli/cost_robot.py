@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any
 from treesim.cli.common import messages, output, print_json
 from treesim.cli.sparsity import picture
 from treesim.errors import named
+from treesim.model.tree import Tree
 
+from ..bench.costs import robot_costs
+from ..plotting.cost import save_sparsity
 from .tables import new_table, print_notes
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from treesim.model.tree import Tree
 
 TITLES = {
     "part": "parts",
@@ -29,13 +31,9 @@ def show_robot(
     robot: Tree, base: str, frames: Sequence[str] | None, repeats: int, plot: Path | None, json: bool
 ) -> None:
     """Print the costs on `robot`, as text or as JSON; draw the sparsity to `plot`."""
-    from ..bench.costs import robot_costs
-
     with messages().status("counting and timing ..."):
         facts = robot_costs(robot, base, frames, repeats)
     if plot is not None:
-        from ..plotting.cost import save_sparsity
-
         save_sparsity(plot, robot)
     if json:
         print_json(facts)

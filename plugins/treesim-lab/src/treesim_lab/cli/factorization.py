@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from treesim.cli.common import messages, output, print_json
 
+from ..bench.factorization import WHAT_IS_TIMED, factorization_rows
+from ..bench.timing import one_blas_thread
 from .tables import new_table, print_notes
 
 
 def show_factorization(rounds: int, json: bool) -> None:
     """Print times and operations of factoring the mass matrix of the trees of Featherstone 2005, Table 2."""
-    from ..bench.factorization import WHAT_IS_TIMED, factorization_rows
-    from ..bench.timing import one_blas_thread
-
     one_blas_thread()
     with messages().status("timing ..."):
         rows = factorization_rows(rounds)

@@ -8,21 +8,18 @@ from typing import TYPE_CHECKING
 from treesim.cli.common import messages, output, print_json
 from treesim.contact.unsolved import UNSOLVED
 from treesim.errors import named
+from treesim.types import Base
 
+from ..bench.contact_runs import ContactRun, ContactSettings
+from ..bench.contact_survey import contact_survey
 from .tables import new_table
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from treesim.types import Base
-
-    from ..bench.contact_runs import ContactRun, ContactSettings
-
 
 def show_on_ground(names: Sequence[str] | None, bases: Sequence[Base], settings: ContactSettings, json: bool) -> None:
     """Print the runs of robots on a plane, as a table or as JSON; by default of all installed robots."""
-    from ..bench.contact_survey import contact_survey
-
     with messages().status("simulating ...") as status:
         rows = contact_survey(names, bases, settings, lambda text: status.update(f"{text} ..."))
     if json:

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from importlib import resources
 from typing import Any
 
+from treesim.model import generators
 from treesim.model.topology import Topology
 
 from . import chang_khatib, figure_15
@@ -145,8 +146,6 @@ def _dense_over_sparse() -> Section:
 
 def _table_2_of_2005() -> Section:
     """Return the counts of the trees themselves; the printed formulas are in `printed.json`."""
-    from treesim.model import generators
-
     trees = {f"unbranched n={n}": generators.chain(n) for n in (7, 30)}
     trees |= {f"short side branches m={k} (n={2 * k})": generators.chain_with_side_branches(k) for k in (3, 5, 8)}
     trees |= {f"balanced tree m={k} (n={2**k - 1})": generators.balanced_binary_tree(k) for k in (3, 4, 5, 8)}

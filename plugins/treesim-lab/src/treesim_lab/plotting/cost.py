@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+
+from treesim.model.tree import Tree
 from treesim.plotting.figures import new_figure, save
-
-if TYPE_CHECKING:
-    from treesim.model.tree import Tree
 
 MARKERS = "os^vDPX*"
 PANELS = "family", "quantity", "method"
@@ -18,8 +18,6 @@ PANELS = "family", "quantity", "method"
 
 def save_sparsity(path: Path, robot: Tree) -> None:
     """Draw the sparsity patterns of the mass matrix H and its factor L (of LTL and LTDL)."""
-    import numpy as np
-
     pattern, factor = robot.sparsity(), np.tril(robot.dof_topology.sparsity())
     figure, axes = new_figure(2, 10, 5.4)
     for axis, name, where in zip(axes, ("H", "L"), (pattern, factor), strict=True):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from treesim.plotting.figures import require_matplotlib, save
 
-if TYPE_CHECKING:
-    from ..cost.paper_figures import Bars
+from ..cost import paper_figures as computed
+from ..cost.paper_figures import Bars
 
 MARKERS = "os^D"
 
@@ -20,8 +20,6 @@ def save_figures(path: Path) -> None:
     """
     require_matplotlib()
     from matplotlib.figure import Figure
-
-    from ..cost import paper_figures as computed
 
     figure = Figure(figsize=(13, 12), layout="constrained")
     rows: list[Any] = [["growth", "dynamics"], ["operational", "operational"], ["inverse", "accessed"]]

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from treesim.dynamics.schedule import Schedule, Stage
+from treesim.model.tree import Tree
 from treesim.system.files import write_whole
-
-if TYPE_CHECKING:
-    from treesim.dynamics.schedule import Schedule, Stage
-    from treesim.model.tree import Tree
 
 MOST_NAMES = 60  # largest number of bodies with labels
 WIDTH = 13.0  # of the picture [inches]
