@@ -12,7 +12,8 @@ from . import examples as ex
 from . import predicates as p
 from . import urdfdom
 from .description import WORLD
-from .rule import Reader, adds, alters, drops, refusal
+from .rule import Reader, Trigger, adds, alters, drops, refusal
+from .triggers import ARMATURE, MIMIC, NEGATIVE_MASS, WORLD_LINK
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -22,6 +23,14 @@ if TYPE_CHECKING:
 SMALLEST = 1e-6  # [kg] sdformat treats smaller masses as zero
 KEEPING = ("preserveFixedJoint", "disableFixedJointLumping")
 SHAPES = ("box", "sphere", "cylinder", "mesh")
+TWO_WELDS = (
+    (ex.ARM_INERTIAL, ""),
+    ('<mass value="0.5"/>', '<mass value="0"/>'),
+    *ex.more(
+        '<joint name="zweld" type="fixed"><parent link="arm"/><child link="load"/></joint>'
+        f'<link name="load">{ex.BASE_INERTIAL}</link>'
+    ),
+)
 
 
 def _kept(outcome: Outcome) -> set[str]:
@@ -101,105 +110,40 @@ def _cut(outcome: Outcome, joints: list[_Element]) -> None:
 
 RULES = (
     *urdfdom.rules("GZ"),
-    refusal(
-        "GZ08",
-        "two links that are fixed to a massless link: first a link with an <inertial> of mass 0, then a link with mass",
+    refusal("GZ08", Trigger("two links that are fixed to a massless link: first a link with an <inertial> of mass 0, "
+            "then a link with mass", _divided_by_zero, TWO_WELDS),
         "remove the <inertial> of massless links",
-        _divided_by_zero,
-        (
-            (ex.ARM_INERTIAL, ""),
-            ('<mass value="0.5"/>', '<mass value="0"/>'),
-            *ex.more(
-                '<joint name="zweld" type="fixed"><parent link="arm"/><child link="load"/></joint>'
-                f'<link name="load">{ex.BASE_INERTIAL}</link>'
-            ),
-        ),
-        effect="merging the links divides by zero, and the file is refused: Pose values must be finite",
-    ),
-    drops(
-        "GZ09",
-        "a link that, together with the links merged into it, has a mass of at most 1e-6 kg",
-        "the link is dropped without a message, with all links that are connected to it by joints that are not "
-        "fixed. A massless frame between two links loses all links behind it",
-        "give the link a mass of 1e-5 kg or more",
-        _light,
-        c.drop_with_carried,
-        ex.BARE_ARM,
-    ),
-    alters(
-        "GZ10",
-        "a fixed joint",
+        effect="merging the links divides by zero, and the file is refused: Pose values must be finite"),
+    drops("GZ09", Trigger("a link that, together with the links merged into it, has a mass of at most 1e-6 kg", _light,
+            ex.BARE_ARM),
+        "the link is dropped without a message, with all links that are connected to it by joints that are "
+        "not fixed. A massless frame between two links loses all links behind it",
+        "give the link a mass of 1e-5 kg or more", c.drop_with_carried),
+    alters("GZ10", Trigger("a fixed joint", _lumped),
         "the child link is merged into its parent, and the child's name and frame are lost",
-        '<gazebo reference="JOINT"><preserveFixedJoint>true</preserveFixedJoint></gazebo>',
-        _lumped,
-        _lump,
-    ),
-    drops(
-        "GZ11",
-        "a floating or planar joint",
+        '<gazebo reference="JOINT"><preserveFixedJoint>true</preserveFixedJoint></gazebo>', _lump),
+    drops("GZ11", Trigger("a floating or planar joint", p.joints_of("floating", "planar"), ex.of_type("planar")),
         "the joint is dropped, so its link is a free body",
-        "use prismatic and revolute joints, or write a separate model for the free body",
-        p.joints_of("floating", "planar"),
-        _cut,
-        ex.of_type("planar"),
-    ),
-    adds(
-        "GZ12",
-        'a root link whose name is not "world"',
+        "use prismatic and revolute joints, or write a separate model for the free body", _cut),
+    adds("GZ12", Trigger('a root link whose name is not "world"', _free),
         "the base is floating: the robot has 6 more degrees of freedom",
-        '<link name="world"/> and a fixed joint from it to the root',
-        _free,
-        c.let_fly,
-    ),
-    drops(
-        "GZ13",
-        'a link with the name "world"',
-        "the link becomes the world",
-        "no change is needed",
-        p.named_world,
-        c.drop_links,
-        ex.WORLD,
-    ),
-    adds(
-        "GZ14",
-        "a mass below zero",
-        "the mass is copied into the SDF unchanged",
-        "repair the mass",
-        p.links_where(p.negative_mass),
-        example=ex.NEGATIVE,
-    ),
-    drops(
-        "GZ15",
-        "<mimic>",
+        '<link name="world"/> and a fixed joint from it to the root', c.let_fly),
+    drops("GZ13", WORLD_LINK, "the link becomes the world", "no change is needed", c.drop_links),
+    adds("GZ14", NEGATIVE_MASS, "the mass is copied into the SDF unchanged", "repair the mass"),
+    drops("GZ15", MIMIC,
         "sdformat 12 drops the element, so the joint moves independently",
-        "use a plugin, or a later version of sdformat",
-        p.joints_where(p.mimicking),
-        example=ex.second_joint(inside='<mimic joint="hinge" multiplier="2"/>'),
-    ),
-    drops(
-        "GZ16",
-        "a visual or collision without a shape, or with a shape that urdfdom does not know",
+        "use a plugin, or a later version of sdformat"),
+    drops("GZ16", Trigger("a visual or collision without a shape, or with a shape that urdfdom does not know",
+            p.any_of(p.without_geometry(), p.with_unknown_geometry(SHAPES)),
+            ex.shape("collision", '<capsule radius="0.1" length="0.2"/>')),
         "the shape is dropped, with an error on the terminal; capsules have no contact, for example",
-        "use cylinders and spheres",
-        p.any_of(p.without_geometry(), p.with_unknown_geometry(SHAPES)),
-        example=ex.shape("collision", '<capsule radius="0.1" length="0.2"/>'),
-    ),
-    alters(
-        "GZ17",
-        "<gazebo>",
+        "use cylinders and spheres"),
+    alters("GZ17", Trigger("<gazebo>", p.each("gazebo"), ex.more('<gazebo reference="arm"><mu1>0.9</mu1></gazebo>')),
         "its content is copied into the SDF, although other programs ignore these settings",
-        "write physics that all programs should read outside of <gazebo>",
-        p.each("gazebo"),
-        example=ex.more('<gazebo reference="arm"><mu1>0.9</mu1></gazebo>'),
-    ),
-    drops(
-        "GZ18",
-        "armature of a joint",
+        "write physics that all programs should read outside of <gazebo>"),
+    drops("GZ18", ARMATURE,
         "the rotor inertia is omitted, so the mass matrix is too small",
-        "add the armature to the link's inertia about the joint axis",
-        p.joints_where(p.with_rotor),
-        example=ex.dynamics('damping="0" armature="0.3"'),
-    ),
-)
+        "add the armature to the link's inertia about the joint axis"),
+)  # fmt: skip
 
 GAZEBO = Reader("gazebo", "Gazebo", "GZ", "sdformat 12.3.0", "gz sdf -p FILE", RULES)

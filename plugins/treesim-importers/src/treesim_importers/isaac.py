@@ -10,7 +10,8 @@ from treesim.urdf.document import name_of
 
 from . import examples as ex
 from . import predicates as p
-from .rule import Reader, adds, alters, ignores
+from .rule import Reader, Trigger, adds, alters, ignores
+from .triggers import FIXED_JOINT, SHAPES_ALONE
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -35,66 +36,25 @@ def _shapeless(link: _Element) -> bool:
 
 
 RULES = (
-    adds(
-        "IS01",
-        "a link without <inertial> and without collision shapes",
-        "the link weighs 1 kg in PhysX",
-        "<inertial> with a small mass, or merge fixed joints",
-        p.links_where(_shapeless),
-        example=ex.BARE_TOOL,
-        source=MASSES,
-    ),
-    adds(
-        "IS02",
-        "a link with collision shapes and without <inertial>",
-        "the shapes weigh 1000 kg/m^3 (Isaac Sim 6, by urdf-usd-converter)",
-        "state the <inertial>",
-        p.links_where(p.bare_with_collision),
-        example=ex.weighing('<box size="0.1 0.1 0.2"/>'),
-        source=DENSITY,
-    ),
-    alters(
-        "IS03",
-        "a fixed joint",
+    adds("IS01", Trigger("a link without <inertial> and without collision shapes", p.links_where(_shapeless),
+            ex.BARE_TOOL),
+        "the link weighs 1 kg in PhysX", "<inertial> with a small mass, or merge fixed joints", source=MASSES),
+    adds("IS02", SHAPES_ALONE,
+        "the shapes weigh 1000 kg/m^3 (Isaac Sim 6, by urdf-usd-converter)", "state the <inertial>", source=DENSITY),
+    alters("IS03", FIXED_JOINT,
         "merged by default (Isaac Sim 5: mergeFixedJoints = true)",
-        'dont_collapse="true" on the joint, or the importer\'s option',
-        p.joints_of("fixed"),
-        source=CONFIG,
-    ),
-    alters(
-        "IS04",
-        "the root link",
-        "bolted to the world by default (Isaac Sim 5: fixBase = true)",
-        "fixBase = false",
-        p.free_root,
-        source=CONFIG,
-    ),
-    adds(
-        "IS05",
-        "any joint that moves",
+        "dont_collapse=\"true\" on the joint, or the importer's option", source=CONFIG),
+    alters("IS04", Trigger("the root link", p.free_root),
+        "bolted to the world by default (Isaac Sim 5: fixBase = true)", "fixBase = false", source=CONFIG),
+    adds("IS05", Trigger("any joint that moves", p.joints_of(*p.AXIAL)),
         "a position drive, by default of stiffness 1e3 and damping 1e2 (Isaac Sim 5)",
-        "set the drive's type to none, or its gains",
-        p.joints_of(*p.AXIAL),
-        source=CONFIG,
-    ),
-    ignores(
-        "IS06",
-        "collision between links of one robot",
-        "off by default (selfCollision = false)",
-        "selfCollision = true",
-        lambda outcome: p.shapes(outcome, "collision"),
-        example=ex.shape("collision", '<box size="0.1 0.1 0.1"/>'),
-        source=CONFIG,
-    ),
-    alters(
-        "IS07",
-        "names with other characters than letters, digits and underscores",
-        "each such character becomes an underscore",
-        "rename links and joints",
-        _odd_names,
-        example=((ex.HINGE, ex.HINGE.replace("hinge", "left/hinge")),),
-        source=IMPORTER,
-    ),
-)
+        "set the drive's type to none, or its gains", source=CONFIG),
+    ignores("IS06", Trigger("collision between links of one robot", lambda outcome: p.shapes(outcome, "collision"),
+            ex.shape("collision", '<box size="0.1 0.1 0.1"/>')),
+        "off by default (selfCollision = false)", "selfCollision = true", source=CONFIG),
+    alters("IS07", Trigger("names with other characters than letters, digits and underscores", _odd_names,
+            ((ex.HINGE, ex.HINGE.replace("hinge", "left/hinge")),)),
+        "each such character becomes an underscore", "rename links and joints", source=IMPORTER),
+)  # fmt: skip
 
 ISAAC = Reader("isaac", "Isaac Sim", "IS", "", "URDF importer", RULES)

@@ -13,7 +13,8 @@ from . import examples as ex
 from . import predicates as p
 from .description import WORLD, folder_of, mass_of, moments_of, number
 from .effects import moments_text
-from .rule import Reader, adds, alters, drops, ignores, refusal
+from .rule import Reader, Trigger, adds, alters, drops, ignores, refusal
+from .triggers import ARMATURE_ALONE, INERTIA_ALONE, MIMIC, NEGATIVE_DAMPING, NEGATIVE_MASS, PLANAR_JOINT, SHAPES_ALONE
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -116,182 +117,76 @@ def _closed_shapes(outcome: Outcome) -> Iterator[_Element]:
 
 
 RULES = (
-    refusal(
-        "MJ01",
-        "a joint of a type that MuJoCo does not know",
-        "use a type of the URDF standard, in lower-case letters",
-        p.joints_other_than(*JOINTS),
-        ex.of_type("Revolute"),
-    ),
-    refusal(
-        "MJ02",
-        "an attribute that is not a number, or has too few numbers",
-        "write numbers only, without units",
-        p.bad_numbers,
-        ex.UNIT_BEHIND,
-        effect="the file is refused: bad format",
-    ),
-    refusal(
-        "MJ03",
-        "an <inertial> without <mass>, <inertia> or one of its six numbers, or a second <inertial>, <axis> or "
-        "similar element",
-        "write the mass and all six numbers exactly once",
-        p.any_of(p.links_where(p.incomplete), _given_twice),
-        ((ex.ARM_MASS, ""),),
-    ),
-    refusal(
-        "MJ04",
-        "an inertia that no rigid body has (A + B < C), or an inertia with products and a zero moment; also of "
-        "links on fixed joints",
-        "correct the inertia; <compiler balanceinertia> would replace it by the inertia of a sphere",
-        p.links_where(lambda link: mass_of(link) > 0 and (p.impossible_inertia(link) or _is_flat(link))),
-        ((ex.TOOL_INERTIA, ex.TOOL_INERTIA.replace('izz="0.001"', 'izz="0.004"')),),
-        measure=moments_text,
-    ),
-    refusal(
-        "MJ05",
-        'two links with the same name, a joint that names an unknown link, or a joint whose child link is "world"',
-        "rename one of the links or joints; add the missing link",
-        p.any_of(p.repeated_links, p.loose_ends, p.carried_twice, _carried_world),
-        ex.more('<link name="tool"/>'),
-    ),
-    refusal(
-        "MJ06",
-        "a zero axis, or an <axis> without xyz",
-        "write an axis of length 1",
-        p.any_of(p.joints_where(p.zero_axis), _closed_shapes),
-        ((ex.AXIS, '<axis xyz="0 0 0"/>'),),
-    ),
-    refusal(
-        "MJ07",
-        "a spherical joint whose lower limit is not 0",
-        "remove <limit> from spherical joints",
-        p.joints_where(_spherical_with_range),
-        ex.of_type("spherical"),
-    ),
-    refusal(
-        "MJ08",
-        "a collision mesh that is not a .stl, .obj or .msh file below the file's folder, such as package://, "
-        "file:// and .dae",
+    refusal("MJ01", Trigger("a joint of a type that MuJoCo does not know", p.joints_other_than(*JOINTS),
+            ex.of_type("Revolute")),
+        "use a type of the URDF standard, in lower-case letters"),
+    refusal("MJ02", Trigger("an attribute that is not a number, or has too few numbers", p.bad_numbers, ex.UNIT_BEHIND),
+        "write numbers only, without units", effect="the file is refused: bad format"),
+    refusal("MJ03", Trigger("an <inertial> without <mass>, <inertia> or one of its six numbers, or a second "
+            "<inertial>, <axis> or similar element", p.any_of(p.links_where(p.incomplete), _given_twice),
+            ((ex.ARM_MASS, ""),)),
+        "write the mass and all six numbers exactly once"),
+    refusal("MJ04", Trigger("an inertia that no rigid body has (A + B < C), or an inertia with products and a zero "
+            "moment; also of links on fixed joints",
+            p.links_where(lambda link: mass_of(link) > 0 and (p.impossible_inertia(link) or _is_flat(link))),
+            ((ex.TOOL_INERTIA, ex.TOOL_INERTIA.replace('izz="0.001"', 'izz="0.004"')),), moments_text),
+        "correct the inertia; <compiler balanceinertia> would replace it by the inertia of a sphere"),
+    refusal("MJ05", Trigger("two links with the same name, a joint that names an unknown link, or a joint whose child "
+            'link is "world"', p.any_of(p.repeated_links, p.loose_ends, p.carried_twice, _carried_world),
+            ex.more('<link name="tool"/>')),
+        "rename one of the links or joints; add the missing link"),
+    refusal("MJ06", Trigger("a zero axis, or an <axis> without xyz",
+            p.any_of(p.joints_where(p.zero_axis), _closed_shapes), ((ex.AXIS, '<axis xyz="0 0 0"/>'),)),
+        "write an axis of length 1"),
+    refusal("MJ07", Trigger("a spherical joint whose lower limit is not 0", p.joints_where(_spherical_with_range),
+            ex.of_type("spherical")),
+        "remove <limit> from spherical joints"),
+    refusal("MJ08", Trigger("a collision mesh that is not a .stl, .obj or .msh file below the file's folder, such as "
+            "package://, file:// and .dae", _unreadable_meshes,
+            ex.shape("collision", '<mesh filename="package://robot/arm.stl"/>')),
         'write relative names, or <mujoco><compiler meshdir="..." strippath="true"/></mujoco> in the file',
-        _unreadable_meshes,
-        ex.shape("collision", '<mesh filename="package://robot/arm.stl"/>'),
-        effect="the complete file is refused; meshes of visuals are ignored and may be missing",
-    ),
-    refusal(
-        "MJ09",
-        "a collision without a shape or with an unknown shape, or a mesh whose scale does not have three factors",
-        "remove the empty element; write three factors",
-        p.any_of(p.without_geometry("collision"), p.with_unknown_geometry(SHAPES, "collision"), _wrong_scales),
-        ex.shape("collision", ""),
-    ),
-    adds(
-        "MJ10",
-        "a link with collision shapes and without <inertial>",
+        effect="the complete file is refused; meshes of visuals are ignored and may be missing"),
+    refusal("MJ09", Trigger("a collision without a shape or with an unknown shape, or a mesh whose scale does not have"
+            " three factors",
+            p.any_of(p.without_geometry("collision"), p.with_unknown_geometry(SHAPES, "collision"), _wrong_scales),
+            ex.shape("collision", "")),
+        "remove the empty element; write three factors"),
+    adds("MJ10", SHAPES_ALONE,
         "the link gets the mass of its shapes, with a density of 1000 kg/m^3",
-        'write an <inertial> with <mass value="0"/> and an inertia of six zeros',
-        p.links_where(p.bare_with_collision),
-        c.weigh_shapes,
-        ex.weighing('<box size="0.1 0.1 0.2"/>'),
-    ),
-    drops(
-        "MJ11",
-        "a mass below zero",
-        "mass and inertia are set to zero, without a message",
-        "repair the mass",
-        p.links_where(p.negative_mass),
-        c.take_mass,
-        ex.NEGATIVE,
-    ),
-    drops(
-        "MJ12",
-        "rotational inertia without mass",
-        "the inertia is lost when the link is merged, without a message",
-        "move it to a link with mass",
-        p.links_where(p.massless_with_inertia),
-        example=ex.WEIGHTLESS,
-    ),
-    alters(
-        "MJ13",
-        "a fixed joint",
-        "its two links become one body, and the child link's name is lost",
-        KEEP_FIXED + " in the file keeps them",
-        _fixed_joints,
-        c.merge_fixed,
-    ),
-    drops(
-        "MJ14",
-        "the root link",
+        'write an <inertial> with <mass value="0"/> and an inertia of six zeros', c.weigh_shapes),
+    drops("MJ11", NEGATIVE_MASS, "mass and inertia are set to zero, without a message", "repair the mass", c.take_mass),
+    drops("MJ12", INERTIA_ALONE,
+        "the inertia is lost when the link is merged, without a message", "move it to a link with mass"),
+    alters("MJ13", Trigger("a fixed joint", _fixed_joints),
+        "its two links become one body, and the child link's name is lost", KEEP_FIXED + " in the file keeps them",
+        c.merge_fixed),
+    drops("MJ14", Trigger("the root link", _roots),
         "the link becomes the world, so its mass is lost",
         'for a floating base, add a link "world" and a joint of type floating between it and the root link',
-        _roots,
-        c.drop_links,
-    ),
-    refusal(
-        "MJ15",
-        "a moving link that, together with the links fixed to it, has no mass or no rotational inertia",
+        c.drop_links),
+    refusal("MJ15", Trigger("a moving link that, together with the links fixed to it, has no mass or no rotational "
+            "inertia",
+            _unmoved, ex.BARE_ARM),
         "give the link mass and inertia, or make its joint fixed",
-        _unmoved,
-        ex.BARE_ARM,
-        effect="the file is refused: mass and inertia of moving bodies must be larger than mjMINVAL",
-    ),
-    alters(
-        "MJ16",
-        "<mimic>",
-        "a soft equality constraint replaces the <mimic>: the joint has a degree of freedom, and its position has "
-        "an error",
-        "set stiffer solref and solimp for this constraint",
-        p.joints_where(p.mimicking),
-        example=ex.second_joint(inside='<mimic joint="hinge" multiplier="2"/>'),
-    ),
-    drops(
-        "MJ17",
-        "two joints with the same name",
-        "the second joint has no name",
-        "rename one of the joints",
-        p.repeated_joints,
-        example=ex.second_joint("hinge"),
-    ),
-    alters(
-        "MJ18",
-        "a planar joint",
-        "the joint becomes three joints: NAME_TX, NAME_TY and NAME_RZ",
-        "use these names of joints in your program",
-        p.joints_of("planar"),
-        example=ex.of_type("planar"),
-    ),
-    ignores(
-        "MJ19",
-        "armature of a joint",
-        "the rotor inertia is omitted, so the mass matrix is too small",
-        "set dof_armature after loading the file",
-        p.joints_where(p.with_rotor),
-        example=ex.dynamics('armature="0.3"'),
-    ),
-    adds(
-        "MJ20",
-        "damping below zero",
-        "the damping is used unchanged, and adds energy to the robot",
-        "write a damping that is not negative",
-        p.joints_where(p.negatively_damped),
-        example=ex.dynamics('damping="-0.7"'),
-    ),
-    drops(
-        "MJ21",
-        "visuals",
-        "the model contains no visuals",
-        KEEP_VISUALS + " in the file",
-        lambda outcome: p.shapes(outcome, "visual"),
-        example=ex.shape("visual", '<box size="0.1 0.1 0.1"/>'),
-    ),
-    ignores(
-        "MJ22",
-        "velocity limits of joints",
-        "joints can move faster than their limits",
-        "limit the velocity in your controller",
-        lambda outcome: (x for x in outcome.description.root.iterfind("joint/limit") if "velocity" in x.attrib),
-    ),
-)
+        effect="the file is refused: mass and inertia of moving bodies must be larger than mjMINVAL"),
+    alters("MJ16", MIMIC,
+        "a soft equality constraint replaces the <mimic>: the joint has a degree of freedom, and its position"
+        " has an error", "set stiffer solref and solimp for this constraint"),
+    drops("MJ17", Trigger("two joints with the same name", p.repeated_joints, ex.second_joint("hinge")),
+        "the second joint has no name", "rename one of the joints"),
+    alters("MJ18", PLANAR_JOINT,
+        "the joint becomes three joints: NAME_TX, NAME_TY and NAME_RZ", "use these names of joints in your program"),
+    ignores("MJ19", ARMATURE_ALONE,
+        "the rotor inertia is omitted, so the mass matrix is too small", "set dof_armature after loading the file"),
+    adds("MJ20", NEGATIVE_DAMPING,
+        "the damping is used unchanged, and adds energy to the robot", "write a damping that is not negative"),
+    drops("MJ21", Trigger("visuals", lambda outcome: p.shapes(outcome, "visual"),
+            ex.shape("visual", '<box size="0.1 0.1 0.1"/>')),
+        "the model contains no visuals", KEEP_VISUALS + " in the file"),
+    ignores("MJ22", Trigger("velocity limits of joints",
+            lambda outcome: (x for x in outcome.description.root.iterfind("joint/limit") if "velocity" in x.attrib)),
+        "joints can move faster than their limits", "limit the velocity in your controller"),
+)  # fmt: skip
 
 
 MUJOCO = Reader("mujoco", "MuJoCo", "MJ", "4.0.0", "MjModel.from_xml_path(path)", RULES)

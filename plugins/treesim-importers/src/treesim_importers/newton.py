@@ -11,8 +11,8 @@ from . import changes as c
 from . import examples as ex
 from . import predicates as p
 from .description import number
-from .effects import moments_text
-from .rule import Reader, adds, alters, drops, ignores, refusal
+from .rule import Reader, Trigger, adds, alters, drops, ignores, refusal
+from .triggers import ARMATURE_ALONE, IMPOSSIBLE_INERTIA, INERTIA_ALONE, MIMIC, PLANAR_JOINT, SHAPES_ALONE
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -73,146 +73,51 @@ def _lengthen(outcome: Outcome, capsules: list[_Element]) -> None:
 
 
 RULES = (
-    refusal(
-        "NE01",
-        "a joint whose type is not in the URDF standard, such as spherical",
-        "add the joint in your program",
-        p.joints_other_than(*JOINTS),
-        ex.of_type("spherical"),
-        effect="the file is refused: Unsupported joint type",
-    ),
-    refusal(
-        "NE02",
-        "an attribute that is not a number, or has too few numbers",
-        "write numbers only, without units",
-        _unreadable,
-        ex.UNIT_BEHIND,
-    ),
-    refusal(
-        "NE03",
-        "a joint that names an unknown link, or a link that is the child of two joints",
-        "add the missing link; use one joint for each child link",
-        p.any_of(p.loose_ends, p.carried_twice),
-        (('<parent link="base"/>', '<parent link="nobody"/>'),),
-    ),
-    refusal(
-        "NE04",
-        "a <mimic> whose joint or mimicked joint is not revolute, continuous or prismatic",
-        "remove the <mimic>",
-        _odd_mimics,
-        ex.more(
-            '<joint name="dead" type="fixed"><parent link="arm"/><child link="pad"/><mimic joint="hinge"/></joint>'
-            '<link name="pad"/>'
-        ),
-    ),
-    adds(
-        "NE05",
-        "a link with collision shapes and without <inertial>",
+    refusal("NE01", Trigger("a joint whose type is not in the URDF standard, such as spherical",
+            p.joints_other_than(*JOINTS), ex.of_type("spherical")),
+        "add the joint in your program", effect="the file is refused: Unsupported joint type"),
+    refusal("NE02", Trigger("an attribute that is not a number, or has too few numbers", _unreadable, ex.UNIT_BEHIND),
+        "write numbers only, without units"),
+    refusal("NE03", Trigger("a joint that names an unknown link, or a link that is the child of two joints",
+            p.any_of(p.loose_ends, p.carried_twice), (('<parent link="base"/>', '<parent link="nobody"/>'),)),
+        "add the missing link; use one joint for each child link"),
+    refusal("NE04", Trigger("a <mimic> whose joint or mimicked joint is not revolute, continuous or prismatic",
+            _odd_mimics,
+            ex.more('<joint name="dead" type="fixed"><parent link="arm"/><child link="pad"/><mimic joint="hinge"/>'
+                    '</joint><link name="pad"/>')),
+        "remove the <mimic>"),
+    adds("NE05", SHAPES_ALONE,
         "the link gets the mass of its shapes, with a density of 1000 kg/m^3",
-        'write an <inertial> with <mass value="0"/> and an inertia of six zeros',
-        p.links_where(p.bare_with_collision),
-        c.weigh_shapes,
-        ex.weighing('<box size="0.1 0.1 0.2"/>'),
-    ),
-    alters(
-        "NE06",
-        "a capsule's length",
+        'write an <inertial> with <mass value="0"/> and an inertia of six zeros', c.weigh_shapes),
+    alters("NE06", Trigger("a capsule's length", _capsules, ex.weighing('<capsule radius="0.1" length="0.2"/>')),
         "Newton reads the attribute height instead of length: the capsule is 1 m long between its centres",
-        'add height="..." with the same number',
-        _capsules,
-        _lengthen,
-        ex.weighing('<capsule radius="0.1" length="0.2"/>'),
-    ),
-    drops(
-        "NE07",
-        "a mass below zero, or NaN",
-        "the link has no mass",
-        "repair the mass",
-        p.links_where(p.negative_mass),
-        c.take_mass,
-        ex.NEGATIVE,
-    ),
-    alters(
-        "NE08",
-        "an inertia that no rigid body has",
-        "a number is added to all three moments, so that they are those of a rigid body",
-        "correct the inertia",
-        p.links_where(p.impossible_inertia),
-        example=ex.IMPOSSIBLE,
-        measure=moments_text,
-    ),
-    drops(
-        "NE09",
-        "rotational inertia without mass",
-        "the link gets neither mass nor inertia",
-        "move it to a link with mass",
-        p.links_where(p.massless_with_inertia),
-        example=ex.WEIGHTLESS,
-    ),
-    alters(
-        "NE10",
-        "mass without rotational inertia",
-        "moments of inertia of 1e-6 kg m^2 are added",
-        "write the inertia",
-        p.links_where(p.point_mass),
-        example=((ex.ARM_INERTIA, '<inertia ixx="0" ixy="0" ixz="0" iyy="0" iyz="0" izz="0"/>'),),
-    ),
-    drops(
-        "NE11",
-        "a link that no joint names",
-        "the link is dropped, without a message",
-        "connect the link by a joint",
-        _unjoined,
-        c.drop_links,
-        ex.more('<link name="stray"/>'),
-    ),
-    alters(
-        "NE12",
-        "a planar joint",
-        "the joint becomes two translations, and its rotation is lost",
-        "use prismatic and revolute joints",
-        p.joints_of("planar"),
-        _flatten,
-        ex.of_type("planar"),
-    ),
-    drops(
-        "NE13",
-        "a mesh that is not found, or model:// without resolve-robotics-uri-py",
-        "the shape is dropped, with a warning",
-        "`pip install 'newton[importers]'`, or package_dirs=[...]",
-        p.missing_meshes,
-        example=ex.shape("collision", '<mesh filename="nowhere.stl"/>'),
-    ),
-    ignores(
-        "NE14",
-        "armature of a joint",
-        "the joint gets the builder's default armature",
-        "set builder.joint_armature after loading the file",
-        p.joints_where(p.with_rotor),
-        example=ex.dynamics('armature="0.3"'),
-    ),
-    alters(
-        "NE15",
-        "<mimic>",
+        'add height="..." with the same number', _lengthen),
+    drops("NE07", Trigger("a mass below zero, or NaN", p.links_where(p.negative_mass), ex.NEGATIVE),
+        "the link has no mass", "repair the mass", c.take_mass),
+    alters("NE08", IMPOSSIBLE_INERTIA,
+        "a number is added to all three moments, so that they are those of a rigid body", "correct the inertia"),
+    drops("NE09", INERTIA_ALONE, "the link gets neither mass nor inertia", "move it to a link with mass"),
+    alters("NE10", Trigger("mass without rotational inertia", p.links_where(p.point_mass),
+            ((ex.ARM_INERTIA, '<inertia ixx="0" ixy="0" ixz="0" iyy="0" iyz="0" izz="0"/>'),)),
+        "moments of inertia of 1e-6 kg m^2 are added", "write the inertia"),
+    drops("NE11", Trigger("a link that no joint names", _unjoined, ex.more('<link name="stray"/>')),
+        "the link is dropped, without a message", "connect the link by a joint", c.drop_links),
+    alters("NE12", PLANAR_JOINT,
+        "the joint becomes two translations, and its rotation is lost", "use prismatic and revolute joints", _flatten),
+    drops("NE13", Trigger("a mesh that is not found, or model:// without resolve-robotics-uri-py", p.missing_meshes,
+            ex.shape("collision", '<mesh filename="nowhere.stl"/>')),
+        "the shape is dropped, with a warning", "`pip install 'newton[importers]'`, or package_dirs=[...]"),
+    ignores("NE14", ARMATURE_ALONE,
+        "the joint gets the builder's default armature", "set builder.joint_armature after loading the file"),
+    alters("NE15", MIMIC,
         "the <mimic> becomes a constraint, which only some solvers support; nv includes the joint",
-        "choose a solver that supports this constraint",
-        p.joints_where(p.mimicking),
-        example=ex.second_joint(inside='<mimic joint="hinge" multiplier="2"/>'),
-    ),
-    adds(
-        "NE16",
-        "any revolute, continuous or prismatic joint",
+        "choose a solver that supports this constraint"),
+    adds("NE16", Trigger("any revolute, continuous or prismatic joint", p.joints_of(*p.AXIAL)),
         "the joint gets an actuator in the mode POSITION, with gains of zero",
-        "set builder.joint_target_mode and joint_target_ke after loading the file",
-        p.joints_of(*p.AXIAL),
-    ),
-    refusal(
-        "NE17",
-        "an XML declaration that is not at the beginning of the file, or has the version 0.0",
-        "remove the text before the declaration, or the declaration",
-        _oddly_declared,
-        (('<robot name="sound">', ' <?xml version="1.0"?><robot name="sound">'),),
-    ),
-)
+        "set builder.joint_target_mode and joint_target_ke after loading the file"),
+    refusal("NE17", Trigger("an XML declaration that is not at the beginning of the file, or has the version 0.0",
+            _oddly_declared, (('<robot name="sound">', ' <?xml version="1.0"?><robot name="sound">'),)),
+        "remove the text before the declaration, or the declaration"),
+)  # fmt: skip
 
 NEWTON = Reader("newton", "Newton", "NE", "1.8.0", "ModelBuilder().add_urdf(path)", RULES)

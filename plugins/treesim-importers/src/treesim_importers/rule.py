@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from functools import partial
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -62,25 +63,29 @@ class Rule:
     measure: Measure = unmeasured
 
 
-def _acting(action: Action) -> Callable[..., Rule]:
-    """Return a function that makes rules with an action; its arguments are those of `Rule` without the action."""
-    return lambda code, *others, **named: Rule(code, action, *others, **named)
+class Trigger(NamedTuple):
+    """Condition of a rule, which several rules may share; for the fields see `Rule`."""
+
+    when: str
+    find: Find
+    example: tuple[tuple[str, str], ...] = ()
+    measure: Measure = unmeasured
 
 
-drops, alters, ignores, adds = _acting("drops"), _acting("alters"), _acting("ignores"), _acting("adds")
-
-
-def refusal(
-    code: str,
-    when: str,
-    fix: str,
-    find: Find,
-    example: tuple[tuple[str, str], ...] = (),
-    effect: str = "the file is refused",
-    measure: Measure = unmeasured,
+def _rule(
+    action: Action, code: str, trigger: Trigger, effect: str, fix: str, change: Change = nothing, source: str = ""
 ) -> Rule:
+    when, find, example, measure = trigger
+    return Rule(code, action, when, effect, fix, find, change, example, source, measure)
+
+
+drops, alters = partial(_rule, "drops"), partial(_rule, "alters")
+ignores, adds = partial(_rule, "ignores"), partial(_rule, "adds")
+
+
+def refusal(code: str, trigger: Trigger, fix: str, effect: str = "the file is refused") -> Rule:
     """Return a rule on elements for which a reader refuses the file; for the arguments see `Rule`."""
-    return Rule(code, "refuses", when, effect, fix, find, refuse, example, measure=measure)
+    return _rule("refuses", code, trigger, effect, fix, refuse)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,8 @@ from treesim.urdf.document import name_of
 from . import examples as ex
 from . import predicates as p
 from .description import number
-from .rule import Rule, refusal
+from .rule import Rule, Trigger, drops, refusal
+from .triggers import EMPTY_DYNAMICS, NAMELESS_ROBOT
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -43,51 +44,24 @@ def _read_to_the_mistake(outcome: Outcome, links: list[_Element]) -> None:
 def rules(prefix: str) -> tuple[Rule, ...]:
     """Return the rules of urdfdom, with codes 01 to 07 after a reader's prefix."""
     return (
-        refusal(
-            f"{prefix}01",
-            "a joint whose type is not in the URDF standard, such as spherical",
-            "use three revolute joints, or add the joint after loading the file",
-            p.joints_other_than(*JOINTS),
-            ex.of_type("spherical"),
-        ),
-        refusal(
-            f"{prefix}02",
-            "a revolute or prismatic joint without effort or velocity in a <limit>",
-            'write effort and velocity, or write type="continuous"',
-            p.joints_where(p.without_effort_or_velocity),
-            ((ex.LIMIT, '<limit lower="-1" upper="1"/>'),),
-        ),
-        refusal(
-            f"{prefix}03",
-            "<dynamics> with neither damping nor friction",
-            'add damping="0"',
-            p.joints_where(p.dynamics_without_losses),
-            ex.dynamics('armature="0.3"'),
-        ),
-        refusal(
-            f"{prefix}04",
-            "an attribute of a joint that is not a number, or has too few numbers",
-            "write numbers only, without units",
-            _in_joints,
-            ((ex.AXIS, '<axis xyz="0 1"/>'),),
-        ),
-        refusal(f"{prefix}05", "a robot without a name", "give the robot a name", p.unnamed_robot, ex.NAMELESS),
-        refusal(
-            f"{prefix}06",
-            "two links or joints with the same name, a joint that names an unknown link, no root link, or several "
-            "root links",
-            "rename one of the links or joints; add the missing link; connect the root links by joints",
-            p.any_of(p.repeated_links, p.repeated_joints, p.loose_ends, p.carried_twice, p.further_roots, p.rootless),
-            ex.more('<link name="stray"/>'),
-        ),
-        Rule(
-            f"{prefix}07",
-            "drops",
-            "an <inertial> in which an element or number is missing, or an attribute is not a number, such as 2kg",
+        refusal(f"{prefix}01", Trigger("a joint whose type is not in the URDF standard, such as spherical",
+                p.joints_other_than(*JOINTS), ex.of_type("spherical")),
+            "use three revolute joints, or add the joint after loading the file"),
+        refusal(f"{prefix}02", Trigger("a revolute or prismatic joint without effort or velocity in a <limit>",
+                p.joints_where(p.without_effort_or_velocity), ((ex.LIMIT, '<limit lower="-1" upper="1"/>'),)),
+            'write effort and velocity, or write type="continuous"'),
+        refusal(f"{prefix}03", EMPTY_DYNAMICS, 'add damping="0"'),
+        refusal(f"{prefix}04", Trigger("an attribute of a joint that is not a number, or has too few numbers",
+                _in_joints, ((ex.AXIS, '<axis xyz="0 1"/>'),)),
+            "write numbers only, without units"),
+        refusal(f"{prefix}05", NAMELESS_ROBOT, "give the robot a name"),
+        refusal(f"{prefix}06", Trigger("two links or joints with the same name, a joint that names an unknown link, no "
+                "root link, or several root links", p.any_of(p.repeated_links, p.repeated_joints, p.loose_ends,
+                                                             p.carried_twice, p.further_roots, p.rootless),
+                ex.more('<link name="stray"/>')),
+            "rename one of the links or joints; add the missing link; connect the root links by joints"),
+        drops(f"{prefix}07", Trigger("an <inertial> in which an element or number is missing, or an attribute is not a "
+                "number, such as 2kg", _broken_inertials, ex.UNIT_BEHIND),
             "the content after the mistake is dropped, and the only message is an error on the terminal",
-            "write the mass and all six numbers of the inertia, without units",
-            _broken_inertials,
-            _read_to_the_mistake,
-            ex.UNIT_BEHIND,
-        ),
-    )
+            "write the mass and all six numbers of the inertia, without units", _read_to_the_mistake),
+    )  # fmt: skip
