@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 
 import treesim
+from treesim.contact import lanes
 
 DT = 1e-3
 RULES = ["semi_implicit_euler", "implicit_midpoint"]
 BOX = treesim.free_body("box", "box", (0.2, 0.3, 0.4), 2.0)
+DRUM = treesim.free_body("drum", "cylinder", (0.1, 0.3), 1.0)
 # a humanoid, quadrupeds, one with mimic joints; feet of boxes, spheres, hulls and meshes
 ROBOTS = ["simple_humanoid", "hyq", "solo12", "talos", "icub", "panda", "g1_29dof_rev_1_0", "anymal", "go2", "a1"]
 
@@ -81,6 +83,34 @@ def test_a_box_has_the_same_bits_in_all_of_them(rule, sensors):
 @pytest.mark.parametrize("rule", RULES)
 def test_bounces_have_the_same_bits_in_all_of_them(rule):
     check_all(Case(BOX, rule, 5, 60, restitution=0.5))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("body", [BOX, DRUM], ids=["box", "drum"])
+@pytest.mark.parametrize("rule", RULES)
+def test_rolling_friction_and_restitution_have_the_same_bits_in_all_of_them(rule, body):
+    check_all(Case(body, rule, 5, 150, restitution=0.3, rolling_friction=0.01, torsional_friction=0.005))
+
+
+def test_steps_read_nothing_beside_their_tables(monkeypatch):
+    """A drum has two points and eight places on its rims."""
+    case, bound = Case(DRUM, RULES[0], 5, 80), lanes.bound_call
+    expected = case.rolled(slice(None)).q
+
+    def between_nan(table):
+        numbers = np.full(table.size + 200, np.nan)
+        numbers[100:-100] = table
+        numbers.setflags(write=False)
+        return numbers[100:-100]
+
+    def is_table(x):
+        return x.dtype == float and not x.flags.writeable
+
+    def surrounded(entry, *arrays):
+        return bound(entry, *[between_nan(x) if is_table(x) else x for x in arrays])
+
+    monkeypatch.setattr(lanes, "bound_call", surrounded)
+    np.testing.assert_array_equal(case.rolled(slice(None)).q, expected)
 
 
 @pytest.mark.parametrize("rule", RULES)

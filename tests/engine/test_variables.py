@@ -9,7 +9,7 @@ import pytest
 
 from treesim.engine import threads
 from treesim.engine.call import buffer_pool
-from treesim.engine.frontend import arena
+from treesim.engine.frontend import arena, bounds
 from treesim.engine.llvm import machine_code, object_cache, processor_levels, strategies
 from treesim.errors import ArgumentError
 
@@ -21,6 +21,7 @@ READERS: dict[str, Callable[[], object]] = {
     "TREESIM_CPU": lambda: processor_levels.wanted("x86_64-unknown-linux-gnu", {}),
     "TREESIM_OPT": machine_code.optimization_level,
     "TREESIM_FILL": arena.fill_byte,
+    "TREESIM_BOUNDS": bounds.checks_bounds,
 }
 NONSENSE = (" ", "abc", "-1", "1.5", "nan", "1e3", "²", "\u0663", "9" * 5000, "0x10", "a\n::error::b\x1b[2J", "\udc80")
 

@@ -152,8 +152,7 @@ def begin_lanes(stage: ContactSolve, batched: bool = False) -> ContactLanes | No
     """Return a contact solve on SIMD lanes, and start its background compilation; None if it is not supported.
 
     It does not support contacts found by coal, solvers other than "pgs", and uncompiled Python. It is not used where
-    there are only joint limits, which few states reach, and not yet with torsional or rolling friction, whose kernel
-    is there and which gain little on lanes. batched: whether states have model parameters of their own.
+    there are only joint limits, which few states reach. batched: whether states have model parameters of their own.
     """
     lanes = _lanes_of(stage, batched) if runs_compiled() else None
     if lanes is not None:
@@ -165,7 +164,7 @@ def begin_lanes(stage: ContactSolve, batched: bool = False) -> ContactLanes | No
 def _lanes_of(stage: ContactSolve, batched: bool) -> ContactLanes | None:
     """Return a contact solve on SIMD lanes, None if it is not supported."""
     touching = stage.touching
-    if touching.only_limits or touching.counts.resists:
+    if touching.only_limits:
         return None
     first, end = touching.convex
     by_pgs = stage.solver.kernel is solve_pgs and stage.solver.exact

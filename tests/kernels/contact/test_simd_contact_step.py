@@ -179,8 +179,8 @@ def stage(world, solver="pgs", rule=RULE):
 def test_lanes_are_for_the_default_solver_and_contacts_of_compiled_code():
     box = treesim.StaticBox((1, 1, 0.1), treesim.Placement())
     rough = treesim.Ground(rolling_friction=1e-3)
-    for ground, lanes in ((GROUND, True), (box, True), (rough, False)):
-        assert (begin_lanes(stage(treesim.World(ball(), ground=ground))) is not None) == lanes
+    for ground in (GROUND, box, rough):
+        assert begin_lanes(stage(treesim.World(ball(), ground=ground))) is not None
     assert not begin_lanes(stage(treesim.World(ball(), ground=GROUND), "admm"))
 
 

@@ -10,6 +10,7 @@ from ...errors import UnsupportedError
 from .arena import fill_byte
 from .arithmetic import arithmetic, converted, extreme
 from .body import Body, Loop
+from .bounds import check_within
 from .masks import merged
 from .types import (
     CONTIGUOUS,
@@ -86,6 +87,8 @@ def indexed(body: Body, array: Value, indices: Sequence[Value | Range]) -> Value
     offset, kept, rest = integer(0), [], []
     for place, length, stride in zip(places, lengths(array), strides(body, array), strict=True):
         start = _start(body, place, length)
+        if not isinstance(place, Range):
+            check_within(body, start, length)
         offset = arithmetic(body, ast.Add, offset, arithmetic(body, ast.Mult, start, stride))
         if isinstance(place, Range):
             kept.append(_kept(body, place, start, length))
@@ -112,9 +115,12 @@ def _start(body: Body, place: Value | Range, length: Value) -> Value:
 
 def _kept(body: Body, place: Range, start: Value, length: Value) -> Value:
     """Return the number of selected elements of an axis."""
+    end = arithmetic(body, ast.Add, length, integer(1))  # where an empty slice may begin
+    check_within(body, start, end)
     if place.stop is None:
         return length if place.start is None else arithmetic(body, ast.Sub, length, start)
     stop = _start(body, Range(place.stop, None), length)
+    check_within(body, stop, end)
     return extreme(body, ast.Gt, arithmetic(body, ast.Sub, stop, start), integer(0))
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ...errors import UnsupportedError
+from .bounds import check_within
 from .types import (
     BOOLEAN,
     INTEGER,
@@ -132,10 +133,13 @@ def scattered(body: Body, x: Value, k: Value, size: Value, states: Value, value:
 
 def _place(body: Body, x: Value, k: Value, size: Value, states: Value, lane: int) -> str:
     """Return the address of number k of the state on one lane."""
+    from . import arrays
+
     if x.type.element != REAL or states.type.element != INTEGER or any(value.type != INTEGER for value in (k, size)):
         raise UnsupportedError("lanes are filled from arrays of real numbers")
     index = body.get(f"getelementptr inbounds i64, ptr {states.parts[0]}, i64 {lane}")
     state = body.get(f"load i64, ptr {index}, align 8")
     row = body.get(f"mul nsw i64 {state}, {size.parts[0]}")
     at = body.get(f"add nsw i64 {row}, {k.parts[0]}")
+    check_within(body, Value(INTEGER, (at,)), arrays.size(body, x))
     return body.get(f"getelementptr inbounds double, ptr {x.parts[0]}, i64 {at}")

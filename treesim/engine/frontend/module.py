@@ -17,6 +17,7 @@ from ..exponentials import exponential
 from ..primitives import PRIMITIVES
 from ..trigonometry import sincos
 from .arena import ARENA, BEGIN, END
+from .bounds import WITHIN, checks_bounds, file_constants
 from .calls import on_lanes
 from .lowering import Compiled, compile_function
 from .syntax import loops_deep, tree_of
@@ -104,6 +105,7 @@ class Module:
         self._compiled: dict[tuple[Any, ...], Compiled | None] = {}
         self._structures: dict[tuple[str, ...], str] = {}
         self.apart: set[Any] = set()  # kernels that are called, not inlined
+        self._file_constants: dict[str, str] = {}
 
     def compiled(self, function: FunctionType, types: tuple[Type, ...], masked: bool = False) -> Compiled:
         """Return a kernel for given argument types, translated on first use; masked: as in `compile_function`."""
@@ -124,6 +126,10 @@ class Module:
         if len(kinds) <= FEW:
             return f"{{ {', '.join(kinds)} }}" if kinds else "void"
         return self._structures.setdefault(tuple(kinds), f"%s{len(self._structures)}")
+
+    def file_constant(self, file: str) -> str:
+        """Return LLVM's constant with the name of a file."""
+        return self._file_constants.setdefault(file, f"@file{len(self._file_constants)}")
 
     def thing(self, function: FunctionType, name: str) -> Any:
         """Return the object of a name in a function that is not a local variable."""
@@ -165,7 +171,8 @@ class Module:
         attributes = f'attributes {SWEEP} = {{ {sweeps} nounwind "prefer-vector-width"="512" }}\n'
         loops = AS_THEY_ARE if self.is_longest() else "!6 = distinct !{!6}\n"
         structures = [f"{name} = type {{ {', '.join(kinds)} }}" for kinds, name in self._structures.items()]
-        known = FUNCTIONS, ON_LANES, ANY_LANE, memory, DECLARATIONS, ARENA
+        checks = [WITHIN, *file_constants(self._file_constants)] if checks_bounds() else []
+        known = FUNCTIONS, ON_LANES, ANY_LANE, memory, DECLARATIONS, ARENA, *checks
         return "\n".join([*known, *structures, *self.functions, *functions, attributes, METADATA, loops])
 
 

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 from ...errors import ArgumentError, UnsupportedError, quoted
 from ..frontend import object_layout
 from ..frontend.arena import fill_byte
+from ..frontend.bounds import checks_bounds
 from ..threads import lock_across_forks
 from . import background_compilation, object_cache, object_code, processor_levels
 from .chunks import APART
@@ -214,7 +215,7 @@ def _file(identity: bytes) -> str:
     """Return the name of the file for an identity, for this processor, this compiler and this Python's objects."""
     from llvmlite import binding
 
-    here = processor(), binding.llvm_version_info, object_layout.LAYOUT, fill_byte()
+    here = processor(), binding.llvm_version_info, object_layout.LAYOUT, fill_byte(), checks_bounds()
     return "objects/" + object_cache.digest(repr(here).encode(), identity)
 
 

@@ -110,7 +110,7 @@ def look(touch, k, r, S, reach, dt, margin, m, active, n):
     W, B = transform_at(r.W, a), transform_at(r.W, b)
     for j in range(RIM if cylinder else touch.pair[k, PAIR.points]):
         p = rim_point(touch, k, j, S, W) if cylinder else world_point(touch, k, j, W)
-        radius = touch.point[touch.pair[k, PAIR.first_point] + j, 3]
+        radius = touch.point[touch.pair[k, PAIR.first_point] + (0 if cylinder else j), 3]  # a cylinder has two points
         rho = radius * 0 if cylinder else radius
         gap, normal = from_smooth(touch, k, rotate_back(S.R, sub(p, S.p)))
         gap -= rho
