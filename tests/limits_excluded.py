@@ -50,7 +50,7 @@ EXCLUDED: dict[str, set[str]] = {
         "treesim/dynamics/operational/advice.py",
         "treesim/dynamics/assemblies.py: LARGE",
         "treesim/dynamics/assemblies.py: BLOCKS_PER_SHARE",
-        "treesim/doctor/conditioning.py: WORK",
+        "treesim/doctor/poses.py: WORK",
         "treesim/formats/digests.py: AT_ONCE",
         "treesim/contact/contact_solve.py: ROOM",
         "treesim/contact/contact_solve.py: BLOCK",

@@ -16,17 +16,14 @@ from ..urdf.resolve import MeshResolver, open_source
 from ..urdf.visuals import MeshFinder
 from ..validation.values import checked_flag, checked_parts, known_name
 from .advice import TIER_OF, TIERS
-from .center_of_mass import check_center_of_mass
-from .conditioning import check_conditioning
-from .density import check_density
 from .diagnosis import Diagnosis
+from .distribution import check_distribution
 from .element_usage import element_usage
-from .gyration import check_gyration
 from .hull import Meshes
 from .limits import check_limits
 from .links import Group, rigid_groups
 from .overlaps import check_overlaps
-from .weight import check_weight
+from .poses import check_poses
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -134,12 +131,12 @@ def _examine(
             findings.add("U507", reason, next(_owners(document.root, file, find_mesh), None))
     if "physics" not in tiers:
         return
-    for check_groups in (check_density, check_gyration, check_center_of_mass):
-        check_groups(groups, findings)
+    check_distribution(groups, findings)
     yield from _not_compared(groups)
     if robot is not None:
-        for check_robot in (check_conditioning, check_weight, check_limits):
-            check_robot(robot, document.joint, findings)
+        if robot.nv:
+            check_poses(robot, document.joint, findings)
+        check_limits(robot, document.joint, findings)
         yield from check_overlaps(robot, document.link, findings)
 
 
@@ -151,13 +148,8 @@ def _owners(root: _Element, file: str, find_mesh: MeshFinder) -> Iterator[_Eleme
 def _not_compared(groups: Sequence[Group]) -> Iterator[str]:
     """Yield which links with mass were not compared with their shapes, and why."""
     massive = [group for group in groups if group.inertia.mass > 0]
-    bare = [group for group in massive if group.whole and not len(group.points)]
-    unread = [group for group in massive if not group.whole]
-    if bare:
-        yield f"mass and inertia of {_links(bare)} without shapes"
-    if unread:
-        yield f"mass and inertia of {_links(unread)} with shapes that were not read"
-
-
-def _links(groups: Sequence[Group]) -> str:
-    return f"{len(groups)} link{'s' * (len(groups) > 1)}"
+    bare = sum(group.whole and not len(group.points) for group in massive)
+    unread = sum(not group.whole for group in massive)
+    for count, reason in ((bare, "without shapes"), (unread, "with shapes that were not read")):
+        if count:
+            yield f"mass and inertia of {count} link{'s' * (count > 1)} {reason}"
