@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from ...dynamics.mass_matrix import mass_matrix
 from ...model.tree import Tree
-from .points import BodyPoint, three_numbers
+from .forces import BodyPoint, three_numbers
 
 FREQUENCY = 10.0  # rad/s: natural frequency of a free point on the spring
 STRONGEST = 3.0  # weights of the robot: largest force

@@ -28,7 +28,7 @@ from .mouse_spring import MouseSpring
 from .panel import NO_FRAME, finite, is_number, movable, points_of, readings, seconds_of, total_energy
 from .reference import NONE, SIMULATION, RecordedReference, Reference, ReferenceSettings, SimulatedReference
 from .screen import motion_state
-from .settings import Settings
+from .settings import CHECKS, Settings
 from .timed import TimedSimulation
 
 FPS = 60.0
@@ -368,21 +368,15 @@ class LivePhysics:
         return {
             "t": player.t,
             "running": not player.paused,
-            "speed": settings.speed,
             "base": self.scene.base,
-            "backend": settings.backend,
-            "integrator": settings.integrator,
-            "solver": settings.solver,
-            "controller": settings.controller,
+            **{name: getattr(settings, name) for name in CHECKS},
             "gravity": list(settings.gravity),
-            "dt": settings.dt,
-            "kp": settings.kp,
-            "kd": settings.kd,
             "realTimeFactor": None if player.paused else finite(self.pace),
             "stepTime": getattr(player.simulation, "step_seconds", None),
             "history": list(self.history.span),
             **self._motion(),
-            **self._reference_state(),
+            **self.reference_settings.to_dict(),
+            "referenceStepTime": None if self.reference is None else self.reference.step_seconds,
         }
 
     def _motion(self) -> dict[str, Any]:
@@ -403,7 +397,3 @@ class LivePhysics:
             "pull": None if self.pull is None else self.pull.to_dict(),
             "forces": {name: force.to_dict() for name, force in self.forces.items()},
         }
-
-    def _reference_state(self) -> dict[str, Any]:
-        steps = None if self.reference is None else self.reference.step_seconds
-        return {**self.reference_settings.to_dict(), "referenceStepTime": steps}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -120,27 +120,6 @@ def _method(name: str, value: Any) -> str:
     return SAME if value == SAME else str(CHECKS[name](name, value))
 
 
-class Reference(Protocol):
-    """Interface of a reference run."""
-
-    @property
-    def q(self) -> np.ndarray:
-        """Current configuration (nq,)."""
-
-    @property
-    def step_seconds(self) -> float | None:
-        """Recent time of a step [s], None if nothing is stepped."""
-
-    def begin(self, moment: Moment) -> None:
-        """Start at the robot's state."""
-
-    def seek(self, moment: Moment) -> None:
-        """Return to the reference run's state at the time of the robot's state `moment`."""
-
-    def advance(self, t: float, robot: Drive) -> None:
-        """Advance to time t [s], under the robot's controller."""
-
-
 class RecordedReference:
     """Overlay that shows a recording at the robot's time; raises ArgumentError for a recording of another robot."""
 
@@ -164,9 +143,7 @@ class RecordedReference:
         """Select the recorded state at the moment's time, whatever the robot's state."""
         self.show(moment.t)
 
-    def seek(self, moment: Moment) -> None:
-        """Select the recorded state at the moment's time."""
-        self.show(moment.t)
+    seek = begin
 
     def advance(self, t: float, robot: Drive) -> None:
         """Select the recorded state at time t [s]."""
@@ -227,6 +204,9 @@ class SimulatedReference:
             raise NonFiniteError(f"its state is no longer finite after t = {now:.6g} s")
         self.moment = Moment(t, q, v)
         self.history.add(self.moment)
+
+
+Reference = RecordedReference | SimulatedReference
 
 
 def apart(robot: Tree, q: np.ndarray, other: np.ndarray) -> dict[str, Any]:

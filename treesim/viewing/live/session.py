@@ -7,7 +7,7 @@ import time
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,15 +20,42 @@ from ...system.display import ReprMixin, page_html
 from ..protocols import InteractiveViewer, Message, ReferenceViewer, Reply
 from .compiled_methods import CompiledMethods, methods_of
 from .forces import Force
-from .library import Library
 from .panel import MOST_WAITING, TOO_MANY, checked_frame, panel_of
 from .physics import LivePhysics, Scene
 from .reference import METHODS, SIMULATION, ReferenceSettings
 from .screen import Screen
 from .settings import CHECKS, Settings
 
-ACTIONS = ("reset", "step", "seek", "pull", "release", "force", "meet")
 SLOW = 0.9  # of the requested speed: below, pages display a message
+
+
+def _push(physics: LivePhysics, name: Any, body: Any, point: Any, vector: Any) -> None:
+    """Set or remove (None) the external force of a page's request."""
+    if not isinstance(name, str) or not name:
+        raise ArgumentError(f"the name of a force must be text, got {short_repr(name)}")
+    physics.push(name, None if vector is None else Force(physics.robot, body, point, vector))
+
+
+ACTIONS: dict[str, tuple[Callable[..., object], tuple[str, ...]]] = {  # and the values of a request that each takes
+    "reset": (LivePhysics.reset, ()),
+    "step": (LivePhysics.step, ()),
+    "seek": (LivePhysics.seek, ("t",)),
+    "pull": (LivePhysics.take, ("body", "point", "target")),
+    "release": (LivePhysics.release, ()),
+    "force": (_push, ("name", "body", "point", "force")),
+    "meet": (LivePhysics.meet, ()),
+}
+
+
+class Library(Protocol):
+    """Interface of a collection of robots: their names, and the scene and settings of each."""
+
+    robots: list[str]
+    bases: list[str]
+
+    def load(self, robot: str, base: str) -> tuple[Scene, Settings]:
+        """Return a robot's scene and initial settings; raises TreesimError."""
+        ...
 
 
 class _EndedError(Exception):
@@ -308,32 +335,13 @@ class LiveSession(ReprMixin):
             self._act(message)
 
     def _act(self, message: Message) -> None:
-        physics, what = self.physics, message.get("do")
+        what = message.get("do")
+        if not isinstance(what, str) or what not in ACTIONS:
+            raise ArgumentError(f"the action must be one of {', '.join(ACTIONS)}, got {short_repr(what)}")
         if what == "reset":
             self._message = None
-            physics.reset()
-        elif what == "step":
-            physics.step()
-        elif what == "seek":
-            physics.seek(message.get("t"))
-        elif what == "pull":
-            physics.take(message.get("body"), message.get("point"), message.get("target"))
-        elif what == "release":
-            physics.release()
-        elif what == "force":
-            self._push(message)
-        elif what == "meet":
-            physics.meet()
-        else:
-            raise ArgumentError(f"the action must be one of {', '.join(ACTIONS)}, got {short_repr(what)}")
-
-    def _push(self, message: Message) -> None:
-        """Set or remove (None) the external force of a page's request."""
-        physics, name, vector = self.physics, message.get("name"), message.get("force")
-        if not isinstance(name, str) or not name:
-            raise ArgumentError(f"the name of a force must be text, got {short_repr(name)}")
-        made = None if vector is None else Force(physics.robot, message.get("body"), message.get("point"), vector)
-        physics.push(name, made)
+        act, names = ACTIONS[what]
+        act(self.physics, *map(message.get, names))
 
     def _set(self, values: Mapping[str, Any], reply: Reply) -> None:
         """Validate all values, then set them."""
