@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -13,9 +12,8 @@ from ..dynamics.tables import constants_of
 from ..engine.call.batched import BatchedTables
 from ..engine.call.bound_entry import BoundEntry
 from ..engine.call.call_sequence import Call, Place
-from ..engine.call.evaluate import STATES_PER_TASK, run_states
+from ..engine.call.evaluate import STATES_PER_TASK
 from ..engine.call.generic import compiled, compiled_soon
-from ..engine.frontend.fastcall import BAD_LAYOUT
 from ..engine.threads import over_threads
 from ..errors import UnsupportedError, quoted
 from ..kernels.contact.contact_entry import contact_step_entry
@@ -28,7 +26,7 @@ from ..kernels.contact.tables import FOUND
 from ..kernels.entries.status import FINE
 from ..kernels.stepping.rules import Rule
 from ..model.tree import Tree
-from ..states.states import mimic_constants
+from ..states.states import mimic_constants, run_bound
 from ..system.memory import free_memory
 from ..types import Engine
 from ..validation.arrays import Shape
@@ -149,16 +147,8 @@ class ContactSolve:
         q, v, found = (robot.nq,), (robot.nv,), (touching.counts.external, FOUND)
         inputs = ContactInput(q, v, q, v, v, (2,), (touching.rows,), found, v if with_forces else None).arrays
         groups = int(touching.layout[COUNT.groups]) if work else 1
-        self.shapes = ContactOutput(
-            q,
-            v,
-            (touching.rows,),
-            (robot.n_bodies + 1, 6),
-            (groups, 12),
-            (STATE_INFO,),
-            (2,),
-            (1, POINT),
-        )
+        rows, wrench = (touching.rows,), (robot.n_bodies + 1, 6)
+        self.shapes = ContactOutput(q, v, rows, wrench, (groups, 12), (STATE_INFO,), (2,), (1, POINT))
         self._layout_at, self.settings_at = (
             next(k for k, x in enumerate(self.constants) if x is table) for table in (layout, settings)
         )
@@ -190,9 +180,7 @@ class ContactSolve:
         if self.quick is None or (batched is not None and self.geometry_at in batched.tables):
             return None
         flags = np.empty((*q.shape[:-1], 1))
-        if q.ndim > 1 or self.quick.call(q, q_free, flags) == BAD_LAYOUT:
-            given = [np.ascontiguousarray(np.atleast_2d(x)) for x in (q, q_free)]
-            run_states(self.quick.entry, self.quick.constants, given, [flags.reshape(-1, 1)], "generic")
+        run_bound(self.quick, [q, q_free], [flags])
         return flags[..., 0] != 0
 
     @property
@@ -250,33 +238,13 @@ class ContactSolve:
     ) -> int:
         if batched is not None:
             return self._run_batched(given, result, batched)
-        if given.q.ndim == 1:
-            status = self._run_one(given, result, kinematics)
-            if status == BAD_LAYOUT:  # arrays after unpickling, with another dtype object, or of another layout
-                dense = given.mapped(partial(np.ascontiguousarray, dtype=float))
-                status = self._run_one(dense, result, kinematics)
-            if status != BAD_LAYOUT:  # else plain Python
-                return status
-            return self._run(given.mapped(itemgetter(None)), result.mapped(itemgetter(None)), batched)
-        count = len(given.q)
-        inputs, results = ([x.reshape(count, -1) for x in each] for each in (given.arrays, result.arrays))
         if self.kinematics is None:
-            return run_states(self.entry, self._bound_to(result).constants, inputs, results, "generic")
-        worst = FINE
-        for first in range(0, count, BLOCK):
-            part, own = ([x[first : first + BLOCK] for x in each] for each in (inputs, results))
-            part.append(self._kinematics_of(part))
-            worst = max(worst, run_states(self.entry, self._bound_to(result).constants, part, own, "generic"))
-        return worst
-
-    def _run_one(self, given: ContactInput, result: ContactOutput, kinematics: np.ndarray | None) -> int:
-        if self.kinematics is None:
-            return self._bound_to(result).call(*given.arrays, *result.arrays)
-        if kinematics is not None:  # the solve overwrites them, and may be repeated with more memory
-            return self._bound_to(result).call(*given.arrays, kinematics.copy(), *result.arrays)
-        x = np.empty(self._inputs[-1])
-        status = self.kinematics.call(*given[:5], self._settings, x)
-        return status if status == BAD_LAYOUT else self._bound_to(result).call(*given.arrays, x, *result.arrays)
+            return run_bound(self._bound_to(result), given.arrays, result.arrays)
+        if given.q.ndim == 1 or len(given.q) <= BLOCK:  # the solve overwrites kinematics, and may be repeated
+            x = self._kinematics_of(given) if kinematics is None else kinematics.copy()
+            return run_bound(self._bound_to(result), [*given.arrays, x], result.arrays)
+        blocks = [itemgetter(slice(first, first + BLOCK)) for first in range(0, len(given.q), BLOCK)]
+        return max(self._run(given.mapped(block), result.mapped(block), None) for block in blocks)
 
     def _bound_to(self, result: ContactOutput) -> BoundEntry:
         """Return the code of one state's contact solve; that which reports contact points if they are requested."""
@@ -294,13 +262,13 @@ class ContactSolve:
         """Allocate room for the contact points of one state."""
         return np.zeros((int(self.constants[self._layout_at][COUNT.capacity]), POINT))
 
-    def _kinematics_of(self, inputs: Sequence[np.ndarray]) -> np.ndarray:
-        """Return the kinematics (count, n) of a batch, by the same code for any number of states."""
+    def _kinematics_of(self, given: ContactInput) -> np.ndarray:
+        """Return the kinematics (..., n) of one state or a batch, by the same code for any number of states."""
         assert self.kinematics is not None
-        count = len(inputs[0])
-        x = np.empty((count, *self._inputs[-1]))
-        given = [*inputs[:5], np.broadcast_to(self._settings, (count, self._settings.size))]
-        run_states(self.kinematics.entry, self.kinematics.constants, given, [x], "generic")
+        batch, settings = given.q.shape[:-1], self._settings
+        x = np.empty((*batch, *self._inputs[-1]))
+        settings = np.broadcast_to(settings, (*batch, settings.size)) if batch else settings
+        run_bound(self.kinematics, [*given[:5], settings], [x], "generic")
         return x
 
     def _run_batched(self, given: ContactInput, result: ContactOutput, batched: BatchedTables) -> int:

@@ -47,10 +47,6 @@ class GivenTorque(NamedTuple):
     v: np.ndarray
     tau: np.ndarray
 
-    def with_own_descriptor(self) -> GivenTorque:
-        """Return a copy whose array has NumPy's own dtype object, which compiled code requires after unpickling."""
-        return self._replace(tau=self.tau.astype(float))
-
     def is_at(self, t: float, q: np.ndarray, v: np.ndarray) -> bool:
         """Return whether this is the torque at time t [s] and state q, v."""
         return t == self.t and np.array_equal(q, self.q) and np.array_equal(v, self.v)
@@ -372,4 +368,4 @@ class ControlledRobot:
     def progress(self, progress: Progress) -> None:
         self.impulses = None if progress.impulses is None else progress.impulses.copy()
         self.work, self.contact = progress.work.copy(), progress.contact
-        self.latest = None if progress.latest is None else progress.latest.with_own_descriptor()
+        self.latest = progress.latest and progress.latest._replace(tau=progress.latest.tau.astype(float))

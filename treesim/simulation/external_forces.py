@@ -13,18 +13,17 @@ from numpy.typing import ArrayLike
 from ..dynamics.operational.frames import frame_tables
 from ..dynamics.tables import constants_of, kernel_wrenches
 from ..engine.call.bound_entry import BoundEntry
-from ..engine.call.evaluate import lanes_for, run_states
+from ..engine.call.evaluate import lanes_for
 from ..engine.call.specialized import BatchCode
-from ..engine.frontend.fastcall import BAD_LAYOUT
 from ..errors import ArgumentError, NonFiniteError, quoted
 from ..kernels.stepping.external_forces import AT_POINTS, LOCAL, WORLD, WRENCHES, external_joint_forces_states
 from ..model.named_axes import wrenches_argument
 from ..model.tree import Tree
 from ..states.arguments import checked_robot, short_repr
-from ..states.states import serving
+from ..states.states import run_bound, serving
 from ..system.display import ReprMixin, vector
 from ..types import Engine, ForceFrame
-from ..validation.arrays import Argument, check_copy, coerce
+from ..validation.arrays import Argument, check_copy, coerce, in_layout
 from ..validation.values import (
     checked_text,
     finite_or_nan,
@@ -332,13 +331,7 @@ class ExternalJointForces:
         if q.ndim > 1 and self._lanes is not None:
             self._lanes.run([q, v, table, external], len(q))
             return external
-        arrays = [np.ascontiguousarray(x) for x in (q, v, table)]
-        if (self.bound.call if q.ndim == 1 else self.bound.batch)(*arrays, external) == BAD_LAYOUT:
-            given, result = (
-                [x.reshape(-1, x.shape[-1]).astype(float) for x in arrays],
-                external.reshape(-1, v.shape[-1]),
-            )
-            run_states(self.bound.entry, self.bound.constants, given, [result], self.bound.engine)
+        run_bound(self.bound, in_layout(q, v, table), [external])
         return external
 
 

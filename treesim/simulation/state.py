@@ -61,10 +61,6 @@ class State(ReprMixin):
     def __getstate__(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in FIELDS}
 
-    def __setstate__(self, kept: dict[str, Any]) -> None:
-        for name, x in kept.items():  # with NumPy's own dtype object, which the fast code of one state requires
-            object.__setattr__(self, name, x.astype(float) if isinstance(x, np.ndarray) else x)
-
     def _repr_fields(self) -> list[tuple[str, Any]]:
         return [*arrays(self, "q", "v", "impulses", "contact")]
 

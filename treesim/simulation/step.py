@@ -18,8 +18,6 @@ from ..dynamics.forward_dynamics import held_backend
 from ..dynamics.tables import constants_of
 from ..engine.call.batched import BatchedTables
 from ..engine.call.bound_entry import BoundEntry
-from ..engine.call.evaluate import run_states
-from ..engine.frontend.fastcall import BAD_LAYOUT
 from ..errors import NonFiniteError, UnsupportedError, quoted
 from ..kernels.contact.contact_points import POINT
 from ..kernels.contact.layout import INFO
@@ -29,7 +27,7 @@ from ..kernels.entries.status import FINE, NOT_FINITE
 from ..kernels.stepping.rules import CONTACT_RULES, IN_PYTHON, RULES, Rule
 from ..kernels.stepping.step_entry import step_entry
 from ..model.tree import Tree
-from ..states.states import mimic_constants
+from ..states.states import mimic_constants, run_bound
 from ..validation.arrays import Shape
 from .effort_limits import REPEATS, EffortLimits
 from .external_forces import ExternalJointForces
@@ -104,7 +102,6 @@ class StepCode:
         self.forces = ExternalJointForces(robot, rule.lead * h, engine) if with_forces else None
         self._inputs = 4 if with_forces else 3  # arrays of a step before its results
         self._results = ("force", "work", *(("impulses", "residual") if world.m else ()))  # besides the state
-        self._free: Callable[..., int] = self._tried  # the unconstrained step of one state
         self.bound: BoundEntry | None = None  # of a batch
         self._single: BoundEntry | None = None  # of one state
         if _has_kernel(solver) and is_one_kernel(solver, robot) and robot.nv:
@@ -115,7 +112,6 @@ class StepCode:
             inputs = (robot.nq,), n, n, *([n] if with_forces else [])
             results: tuple[Shape, ...] = ((robot.nq,), n, n, (2,), *((world.m,) for _ in self._results[2:]))
             self.bound = self._single = BoundEntry(entry, self.constants, inputs, results, engine=engine)
-            self._free = self._first_call
         elif engine == "specialized" and robot.nv:
             raise UnsupportedError(f"backend {solver.name!r} is no kernel of treesim's: it has no specialized code")
         self.stage: ContactSolve | None = None
@@ -188,18 +184,9 @@ class StepCode:
         warm_start (..., R): contact impulses of the step before; None for zeros. result: overwritten. points: room for
         the contact points of one state, if they are requested. velocities: of kinematic bodies, if they differ from v.
         """
-        if q.ndim > 1:
-            return self.step_with(StepCall(self._run_batch, q, v, warm_start, result, velocities=velocities), control)
-        kinematics = None if self._kinematics is None else np.empty(self._kinematics)
+        kinematics = None if self._kinematics is None or q.ndim > 1 else np.empty(self._kinematics)
         step = StepCall(self._free, q, v, warm_start, result, None, kinematics, points, velocities)
-        status = self.step_with(step, control)
-        if status == BAD_LAYOUT:  # arrays after unpickling, with another dtype object, or of another layout
-            status = self.step_with(step._replace(q=q.astype(float), v=v.astype(float)), control.astype(float))
-        if status == BAD_LAYOUT:  # plain Python
-            before = None if warm_start is None else warm_start[None]
-            one = StepResult(*(None if x is None else x[None] for x in result))
-            return self.run(q[None], v[None], control[None], before, one, velocities=velocities)
-        return status
+        return self.step_with(step, control)
 
     def sequence(self, count: int) -> StepSequence:
         """Return the `count` equal parts of a step of one state as one call.
@@ -220,10 +207,10 @@ class StepCode:
         """Take an unconstrained step, then solve contact, with mean forces within the effort limits.
 
         States that are not finite keep the unconstrained step. If the world has joint limits only, so do states
-        that reach no limit. Returns the worst status; BAD_LAYOUT if `step.free` does, with nothing done.
+        that reach no limit. Returns the worst status.
         """
         status = self._step_with(step, control)
-        if self.effort is None or status == BAD_LAYOUT:
+        if self.effort is None:
             return status
         for attempt in range(REPEATS + 1):
             forces = self.effort.of(step.q, step.v, step.result, step.gains)
@@ -251,8 +238,6 @@ class StepCode:
         q_free, v_free, work_free = np.empty(q.shape), np.empty(v.shape), np.empty(result.work.shape)
         more = rows if kinematics is None else (kinematics,)
         status = free(*given, q_free, v_free, result.force, work_free, *more)
-        if status == BAD_LAYOUT:
-            return status
         if velocities is not None:
             v = v.copy()
             velocities.put(v, v_free)
@@ -285,24 +270,16 @@ class StepCode:
         finite = np.isfinite(q_free).all(axis=-1) & np.isfinite(v_free).all(axis=-1)
         return finite if near is None else finite & near
 
-    def _first_call(self, *arrays: Any) -> int:
-        """Step by the entry that looks up its compiled code, then replace it by the direct call."""
-        assert self._single is not None
-        if self.stage is not None:
+    def _free(self, *arrays: np.ndarray) -> int:
+        """Take the unconstrained step of one state or a batch."""
+        one, n = arrays[0].ndim == 1, self._inputs
+        bound = self._single if one else self.bound
+        if bound is None:
+            states = [arrays] if one else zip(*arrays, strict=True)
+            return max((self._tried(*state) for state in states), default=FINE)
+        if one and self.stage is not None:
             self.stage.begin()
-        status = self._single.call(*arrays)
-        self._free = self._single.call
-        return status
-
-    def _run_batch(self, *arrays: np.ndarray) -> int:
-        """Take the unconstrained step of a batch."""
-        if self.bound is None:
-            return max((self._tried(*state) for state in zip(*arrays, strict=True)), default=FINE)
-        status = self.bound.batch(*arrays)
-        if status != BAD_LAYOUT:
-            return status
-        n = len(self.bound.inputs)
-        return run_states(self.bound.entry, self.constants, arrays[:n], arrays[n:], self.bound.engine)
+        return run_bound(bound, arrays[:n], arrays[n:])
 
     def explain(self, q: np.ndarray, v: np.ndarray, control: np.ndarray) -> Exception:
         """Return the error of a state whose step failed: that of the dynamics, else NonFiniteError."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..contact.contact_solve import ContactOutput
 from ..kernels.entries.status import FINE
+from ..validation.arrays import in_layout
 from .effort_limits import REPEATS
 
 if TYPE_CHECKING:
@@ -62,7 +63,8 @@ def substeps(
 ) -> tuple[int, Sequence[Any]]:
     """Take the `count` equal parts of a step of one state or a batch; return the worst status, and each part's results.
 
-    The results have the attributes of `StepResult`. warm_start (..., R): contact impulses of the step before; None for
+    Here, arrays of one state get the layout that compiled code takes. The results have the attributes of `StepResult`.
+    warm_start (..., R): contact impulses of the step before; None for
     zeros. control: constant (..., nv), or control(k, q, v) of the k-th part, which starts at (q, v). failed(q, v,
     control): called for a part whose status is not FINE, to raise. at_once: False if parts under constant control
     cannot be taken by one call. points: list to which the contact points of each part of a step of one state are
@@ -70,6 +72,9 @@ def substeps(
     of the mean forces in it, else None.
     """
     batch, constant = q.shape[:-1], isinstance(control, np.ndarray)
+    if not batch:
+        q, v, warm_start, u = in_layout(q, v, warm_start, control if constant else None)
+        control = u if constant else control
     if constant and at_once and not batch and points is None and motion is None:
         parts = code.sequence(count).run(q, v, control, warm_start)
         if parts is not None:

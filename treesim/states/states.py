@@ -12,8 +12,10 @@ from numpy.typing import ArrayLike
 
 from ..engine.argument_checks import CONFIGURATIONS
 from ..engine.call.batched import BatchedTables
-from ..engine.call.evaluate import Argument, evaluate, precision, specialized_or_generic
+from ..engine.call.bound_entry import BoundEntry
+from ..engine.call.evaluate import Argument, evaluate, precision, run_states, specialized_or_generic
 from ..engine.call.fast_entry import FastEntry
+from ..engine.frontend.fastcall import BAD_LAYOUT
 from ..engine.graph.trace import is_traced, on_traced
 from ..errors import ArgumentError
 from ..kernels.entries.entry import SYMBOLS, Signature, is_mimic_entry, made_function
@@ -32,6 +34,27 @@ NOTHING = np.empty(0)
 OBJECT = np.dtype(object)
 Shape = tuple[int, ...]
 Explain = Callable[[dict[str, np.ndarray]], Exception]
+
+
+def run_bound(
+    bound: BoundEntry, inputs: Sequence[np.ndarray], results: Sequence[np.ndarray], engine: str | None = None
+) -> int:
+    """Run a bound entry on one state or a batch, in arrays `in_layout`; return the worst status.
+
+    engine: of a batch, if not the entry's own. A state is a batch of one where Python cannot call its code directly,
+    as if kernels run in the interpreter; a batch is run by `run_states` unless it has SIMD code.
+    """
+    arrays, count = [*inputs, *results], 1 if inputs[0].ndim == 1 else len(inputs[0])
+    status = BAD_LAYOUT
+    if inputs[0].ndim == 1:
+        status = bound.call(*arrays)
+    elif engine is None:
+        status = bound.batch(*arrays)
+    if status != BAD_LAYOUT:
+        return status
+    rows = [x.reshape(count, -1) for x in arrays]
+    n = len(inputs)
+    return run_states(bound.entry, bound.constants, rows[:n], rows[n:], engine or bound.engine)
 
 
 def on_states(

@@ -14,6 +14,7 @@ from .labels import Axis, in_order
 
 Shape = tuple[int, ...]
 NUMBER = 8  # bytes
+REAL = np.dtype(np.float64)
 
 
 class Argument(NamedTuple):
@@ -85,6 +86,14 @@ def real_numbers(label: str, value: Any, number: type[np.floating] = np.float64)
         raise
     except Exception as error:  # whatever a user's class raises
         raise ArgumentError(f"{label} must be an array of real numbers: {shortened(text_of(error, str))}") from None
+
+
+def in_layout(*arrays: Any) -> list[Any]:
+    """Return arrays as compiled code of one state takes them, without copying if possible; None stays None.
+
+    They are dense, writable and aligned, and of NumPy's own dtype object, which arrays do not have after unpickling.
+    """
+    return [x if x is None or (x.dtype is REAL and x.flags.carray) else x.astype(float, order="C") for x in arrays]
 
 
 def check_copy(label: str, shape: Shape) -> None:
