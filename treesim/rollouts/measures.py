@@ -45,6 +45,7 @@ class Measure:
 
     function: Function
     stops: ClassVar[bool] = False
+    _start: ClassVar[tuple[float, ...]] = (0.0,)  # the memory before the first step; inf is the largest number
 
     def __post_init__(self) -> None:
         if not callable(self.function):
@@ -52,7 +53,7 @@ class Measure:
 
     def begin(self, largest: float) -> list[float]:
         """Return the measure's memory before the first step; `largest` is the largest number of the rollouts' dtype."""
-        return [0.0]
+        return [min(max(x, -largest), largest) for x in self._start]
 
     def after(self, kept: Sequence[Any], x: Any, t: Any) -> list[Any]:
         """Return the memory after a step that ends at time t with function value x; `kept` is the memory before it."""
@@ -117,9 +118,7 @@ class all_(any_):
     False
     """
 
-    def begin(self, largest: float) -> list[float]:
-        """Return 1."""
-        return [1.0]
+    _start = (1.0,)
 
     def after(self, kept: Sequence[Any], x: Any, t: Any) -> list[Any]:
         """Return 0 once the condition has not held."""
@@ -149,9 +148,7 @@ class first_time(Measure):
     array([0.018])
     """
 
-    def begin(self, largest: float) -> list[float]:
-        """Return -1: no time yet."""
-        return [-1.0]
+    _start = (-1.0,)  # no time yet
 
     def after(self, kept: Sequence[Any], x: Any, t: Any) -> list[Any]:
         """Return the first time at which the condition held."""
@@ -215,9 +212,7 @@ class minimum(Measure):
     True
     """
 
-    def begin(self, largest: float) -> list[float]:
-        """Return the largest finite number."""
-        return [largest]
+    _start = (np.inf,)
 
     def after(self, kept: Sequence[Any], x: Any, t: Any) -> list[Any]:
         """Return the smaller of the two numbers; NaN is ignored."""
@@ -249,9 +244,7 @@ class maximum(minimum):
     False
     """
 
-    def begin(self, largest: float) -> list[float]:
-        """Return the negative of the largest finite number."""
-        return [-largest]
+    _start = (-np.inf,)
 
     def after(self, kept: Sequence[Any], x: Any, t: Any) -> list[Any]:
         """Return the larger of the two numbers; NaN is ignored."""
@@ -283,9 +276,7 @@ class last(minimum):
     True
     """
 
-    def begin(self, largest: float) -> list[float]:
-        """Return 0: no value yet."""
-        return [0.0]
+    _start = (0.0,)
 
     def after(self, kept: Sequence[Any], x: Any, t: Any) -> list[Any]:
         """Return this value."""
@@ -317,9 +308,7 @@ class mean(Measure):
     True
     """
 
-    def begin(self, largest: float) -> list[float]:
-        """Return sum and rounding error 0."""
-        return [0.0, 0.0]
+    _start = (0.0, 0.0)  # sum and its rounding error
 
     def after(self, kept: Sequence[Any], x: Any, t: Any) -> list[Any]:
         """Return the sum s + y with y = x - c, and its rounding error (Kahan 1965)."""

@@ -83,31 +83,19 @@ def slices(
     """
     count, first = len(results[0]), 0
     while first < count:
-        rows = slice(first, first + pace.rows(count - first, last, most))
-        yield from _carried(piece, rows, [x[rows] for x in states], results, every, pace, last)
+        number, step = pace.rows(count - first, last, most), 0
+        rows = slice(first, first + number)
+        now: Arrays = [x[rows] for x in states]
+        while step < last:
+            steps = slice(step, pace.end(step, last, number, every))
+            began = time.perf_counter()
+            own, own_every = _places(rows, steps, results, every)
+            now, finite = piece(rows, steps, now, own, own_every)
+            pace.learn(number * (steps.stop - step), time.perf_counter() - began)
+            step = steps.stop
+            done = Progress(rows.stop) if step == last else Progress(first, number, step // every)
+            yield RolloutSlice(rows, steps, finite, done)
         first = rows.stop
-
-
-def _carried(
-    piece: RolloutSegment,
-    rows: slice,
-    now: Arrays,
-    results: Sequence[np.ndarray],
-    every: int,
-    pace: SliceScheduler,
-    last: int,
-) -> Iterator[RolloutSlice]:
-    """Step some rollouts from the first step to the last."""
-    step, number = 0, rows.stop - rows.start
-    while step < last:
-        steps = slice(step, pace.end(step, last, number, every))
-        began = time.perf_counter()
-        own, own_every = _places(rows, steps, results, every)
-        now, finite = piece(rows, steps, now, own, own_every)
-        pace.learn(number * (steps.stop - step), time.perf_counter() - began)
-        step = steps.stop
-        done = Progress(rows.stop) if step == last else Progress(rows.start, number, step // every)
-        yield RolloutSlice(rows, steps, finite, done)
 
 
 def _places(rows: slice, steps: slice, results: Sequence[np.ndarray], every: int) -> tuple[list[np.ndarray], int]:

@@ -61,14 +61,13 @@ def _tree_parts(robot: Tree) -> tuple[Any, ...]:
     return robot.name, robot.bodies, frames, visuals, robot.gravity, (), robot.shapes, robot.loops, robot.welds
 
 
-def _tree(
-    name: Any, bodies: Any, frames: Any, visuals: Any, gravity: Any, notes: Any, shapes: Any, loops: Any,
-    welds: Any = (),  # not in files of older versions
-) -> Tree:  # fmt: skip
-    return Tree(
-        name, bodies, frames=frames, visuals=visuals, gravity=gravity, notes=notes, shapes=shapes, loops=loops,
-        welds=welds,
-    )  # fmt: skip
+TREE_PARTS = ("name", "bodies", "frames", "visuals", "gravity", "notes", "shapes", "loops", "welds")
+
+
+def _tree(*parts: Any) -> Tree:
+    """Return a tree from its serialized arguments; files of older versions have no welds."""
+    count = max(len(parts), len(TREE_PARTS) - 1)
+    return Tree(**dict(zip(TREE_PARTS[:count], parts, strict=True)))
 
 
 def _shape_parts(shape: CollisionShape) -> tuple[Any, ...]:
@@ -77,26 +76,11 @@ def _shape_parts(shape: CollisionShape) -> tuple[Any, ...]:
     return shape.body, shape.placement, shape.kind, shape.size, vertices, shape.link
 
 
-def _shape(body: Any, placement: Any, kind: Any, size: Any, vertices: Any, link: Any) -> CollisionShape:
-    """Return a shape from its serialized arguments, which never name a file."""
-    return CollisionShape(body, placement, kind, size=size, vertices=vertices, link=link)
-
-
-def _visual_parts(visual: Visual) -> tuple[Any, ...]:
-    return visual.body, visual.placement, visual.kind, visual.size, visual.color
-
-
-def _visual(body: Any, placement: Any, kind: Any, size: Any, color: Any) -> Visual:
-    """Return a visual from its serialized arguments, which never name a file."""
-    return Visual(body, placement, kind, size, color=color)
-
-
 def _world_parts(world: World) -> tuple[Any, ...]:
     """Return the arguments of a world; collision shapes are left out if nothing can touch."""
     robot, constraints, options = world.__reduce__()[1]
     if not (world.ground or world.bodies or world.self_collision):
-        name, bodies, frames, visuals, gravity, notes, _, *others = _tree_parts(robot)
-        robot = _tree(name, bodies, frames, visuals, gravity, notes, (), *others)
+        robot = robot._with(shapes=())
     return robot, constraints, tuple(options.items())
 
 
@@ -104,37 +88,25 @@ def _world(robot: Tree, constraints: tuple[Any, ...], options: tuple[tuple[str, 
     return World(robot, constraints, **_renamed("World", dict(options)))
 
 
-def _spring_parts(controller: PD) -> tuple[Any, ...]:
-    return controller.robot, controller.posture, controller.stiffness, controller.damping
-
-
-def _spring(robot: Any, posture: Any, kp: Any, kd: Any) -> PD:
-    return PD(robot, posture, kp=kp, kd=kd)
-
-
-def _push_parts(push: Pushed) -> tuple[Any, ...]:
-    return push.controller, push.robot, push.force, push.start, push.duration
-
-
-def _push(controller: Any, robot: Any, force: Any, start: Any, duration: Any) -> Pushed:
-    return Pushed(controller, robot, force, start=start, duration=duration)
-
-
-def _extended_parts(controller: ExtendedController) -> tuple[Any, ...]:
-    return controller.controller, controller.alone, controller.whole
+def _by_name(kind: Callable[..., Any], arguments: str, attributes: str = "") -> Made:
+    """Return the serialization of a class by its arguments' names; attributes: their names in objects, if others."""
+    names, own = arguments.split(), (attributes or arguments).split()
+    return Made(
+        lambda *values: kind(**dict(zip(names, values, strict=True))), lambda x: tuple(getattr(x, name) for name in own)
+    )
 
 
 MADE: dict[type, Made] = {
     Tree: Made(_tree, _tree_parts),
-    CollisionShape: Made(_shape, _shape_parts),
-    Visual: Made(_visual, _visual_parts),
+    CollisionShape: _by_name(CollisionShape, "body placement kind size vertices link")._replace(arguments=_shape_parts),
+    Visual: _by_name(Visual, "body placement kind size color"),  # no names of files
     World: Made(_world, _world_parts),
-    PD: Made(_spring, _spring_parts),
-    Pushed: Made(_push, _push_parts),
-    ExtendedController: Made(ExtendedController, _extended_parts),
+    PD: _by_name(PD, "robot posture kp kd", "robot posture stiffness damping"),
+    Pushed: _by_name(Pushed, "controller robot force start duration"),
+    ExtendedController: _by_name(ExtendedController, "controller alone whole"),
 }
 MAKERS = {kind.__name__: made.make for kind, made in MADE.items()}
-MAKERS["Hold"] = _spring  # of older files
+MAKERS["Hold"] = MAKERS["PD"]  # of older files
 
 
 def plain(value: Any, named: Mapping[str, Any] | None = None) -> Any:
