@@ -19,13 +19,12 @@ from ..contact.pairs import GROUND
 from ..contact.shape_pairs import shape_pairs
 from ..contact.surface import StaticSurface, Surface
 from ..contact.surfaces import surfaces_of
-from ..contact.tables import Shapes, Touching, surface_names, touching
+from ..contact.tables import Shapes, surface_names, touching
 from ..contact.uncovered import warn_of_uncovered
 from ..contact.unsolved import UNSOLVED
 from ..dynamics.constrained.constraint_rows import closure_table, held_constraint
 from ..dynamics.constrained.constraints import (
     Constraint,
-    ConstraintTables,
     FrameConstraint,
     LoopConstraint,
     constraint_tables,
@@ -145,29 +144,6 @@ class World(ReprMixin):
     <World of 'ur5': 3 rows of 1 constraint>
     """
 
-    robot: Tree
-    constraints: tuple[Constraint, ...]
-    tables: ConstraintTables
-    constants: tuple[np.ndarray, np.ndarray, np.ndarray]  # layout, geometry and closure, as kernels read them
-    alone: Tree
-    ground: tuple[StaticSurface, ...]
-    bodies: tuple[Tree, ...]
-    surface: Surface
-    surfaces: Mapping[str, Surface]
-    pairs: Mapping[tuple[str, str], Surface]
-    self_collision: bool
-    use_loops: bool
-    use_limits: bool
-    use_joint_friction: bool
-    use_velocity_limits: bool
-    collision: str | None
-    contact_tolerance: float
-    sensors: tuple[Sensor, ...]
-    kinematic: Mapping[str, Motion]
-    kinematic_bodies: KinematicBodies
-    touching: Touching
-    convex: ConvexPairs
-
     def __init__(
         self,
         robot: Tree,
@@ -197,50 +173,50 @@ class World(ReprMixin):
             checked_part("surface", surface, Surface)
         if collision is not None and not is_name_of(collision, ("coal",)):
             raise ArgumentError(f'collision must be None or "coal", got {short_repr(collision)}')
-        tolerance = positive_number("contact_tolerance", contact_tolerance, "residual in m/s", most=UNSOLVED)
-        flags = {"self_collision": self_collision, "use_loops": use_loops, "use_limits": use_limits}
-        flags |= {"use_joint_friction": use_joint_friction, "use_velocity_limits": use_velocity_limits}
-        flags = {name: checked_flag(name, value) for name, value in flags.items()}
-        robot = joined((robot, *free)) if free else robot
+        self.collision, self.alone, self.ground, self.bodies = collision, alone, grounds, free
+        self.contact_tolerance = positive_number(
+            "contact_tolerance", contact_tolerance, "residual in m/s", most=UNSOLVED
+        )
+        self.self_collision = checked_flag("self_collision", self_collision)
+        self.use_loops = checked_flag("use_loops", use_loops)
+        self.use_limits = checked_flag("use_limits", use_limits)
+        self.use_joint_friction = checked_flag("use_joint_friction", use_joint_friction)
+        self.use_velocity_limits = checked_flag("use_velocity_limits", use_velocity_limits)
+        self.robot = robot = joined((robot, *free)) if free else robot
         asked = () if constraints is None else constraints
         given: tuple[Constraint, ...]
         given = checked_parts("constraints", asked, (FrameConstraint, LoopConstraint))  # type: ignore[assignment]
         given += loop_constraints(robot) if use_loops else ()
         placed = _configuration(robot, q)
-        tables = constraint_tables(robot, given)
+        self.tables = tables = constraint_tables(robot, given)
         if given and not robot.nv:
             raise ArgumentError(f"{quoted(robot.name)} cannot move: there is nothing to constrain")
-        held = tuple(held_constraint(robot, c, placed) for c in given)
+        self.constraints = held = tuple(held_constraint(robot, c, placed) for c in given)
         geometry = tables.geometry.copy()
         for c, constraint in enumerate(held):
             if isinstance(constraint, FrameConstraint):
                 pose = np.asarray(constraint.pose, float)
                 geometry[24 * c + 12 : 24 * c + 24] = np.concatenate([pose[:3, :3].ravel(), pose[:3, 3]])
-        self._set("robot", robot)
-        self._set("constraints", held)
-        self._set("tables", tables)
-        self._set("constants", (tables.layout, geometry, closure_table(held, tables)))
+        self.constants = tables.layout, geometry, closure_table(held, tables)  # as kernels read them
         for array in self.constants:
             array.setflags(write=False)
         _check_names(grounds, robot)
-        default = surface or Surface()
+        self.surface = surface or Surface()
         surfaces, pairs = {} if surfaces is None else surfaces, {} if pairs is None else pairs
-        laws = surfaces_of(robot, surface_names(grounds), grounds, default, surfaces, pairs)
-        self._set("sensors", checked_sensors(robot, sensors))
-        self._set("kinematic_bodies", KinematicBodies(robot, kinematic))
-        self._set("kinematic", self.kinematic_bodies.motions)
+        laws = surfaces_of(robot, surface_names(grounds), grounds, self.surface, surfaces, pairs)
+        self.surfaces, self.pairs = dict(surfaces), dict(pairs)
+        self.sensors = checked_sensors(robot, sensors)
+        self.kinematic_bodies = KinematicBodies(robot, kinematic)
+        self.kinematic = self.kinematic_bodies.motions
         self.kinematic_bodies.check_constraints(tables)
-        kept = {"ground": grounds, "bodies": free, "surface": default, "alone": alone}
-        kept |= {"surfaces": dict(surfaces), "pairs": dict(pairs)}
-        for name, value in (kept | flags | {"collision": collision, "contact_tolerance": tolerance}).items():
-            self._set(name, value)
         warn_of_uncovered(robot, grounds, bool(self.surfaces or self.pairs))
         compiled, convex = self._shape_pairs() if free or self_collision else ((), ())
-        self._set("touching", touching(
+        self.touching = touching(
             robot, grounds, self.use_limits, self.use_joint_friction, self.constants[:2], compiled, laws,
             self.use_velocity_limits, convex, self.kinematic_bodies.numbers,
-        ))  # fmt: skip
-        self._set("convex", ConvexPairs(robot, convex, self.touching.convex[0]))
+        )  # fmt: skip
+        self.convex = ConvexPairs(robot, convex, self.touching.convex[0])
+        self._frozen = True
 
     def _shape_pairs(self) -> tuple[tuple[Shapes, ...], tuple[Shapes, ...]]:
         return shape_pairs(
@@ -248,11 +224,10 @@ class World(ReprMixin):
             self.constants[:2], self.kinematic_bodies.numbers,
         )  # fmt: skip
 
-    def _set(self, name: str, value: Any) -> None:
-        object.__setattr__(self, name, value)
-
     def __setattr__(self, name: str, value: Any) -> None:
-        raise AttributeError(f"a World does not change: make another one with other {name}")
+        if "_frozen" in self.__dict__:
+            raise AttributeError(f"a World does not change: make another one with other {name}")
+        object.__setattr__(self, name, value)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _world, (self.alone, self._given(), self._options())
