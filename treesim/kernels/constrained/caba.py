@@ -64,12 +64,12 @@ def largest(x, least):
     return least
 
 
-def by_caba(tree, task, q, v, tau, f_ext, alpha, scratch, settings, qdd, force, residual):
+def by_caba(tree, task, mimic_constraint, q, v, tau, f_ext, alpha, scratch, settings, qdd, force, residual):
     """Run cABA for one state; return the number of iterations, negative if it did not converge.
 
     settings: mu, tolerance relative to the unconstrained residual, largest number of iterations.
     """
-    X, _, _, C, acceleration, IA, pA, _, U, D_inv, nu, A, mu, wanted, step, mimic_constraint = scratch
+    X, _, _, C, acceleration, IA, pA, _, U, D_inv, nu, A, mu, wanted, step = scratch
     iterations = tolerance = lacking = settings[2] * 0
     allowed = iterations + 1
     for held in range(2):  # first the unconstrained motion, for residuals and Λ^-1; then with dampers
@@ -84,7 +84,7 @@ def by_caba(tree, task, q, v, tau, f_ext, alpha, scratch, settings, qdd, force, 
         step[:] = 0
         iterations, lacking = allowed * 0, tolerance + 1
         while lacking > tolerance and iterations < allowed:
-            apply_multipliers(tree, task, scratch, step, qdd)
+            apply_multipliers(tree, task, mimic_constraint, scratch, step, qdd)
             find_residual(task, A, acceleration, wanted, residual)
             for r in range(force.size):
                 step[r] = residual[r] / mu[r] if held == 1 else residual[r] * 0
@@ -94,10 +94,14 @@ def by_caba(tree, task, q, v, tau, f_ext, alpha, scratch, settings, qdd, force, 
     return -iterations if lacking > tolerance else iterations
 
 
-def constrained_dynamics_caba(tree, settings, q, v, tau, f_ext, target, qdd, force, residual, iterations, task, memory):
+def constrained_dynamics_caba(
+    tree, settings, q, v, tau, f_ext, target, qdd, force, residual, iterations, task, mimic_constraint, memory
+):
     """Constrained forward dynamics by cABA, for frames fixed in the world (no loops)."""
-    with_rotors = memory.mimic_constraint.with_rotors(tree, memory.mimic_constraint)
-    iterations[0] = by_caba(with_rotors, task, q, v, tau, f_ext, target, memory, settings, qdd, force, residual)
+    with_rotors = mimic_constraint.with_rotors(tree, mimic_constraint)
+    iterations[0] = by_caba(
+        with_rotors, task, mimic_constraint, q, v, tau, f_ext, target, memory, settings, qdd, force, residual
+    )
 
 
 constrained_dynamics_caba_states = constrained_dynamics_entry(constrained_dynamics_caba)

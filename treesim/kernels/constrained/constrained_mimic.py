@@ -25,7 +25,7 @@ from ..mimic.mimic import (
     unit_response,
     with_shared_rotors,
 )
-from .constraints import row_accelerations
+from .constraints import row_accelerations, row_count
 
 
 class MimicConstraint(NamedTuple):
@@ -66,13 +66,13 @@ class MimicConstraint(NamedTuple):
     change: Any  # (nv,)
 
 
-def mimic_constraint_memory(tree, mimic_ints, mimic_reals, m, q):
-    """Mimic joints, and scratch memory for their rows and m rows of constraints, with the dtype of q."""
+def mimic_constraint_memory(tree, mimic_ints, mimic_reals, layout, q):
+    """Mimic joints, and scratch memory for their rows and those of constraints, with the dtype of q."""
     mimic = mimic_joints_of(mimic_ints, mimic_reals)
     return MimicConstraint(
         with_spread_rotors, respond_mimic_rows, clear_couplings, couple_at, subtract_mimic_response, take_from_diagonal,
         constrain_mimic_joints, move_bodies, find_free_rows, mimic, mimic_row_memory(tree, mimic, q),
-        np.empty((m, mimic.count), q.dtype), np.empty(tree.nv, q.dtype),
+        np.empty((row_count(layout), mimic.count), q.dtype), np.empty(tree.nv, q.dtype),
     )  # fmt: skip
 
 

@@ -87,9 +87,9 @@ def gather_inward(tree, task, X, C, U, D_inv, nu, K, at, index, side, inverse, r
                         move_end(task, c, s, tree.parent[i], K, at)
 
 
-def by_pv(tree, task, q, v, tau, f_ext, alpha, scratch, settings, qdd, force, residual):
+def by_pv(tree, task, mimic_constraint, q, v, tau, f_ext, alpha, scratch, settings, qdd, force, residual):
     """Run the Popov-Vereshchagin solver for one state; return 1, or -1 if the rows depend on each other."""
-    X, _, _, C, acceleration, IA, pA, _, U, D_inv, nu, A, _, wanted, found, mimic_constraint = scratch
+    X, _, _, C, acceleration, IA, pA, _, U, D_inv, nu, A, _, wanted, found = scratch
     m = alpha.size
     inverse, K = np.empty((m, m), q.dtype), np.empty((2, m, 6), q.dtype)
     at, index, side = np.empty((task.reference.size, 2), np.int64), np.empty(m, np.int64), np.empty(m, np.int64)
@@ -107,15 +107,19 @@ def by_pv(tree, task, q, v, tau, f_ext, alpha, scratch, settings, qdd, force, re
         force[r] = wanted[r] - found[r]
     if dependent < 0:
         solve(inverse, force)
-    apply_multipliers(tree, task, scratch, force, qdd)
+    apply_multipliers(tree, task, mimic_constraint, scratch, force, qdd)
     find_residual(task, A, acceleration, wanted, residual)
     return 1 if dependent < 0 else -1
 
 
-def constrained_dynamics_pv(tree, settings, q, v, tau, f_ext, target, qdd, force, residual, iterations, task, memory):
+def constrained_dynamics_pv(
+    tree, settings, q, v, tau, f_ext, target, qdd, force, residual, iterations, task, mimic_constraint, memory
+):
     """Constrained forward dynamics by Popov-Vereshchagin; iterations: -1 if rows depend on others."""
-    with_rotors = memory.mimic_constraint.with_rotors(tree, memory.mimic_constraint)
-    iterations[0] = by_pv(with_rotors, task, q, v, tau, f_ext, target, memory, settings, qdd, force, residual)
+    with_rotors = mimic_constraint.with_rotors(tree, mimic_constraint)
+    iterations[0] = by_pv(
+        with_rotors, task, mimic_constraint, q, v, tau, f_ext, target, memory, settings, qdd, force, residual
+    )
 
 
 constrained_dynamics_pv_states = constrained_dynamics_entry(constrained_dynamics_pv)

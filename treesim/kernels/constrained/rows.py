@@ -22,6 +22,7 @@ from ..algebra.tables import body_transform_at, force_at, motion_at, put_force, 
 from ..dynamics.aba import articulate_inward, release_screw, start_outward
 from ..dynamics.rjk import zero_force
 from ..entries.entry import entry
+from ..entries.scratch import scratch_memory
 from ..kinematics.bodies import body_velocity, place_bodies, zero_motion
 from .constrained import propagate_forces
 from .constrained_mimic import mimic_constraint_memory, no_mimic_constraint
@@ -31,7 +32,6 @@ from .constraints import (
     constraint_rows,
     constraint_tables,
     row_accelerations,
-    row_count,
     row_dot,
     world_to_axes,
 )
@@ -53,40 +53,6 @@ class Held(NamedTuple):
     mimic_constraint: Any  # functions and memory for mimic joints, see `constrained_mimic`
 
 
-class RowMemory(NamedTuple):
-    """Scratch memory of the rows."""
-
-    # by body: transforms, placements, velocities, velocity products and bias forces (0), articulated inertias, impulses
-    X: Any
-    W: Any
-    V: Any
-    C: Any
-    IA: Any
-    pA: Any
-    F: Any
-    # by degree of freedom: U, D^-1, nu; change by an impulse, sum of changes, and zeros
-    U: Any
-    D_inv: Any
-    nu: Any
-    change: Any
-    total_change: Any
-    still: Any
-    # by row: bias; missing velocity, and a copy of it; an impulse, and the sum of them; velocity
-    bias: Any
-    lacking: Any
-    wanted: Any
-    step: Any
-    impulse: Any
-    rate: Any
-    A: Any  # (2, m, 6)
-    K: Any  # the same, on the way to the base
-    G: Any  # (m, m) lower triangles of G, and of the factor of G + REGULAR diag G
-    L: Any
-    at: Any  # of the sweep to the base, see `pv_solver`
-    index: Any
-    side: Any
-
-
 def world_tables(layout, geometry, closure, mimic_constraint):
     """Return the tables of a world from its three flat arrays.
 
@@ -104,22 +70,20 @@ def plain_world_tables(layout, geometry, closure):
 
 def mimic_world_tables(tree, mimic_ints, mimic_reals, layout, geometry, closure, q):
     """Return the tables of a world whose robot has mimic joints, with memory for these, with the dtype of q."""
-    m = row_count(layout)
-    return world_tables(layout, geometry, closure, mimic_constraint_memory(tree, mimic_ints, mimic_reals, m, q))
+    constraint = mimic_constraint_memory(tree, mimic_ints, mimic_reals, layout, q)
+    return world_tables(layout, geometry, closure, constraint)
 
 
-def row_memory(tree, held, q):
-    """Scratch memory for the rows of one state, with the dtype of q."""
-    m, C = held.task.R.shape[0], held.task.reference.size
-    body, dof = np.empty((tree.n_bodies + 1, 69), q.dtype), np.empty((tree.nv, 10), q.dtype)
-    row, square = np.empty((6, m), q.dtype), np.empty((2, m, m), q.dtype)
-    pairs, places = np.empty((2, 2, m, 6), q.dtype), np.empty((2, m), np.int64)
-    return RowMemory(
-        body[:, 0:12], body[:, 12:24], body[:, 24:30], body[:, 30:36], body[:, 36:57], body[:, 57:63], body[:, 63:69],
-        dof[:, 0:6], dof[:, 6], dof[:, 7], dof[:, 8], dof[:, 9], np.zeros(tree.nv, q.dtype),
-        row[0], row[1], row[2], row[3], row[4], row[5], pairs[0], pairs[1], square[0], square[1],
-        np.empty((C, 2), np.int64), places[0], places[1],
-    )  # fmt: skip
+# By body: transforms, placements, velocities, velocity products and bias forces (0), articulated inertias, impulses. By
+# degree of freedom: U, D^-1, nu; change by an impulse, sum of changes, and zeros. By row: bias; missing velocity, and a
+# copy of it; an impulse, and the sum of them; velocity; A; the same on the way to the base. Lower triangles of G, and
+# of the factor of G + REGULAR diag G. at, index, side: of the sweep to the base, see `pv_solver`.
+M = "held.task.R.shape[0]"
+row_memory = scratch_memory(
+    "X 12, W 12, V 6, C 6, IA 21, pA 6, F 6", "U 6, D_inv, nu, change, total_change", given="held", still="nv | zeros",
+    bias=M, lacking=M, wanted=M, step=M, impulse=M, rate=M, A=f"2, {M}, 6", K=f"2, {M}, 6", G=f"{M}, {M}",
+    L=f"{M}, {M}", at="held.task.reference.size, 2 | integers", index=f"{M} | integers", side=f"{M} | integers",
+)  # fmt: skip
 
 
 def factor_regular(G, L):

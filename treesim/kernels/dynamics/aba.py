@@ -6,8 +6,6 @@ elimination with D = S' IA S, and needs no inverse of a matrix.
 
 from __future__ import annotations
 
-import numpy as np
-
 from ..algebra.spatial import (
     articulated,
     articulated_add,
@@ -43,6 +41,7 @@ from ..algebra.tables import (
     put_transform,
 )
 from ..entries.entry import entry
+from ..entries.scratch import scratch_memory
 from ..kinematics.bodies import base_acceleration, body_transform, body_velocity, zero_motion
 
 
@@ -153,11 +152,7 @@ def forward_dynamics(tree, q, v, tau, f_ext, qdd, X, V, C, IA, pA, U, D_inv, nu)
     accelerate_outward(tree, X, C, U, D_inv, nu, qdd, V)
 
 
-def scratch_for(tree, q):
-    """Scratch memory for one state, with the dtype of q: one row per body, and one per degree of freedom."""
-    body, dof = np.empty((tree.n_bodies + 1, 51), q.dtype), np.empty((tree.nv, 8), q.dtype)
-    X, V, C, IA, pA = body[:, 0:12], body[:, 12:18], body[:, 18:24], body[:, 24:45], body[:, 45:51]
-    return X, V, C, IA, pA, dof[:, 0:6], dof[:, 6], dof[:, 7]
+scratch_for = scratch_memory("X 12, V 6, C 6, IA 21, pA 6", "U 6, D_inv, nu")
 
 
 forward_dynamics_states = entry(

@@ -11,8 +11,6 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from ..algebra.spatial import (
     force_add,
     force_component,
@@ -24,6 +22,7 @@ from ..algebra.spatial import (
 )
 from ..algebra.tables import body_transform_at, force_at, motion_at, put_force, put_motion
 from ..entries.entry import entry
+from ..entries.scratch import scratch_memory
 from ..kinematics.bodies import zero_motion
 from .rjk import articulated_quantities, gather_forces, release_accelerations, zero_force
 from .via_bias import bias_memory, right_hand_side
@@ -62,9 +61,7 @@ articulate_states = entry(articulate, q="nq", quantities=f"-> {QUANTITIES}")
 # ---- products and solves with L and L'
 
 
-def sweep_memory(tree, quantities):
-    """Scratch memory of one sweep: a force or an acceleration by body."""
-    return (np.empty((tree.n_bodies + 1, 6), quantities.dtype),)
+sweep_memory = scratch_memory("Z 6")  # a force or an acceleration by body
 
 
 def multiply(tree, quantities, x, out, A):
@@ -123,10 +120,7 @@ def _factor_entry(kernel, scratch):
     return entry(kernel, scratch, name=f"articulated_{kernel.__name__}", quantities=QUANTITIES, x="nv", out="-> nv")
 
 
-def solve_memory(tree, quantities):
-    """Scratch memory of both sweeps."""
-    body = np.empty((tree.n_bodies + 1, 12), quantities.dtype)
-    return body[:, 0:6], body[:, 6:12]
+solve_memory = scratch_memory("Z 6, A 6")  # of both sweeps
 
 
 multiply_states = _factor_entry(multiply, sweep_memory)
@@ -139,23 +133,17 @@ solve_states = _factor_entry(solve, solve_memory)
 # ---- forward dynamics
 
 
-def forward_dynamics_memory(tree, ints, q):
-    """Scratch memory for the bias forces and both sweeps."""
-    body = np.empty((tree.n_bodies + 1, 12), q.dtype)
-    return bias_memory(tree, q), body[:, 0:6], body[:, 6:12]
-
-
-def forward_dynamics(tree, q, v, tau, f_ext, quantities, qdd, bias, Z, A):
+def forward_dynamics(tree, q, v, tau, f_ext, quantities, qdd, bias, memory):
     """qdd = H^-1 (tau - C), with C by RNEA (J91 eq. 55)."""
     X, _, U, D_inv = quantities_of(tree, quantities)
     right_hand_side(tree, q, v, tau, f_ext, qdd, bias)
-    gather_forces(tree, X, U, D_inv, qdd, Z)
-    release_accelerations(tree, X, U, D_inv, qdd, A)
+    gather_forces(tree, X, U, D_inv, qdd, memory.Z)
+    release_accelerations(tree, X, U, D_inv, qdd, memory.A)
 
 
 forward_dynamics_states = entry(
     forward_dynamics,
-    forward_dynamics_memory,
+    (bias_memory, solve_memory),
     name="articulated_forward_dynamics",
     q="nq",
     v="nv",

@@ -6,8 +6,6 @@ they do not lose digits far from the world's origin.
 
 from __future__ import annotations
 
-import numpy as np
-
 from ..algebra.linear import Vector, add, cross, rotate, scale, sub
 from ..algebra.rotations import compose
 from ..algebra.spatial import Force, Motion, force_add, net_force, rigid_add, rigid_apply, rigid_column, rigid_to_parent
@@ -23,6 +21,7 @@ from ..algebra.tables import (
     transform_at,
 )
 from ..entries.entry import entry
+from ..entries.scratch import scratch_memory
 from ..kinematics.bodies import body_transform, body_velocity, motions_for, place_bodies, start_energy
 from ..kinematics.frame_motion import move_bodies, put_linear_first, scratch_for
 from .rjk import zero_force
@@ -91,10 +90,7 @@ def centroidal_momentum_matrix(tree, q, A, W, X, Ic):
             put_rigid(Ic, p, rigid_add(rigid_at(Ic, p), rigid_to_parent(body_transform_at(tree, X, i), inertia)))
 
 
-def composites_for(tree, q):
-    """Scratch memory for poses, transforms and composite inertias, with the dtype of q."""
-    body = np.empty((tree.n_bodies + 1, 34), q.dtype)
-    return body[:, 0:12], body[:, 12:24], body[:, 24:34]
+composites_for = scratch_memory("W 12, X 12, Ic 10")
 
 
 centroidal_momentum_matrix_states = entry(

@@ -6,9 +6,7 @@ skew-symmetric.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import NamedTuple
 
 from ..algebra.linear import (
     Matrix,
@@ -49,9 +47,8 @@ from ..algebra.tables import (
     rigid_at,
 )
 from ..entries.entry import entry
+from ..entries.scratch import scratch_memory
 from ..kinematics.bodies import body_transform, body_velocity, zero_motion
-
-B_NUMBERS = 12  # numbers of a factor B in a table: N by rows, then p
 
 
 class CoriolisFactor(NamedTuple):
@@ -119,19 +116,8 @@ def put_factor(A, i, B):
     A[i, 9], A[i, 10], A[i, 11] = B.p.x, B.p.y, B.p.z
 
 
-class CoriolisMemory(NamedTuple):
-    """Scratch memory by body: transforms X, velocities V, composite inertias Ic, composite factors Bc."""
-
-    X: Any
-    V: Any
-    Ic: Any
-    Bc: Any
-
-
-def memory_for(tree, q):
-    """Scratch memory for one state, with the dtype of q."""
-    body = np.empty((tree.n_bodies + 1, 40), q.dtype)
-    return (CoriolisMemory(body[:, 0:12], body[:, 12:18], body[:, 18:28], body[:, 28:40]),)
+# transforms, velocities, composite inertias and composite factors
+scratch_for = scratch_memory("X 12, V 6, Ic 10, Bc 12")
 
 
 def coriolis_column(tree, j, k, C, m):
@@ -180,4 +166,4 @@ def coriolis_matrix(tree, q, v, C, m):
             put_factor(m.Bc, p, factor_add(factor_at(m.Bc, p), factor_to_parent(X, factor_at(m.Bc, j))))
 
 
-coriolis_matrix_states = entry(coriolis_matrix, memory_for, q="nq", v="nv", C="-> nv', nv'", expands=True)
+coriolis_matrix_states = entry(coriolis_matrix, (scratch_for,), q="nq", v="nv", C="-> nv', nv'", expands=True)

@@ -13,6 +13,7 @@ from ..algebra.numbers import in_vectors
 from ..algebra.spatial import Force, force_component, force_to_parent, rigid_add, rigid_column, rigid_to_parent
 from ..algebra.tables import body_inertia, body_transform_at, put_rigid, put_transform, rigid_at
 from ..entries.entry import entry
+from ..entries.scratch import scratch_memory
 from ..kinematics.bodies import body_transform
 
 # a line: bodies numbered in a row, each the parent of the next; its degrees of freedom
@@ -143,10 +144,7 @@ def mass_matrix_of_transforms(tree, X, Ic, H, put):
         last = first - 1
 
 
-def scratch_for(tree, q):
-    """Scratch memory for one state, with the dtype of q: one row per body."""
-    body = np.empty((tree.n_bodies + 1, 22), q.dtype)
-    return body[:, 0:12], body[:, 12:22]
+scratch_for = scratch_memory("X 12, Ic 10")
 
 
 def mass_matrix_full(tree, q, M, X, Ic):

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from ..algebra.spatial import force_component, rigid_column
 from ..algebra.tables import body_inertia, put_rigid, rigid_at
 from ..entries.entry import entry
+from ..entries.scratch import scratch_memory
 from .crba import add_to_parent
 from .rjk import articulated_quantities
 
@@ -30,10 +29,7 @@ def pivots(tree, q, D, H, X, P, Ic, U, D_inv):
         D[k] = 1 / D_inv[k]
 
 
-def scratch_for(tree, q):
-    """Scratch memory for one state, with the dtype of q."""
-    body, dof = np.empty((tree.n_bodies + 1, 43), q.dtype), np.empty((tree.nv, 7), q.dtype)
-    return body[:, 0:12], body[:, 12:33], body[:, 33:43], dof[:, 0:6], dof[:, 6]
+scratch_for = scratch_memory("X 12, P 21, Ic 10", "U 6, D_inv")
 
 
 pivots_states = entry(pivots, scratch_for, q="nq", D="-> nv", H="-> nv")

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from ..algebra.blocks import SIX, put_zero, transform, transform_rows
 from ..algebra.linear import Vector
 from ..algebra.spatial import (
@@ -36,9 +34,10 @@ from ..algebra.tables import (
     put_motion,
     put_transform,
 )
+from ..entries.scratch import scratch_memory
 from ..kinematics.bodies import body_transform, zero_motion
 from .aba import eliminate_screw, release_screw
-from .via_bias import right_hand_side, via_bias_entry
+from .via_bias import via_bias_entry
 
 
 def zero_force(tree):
@@ -105,21 +104,8 @@ def articulated_solve(tree, X, U, D_inv, x, Z, A):
     release_accelerations(tree, X, U, D_inv, x, A)
 
 
-class Scratch(NamedTuple):
-    """Transforms, articulated inertias, forces, accelerations; U and D^-1 of every degree of freedom."""
-
-    X: Any
-    P: Any
-    Z: Any
-    A: Any
-    U: Any
-    D_inv: Any
-
-
-def scratch_for(tree, q):
-    """Scratch memory for a tree, with the dtype of q."""
-    body, dof = np.empty((tree.n_bodies + 1, 45), q.dtype), np.empty((tree.nv, 7), q.dtype)
-    return Scratch(body[:, 0:12], body[:, 12:33], body[:, 33:39], body[:, 39:45], dof[:, 0:6], dof[:, 6])
+# transforms, articulated inertias, forces, accelerations; U and D^-1
+scratch_for = scratch_memory("X 12, P 21, Z 6, A 6", "U 6, D_inv")
 
 
 def solve_rjk(tree, q, scratch, x):
@@ -129,13 +115,7 @@ def solve_rjk(tree, q, scratch, x):
     articulated_solve(tree, X, U, D_inv, x, Z, A)
 
 
-def forward_dynamics_rjk(tree, q, v, tau, f_ext, qdd, bias, memory):
-    """qdd = H^-1 (tau - C): bias by RNEA, then articulated quantities."""
-    right_hand_side(tree, q, v, tau, f_ext, qdd, bias)
-    solve_rjk(tree, q, memory, qdd)
-
-
-forward_dynamics_rjk_states = via_bias_entry(forward_dynamics_rjk, scratch_for)
+forward_dynamics_rjk_states = via_bias_entry(solve_rjk, scratch_for, "rjk")
 
 
 def nearest_common_ancestor(parent, p, q):

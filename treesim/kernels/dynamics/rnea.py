@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from ..algebra.spatial import force_add, force_component, force_sub, force_to_parent, net_force
 from ..algebra.tables import body_transform_at, central_at, force_at, motion_at, put_force, put_motion, put_transform
 from ..entries.entry import entry
+from ..entries.scratch import scratch_memory
 from ..kinematics.bodies import base_acceleration, body_acceleration, body_transform, body_velocity, zero_motion
 
 
@@ -34,10 +33,7 @@ def inverse_dynamics(tree, q, v, a, f_ext, tau, X, V, A, F):
             put_force(F, p, force_add(force_at(F, p), f_parent))  # f_λ += X' f
 
 
-def scratch_for(tree, q):
-    """Scratch memory for one state, with the dtype of q: one row per body."""
-    body = np.empty((tree.n_bodies + 1, 30), q.dtype)
-    return body[:, 0:12], body[:, 12:18], body[:, 18:24], body[:, 24:30]
+scratch_for = scratch_memory("X 12, V 6, A 6, F 6")
 
 
 inverse_dynamics_states = entry(

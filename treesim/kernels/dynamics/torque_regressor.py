@@ -6,12 +6,11 @@ the force of a body whose parameter c is one and whose others are zero, propagat
 
 from __future__ import annotations
 
-import numpy as np
-
 from ..algebra.linear import Vector, add, cross, rotate, rotate_back
 from ..algebra.spatial import Force, Motion, force_component, force_to_parent
 from ..algebra.tables import body_transform_at, matrix_at, motion_at, put_motion, put_transform
 from ..entries.entry import entry
+from ..entries.scratch import scratch_memory
 from ..kinematics.bodies import base_acceleration, body_acceleration, body_transform, body_velocity, zero_motion
 
 PARAMETERS = 10  # of a body: m; m c; I about the origin as xx, xy, yy, xz, yz, zz
@@ -94,15 +93,12 @@ def torque_regressor(tree, q, v, a, Y, turns, X, V, A):
                 j = tree.parent[j]
 
 
-def memory_for(tree, q):
-    """Scratch memory for transforms, velocities and accelerations, with the dtype of q."""
-    body = np.empty((tree.n_bodies + 1, 24), q.dtype)
-    return body[:, 0:12], body[:, 12:18], body[:, 18:24]
+scratch_for = scratch_memory("X 12, V 6, A 6")
 
 
 torque_regressor_states = entry(
     torque_regressor,
-    memory_for,
+    scratch_for,
     {"turns": "TableOfReals"},
     q="nq",
     v="nv",

@@ -2,29 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
-import numpy as np
-
 from ..entries.entry import entry
-from .rnea import inverse_dynamics, scratch_for
+from ..entries.scratch import scratch_memory
+from .rnea import inverse_dynamics
 
-
-class Bias(NamedTuple):
-    """Scratch memory of inverse dynamics, the bias C, and zero accelerations."""
-
-    X: Any
-    V: Any
-    A: Any
-    F: Any
-    C: Any
-    at_rest: Any
-
-
-def bias_memory(tree, q):
-    """Scratch memory for the bias of a tree, with the dtype of q."""
-    X, V, A, F = scratch_for(tree, q)
-    return Bias(X, V, A, F, np.empty(tree.nv, q.dtype), np.zeros(tree.nv, q.dtype))
+# of inverse dynamics; the bias C; zero accelerations
+bias_memory = scratch_memory("X 12, V 6, A 6, F 6", C="nv", at_rest="nv | zeros")
 
 
 def right_hand_side(tree, q, v, tau, f_ext, x, bias):
@@ -34,17 +17,18 @@ def right_hand_side(tree, q, v, tau, f_ext, x, bias):
         x[k] = tau[k] - bias.C[k]
 
 
-def via_bias_entry(kernel, scratch, returns_status=False):
-    """Return the forward-dynamics entry of a kernel that takes memory for the bias, and its own from `scratch`."""
-    memory = bias_memory, scratch
+def via_bias_entry(solve, scratch, name, returns_status=False):
+    """Return the entry `forward_dynamics_name` of a method x <- M^-1 x: solve (tree, q, memory, x), which may fail.
+
+    scratch: allocates the method's memory. returns_status: whether `solve` returns a status.
+    """
+
+    def forward_dynamics(tree, q, v, tau, f_ext, qdd, bias, memory):
+        right_hand_side(tree, q, v, tau, f_ext, qdd, bias)
+        return solve(tree, q, memory, qdd)
+
+    forward_dynamics.__name__, forward_dynamics.__doc__ = f"forward_dynamics_{name}", solve.__doc__
     return entry(
-        kernel,
-        memory,
-        returns_status=returns_status,
-        q="nq",
-        v="nv",
-        tau="nv'",
-        f_ext="N, 6 | none",
-        qdd="-> nv",
-        follows="qdd",
-    )
+        forward_dynamics, (bias_memory, scratch), returns_status=returns_status,
+        q="nq", v="nv", tau="nv'", f_ext="N, 6 | none", qdd="-> nv", follows="qdd",
+    )  # fmt: skip

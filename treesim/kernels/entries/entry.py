@@ -86,16 +86,17 @@ def entry(
     an argument that may be empty, which then has no rows; " | unchecked" one that is passed between kernels, whose
     numbers are not checked. nv is an axis of motions, nv' one of forces, such as the columns of a Jacobian. sizes:
     further symbols. tables: {name: kind of `annotations`} of arguments that do not depend on the state. scratch:
-    function that allocates memory with the dtype of the first array. Its parameters may be tree, ints, the tables and
-    the first array. The kernel gets the result as `scratch`, or as its last parameters if none has that name. With
-    several functions, each returns one of these; a dict names their parameters, which may be any. returns_status:
-    whether the kernel returns a status; the entry returns the worst of all states. expands: whether the kernel is
-    correct on the spanning tree of a robot with mimic joints, if its arrays are expanded and contracted
-    (`mimic_entry`). follows: name of the result that is a response to forces there, such as qdd; the constraints of the
-    mimic joints correct it. reduce: kernel that converts the results there to those of the robot; its parameters may be
-    the spanning tree, `mimic`, `rows` (`mimic`), tables and arrays. The entry's name is `name`, by default the
-    kernel's, with the suffix `_states`; it must be unique in a module. Kernels call those of other entries without
-    tables by `entry.memory(tree, ints, first array)` and `entry.one(tree, *arrays, memory)`, which returns a status.
+    function that allocates memory with the dtype of the first array (`scratch_memory`). Its parameters may be tree,
+    ints, the tables and the first array, also called `number`. The kernel gets the result as `scratch`, or as its last
+    parameters if none has that name. With several functions, each returns one of these; a dict names their parameters,
+    which may be any. returns_status: whether the kernel returns a status; the entry returns the worst of all states.
+    expands: whether the kernel is correct on the spanning tree of a robot with mimic joints, if its arrays are expanded
+    and contracted (`mimic_entry`). follows: name of the result that is a response to forces there, such as qdd; the
+    constraints of the mimic joints correct it. reduce: kernel that converts the results there to those of the robot.
+    Its parameters may be the spanning tree, `mimic`, `rows` (`mimic`), tables and arrays. The entry's name is `name`,
+    by default the kernel's, with the suffix `_states`; it must be unique in a module. Kernels call those of other
+    entries without tables by `entry.memory(tree, ints, first array)` and `entry.one(tree, *arrays, memory)`, which
+    returns a status.
     """
     declared = Signature(tables or {}, tuple(_array(name, text) for name, text in arrays.items()), sizes or {})
     name, wanted = f"{name or kernel.__name__}_states", parameters_of(kernel)
@@ -159,7 +160,7 @@ def _part_texts(
     given, memory, one = [x.name for x in declared.arrays], f"{name}_memory", f"{name}_one"
     call = kernel_call(wanted, {name: name for name in ("tree", "scratch", *given)}, scratch)
     return {
-        memory: f"def {memory}(tree, ints, {given[0]}):\n    return {memory_of(scratch) or '()'}\n",
+        memory: f"def {memory}(tree, ints, {given[0]}):\n    return {memory_of(scratch, declared.arrays[0]) or '()'}\n",
         one: f"def {one}(tree, {', '.join(given)}, scratch):\n    "
         + (f"return {call}\n" if returns_status else f"{call}\n    return FINE\n"),
     }
@@ -213,17 +214,20 @@ def scratch_functions(scratch: Any) -> dict[str, Any]:
     }
 
 
-def memory_of(scratch: Any) -> str | None:
-    """Return the expression that allocates scratch memory, None without any."""
+def memory_of(scratch: Any, first: Array) -> str | None:
+    """Return the expression that allocates scratch memory, None without any; first: array of an entry."""
     if scratch is None:
         return None
-    calls = [f"{name}({', '.join(parameters_of(part))})" for name, part in scratch_functions(scratch).items()]
+    calls = []
+    for name, part in scratch_functions(scratch).items():
+        given = [first.name if parameter == "number" else parameter for parameter in parameters_of(part)]
+        calls.append(f"{name}({', '.join(given)})")
     return f"({', '.join(calls)},)" if isinstance(scratch, dict) else calls[0]
 
 
 def _text(name: str, declared: Signature, wanted: list[str], scratch: Any, returns_status: bool) -> str:
     """Return the entry's source; wanted: parameters of the kernel. Raises TypeError for some that are not declared."""
-    arrays, first, memory = declared.arrays, declared.arrays[0], memory_of(scratch)
+    arrays, first, memory = declared.arrays, declared.arrays[0], memory_of(scratch, declared.arrays[0])
     kinds = {"ints": "TableOfIntegers", "reals": "TableOfReals", **declared.tables, **{x.name: "Reals" for x in arrays}}
     parameters = ", ".join(f"{name}: {kind}" for name, kind in kinds.items())
     symbols = [f"{symbol} = {value}" for symbol, value in (SYMBOLS | declared.sizes).items()]

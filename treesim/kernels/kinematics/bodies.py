@@ -29,6 +29,7 @@ from ..algebra.tables import (
     transform_at,
 )
 from ..entries.entry import entry
+from ..entries.scratch import scratch_memory
 from .frames import COUNT, FRAMES, frames_of
 
 
@@ -105,9 +106,7 @@ def body_poses(tree, q, poses, turns, W):
         homogeneous(Transform(GENERAL, matmul_transposed(X.R, R), X.p), poses[i])
 
 
-def placements_for(tree, q):
-    """Scratch memory for the poses of all bodies, with the dtype of q."""
-    return (np.empty((tree.n_bodies + 1, 12), q.dtype),)
+placements_for = scratch_memory("W 12")
 
 
 body_poses_states = entry(
@@ -215,10 +214,7 @@ def potential_change(tree, q, q_new, W):
     return change
 
 
-def motions_for(tree, q):
-    """Scratch memory for the poses and velocities of all bodies, with the dtype of q."""
-    B = tree.n_bodies + 1
-    return np.empty((B, 12), q.dtype), np.empty((B, 6), q.dtype)
+motions_for = scratch_memory(W="N + 1, 12", V="N + 1, 6")
 
 
 energy_and_momentum_states = entry(energy_and_momentum, motions_for, q="nq", v="nv", out="-> 8", expands=True)

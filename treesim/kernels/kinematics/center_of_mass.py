@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from ..algebra.linear import Vector, add, cross, rotate, scale, sub
 from ..algebra.spatial import net_force, rigid_apply, unit_scaled_add
 from ..algebra.tables import body_inertia, central_at, motion_at, transform_at
 from ..entries.entry import entry
+from ..entries.scratch import scratch_memory
 from .bodies import place_bodies, zero_motion
 from .frame_motion import move_bodies, scratch_for
 
@@ -73,10 +72,7 @@ def center_of_mass_jacobian(tree, q, J, W, moment, mass):
     jacobian_of_placed(tree, W, moment, mass, J)
 
 
-def masses_for(tree, q):
-    """Scratch memory for poses and composite masses, with the dtype of q."""
-    body = np.empty((tree.n_bodies + 1, 16), q.dtype)
-    return body[:, 0:12], body[:, 12:15], body[:, 15]
+masses_for = scratch_memory("W 12, moment 3, mass")
 
 
 center_of_mass_jacobian_states = entry(center_of_mass_jacobian, masses_for, q="nq", J="-> 3, nv'", expands=True)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from ..algebra.linear import add, cross
 from ..algebra.rotations import compose
 from ..algebra.spatial import Motion
 from ..algebra.tables import motion_at, put_motion, put_transform, transform_at
 from ..entries.entry import entry
+from ..entries.scratch import scratch_memory
 from .bodies import body_acceleration, body_transform, body_velocity, place_bodies, zero_motion
 from .frames import FRAMES, frames_of
 from .jacobians import point_motion
@@ -54,10 +53,7 @@ def frame_motions(tree, q, v, a, out, frames, W, V, A):
         frame_motion(transform_at(W, i), motion_at(V, i), motion_at(A, i), transform_at(placement, f), out[f])
 
 
-def scratch_for(tree, q):
-    """Scratch memory for one state, with the dtype of q: one row per body."""
-    body = np.empty((tree.n_bodies + 1, 24), q.dtype)
-    return body[:, 0:12], body[:, 12:18], body[:, 18:24]
+scratch_for = scratch_memory("W 12, V 6, A 6")
 
 
 def memory_for(tree, codes, offsets, q):

@@ -12,8 +12,6 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from ..algebra.cholesky import solve
 from ..algebra.numbers import sqrt
 from ..algebra.spatial import force_add, force_component, force_scale, force_sub, force_to_parent, motion_to_child
@@ -21,6 +19,7 @@ from ..algebra.tables import body_transform_at, force_at, motion_at, put_force, 
 from ..dynamics.aba import release_screw
 from ..dynamics.rjk import articulated_quantities, zero_force
 from ..entries.entry import entry
+from ..entries.scratch import scratch_memory
 from ..kinematics.bodies import zero_motion
 
 MIMIC_TABLES = {
@@ -130,32 +129,15 @@ def contract_matrix(mimic, M, y):
 # ---- the spanning tree's rows
 
 
-class MimicRowMemory(NamedTuple):
-    """Scratch memory of the m rows of mimic joints."""
-
-    # by body: transforms, articulated inertias, changes of acceleration; by degree of freedom: U, D^-1
-    X: Any
-    P: Any
-    A: Any
-    U: Any
-    D_inv: Any
-    K: Any  # (N+1, m, 6) forces of the rows during the sweep through a body
-    active: Any  # (N+1, m) whether they reach the body
-    Z: Any  # (nv, m) component of each row's force at each degree of freedom
-    G: Any  # (m, m) A H^-1 A', and its factor
-    force: Any  # (m,) across the rows
-    rotors: Any  # (nv,) rotor inertias, see `with_shared_rotors`
-
-
-def mimic_row_memory(tree, mimic, q):
-    """Scratch memory for the rows of mimic joints, with the dtype of q."""
-    m = mimic.count
-    body, dof = np.empty((tree.n_bodies + 1, 39), q.dtype), np.empty((tree.nv, 7 + m), q.dtype)
-    return MimicRowMemory(
-        body[:, 0:12], body[:, 12:33], body[:, 33:39], dof[:, 0:6], dof[:, 6],
-        np.empty((tree.n_bodies + 1, m, 6), q.dtype), np.empty((tree.n_bodies + 1, m), np.int64), dof[:, 7 : 7 + m],
-        np.empty((m, m), q.dtype), np.empty(m, q.dtype), np.empty(tree.nv, q.dtype),
-    )  # fmt: skip
+# Of the m rows of mimic joints. By body: transforms, articulated inertias, changes of acceleration; by degree of
+# freedom: U, D^-1. K: forces of the rows during the sweep through a body; active: whether they reach it. Z: component
+# of each row's force at each degree of freedom. G: A H^-1 A', and its factor. force: across the rows. rotors: rotor
+# inertias, see `with_shared_rotors`.
+mimic_row_memory = scratch_memory(
+    "X 12, P 21, A 6", "U 6, D_inv", given="mimic",
+    K="N + 1, mimic.count, 6", active="N + 1, mimic.count | integers", Z="nv, mimic.count",
+    G="mimic.count, mimic.count", force="mimic.count", rotors="nv",
+)  # fmt: skip
 
 
 def with_shared_rotors(tree, mimic, r):
@@ -313,9 +295,9 @@ def follow_free(tree, mimic_ints, mimic_reals, q, free, qdd, rows):
     follow(tree, mimic_joints_of(mimic_ints, mimic_reals), q, qdd, rows)
 
 
-def rows_for(tree, mimic_ints, mimic_reals, q):
-    """Scratch memory for the rows of mimic joints, with the dtype of q."""
-    return (mimic_row_memory(tree, mimic_joints_of(mimic_ints, mimic_reals), q),)
+def rows_for(tree, mimic_ints, mimic_reals, number):
+    """Scratch memory for the rows of mimic joints."""
+    return mimic_row_memory(tree, mimic_joints_of(mimic_ints, mimic_reals), number)
 
 
-follow_states = entry(follow_free, rows_for, MIMIC_TABLES, q="nq", free="nv", qdd="-> nv")
+follow_states = entry(follow_free, (rows_for,), MIMIC_TABLES, q="nq", free="nv", qdd="-> nv")

@@ -90,7 +90,7 @@ def _text(name: str, origin: Origin, signature: Signature) -> str:
     count = f"count = {arrays[0].name}.size // ({arrays[0].size})"
     changed = [x for x in arrays if _is_expanded(x)]
     number = f"{arrays[0].name}.dtype"
-    scratch = memory_of(origin.scratch)
+    scratch = memory_of(origin.scratch, arrays[0])
     return "\n    ".join([
         f"def {name}({', '.join(f'{label}: {kind}' for label, kind in kinds.items())}) -> int:",
         "tree, mimic = tree_tables(ints, reals), mimic_joints_of(mimic_ints, mimic_reals)",
@@ -114,7 +114,7 @@ def _text(name: str, origin: Origin, signature: Signature) -> str:
 def _part_texts(memory: str, one: str, origin: Origin) -> dict[str, str]:
     """Return the sources of two functions: allocation of scratch memory, and the constrained kernel on one state."""
     arrays = [x.name for x in origin.signature.arrays]
-    scratch = memory_of(origin.scratch) or "()"
+    scratch = memory_of(origin.scratch, origin.signature.arrays[0]) or "()"
     return {
         memory: f"def {memory}(tree, ints, mimic_ints, mimic_reals, {arrays[0]}):\n"
         "    mimic = mimic_joints_of(mimic_ints, mimic_reals)\n"

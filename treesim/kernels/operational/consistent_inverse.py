@@ -49,14 +49,9 @@ def weighted_inverse(tree, A, Y, factors, out, rows):
     ltdl.solve_lower_matrix(parent, depth, tree.row_start, factors, out)
 
 
-def weighted_memory(tree, codes, offsets, A):
-    """Scratch memory for one state, with the dtype of A."""
-    return (rows_of(tree, codes, offsets, A),)
-
-
 weighted_inverse_states = entry(
     weighted_inverse,
-    weighted_memory,
+    (rows_of,),
     FRAMES | CENTER | {"columns": "TableOfIntegers"},
     ROWS | {"w": "columns.size"},
     A="m, w",
@@ -77,12 +72,7 @@ def mass_jacobian(tree, Y, factors, X, rows):
     ltdl.solve_lower_matrix(parent, depth, tree.row_start, factors, X)
 
 
-def rows_memory(tree, codes, offsets, Y):
-    """Scratch memory for one state, with the dtype of Y."""
-    return (rows_of(tree, codes, offsets, Y),)
-
-
-mass_jacobian_states = entry(mass_jacobian, rows_memory, FRAMES | CENTER, ROWS, Y="m, nv", factors="nnz", X="-> nv, m")
+mass_jacobian_states = entry(mass_jacobian, (rows_of,), FRAMES | CENTER, ROWS, Y="m, nv", factors="nnz", X="-> nv, m")
 
 
 def null_projection(tree, B, J, nullspace, rows):
@@ -96,13 +86,8 @@ def null_projection(tree, B, J, nullspace, rows):
     null_space(tree.dof_parent, tree.dof_depth, rows.last, rows.packed, B, nullspace, rows.path)
 
 
-def projection_memory(tree, codes, offsets, B):
-    """Scratch memory for one state, with the dtype of B."""
-    return (rows_of(tree, codes, offsets, B),)
-
-
 null_projection_states = entry(
-    null_projection, projection_memory, FRAMES | CENTER, ROWS, B="nv, m", J="m, nv", nullspace="-> nv, nv"
+    null_projection, (rows_of,), FRAMES | CENTER, ROWS, B="nv, m", J="m, nv", nullspace="-> nv, nv"
 )
 
 

@@ -6,13 +6,10 @@ The forces of each task are propagated to the base once. For two tasks with near
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
-import numpy as np
-
 from ..algebra.spatial import force_to_parent
 from ..algebra.tables import body_transform_at, force_at, put_force
 from ..dynamics.rjk import articulated_quantities, diagonal_block, nearest_common_ancestor
+from ..entries.scratch import scratch_memory
 from ..kinematics.frames import frames_of
 from ..kinematics.jacobians import put_task_axes, task_rows
 from .inverse_inertia import inverse_inertia_entry
@@ -62,28 +59,11 @@ def quadratic_block(chi_k, Omega, chi_l, out):
             out[r, s] = total
 
 
-class Scratch(NamedTuple):
-    """Poses, transforms, articulated inertias, U and D^-1, the tasks' forces by body, Omega_ii, and one block."""
-
-    W: Any
-    X: Any
-    P: Any
-    U: Any
-    D_inv: Any
-    chi: Any
-    Omega: Any
-    block: Any
-
-
-def scratch_for(tree, codes, offsets, q):
-    """Frames, and scratch memory for a tree and tasks, with the dtype of q: O(N) blocks for each frame."""
-    frames = frames_of(codes, offsets)
-    bodies = frames.bodies
-    B = tree.n_bodies + 1
-    body, dof = np.empty((B, 45), q.dtype), np.empty((tree.nv, 7), q.dtype)
-    chi, Omega = np.zeros((bodies.size, B, 6, 6), q.dtype), np.empty((B, 6, 6), q.dtype)
-    block = np.empty((6, 6), q.dtype)
-    return frames, Scratch(body[:, 0:12], body[:, 12:24], body[:, 24:45], dof[:, 0:6], dof[:, 6], chi, Omega, block)
+# poses, transforms, articulated inertias, U and D^-1, the tasks' forces by body, Omega_ii, and one block
+scratch_for = scratch_memory(
+    "W 12, X 12, P 21", "U 6, D_inv", given="codes",
+    chi="codes.size - 1, N + 1, 6, 6 | zeros", Omega="N + 1, 6, 6", block="6, 6",
+)  # fmt: skip
 
 
 def inverse_inertia_efpa(tree, q, out, frames, memory):
@@ -104,4 +84,4 @@ def inverse_inertia_efpa(tree, q, out, frames, memory):
                     out[6 * f + r, 6 * g + c] = out[6 * g + c, 6 * f + r] = block[r, c]
 
 
-inverse_inertia_efpa_states = inverse_inertia_entry(inverse_inertia_efpa, scratch_for)
+inverse_inertia_efpa_states = inverse_inertia_entry(inverse_inertia_efpa, (frames_of, scratch_for))

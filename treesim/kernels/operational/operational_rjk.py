@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
-import numpy as np
-
 from ..algebra.tables import motion_at, transform_at
-from ..dynamics.rjk import articulated_quantities, inverse_inertia_blocks, load_block, required_in
+from ..dynamics.rjk import COLUMNS, articulated_quantities, inverse_inertia_blocks, load_block, required_in
+from ..entries.scratch import scratch_memory
 from ..kinematics.frames import FRAMES, frames_of
 from ..kinematics.jacobians import frame_axes, point_motion, put_task_axes
 from .inverse_inertia import inverse_inertia_entry
@@ -35,39 +32,22 @@ def blocks_of_frames(tree, bodies, offsets, W, reference, needed, Omega, B, out)
                     out[6 * f + r, 6 * g + c] = out[6 * g + c, 6 * f + r] = B[r, c]
 
 
-class Scratch(NamedTuple):
-    """Poses, transforms, articulated inertias, U and D^-1, one block, and the required Omega blocks."""
-
-    W: Any
-    X: Any
-    P: Any
-    U: Any
-    D_inv: Any
-    block: Any
-    Omega: Any
-    needed: Any
+def blocks_for(codes, needed):
+    """Return the required blocks of the tasks."""
+    return required_in(codes.size - 1, needed)
 
 
-def scratch_for(tree, codes, offsets, needed, q):
-    """Frames, and scratch memory with the dtype of q: O(N), and a 6 x 6 block for each required one."""
-    body, dof = np.empty((tree.n_bodies + 1, 45), q.dtype), np.empty((tree.nv, 7), q.dtype)
-    blocks = required_in(codes.size - 1, needed)
-    return frames_of(codes, offsets), Scratch(
-        body[:, 0:12],
-        body[:, 12:24],
-        body[:, 24:45],
-        dof[:, 0:6],
-        dof[:, 6],
-        np.empty((6, 6), q.dtype),
-        np.empty((blocks.i.size + 1, 6, 6), q.dtype),
-        blocks,
-    )
+# poses, transforms, articulated inertias, U and D^-1, one block, and the required Omega blocks
+scratch_for = scratch_memory(
+    "W 12, X 12, P 21", "U 6, D_inv", given="codes, needed",
+    block="6, 6", Omega=f"(needed.size - (codes.size - 1) ** 2) // {COLUMNS} + 1, 6, 6",
+)  # fmt: skip
 
 
-def inverse_inertia_rjk(tree, q, out, frames, memory):
+def inverse_inertia_rjk(tree, q, out, frames, blocks, memory):
     """Λ^-1 from the required blocks of Omega."""
     bodies, placement, reference = frames
-    W, X, P, U, D_inv, block, Omega, blocks = memory
+    W, X, P, U, D_inv, block, Omega = memory
     articulated_quantities(tree, q, X, P, U, D_inv)
     put_task_axes(tree, X, bodies, reference, W)
     inverse_inertia_blocks(tree, blocks, X, U, D_inv, Omega)
@@ -75,5 +55,5 @@ def inverse_inertia_rjk(tree, q, out, frames, memory):
 
 
 inverse_inertia_rjk_states = inverse_inertia_entry(
-    inverse_inertia_rjk, scratch_for, FRAMES | {"needed": "TableOfIntegers"}
+    inverse_inertia_rjk, (frames_of, blocks_for, scratch_for), FRAMES | {"needed": "TableOfIntegers"}
 )

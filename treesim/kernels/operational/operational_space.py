@@ -6,10 +6,6 @@ Rows of frames are used along the tree's paths only: H = L_d' D L_d, Y_d = J L_d
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
-import numpy as np
-
 from ..algebra.linear import Vector, add
 from ..algebra.rotations import compose
 from ..algebra.spatial import motion_sub, motion_to_child
@@ -18,6 +14,7 @@ from ..dynamics import ltdl
 from ..dynamics.crba import mass_matrix_of_transforms, put_packed
 from ..dynamics.rnea import inverse_dynamics
 from ..entries.entry import entry
+from ..entries.scratch import scratch_memory
 from ..kinematics.bodies import base_acceleration, path_placement, stored_transform
 from ..kinematics.center_of_mass import center_of_mass_motion, jacobian_of_placed, put_vector
 from ..kinematics.frame_motion import ACCELERATION, NUMBERS, frame_motion
@@ -30,39 +27,17 @@ CENTER = {"center": "TableOfIntegers"}  # the centre of mass' coordinates: 0, 1,
 ROWS = COUNT | {"c": "center.size", "m": "6 * (codes.size - 1) + center.size"}
 
 
-class Scratch(NamedTuple):
-    """Scratch memory of the base quantities.
-
-    By body: transforms, velocities, accelerations (gravity included), forces, composite inertias, poses, and first
-    moments and masses of subtrees. Last degree of freedom of each frame's row, and Y_d. A number for each such row. C,
-    and zero accelerations of joints.
-    """
-
-    Xt: Any
-    V: Any
-    A: Any
-    F: Any
-    Ic: Any
-    W: Any
-    moment: Any
-    mass: Any
-    last: Any
-    Y: Any
-    of_rows: Any
-    C: Any
-    still: Any
+# by body: transforms, velocities, accelerations (gravity included), forces, composite inertias, poses, and first
+# moments and masses of subtrees; by row of frames: Y_d, and a number; C; zero accelerations of joints
+scratch_for = scratch_memory(
+    "Xt 12, V 6, A 6, F 6, Ic 10, W 12, moment 3, mass", given="codes",
+    Y="6 * (codes.size - 1), nv", of_rows="6 * (codes.size - 1)", C="nv", still="nv | zeros",
+)  # fmt: skip
 
 
-def scratch_for(tree, codes, offsets, q):
-    """Scratch memory for one state, with the dtype of q."""
-    bodies = frames_of(codes, offsets).bodies
-    body, rows = np.empty((tree.n_bodies + 1, 56), q.dtype), np.empty((6 * bodies.size, tree.nv), q.dtype)
-    return Scratch(
-        body[:, 0:12], body[:, 12:18], body[:, 18:24], body[:, 24:30], body[:, 30:40],
-        body[:, 40:52], body[:, 52:55], body[:, 55],
-        last_of_rows(tree, bodies), rows, np.empty(6 * bodies.size, q.dtype),
-        np.empty(tree.nv, q.dtype), np.zeros(tree.nv, q.dtype),
-    )  # fmt: skip
+def last_for(tree, codes):
+    """Last degree of freedom of each row of the frames."""
+    return last_of_rows(tree, codes[1:])
 
 
 def rows_of_frames(tree, frames, memory, motions, J):
@@ -91,10 +66,10 @@ def rows_of_center(tree, memory, motion, J):
     jacobian_of_placed(tree, W, memory.moment, memory.mass, J)
 
 
-def divide_by_mass(tree, memory, J, Y, factors, inverse):
+def divide_by_mass(tree, last, memory, J, Y, factors, inverse):
     """Y = Y_D and Λ^-1 = Y_D Y_d'; rows of frames are packed, dense rows after them are divided like vectors."""
     parent, depth, start = tree.dof_parent, tree.dof_depth, tree.row_start
-    last, first = memory.last, memory.last.size
+    first = last.size
     ltdl.factorize(parent, depth, start, factors)
     Y.reshape(Y.size)[:] = 0
     divide_ltdl(parent, depth, start, factors, last, memory.Y, Y)
@@ -123,20 +98,20 @@ def sum_of_products(x, y):
     return total
 
 
-def put_bias(tree, memory, motions, Y, factors, bias):
+def put_bias(tree, last, memory, motions, Y, factors, bias):
     """β = Jdot v - J H^-1 C (F10 eq. 8), with Jdot v from the motions' accelerations for zero joint accelerations.
 
     J H^-1 C = Y_D (L_d^-T C). Overwrites C.
     """
-    parent, depth, first = tree.dof_parent, tree.dof_depth, memory.last.size
+    parent, depth, first = tree.dof_parent, tree.dof_depth, last.size
     ltdl.solve_lower_transposed(parent, depth, tree.row_start, factors, memory.C)
-    product(parent, depth, memory.last, Y, memory.C, memory.of_rows)
+    product(parent, depth, last, Y, memory.C, memory.of_rows)
     for r in range(bias.size):
         answer = memory.of_rows[r] if r < first else sum_of_products(Y[r], memory.C)
         bias[r] = motions[r // 6, ACCELERATION + r % 6] - answer
 
 
-def operational_rows(tree, q, v, f_ext, motions, J, Y, factors, inverse, bias, frames, memory):
+def operational_rows(tree, q, v, f_ext, motions, J, Y, factors, inverse, bias, frames, last, memory):
     """Compute base quantities of k frames in world axes and, after them, of the centre of mass if c = 3.
 
     motions (k + c / 3, 24) for zero joint accelerations, J (m, nv), Y_D (m, nv), factors of H, Λ^-1 (m, m), β (m), m =
@@ -149,13 +124,13 @@ def operational_rows(tree, q, v, f_ext, motions, J, Y, factors, inverse, bias, f
     rows_of_frames(tree, frames, memory, motions, J)
     if J.shape[0] > 6 * k:
         rows_of_center(tree, memory, motions[k], J[6 * k :])
-    divide_by_mass(tree, memory, J, Y, factors, inverse)
-    put_bias(tree, memory, motions, Y, factors, bias)
+    divide_by_mass(tree, last, memory, J, Y, factors, inverse)
+    put_bias(tree, last, memory, motions, Y, factors, bias)
 
 
 operational_rows_states = entry(
     operational_rows,
-    (frames_of, scratch_for),
+    (frames_of, last_for, scratch_for),
     FRAMES | CENTER,
     ROWS,
     q="nq",

@@ -2,29 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 import numpy as np
 
 from ..dynamics.crba import mass_matrix, put_packed
 from ..dynamics.ltdl import factorize as factorize_ltdl
 from ..dynamics.ltl import factorize as factorize_ltl
+from ..entries.scratch import scratch_memory
 from ..kinematics.bodies import stored_transform
 from ..kinematics.frames import frames_of
 from ..kinematics.jacobians import packed_jacobian
 from .inverse_inertia import inverse_inertia_entry
 from .sparse_rows import divide_ltdl, divide_ltl, multiply_rows
-
-
-class Scratch(NamedTuple):
-    """Transforms, composite inertias, packed H, last degree of freedom of each task row, and the rows Y and Z."""
-
-    X: Any
-    Ic: Any
-    H: Any
-    last: Any
-    Y: Any
-    Z: Any
 
 
 def last_of_rows(tree, bodies):
@@ -35,19 +23,16 @@ def last_of_rows(tree, bodies):
     return last
 
 
-def scratch_for(tree, codes, offsets, q):
-    """Frames, and scratch memory for a tree and tasks, with the dtype of q."""
-    frames = frames_of(codes, offsets)
-    bodies = frames.bodies
-    body, m = np.empty((tree.n_bodies + 1, 22), q.dtype), 6 * bodies.size
-    H, Y, Z = np.empty(tree.nnz, q.dtype), np.zeros((m, tree.nv), q.dtype), np.zeros((m, tree.nv), q.dtype)
-    return frames, Scratch(body[:, 0:12], body[:, 12:22], H, last_of_rows(tree, bodies), Y, Z)
+# transforms, composite inertias, packed H, and the rows Y and Z
+scratch_for = scratch_memory(
+    "X 12, Ic 10", given="codes", H="nnz", Y="6 * (codes.size - 1), nv | zeros", Z="6 * (codes.size - 1), nv | zeros"
+)
 
 
 def inverse_inertia_ltdl(tree, q, out, frames, memory):
     """Λ^-1 = Y_D Y_d' by H = L' D L."""
     bodies, placement, reference = frames
-    X, Ic, H, last, Y, Z = memory
+    (X, Ic, H, Y, Z), last = memory, last_of_rows(tree, bodies)
     mass_matrix(tree, q, X, Ic, H, put_packed)
     factorize_ltdl(tree.dof_parent, tree.dof_depth, tree.row_start, H)
     packed_jacobian(tree, stored_transform, X, bodies, placement, reference, Y)
@@ -58,7 +43,7 @@ def inverse_inertia_ltdl(tree, q, out, frames, memory):
 def inverse_inertia_ltl(tree, q, out, frames, memory):
     """Λ^-1 = Y Y' by H = L' L."""
     bodies, placement, reference = frames
-    X, Ic, H, last, Y, Z = memory
+    (X, Ic, H, Y, Z), last = memory, last_of_rows(tree, bodies)
     mass_matrix(tree, q, X, Ic, H, put_packed)
     factorize_ltl(tree.dof_parent, tree.dof_depth, tree.row_start, H)
     packed_jacobian(tree, stored_transform, X, bodies, placement, reference, Y)
@@ -66,7 +51,7 @@ def inverse_inertia_ltl(tree, q, out, frames, memory):
     multiply_rows(tree.dof_parent, tree.dof_depth, last, Z, Y, out)
 
 
-inverse_inertia_ltdl_states = inverse_inertia_entry(inverse_inertia_ltdl, scratch_for)
+inverse_inertia_ltdl_states = inverse_inertia_entry(inverse_inertia_ltdl, (frames_of, scratch_for))
 
 
-inverse_inertia_ltl_states = inverse_inertia_entry(inverse_inertia_ltl, scratch_for)
+inverse_inertia_ltl_states = inverse_inertia_entry(inverse_inertia_ltl, (frames_of, scratch_for))

@@ -7,15 +7,12 @@ that Z' is Y_d = J L^-1 of F10, found without H. Joints are treated one unit scr
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
-import numpy as np
-
 from ..algebra.spatial import force_component, force_scale, force_sub, force_to_parent
 from ..algebra.tables import body_transform_at, force_at, put_force
 from ..dynamics.articulated import QUANTITIES, quantities_of
 from ..dynamics.rjk import articulated_quantities
 from ..entries.entry import entry
+from ..entries.scratch import scratch_memory
 from ..kinematics.frames import COUNT, FRAMES, frames_of
 from ..kinematics.jacobians import put_task_axes, task_rows
 from .inverse_inertia import inverse_inertia_entry
@@ -63,19 +60,11 @@ def inverse_inertia(tree, bodies, X, U, D_inv, K, Z, DZ, out):
                     out[6 * g + c, 6 * f + r] = block[r, c]
 
 
-class TaskMemory(NamedTuple):
-    """Scratch memory of k tasks: poses of bodies; the tasks' forces K, their components Z, and D^-1 Z."""
-
-    W: Any
-    K: Any
-    Z: Any
-    DZ: Any
-
-
-def task_memory(tree, k, number):
-    """Scratch memory of k tasks, of the dtype `number`."""
-    W, K = np.empty((tree.n_bodies + 1, 12), number), np.empty((k, 6, 6), number)
-    return TaskMemory(W, K, np.empty((k, tree.nv, 6), number), np.empty((k, tree.nv, 6), number))
+# of tasks: poses of bodies; the tasks' forces K, their components Z, and D^-1 Z
+task_memory = scratch_memory(
+    "W 12", given="codes", K="codes.size - 1, 6, 6", Z="codes.size - 1, nv, 6", DZ="codes.size - 1, nv, 6"
+)
+scratch_for = scratch_memory("X 12, P 21", "U 6, D_inv")  # transforms, articulated inertias, U and D^-1
 
 
 def inverse_inertia_of_tasks(tree, frames, X, U, D_inv, memory, out):
@@ -88,37 +77,14 @@ def inverse_inertia_of_tasks(tree, frames, X, U, D_inv, memory, out):
     inverse_inertia(tree, bodies, X, U, D_inv, K, Z, DZ, out)
 
 
-class Scratch(NamedTuple):
-    """Transforms, articulated inertias, U and D^-1; and the memory of the tasks."""
-
-    X: Any
-    P: Any
-    U: Any
-    D_inv: Any
-    tasks: Any
-
-
-def scratch_for(tree, codes, offsets, q):
-    """Frames, and scratch memory for a tree and tasks, with the dtype of q."""
-    body, dof = np.empty((tree.n_bodies + 1, 33), q.dtype), np.empty((tree.nv, 7), q.dtype)
-    return frames_of(codes, offsets), Scratch(
-        body[:, 0:12], body[:, 12:33], dof[:, 0:6], dof[:, 6], task_memory(tree, codes.size - 1, q.dtype)
-    )
-
-
-def inverse_inertia_pv_osim(tree, q, out, frames, memory):
+def inverse_inertia_pv_osim(tree, q, out, frames, tasks, memory):
     """Λ^-1 in one backward sweep: over all bodies for articulated quantities, then over the tasks' paths."""
-    X, P, U, D_inv, tasks = memory
+    X, P, U, D_inv = memory
     articulated_quantities(tree, q, X, P, U, D_inv)
     inverse_inertia_of_tasks(tree, frames, X, U, D_inv, tasks, out)
 
 
-inverse_inertia_pv_osim_states = inverse_inertia_entry(inverse_inertia_pv_osim, scratch_for)
-
-
-def tasks_for(tree, codes, offsets, quantities):
-    """Frames, and scratch memory of their tasks."""
-    return frames_of(codes, offsets), task_memory(tree, codes.size - 1, quantities.dtype)
+inverse_inertia_pv_osim_states = inverse_inertia_entry(inverse_inertia_pv_osim, (frames_of, task_memory, scratch_for))
 
 
 def articulated_inverse_inertia(tree, quantities, out, frames, memory):
@@ -128,5 +94,5 @@ def articulated_inverse_inertia(tree, quantities, out, frames, memory):
 
 
 articulated_inverse_inertia_states = entry(
-    articulated_inverse_inertia, tasks_for, FRAMES, COUNT, quantities=QUANTITIES, out="-> 6 * k, 6 * k"
+    articulated_inverse_inertia, (frames_of, task_memory), FRAMES, COUNT, quantities=QUANTITIES, out="-> 6 * k, 6 * k"
 )

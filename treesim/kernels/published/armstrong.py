@@ -9,9 +9,7 @@ beta) summed over the children. J91 eq. 48 has two different forms of beta; the 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import NamedTuple
 
 from ..algebra.linear import Matrix, Symmetric, Vector, add, full, matmul, rotate, rotate_back, sub, symmetric_apply
 from ..algebra.spatial import (
@@ -37,7 +35,8 @@ from ..algebra.tables import (
     put_transform,
 )
 from ..dynamics.rjk import zero_force
-from ..dynamics.via_bias import right_hand_side, via_bias_entry
+from ..dynamics.via_bias import via_bias_entry
+from ..entries.scratch import scratch_memory
 from ..kinematics.bodies import body_transform
 
 
@@ -126,26 +125,14 @@ def outward(tree, x, X, P, Z, A):
         x[k], x[k + 1], x[k + 2] = qdd.x, qdd.y, qdd.z
 
 
-class Scratch(NamedTuple):
-    """Transforms, P and z with the links' coefficients, and accelerations."""
-
-    X: Any
-    P: Any
-    Z: Any
-    A: Any
+# transforms, P and z with the links' coefficients, and accelerations
+scratch_for = scratch_memory("X 12, P 21, Z 6, A 6")
 
 
-def scratch_for(tree, q):
-    """Scratch memory for a tree, with the dtype of q."""
-    body = np.empty((tree.n_bodies + 1, 45), q.dtype)
-    return Scratch(body[:, 0:12], body[:, 12:33], body[:, 33:39], body[:, 39:45])
+def solve_armstrong(tree, q, memory, x):
+    """x <- M^-1 x for moments x at spherical joints, in place: backward and forward sweep."""
+    inward(tree, q, x, memory.X, memory.P, memory.Z)
+    outward(tree, x, memory.X, memory.P, memory.Z, memory.A)
 
 
-def forward_dynamics_armstrong(tree, q, v, tau, f_ext, qdd, bias, memory):
-    """qdd of bodies on spherical joints: moments tau - C, then backward and forward sweep."""
-    right_hand_side(tree, q, v, tau, f_ext, qdd, bias)
-    inward(tree, q, qdd, memory.X, memory.P, memory.Z)
-    outward(tree, qdd, memory.X, memory.P, memory.Z, memory.A)
-
-
-forward_dynamics_armstrong_states = via_bias_entry(forward_dynamics_armstrong, scratch_for)
+forward_dynamics_armstrong_states = via_bias_entry(solve_armstrong, scratch_for, "armstrong")

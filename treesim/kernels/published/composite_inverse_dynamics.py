@@ -7,8 +7,6 @@ parent include c = v x S qd, and the forces include b = v x* I v - f_ext.
 
 from __future__ import annotations
 
-import numpy as np
-
 from ..algebra.spatial import (
     force_add,
     force_component,
@@ -33,6 +31,7 @@ from ..algebra.tables import (
 )
 from ..dynamics.crba import add_to_parent
 from ..entries.entry import entry
+from ..entries.scratch import scratch_memory
 from ..kinematics.bodies import base_acceleration, body_acceleration, body_transform, body_velocity, zero_motion
 
 
@@ -70,10 +69,7 @@ def inverse_dynamics_composite(tree, q, v, a, f_ext, tau, X, V, A, Y, R):
             tau[k] = force_component(f, tree.screw[k]) + tree.armature[k] * a[k]  # tau_i = S' f
 
 
-def scratch_for(tree, q):
-    """Scratch memory for one state, with the dtype of q: one row per body."""
-    body = np.empty((tree.n_bodies + 1, 40), q.dtype)
-    return body[:, 0:12], body[:, 12:18], body[:, 18:24], body[:, 24:30], body[:, 30:40]
+scratch_for = scratch_memory("X 12, V 6, A 6, Y 6, R 10")
 
 
 inverse_dynamics_composite_states = entry(

@@ -165,23 +165,22 @@ def forward_dynamics_within(tree, limits, preconditioned, q, v, tau, f_ext, qdd,
     return FINE if left < limits[0] else NOT_CONVERGED
 
 
-def to_tolerance(tree, q, v, tau, f_ext, qdd, bias, memory, preconditioned):
-    """Forward dynamics to TOLERANCE, in at most STEPS_PER_DOF nv steps."""
-    right_hand_side(tree, q, v, tau, f_ext, qdd, bias)
-    _, left = solve(tree, q, memory, qdd, TOLERANCE, STEPS_PER_DOF * tree.nv, preconditioned)
+def solve_to_tolerance(tree, q, memory, x, preconditioned):
+    """x <- H^-1 x to TOLERANCE, in at most STEPS_PER_DOF nv steps; returns a status."""
+    _, left = solve(tree, q, memory, x, TOLERANCE, STEPS_PER_DOF * tree.nv, preconditioned)
     residual = np.empty(1, q.dtype)  # only `status_of` may count on NaN
     residual[0] = left
     return max(FINE if left < TOLERANCE else NOT_CONVERGED, status_of(residual))
 
 
-def forward_dynamics_plain(tree, q, v, tau, f_ext, qdd, bias, memory):
-    """Forward dynamics by conjugate gradients with Phi = 1."""
-    return to_tolerance(tree, q, v, tau, f_ext, qdd, bias, memory, 0)
+def solve_plain(tree, q, memory, x):
+    """x <- H^-1 x by conjugate gradients with Phi = 1."""
+    return solve_to_tolerance(tree, q, memory, x, 0)
 
 
-def forward_dynamics_preconditioned(tree, q, v, tau, f_ext, qdd, bias, memory):
-    """Forward dynamics by conjugate gradients with Phi = S' R S."""
-    return to_tolerance(tree, q, v, tau, f_ext, qdd, bias, memory, 1)
+def solve_preconditioned(tree, q, memory, x):
+    """x <- H^-1 x by conjugate gradients with Phi = S' R S."""
+    return solve_to_tolerance(tree, q, memory, x, 1)
 
 
 forward_dynamics_within_states = entry(
@@ -197,7 +196,7 @@ forward_dynamics_within_states = entry(
     report="-> 2",
     follows="qdd",
 )
-forward_dynamics_plain_states = via_bias_entry(forward_dynamics_plain, scratch_for, returns_status=True)
+forward_dynamics_plain_states = via_bias_entry(solve_plain, scratch_for, "plain", returns_status=True)
 forward_dynamics_preconditioned_states = via_bias_entry(
-    forward_dynamics_preconditioned, scratch_for, returns_status=True
+    solve_preconditioned, scratch_for, "preconditioned", returns_status=True
 )

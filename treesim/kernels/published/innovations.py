@@ -8,18 +8,15 @@ freedom, so (1 + H phi K)' is the L of LTDL, and rows are packed like its rows.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
-import numpy as np
-
 from ..algebra.spatial import force_component, force_scale, force_sub, force_to_parent
 from ..algebra.tables import body_transform_at, force_at
 from ..dynamics.articulated import QUANTITIES, quantities_of
 from ..dynamics.ltdl import multiply, multiply_transposed, solve_diagonal
 from ..dynamics.ltdl import solve as substitute
 from ..dynamics.rjk import articulated_quantities
-from ..dynamics.via_bias import right_hand_side, via_bias_entry
+from ..dynamics.via_bias import via_bias_entry
 from ..entries.entry import entry
+from ..entries.scratch import scratch_memory
 
 
 def pass_by(f, U, D_inv, screw):
@@ -54,20 +51,8 @@ def put_factor(tree, X, U, D_inv, L, passage):
             factor_row(tree, i, k, X, U, D_inv, L, passage)
 
 
-class Scratch(NamedTuple):
-    """Transforms, articulated inertias, U and D^-1 of every degree of freedom, and the packed factor."""
-
-    X: Any
-    P: Any
-    U: Any
-    D_inv: Any
-    L: Any
-
-
-def scratch_for(tree, q):
-    """Scratch memory for a tree, with the dtype of q."""
-    body, dof = np.empty((tree.n_bodies + 1, 33), q.dtype), np.empty((tree.nv, 7), q.dtype)
-    return Scratch(body[:, 0:12], body[:, 12:33], dof[:, 0:6], dof[:, 6], np.empty(tree.nnz, q.dtype))
+# transforms, articulated inertias, U and D^-1, and the packed factor
+scratch_for = scratch_memory("X 12, P 21", "U 6, D_inv", L="nnz")
 
 
 def make_factor(tree, q, scratch, passage):
@@ -91,20 +76,8 @@ def solve_explicit(tree, q, scratch, x):
     multiply(tree.dof_parent, tree.dof_depth, tree.row_start, scratch.L, x)
 
 
-def forward_dynamics_innovations(tree, q, v, tau, f_ext, qdd, bias, memory):
-    """qdd = M^-1 (tau - C) by substitution with 1 + H phi K."""
-    right_hand_side(tree, q, v, tau, f_ext, qdd, bias)
-    solve_innovations(tree, q, memory, qdd)
-
-
-def forward_dynamics_explicit(tree, q, v, tau, f_ext, qdd, bias, memory):
-    """qdd = M^-1 (tau - C) by multiplication with 1 - H psi K."""
-    right_hand_side(tree, q, v, tau, f_ext, qdd, bias)
-    solve_explicit(tree, q, memory, qdd)
-
-
-forward_dynamics_innovations_states = via_bias_entry(forward_dynamics_innovations, scratch_for)
-forward_dynamics_explicit_states = via_bias_entry(forward_dynamics_explicit, scratch_for)
+forward_dynamics_innovations_states = via_bias_entry(solve_innovations, scratch_for, "innovations")
+forward_dynamics_explicit_states = via_bias_entry(solve_explicit, scratch_for, "explicit")
 
 
 def articulated_factor(tree, quantities, L):

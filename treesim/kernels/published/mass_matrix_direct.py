@@ -5,11 +5,10 @@ It takes nv recursions over all bodies: O(nv N), compared with O(N d) for `crba`
 
 from __future__ import annotations
 
-import numpy as np
-
 from ..algebra.tables import put_transform
 from ..dynamics.crba import put_full
 from ..entries.entry import entry
+from ..entries.scratch import scratch_memory
 from ..kinematics.bodies import body_transform
 from .at_rest import apply_mass_matrix
 
@@ -27,10 +26,7 @@ def mass_matrix_direct(tree, q, M, X, A, F, unit, column):
             put_full(tree, M, k, j, column[j])
 
 
-def scratch_for(tree, q):
-    """Scratch memory for one state, with the dtype of q: one row per body, and two vectors."""
-    body, dof = np.empty((tree.n_bodies + 1, 24), q.dtype), np.empty((2, tree.nv), q.dtype)
-    return body[:, 0:12], body[:, 12:18], body[:, 18:24], dof[0], dof[1]
+scratch_for = scratch_memory("X 12, A 6, F 6", unit="nv", column="nv")
 
 
 mass_matrix_direct_states = entry(mass_matrix_direct, scratch_for, q="nq", M="-> nv', nv'", expands=True)

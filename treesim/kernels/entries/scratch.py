@@ -1,0 +1,56 @@
+"""Scratch memory of kernels, generated from a declaration of its arrays."""
+
+from __future__ import annotations
+
+import re
+from collections import namedtuple
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from .entry import SYMBOLS, made_function
+
+ROWS = {"bodies": "tree.n_bodies + 1", "dofs": "tree.nv"}
+MADE = {"": "np.empty({}, number.dtype)", "zeros": "np.zeros({}, number.dtype)", "integers": "np.empty({}, np.int64)"}
+
+
+@cache  # equal declarations have one function
+def scratch_memory(bodies: str = "", dofs: str = "", given: str = "", **arrays: str) -> Callable[..., Any]:
+    """Return the function (tree, `given`, number) that allocates scratch memory of one state as a tuple of arrays.
+
+    bodies: names of arrays with a row for each body, the base included, and their numbers in a row, as "X 12, V 6".
+    dofs: likewise with a row for each degree of freedom; an array without a number has one axis. Each of the two is one
+    block, since sweeps read and write all numbers of a row together. arrays: the shape of each further array, as in
+    `entry`, with " | zeros" at the end if its numbers are initialized, or " | integers". given: parameters that
+    occur in these shapes, such as tables of the entry. number: the array whose number type the memory has.
+    """
+    parameters = ", ".join(filter(None, ("tree", given, "number")))
+    lines, parts = [f"def scratch_for({parameters}):"], {}
+    for label, text in (("bodies", bodies), ("dofs", dofs)):
+        columns, size = _columns(text)
+        lines.append(f"{label} = {MADE[''].format(f'({ROWS[label]}, {size})')}" if columns else "")
+        parts |= {name: f"{label}[:, {place}]" for name, place in columns.items()}
+    for name, text in arrays.items():
+        shape, _, kind = text.partition(" | ")
+        parts[name] = MADE[kind].format(_shape(shape))
+    lines.append(f"return Scratch({', '.join(parts.values())})\n")
+    namespace = {"__name__": __name__, "np": np, "Scratch": namedtuple("Scratch", parts)}
+    place = f"<scratch {given}: {bodies}; {dofs}; {arrays}>"
+    return made_function(place, "\n    ".join(lines), "scratch_for", namespace)
+
+
+def _columns(text: str) -> tuple[dict[str, str], int]:
+    """Return the columns of each named array in a block, as an index, and the number of all columns."""
+    columns, end = {}, 0
+    for name, _, count in (part.partition(" ") for part in filter(None, text.split(", "))):
+        columns[name] = f"{end}:{end + int(count)}" if count else str(end)
+        end += int(count or 1)
+    return columns, end
+
+
+def _shape(text: str) -> str:
+    """Return a declared shape as an expression in a tree and the given arrays."""
+    shape = re.sub(r"\b\w+\b", lambda word: SYMBOLS.get(word[0], word[0]), text)
+    return f"({shape})" if "," in shape else shape
