@@ -14,7 +14,7 @@ from ...errors import ArgumentError, quoted
 # kept
 KEPT = "treesim_kept_blocks"
 SLOTS = 8  # blocks at most: as many calls may run at once without asking for new memory
-LARGEST = 1 << 26  # bytes of a block that is kept
+LARGEST = 1 << 28  # bytes of a block that is kept
 FILL = "TREESIM_FILL"
 
 BEGIN = "  %arena = alloca [5 x ptr]\n  store [5 x ptr] zeroinitializer, ptr %arena"  # of a call
