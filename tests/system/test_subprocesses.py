@@ -14,7 +14,7 @@ import pytest
 
 from tests.cli.conftest import need_command
 from tests.optional import script
-from treesim.compare.isolation import EngineProcess
+from treesim.compare import isolation
 from treesim.engine.llvm import background_compilation
 from treesim.engine.llvm.object_code import CompileRequest
 from treesim.meshes import reader
@@ -117,7 +117,7 @@ def started_by(how, order):
     elif how == "sweeps":
         WorkerProcess([0], 1)._start()
     elif how == "engines":
-        EngineProcess()
+        isolation._started()
     elif how == "xacro":
         subprocess.Popen(read._xacro_command("a.xacro"))
     else:

@@ -43,7 +43,7 @@ class Isolated:
         self.adapter, self.timeout = adapter, positive_number("timeout", timeout)
         self.name, self.title, self.integrator = adapter.name, adapter.title, adapter.integrator
         self.levels, self.timed = adapter.levels, adapter.timed
-        self._process: EngineProcess | None = None
+        self._process: PythonProcess | None = None
 
     def version(self) -> str:
         """Return the version of the adapter's engine.
@@ -155,10 +155,10 @@ class Isolated:
         return run
 
     def _answer(self, job: Job | SceneJob) -> Any:
-        self._process = self._process or EngineProcess()
+        self._process = self._process or _started()
         try:
-            outcome, found = self._process.ask(job, self.timeout)
-        except EngineError as error:
+            outcome, found = self._process.ask(job, self.timeout, str(job))
+        except ProcessFailure as error:
             self.close()
             raise EngineError(f"{self.title} {error}") from None
         if outcome == UNSUPPORTED:
@@ -170,7 +170,7 @@ class Isolated:
     def close(self) -> None:
         """End the engine's process, if it runs."""
         if self._process is not None:
-            self._process.end()
+            self._process.close()
             self._process = None
 
     def __enter__(self) -> Isolated:
@@ -199,19 +199,5 @@ class IsolatedModel(EngineModel):
         return self._isolated.results(self.robot, *self._text, states)
 
 
-class EngineProcess:
-    """Process that runs `worker`, and the socket to it."""
-
-    def __init__(self) -> None:
-        self._process = PythonProcess(module_command("treesim.compare.worker"))
-
-    def ask(self, job: Job | SceneJob, timeout: float) -> tuple[str, Any]:
-        """Return the answer to a job; raises EngineError if the process ends, or takes longer than timeout [s]."""
-        try:
-            return self._process.ask(job, timeout, str(job))
-        except ProcessFailure as error:
-            raise EngineError(str(error)) from None
-
-    def end(self) -> None:
-        """End the process."""
-        self._process.close()
+def _started() -> PythonProcess:
+    return PythonProcess(module_command("treesim.compare.worker"))

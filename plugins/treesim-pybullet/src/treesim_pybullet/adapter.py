@@ -24,10 +24,9 @@ from treesim.compare import (
 )
 from treesim.compare.cases import INVERSE, MASS
 from treesim.compare.treesim_engine import random_batch
-from treesim.errors import UnsupportedError, quoted
+from treesim.errors import UnsupportedError
 
-from .layout import joint_table
-from .strip import StripError, strip
+from .strip import strip
 from .suppress_output import suppress_output
 
 if TYPE_CHECKING:
@@ -67,35 +66,22 @@ class PybulletModel(EngineModel):
     def __init__(self, robot: Tree, urdf: str, level: str, adapter: PybulletAdapter) -> None:
         super().__init__(robot)
         self.floating, self._read = robot.base == "floating", (adapter, urdf, level)
-        motors = adapter.motors
-        flags = [] if adapter.boxes else ["URDF_USE_INERTIA_FROM_FILE"]
-        flags += ["URDF_MERGE_FIXED_LINKS"] if adapter.merge else []
-        try:
-            self._stripped = strip(urdf, self.floating)
-        except StripError as error:
-            raise UnsupportedError(str(error)) from error
+        self._stripped = strip(urdf, self.floating)
+        self._flags = [] if adapter.boxes else ["URDF_USE_INERTIA_FROM_FILE"]
+        self._flags += ["URDF_MERGE_FIXED_LINKS"] if adapter.merge else []
         spherical = any(body.joint.type == "spherical" for body in robot.bodies)
         self.skipped = NOT_COMPARED | (dict.fromkeys(FUNCTIONS, SPHERICAL) if spherical else {})
-        driven = "default motors left on" if motors else "motors off"
+        driven = "default motors left on" if adapter.motors else "motors off"
         settings = f"{driven}, link and joint damping 0, maxJointVelocity 1e12, numSubSteps 0"
-        self.changes = (*self._stripped.changes, f"flags {' | '.join(flags) or 'none'}", settings)
-        self._job: dict[str, Any] = {
-            "moments": self._stripped.moments, "floating": self.floating, "gravity": robot.gravity.tolist(),
-            "joints": joint_table(robot), "motors": motors, "flags": flags,
-        }  # fmt: skip
+        self.changes = (*self._stripped.changes, f"flags {' | '.join(self._flags) or 'none'}", settings)
 
     @cached_property
     def machine(self) -> Any:
         """Robot in Bullet; raises EngineError if Bullet does not load it, or moves other joints than treesim."""
         with suppress_output(), tempfile.TemporaryDirectory() as folder:
-            from .machine import BulletError, BulletMachine
+            from .machine import loaded
 
-            path = Path(folder) / "robot.urdf"
-            path.write_text(self._stripped.urdf, encoding="utf-8")
-            try:
-                return BulletMachine(str(path), self._job)
-            except (ValueError, BulletError) as error:
-                raise EngineError(f"Bullet refused {quoted(self.robot.name)}: {error}") from error
+            return loaded(self.robot, self._stripped, Path(folder), self._flags, self._read[0].motors)
 
     @property
     def layout(self) -> BulletLayout:  # type: ignore[override]  # known once Bullet has read the robot

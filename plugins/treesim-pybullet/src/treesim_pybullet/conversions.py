@@ -12,6 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from treesim.compare import layouts
+
 
 @dataclass(frozen=True, eq=False)
 class InertialFrame:
@@ -37,14 +39,7 @@ class BulletBase:
 
 def rotation_of(quaternion: np.ndarray) -> np.ndarray:
     """Return the (3, 3) rotation of a quaternion xyzw of any non-zero length."""
-    x, y, z, w = np.asarray(quaternion, dtype=float) / np.linalg.norm(quaternion)
-    return np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
-            [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
-            [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
-        ]
-    )
+    return layouts.rotation_of(np.asarray(quaternion, dtype=float) / np.linalg.norm(quaternion))
 
 
 def quaternion_of(rotation: np.ndarray) -> np.ndarray:

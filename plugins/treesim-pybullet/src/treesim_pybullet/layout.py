@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -30,9 +29,6 @@ from .conversions import (
     spherical_from_bullet,
     spherical_to_bullet,
 )
-
-if TYPE_CHECKING:
-    from treesim import Tree
 
 STILL = np.zeros(6)
 
@@ -204,16 +200,3 @@ class BulletLayout:
             own = theirs[joint.dofs]
             x[joint.v] = joint.inertial.rotation @ own if joint.spherical else own
         return x
-
-
-def joint_table(robot: Tree) -> list[dict[str, Any]]:
-    """Return the joint table for `BulletMachine`: name, type, body, ranges of q and of v."""
-    rows = []
-    for body in robot.bodies:
-        joint = body.joint
-        q, v = robot.q_index[joint.name], robot.v_index[joint.name]
-        rows.append({
-            "name": joint.name, "type": joint.type, "body": body.name,
-            "q": [q.start, q.stop], "v": [v.start, v.stop],
-        })  # fmt: skip
-    return rows

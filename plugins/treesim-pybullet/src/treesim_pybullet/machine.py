@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,13 @@ import pybullet
 from pybullet import error as BulletError
 from pybullet_utils.bullet_client import BulletClient
 
+from treesim import Tree
+from treesim.compare import EngineError
 from treesim.errors import UnsupportedError, quoted
 
 from .conversions import InertialFrame, quaternion_of, rotation_of
 from .layout import BulletJoint, BulletLayout
+from .strip import Stripped
 
 BASE = -1  # Bullet's number of the root link
 REFUSING = "Bullet's function refuses the robot, as it does with inertias that no solid body has"
@@ -29,29 +33,30 @@ NO_DRAG = {
 class BulletMachine:
     """A robot loaded from the URDF file at `path`.
 
-    job: "floating", "gravity" (3,) [m/s^2], "moments" (see strip.Stripped), "joints": treesim's table [{"name",
-    "type", "body", "q", "v"}], "motors": keep Bullet's default motors on, "flags": names of the flags with
-    which the file is loaded. Raises ValueError if Bullet's joints are not treesim's.
+    moments: of its links, as in strip.Stripped. flags: names of the flags with which the file is loaded. motors:
+    keep Bullet's default motors on. Raises ValueError if Bullet's joints are not treesim's.
     """
 
-    def __init__(self, path: str, job: dict[str, Any]) -> None:
-        self.floating = bool(job["floating"])
-        self.gravity = np.array(job["gravity"], dtype=float)
+    def __init__(
+        self, robot: Tree, path: Path, moments: dict[str, list[float]], flags: Sequence[str], motors: bool
+    ) -> None:
+        self.floating = robot.base == "floating"
+        self.gravity = np.array(robot.gravity, dtype=float)
         self.bullet = bullet = BulletClient(pybullet.DIRECT)  # a new world: reused ones return old mass matrices
         bullet.setPhysicsEngineParameter(numSubSteps=0, enableFileCaching=0)
-        flags = sum(getattr(bullet, name) for name in job["flags"])
-        self.robot = bullet.loadURDF(path, flags=flags, useFixedBase=not self.floating)
+        added = sum(getattr(bullet, name) for name in flags)
+        self.robot = bullet.loadURDF(str(path), flags=added, useFixedBase=not self.floating)
         self.infos = [bullet.getJointInfo(self.robot, i) for i in range(bullet.getNumJoints(self.robot))]
         self.links = [BASE, *range(len(self.infos))]
         for link in self.links:
             bullet.changeDynamics(self.robot, link, **NO_DRAG)
-        self._put_back(job["moments"])
+        self._put_back(moments)
         self.inertial = {link: self._inertial_frame(link) for link in self.links}
-        self.bodies = [row["body"] for row in job["joints"]]
-        self.joints = self._joint_table(job["joints"])
+        self.bodies = robot.body_names
+        self.joints = self._joint_table(robot)
         self.layout = BulletLayout(self.joints, self.inertial[BASE] if self.floating else None)
         self.nq, self.nv = self.layout.nq, self.layout.nv
-        if not job["motors"]:
+        if not motors:
             self._motors_off()
 
     def _put_back(self, moments: dict[str, list[float]]) -> None:
@@ -90,19 +95,16 @@ class BulletMachine:
         info = self.bullet.getDynamicsInfo(self.robot, link)
         return InertialFrame(np.array(info[3]), rotation_of(np.array(info[4])))
 
-    def _joint_table(self, rows: list[dict[str, Any]]) -> list[BulletJoint]:
+    def _joint_table(self, robot: Tree) -> list[BulletJoint]:
         by_name = {info[1].decode(): info for info in self.infos}
         joints = []
-        for row in rows[1:] if self.floating else rows:
-            info = by_name.pop(row["name"], None)
+        for joint in (body.joint for body in robot.bodies[self.floating :]):
+            info = by_name.pop(joint.name, None)
             if info is None:
-                raise ValueError(f"Bullet has no joint {quoted(row['name'])}")
-            size = row["v"][1] - row["v"][0]
+                raise ValueError(f"Bullet has no joint {quoted(joint.name)}")
             first = info[4] - (0 if self.floating else 6)  # Bullet counts the base's six, free or not
-            dofs = slice(first, first + size)
-            joints.append(
-                BulletJoint(info[0], row["type"], slice(*row["q"]), slice(*row["v"]), dofs, self.inertial[info[0]])
-            )
+            q, v, dofs = robot.q_index[joint.name], robot.v_index[joint.name], slice(first, first + joint.nv)
+            joints.append(BulletJoint(info[0], joint.type, q, v, dofs, self.inertial[info[0]]))
         extra = [name for name, info in by_name.items() if info[2] != self.bullet.JOINT_FIXED]
         if extra:
             raise ValueError(f"Bullet moves joints that treesim has not: {', '.join(extra)}")
@@ -299,3 +301,16 @@ class BulletMachine:
             q.append(state[0])
             v.append(state[1])
         return np.array(q), np.array(v)
+
+
+def loaded(robot: Tree, stripped: Stripped, folder: Path, flags: Sequence[str], motors: bool = False) -> BulletMachine:
+    """Return a robot in Bullet, by a file that is written to `folder`.
+
+    Raises EngineError if Bullet does not load it, or moves other joints than treesim.
+    """
+    path = folder / "robot.urdf"
+    path.write_text(stripped.urdf, encoding="utf-8")
+    try:
+        return BulletMachine(robot, path, stripped.moments, flags, motors)
+    except (ValueError, BulletError) as error:
+        raise EngineError(f"Bullet refused {quoted(robot.name)}: {error}") from error

@@ -7,18 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from pybullet import error as BulletError
 
 from treesim import CollisionShape, Tree, lowest_point
-from treesim.compare import EngineError, GroundForces, Scene, SceneRun, Softness
+from treesim.compare import GroundForces, Scene, SceneRun, Softness
 from treesim.compare.source import without_losses
-from treesim.errors import UnsupportedError, quoted
+from treesim.errors import UnsupportedError
 from treesim.states.support import candidates
 from treesim.urdf import to_urdf
 
-from .layout import joint_table
-from .machine import BASE, BulletMachine
-from .strip import StripError, strip
+from .machine import BASE, BulletMachine, loaded
+from .strip import strip
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -87,23 +85,10 @@ def simulate(scene: Scene) -> SceneRun:
 def _loaded(scene: Scene, folder: Path) -> BulletMachine:
     """Return the scene's robot in Bullet, with its shapes and limits if the scene has any."""
     whole = scene.robot.spanning
-    floating = whole.base == "floating"
     limited = _limited(whole) if scene.limits else []
     shaped = _with_shapes(whole, folder) if scene.friction is not None else without_losses(whole)
-    try:
-        stripped = strip(to_urdf(shaped, principal=True), floating, ("collision",), limited)
-    except StripError as error:
-        raise UnsupportedError(str(error)) from error
-    path = folder / "robot.urdf"
-    path.write_text(stripped.urdf, encoding="utf-8")
-    job = {
-        "moments": stripped.moments, "floating": floating, "gravity": whole.gravity.tolist(),
-        "joints": joint_table(whole), "motors": False, "flags": FLAGS,
-    }  # fmt: skip
-    try:
-        return BulletMachine(str(path), job)
-    except (ValueError, BulletError) as error:
-        raise EngineError(f"Bullet refused {quoted(whole.name)}: {error}") from error
+    stripped = strip(to_urdf(shaped, principal=True), whole.base == "floating", ("collision",), limited)
+    return loaded(whole, stripped, folder, FLAGS)
 
 
 def _limited(robot: Tree) -> list[str]:

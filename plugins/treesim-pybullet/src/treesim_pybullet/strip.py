@@ -14,7 +14,7 @@ from lxml import etree
 
 from treesim import Placement
 from treesim.compare.description import named
-from treesim.errors import quoted
+from treesim.errors import UnsupportedError, quoted
 from treesim.urdf.document import Document, child_of, origin_of, parent_of, remove
 from treesim.urdf.export import rpy_from_rotation
 
@@ -23,10 +23,6 @@ ZERO_INERTIA = {"ixx": "0", "ixy": "0", "ixz": "0", "iyy": "0", "iyz": "0", "izz
 
 PRINCIPAL = ("ixx", "iyy", "izz")
 MOST_JOINTS = 127  # largest number of joints, fixed ones included, whose states Bullet returns
-
-
-class StripError(ValueError):
-    """Raised if a file cannot be prepared for Bullet; the message gives the reason."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +43,7 @@ def strip(text: str, floating: bool, keep: Collection[str] = (), limited: Collec
 
     floating: True for a floating base; then a massless root gets the mass of the link fixed to it, because
     Bullet fixes a massless root. keep: tags among IGNORED that stay. limited: joints whose limits stay. Raises
-    StripError if nothing has a mass there, and for more joints than Bullet supports.
+    UnsupportedError if nothing has a mass there, and for more joints than Bullet supports.
     """
     document = Document.of_text(text)
     root, removed = document.root, remove(document.tagged(tuple(tag for tag in IGNORED if tag not in keep)))
@@ -56,7 +52,7 @@ def strip(text: str, floating: bool, keep: Collection[str] = (), limited: Collec
     changes += _normalise_axes(root)
     changes += _drop_floating_root_joint(root)
     if (joints := len(root.findall("joint"))) > MOST_JOINTS:
-        raise StripError(
+        raise UnsupportedError(
             f"PyBullet returns no states of a robot with {joints} joints, fixed ones too: {MOST_JOINTS} at most"
         )
     changes += _complete_inertials(root)
@@ -128,7 +124,7 @@ def _weigh_root(root: etree._Element) -> list[str]:
         return []
     massive = [(link, place) for link, place in _fixed_below(root, name, Placement()) if _mass(link) > 0]
     if not massive:
-        raise StripError(f"Bullet holds a massless root fast, and nothing with a mass is fixed to {quoted(name)}")
+        raise UnsupportedError(f"Bullet holds a massless root fast, and nothing with a mass is fixed to {quoted(name)}")
     heavy, placement = massive[0]
     inertial = heavy.find("inertial")
     _set_origin(inertial, placement @ origin_of(inertial))
@@ -176,7 +172,7 @@ def _root_link(root: etree._Element) -> str:
     children = {child_of(joint) for joint in root.findall("joint")}
     tops = [link.get("name") for link in root.findall("link") if link.get("name") not in children]
     if len(tops) != 1:
-        raise StripError(f"the file has {len(tops)} root links")
+        raise UnsupportedError(f"the file has {len(tops)} root links")
     return str(tops[0])
 
 

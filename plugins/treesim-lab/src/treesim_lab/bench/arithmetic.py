@@ -13,9 +13,6 @@ from treesim.engine.graph.trace import trace
 from treesim.engine.llvm.elementary import sincos_arithmetic
 from treesim.engine.threads import thread_count, use_threads
 from treesim.errors import UnsupportedError
-from treesim.kernels.dynamics.aba import forward_dynamics_states
-from treesim.kernels.dynamics.crba import mass_matrix_full_states, mass_matrix_packed_states
-from treesim.kernels.dynamics.rnea import inverse_dynamics_states
 from treesim.model.tree import Tree
 from treesim.states.states import serving
 from treesim_lab.cost.trace_counts import fused, turned
@@ -23,6 +20,7 @@ from treesim_lab.cost.trace_counts import operations as counts
 
 from .batches import KINDS, PAUSE, TURN
 from .fma_peak import peak
+from .functions import FUNCTIONS, packed
 from .timing import interleaved
 
 
@@ -82,7 +80,8 @@ def arithmetic_rows(tree: Tree, states: States, rounds: int, notes: list[str]) -
 
 def _calls(tree: Tree, states: States, number: type[np.floating], threads: int) -> dict[str, Callable[[], None]]:
     q, v, a, tau = (x.astype(number) for x in states)
-    bound, moved, packed = treesim.Dynamics(tree, dtype=number), np.empty_like(v), np.empty((len(q), tree.nnz), number)
+    bound = treesim.Dynamics(tree, dtype=number)
+    moved, matrices = np.empty_like(v), np.empty((len(q), tree.nnz), number)
 
     def on(call: Callable[..., Any], *arguments: np.ndarray, out: np.ndarray) -> Callable[[], None]:
         def run() -> None:
@@ -94,25 +93,17 @@ def _calls(tree: Tree, states: States, number: type[np.floating], threads: int) 
     return {
         FORWARD: on(bound.forward_dynamics, q, v, tau, out=moved),
         INVERSE: on(bound.inverse_dynamics, q, v, a, out=moved),
-        MASS: on(bound.packed_mass_matrix, q, out=packed),
+        MASS: on(bound.packed_mass_matrix, q, out=matrices),
     }
 
 
 def _counts(tree: Tree, notes: list[str]) -> dict[str, tuple[str, dict[str, Arithmetic]]]:
     """Return each quantity's kernel name and arithmetic by number type; adds a note without specialized code."""
-    nq, nv = tree.nq, tree.nv
-    packs = tree.mimic_map is None  # else the numbers of the full matrix are taken
-    mass = (mass_matrix_packed_states, [nq], [tree.nnz]) if packs else (mass_matrix_full_states, [nq], [nv * nv])
-    entries: dict[str, tuple[str, Callable[..., int], list[int], list[int]]] = {
-        FORWARD: ("ABA", forward_dynamics_states, [nq, nv, nv, 0], [nv]),
-        INVERSE: ("RNEA", inverse_dynamics_states, [nq, nv, nv, 0], [nv]),
-        MASS: ("CRBA", *mass),
-    }
     found = {}
-    for quantity, (name, entry, sizes, results) in entries.items():
+    for name, function in zip(("ABA", "RNEA", "CRBA"), (*FUNCTIONS[:2], packed(tree)), strict=True):
         try:
-            by_kind = {kind: arithmetic(entry, tree, sizes, results, kind == SINGLE) for kind in KINDS}
-            found[quantity] = (name, by_kind)
+            by_kind = {kind: arithmetic(function.entry, tree, *function.sizes(tree), kind == SINGLE) for kind in KINDS}
+            found[function.quantity] = (name, by_kind)
         except UnsupportedError as error:
             notes.append(f"operations of {name} are not counted: {error}")
     return found

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import math
 import time
 from collections.abc import Sequence
 from functools import partial
@@ -30,13 +29,11 @@ from treesim.compare.cases import (
 from treesim.compare.engine_model import EngineModel
 from treesim.engine.call import specialized
 from treesim.engine.threads import over_threads, thread_count
-from treesim.kernels.dynamics.aba import forward_dynamics_states
-from treesim.kernels.dynamics.crba import mass_matrix_full_states, mass_matrix_packed_states
-from treesim.kernels.dynamics.rnea import inverse_dynamics_states
 from treesim.kernels.entries.status import FINE
 from treesim.model.tree import Tree
 
 from .engine_choice import engine_of_batch
+from .functions import FUNCTIONS, packed
 from .measure import measured
 from .single import exact_references
 
@@ -89,23 +86,18 @@ def _references(tree: Tree, states: States, notes: list[str]) -> dict[str, np.nd
 
 def _ours(tree: Tree, states: States) -> list[BenchmarkCase]:
     """Return the cases of treesim's functions, and of a robot's compiled functions that write to existing arrays."""
-    nq, nv, count = tree.nq, tree.nv, len(states.q)
+    count = len(states.q)
     found: list[BenchmarkCase] = []
     for kind, number in KINDS.items():
-        q, v, a, tau = (x.astype(number) for x in states)
-        bound = treesim.Dynamics(tree, dtype=number)
-        cases: tuple[tuple[str, str, tuple[np.ndarray, ...], tuple[int, ...], Any, list[int]], ...] = (
-            (FORWARD, "forward_dynamics", (q, v, tau), (nv,), forward_dynamics_states, [nq, nv, nv, 0]),
-            (INVERSE, "inverse_dynamics", (q, v, a), (nv,), inverse_dynamics_states, [nq, nv, nv, 0]),
-            (MASS, "mass_matrix", (q,), (nv, nv), mass_matrix_full_states, [nq]),
-        )
-        for quantity, name, arguments, shape, entry, sizes in cases:
-            served = engine_of_batch(tree, count, number, entry, sizes, [math.prod(shape)])
+        given, bound = States(*(x.astype(number) for x in states)), treesim.Dynamics(tree, dtype=number)
+        for function in FUNCTIONS[:3]:
+            name, arguments, shape = function.name, function.arguments(given), function.shape(tree)
+            served = engine_of_batch(tree, count, number, function)
             plain = partial(getattr(treesim, name), tree, *arguments)
             into = partial(getattr(bound, name), *arguments, out=np.empty((count, *shape), number))
             for label, call, does in ((name, plain, NEW), (f"Dynamics.{name}, out=", into, INTO)):
-                found.append(_case(label, quantity, call, does, count, kind, found, served))
-        found += [*_packed(tree, bound, q, kind, found), _fill(np.empty((count, nv, nv), number), kind)]
+                found.append(_case(label, function.quantity, call, does, count, kind, found, served))
+        found += [*_packed(tree, bound, given.q, kind, found), _fill(np.empty((count, *shape), number), kind)]
     return found
 
 
@@ -124,18 +116,16 @@ def _fill(M: np.ndarray, kind: str) -> BenchmarkCase:
 def _packed(tree: Tree, bound: Any, q: np.ndarray, kind: str, others: Sequence[BenchmarkCase]) -> list[BenchmarkCase]:
     """Return the cases of the packed mass matrix; a few of double precision are unpacked for their error."""
     number, count = KINDS[kind], len(q)
-    packs = tree.mimic_map is None  # else the numbers of the full matrix are taken
-    entry, size = (mass_matrix_packed_states, tree.nnz) if packs else (mass_matrix_full_states, tree.nv**2)
-    served = engine_of_batch(tree, count, number, entry, [tree.nq], [size])
+    served = engine_of_batch(tree, count, number, packed(tree))
     plain = partial(treesim.mass_matrix, tree, q, packed=True)
     into = partial(bound.packed_mass_matrix, q, out=np.empty((count, tree.nnz), number))
 
     def case(name: str, call: Call, does: str) -> BenchmarkCase:
         solver_info = f"what can differ from zero of the lower triangle; {does}"
-        packed = _case(name, MASS, call, solver_info, count, kind, others, served)
+        found = _case(name, MASS, call, solver_info, count, kind, others, served)
         if kind == SINGLE:
-            return packed
-        return packed._replace(result=lambda: treesim.unpack_mass_matrix(tree, call()[:SAMPLE]))
+            return found
+        return found._replace(result=lambda: treesim.unpack_mass_matrix(tree, call()[:SAMPLE]))
 
     return [
         case("mass_matrix, packed", plain, NEW),

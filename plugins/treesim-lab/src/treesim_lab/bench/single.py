@@ -9,18 +9,15 @@ from typing import Any
 import numpy as np
 
 import treesim
-from treesim.compare.cases import FORWARD, INVERSE, MASS, OURS, SOLVE, BenchmarkCase, Call, States
+from treesim.compare.cases import FORWARD, OURS, BenchmarkCase, Call, States
 from treesim.compare.engine_model import EngineModel
 from treesim.errors import ArgumentError, TreesimError
-from treesim.kernels.dynamics.aba import forward_dynamics_states
-from treesim.kernels.dynamics.crba import mass_matrix_full_states
-from treesim.kernels.dynamics.inverse_mass import solve_mass_matrix_states
-from treesim.kernels.dynamics.rnea import inverse_dynamics_states
 from treesim.model.tree import Tree
 from treesim.states.states import serving
 
 from ..cost.error_growth import exact_results
 from .engine_choice import GENERIC, engine_of_bound
+from .functions import FUNCTIONS
 from .measure import measured
 from .operational import our_cases, their_cases
 
@@ -28,7 +25,6 @@ BACKENDS = ("aba", "crba_ltdl")
 PLAIN = "checks its arguments and the result, which is a new array"
 BOUND = "one robot bound beforehand; checks its arguments and the result, which is a new array"
 INTO = "one robot bound beforehand; checks its arguments and the result, in an array of the caller's"
-NO_FORCES = np.empty(0)
 
 
 def call_rows(
@@ -46,36 +42,24 @@ def call_rows(
 
 def exact_references(tree: Tree, state: States, notes: list[str]) -> dict[str, np.ndarray]:
     """Return the correctly rounded results of one state; nothing, and a note, without mpmath."""
-    q, v, a, tau = state
-    nv = tree.nv
-    asked: dict[str, tuple[Any, tuple[np.ndarray, ...], tuple[int, ...]]] = {
-        FORWARD: (forward_dynamics_states, (q, v, tau, NO_FORCES), (nv,)),
-        INVERSE: (inverse_dynamics_states, (q, v, a, NO_FORCES), (nv,)),
-        MASS: (mass_matrix_full_states, (q,), (nv, nv)),
-        SOLVE: (solve_mass_matrix_states, (q, tau), (nv,)),
-    }
     try:
         return {
-            quantity: exact_results(*serving(entry, tree, (tree.ints, tree.reals)), arguments, shape)
-            for quantity, (entry, arguments, shape) in asked.items()
-        }
+            function.quantity: exact_results(
+                *serving(function.entry, tree, (tree.ints, tree.reals)), function.entry_arguments(state),
+                function.shape(tree),
+            )
+            for function in FUNCTIONS
+        }  # fmt: skip
     except ArgumentError as error:
         notes.append(f"errors are differences from treesim's first row: {error}")
         return {}
 
 
 def _ours(tree: Tree, state: States, every_backend: bool, notes: list[str]) -> list[BenchmarkCase]:
-    q, v, a, tau = state
     found = _backends(tree, state, treesim.available("dynamics") if every_backend else BACKENDS, notes)
-    plain: dict[str, tuple[str, Call]] = {
-        INVERSE: ("inverse_dynamics", lambda: treesim.inverse_dynamics(tree, q, v, a)),
-        MASS: ("mass_matrix", lambda: treesim.mass_matrix(tree, q)),
-        SOLVE: ("solve_mass_matrix", lambda: treesim.solve_mass_matrix(tree, q, tau)),
-    }
-    found += [
-        BenchmarkCase(OURS, name, quantity, call, call, PLAIN, served=GENERIC)
-        for quantity, (name, call) in plain.items()
-    ]
+    for function in FUNCTIONS[1:]:
+        call = partial(getattr(treesim, function.name), tree, *function.arguments(state))
+        found.append(BenchmarkCase(OURS, function.name, function.quantity, call, call, PLAIN, served=GENERIC))
     return found + bound_cases(tree, state)
 
 
@@ -100,18 +84,12 @@ def _backends(tree: Tree, state: States, names: Sequence[str], notes: list[str])
 def bound_cases(tree: Tree, state: States) -> list[BenchmarkCase]:
     """Return the calls of `treesim.Dynamics`, into new and existing arrays."""
     bound, special = treesim.Dynamics(tree), treesim.Dynamics(tree, engine="specialized")
-    q, v, a, tau = state
-    calls: dict[str, tuple[str, tuple[np.ndarray, ...], tuple[int, ...]]] = {
-        FORWARD: ("forward_dynamics", (q, v, tau), (tree.nv,)),
-        INVERSE: ("inverse_dynamics", (q, v, a), (tree.nv,)),
-        MASS: ("mass_matrix", (q,), (tree.nv, tree.nv)),
-        SOLVE: ("solve_mass_matrix", (q, tau), (tree.nv,)),
-    }
     found = []
-    for quantity, (name, arguments, shape) in calls.items():
+    for function in FUNCTIONS:
+        quantity, name, arguments = function.quantity, function.name, function.arguments(state)
         served = engine_of_bound(getattr(special, name), *arguments)
         new = partial(getattr(bound, name), *arguments)
-        into = partial(new, out=np.empty(shape))
+        into = partial(new, out=np.empty(function.shape(tree)))
         found += [
             BenchmarkCase(OURS, f"Dynamics.{name}", quantity, new, new, BOUND, served=served),
             BenchmarkCase(OURS, f"Dynamics.{name}, out=", quantity, into, into, INTO, served=served),

@@ -11,7 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from treesim import plugins
+from treesim.compare.adapter import EngineAdapter
 from treesim.compare.engine_model import EngineModel
+from treesim.compare.engines import read_by_engines
 from treesim.dynamics.base import singular_inertia
 from treesim.dynamics.energy import momentum
 from treesim.dynamics.operational.motion import center_of_mass
@@ -27,7 +29,11 @@ from treesim.simulation.simulation import Simulation
 from treesim.simulation.step_settings import substeps_of
 from treesim.simulation.world import World
 from treesim.states.arguments import checked_robot, positive_number
+from treesim.types import Base
+from treesim.urdf import load
 from treesim.urdf.resolve import is_robot_name
+
+from .robots import bench_robot
 
 RECORDS = 200  # largest number of states of a run at which its energy is computed
 STARTS = 4  # from rest at neutral, and from random states
@@ -48,11 +54,11 @@ class Stability(NamedTuple):
     integrator: str
     dt: float
     substeps: int
-    gained: float | None
-    lost: float | None
-    energy_range: float | None
-    finite_until: float | None
-    step_s: float
+    gained: float | None = None
+    lost: float | None = None
+    energy_range: float | None = None
+    finite_until: float | None = None
+    step_s: float = math.nan
 
 
 class Motion(NamedTuple):
@@ -103,11 +109,11 @@ def stability(
             motion = _ours(robot, name, q0, v0, dt, steps, every, substeps)
             rule = getattr(plugins.get("integrators", name), "rule", IN_PYTHON)
             parts = 1 if rule is IN_PYTHON else substeps_of(robot, rule, dt, substeps)
-            rows.append(_judged(robot, base, OURS, name, dt, parts, motion, (q0, v0)))
+            rows.append(_judged(Stability(robot.name, base, OURS, name, dt, parts), robot, motion, q0, v0))
         for model in models:
             for name in model.integrators:
                 motion = _theirs(model, name, q0, v0, dt, steps, every)
-                rows.append(_judged(robot, base, model.engine, name, dt, 1, motion, (q0, v0)))
+                rows.append(_judged(Stability(robot.name, base, model.engine, name, dt, 1), robot, motion, q0, v0))
     return rows
 
 
@@ -168,24 +174,15 @@ def _theirs(model: EngineModel, name: str, q0: np.ndarray, v0: np.ndarray, dt: f
     return Motion(t, q, v, np.zeros(q.shape[:2]), min(run[2] for run in runs) / steps)
 
 
-def _judged(
-    robot: Tree,
-    base: str,
-    engine: str,
-    name: str,
-    dt: float,
-    substeps: int,
-    motion: Motion,
-    starts: tuple[np.ndarray, np.ndarray],
-) -> Stability:
-    """Return the worst drift of all runs; a run whose states or energies are not finite has ended."""
+def _judged(row: Stability, robot: Tree, motion: Motion, q0: np.ndarray, v0: np.ndarray) -> Stability:
+    """Return the row with the worst drift of all runs; a run whose states or energies are not finite has ended."""
     gained, lost, energy_range, until = 0.0, 0.0, 0.0, math.inf
     for b in range(len(motion.q)):
         finite = np.isfinite(motion.q[b]).all(axis=1) & np.isfinite(motion.v[b]).all(axis=1)
         if not finite.all():
             until = min(until, float(motion.t[int(np.argmin(finite))]))
             continue
-        q, v = np.vstack([starts[0][b], motion.q[b]]), np.vstack([starts[1][b], motion.v[b]])
+        q, v = np.vstack([q0[b], motion.q[b]]), np.vstack([v0[b], motion.v[b]])
         found = energies(robot, q, v, None)
         if not np.isfinite(found.energy_range):
             until = min(until, float(motion.t[max(0, int(np.argmax(~np.isfinite(found.kinetic))) - 1)]))
@@ -195,10 +192,10 @@ def _judged(
         gained = max(gained, float(change.max()) / found.energy_range)
         lost = max(lost, float(-change.min()) / found.energy_range)
         energy_range = max(energy_range, found.energy_range)
-    ended = None if math.isinf(until) else until
-    if ended is not None:
-        return Stability(robot.name, base, engine, name, dt, substeps, None, None, None, ended, motion.step_s)
-    return Stability(robot.name, base, engine, name, dt, substeps, gained, lost, energy_range, None, motion.step_s)
+    row = row._replace(step_s=motion.step_s)
+    if math.isfinite(until):
+        return row._replace(finite_until=until)
+    return row._replace(gained=gained, lost=lost, energy_range=energy_range)
 
 
 def _without_fall(robot: Tree, q: np.ndarray, v: np.ndarray, total: np.ndarray) -> np.ndarray:
@@ -212,29 +209,37 @@ def _without_fall(robot: Tree, q: np.ndarray, v: np.ndarray, total: np.ndarray) 
 
 def of_robots(
     names: Sequence[str],
-    load: Callable[[str, str], Tree],
-    models: Callable[[str, Tree], Sequence[EngineModel]],
-    bases: Sequence[str] = ("fixed", "floating"),
+    bases: Sequence[Base] = ("fixed", "floating"),
+    engine: EngineAdapter | None = None,
     report: Callable[[str], None] = lambda text: None,
     **options: Any,
 ) -> tuple[list[Stability], list[str]]:
     """Return the energy drifts of several robots, and the reasons why some have none.
 
-    load(name, base) returns a robot. models(base, robot) returns other engines' models of it. report: called with
-    the robot that is simulated next. options: of `stability`.
+    engine: another engine, with which robots are compared without damping, friction and armature. report: called
+    with the robot that is simulated next. options: of `stability`.
     """
     rows: list[Stability] = []
     notes: list[str] = []
+    remarks: list[str] = []  # on robots that are simulated
     for name in names:
         for base in bases:
             report(f"{name}, {base} base")
             try:
-                robot = load(name, base)
+                robot, models = _taken(name, base, engine, remarks)
                 if robot.nv:
-                    found = stability(robot, models=models(base, robot), base=base, **options)
+                    found = stability(robot, models=models, base=base, **options)
                     rows += [row._replace(robot=name) for row in found] if is_robot_name(name) else found
             except TreesimError as error:
                 notes.append(f"{name}, {base} base: {error}")
     if not rows and not notes:
         raise ArgumentError("no robot that moves was named")
-    return rows, notes
+    return rows, notes + remarks
+
+
+def _taken(name: str, base: Base, engine: EngineAdapter | None, notes: list[str]) -> tuple[Tree, list[EngineModel]]:
+    """Return a robot, and the other engine's model of it if the engine supports it."""
+    if engine is None:
+        return load(name, base=base), []
+    robot = bench_robot(name, base, None, notes)
+    return robot.tree, read_by_engines([engine], robot.tree, robot.text, notes)

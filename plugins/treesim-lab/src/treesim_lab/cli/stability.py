@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from treesim.cli.common import (
     JsonOption,
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-    from treesim.compare.engine_model import EngineModel
-    from treesim.model.tree import Tree
     from treesim.types import Base
 
     from ..bench.stability import Stability
@@ -87,6 +85,7 @@ def stability(
         Engine whose integrators are also tested: mujoco. The robots then have no damping, friction and armature.
     """
     from treesim import plugins
+    from treesim.compare.engines import find_engine
 
     from ..bench.stability import of_robots
 
@@ -102,13 +101,12 @@ def stability(
     if ground:
         _on_ground(robots, bases[::-1], duration, dts, names, substeps, seed, against, json)
         return
-    source = _Source(against)
+    engine = None if against is None else find_engine(against)
     with messages().status("simulating ...") as status:
         rows, notes = of_robots(
-            robots or _installed(), source.load, source.models, bases, lambda text: status.update(f"{text} ..."),
+            robots or _installed(), bases, engine, lambda text: status.update(f"{text} ..."),
             integrators=names, dts=dts, duration=duration, seed=seed, substeps=substeps,
         )  # fmt: skip
-    notes += source.notes
     if json:
         print_json({"duration": duration, "stability": [row._asdict() for row in rows], "notes": notes})
         return
@@ -147,35 +145,6 @@ def _on_ground(
         _installed()  # raises where there is none
     settings = ContactSettings(tuple(integrators), tuple(dts), duration, substeps, seed)
     show_on_ground(robots, bases, settings, json)
-
-
-class _Source:
-    """Loader of robots; for comparison with another engine without damping, friction and armature."""
-
-    def __init__(self, against: str | None) -> None:
-        from treesim.compare.engines import find_engine
-
-        self.engine = None if against is None else find_engine(against)
-        self.notes: list[str] = []
-        self._texts: dict[int, Any] = {}
-
-    def load(self, name: str, base: str) -> Tree:
-        """Return a robot."""
-        import treesim
-
-        if self.engine is None:
-            return treesim.load(name, base=cast("Base", base))
-        from ..bench.robots import bench_robot
-
-        robot = bench_robot(name, base, None, self.notes)
-        self._texts[id(robot.tree)] = robot.text
-        return robot.tree
-
-    def models(self, base: str, robot: Tree) -> Sequence[EngineModel]:
-        """Return the other engine's model of a robot, if it supports it."""
-        from treesim.compare.engines import read_by_engines
-
-        return [] if self.engine is None else read_by_engines([self.engine], robot, self._texts[id(robot)], self.notes)
 
 
 def _number(text: str) -> float:
