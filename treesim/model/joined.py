@@ -10,6 +10,8 @@ from ..errors import ModelError, quoted
 from .joints import Joint
 from .tree import Body, Frame, Tree
 
+LISTS = ("bodies", "frames", "visuals", "shapes", "loops", "welds")
+
 
 def joined(trees: Sequence[Tree]) -> Tree:
     """Return one tree with the bodies of several trees, in order.
@@ -22,56 +24,44 @@ def joined(trees: Sequence[Tree]) -> Tree:
     whole = _Parts(first)
     for tree in others:
         whole.add(tree)
-    return Tree(
-        first.name,
-        whole.bodies,
-        frames=whole.frames,
-        visuals=whole.visuals,
-        gravity=first.gravity,
-        notes=first.notes,
-        shapes=whole.shapes,
-        loops=whole.loops,
-        welds=whole.welds,
-    )
+    return Tree(first.name, gravity=first.gravity, notes=first.notes, **whole.lists)
 
 
 class _Parts:
-    """Constructor arguments of the merged tree, collected tree by tree."""
+    """Constructor arguments of the merged tree, as lists that are collected tree by tree."""
 
     def __init__(self, first: Tree) -> None:
-        frames = list(first.frames.values())
-        self.bodies, self.frames = list(first.bodies), frames[first.n_bodies :]
-        self.visuals, self.shapes, self.loops = list(first.visuals), list(first.shapes), list(first.loops)
-        self.welds = list(first.welds)
+        own = first._parts()
+        self.lists: dict[str, list[Any]] = {name: list(own[name]) for name in LISTS}
         self.trees, self.prefix = [first.name], first.name
         loops = {loop.name for loop in first.loops}
         self.names = {"link": set(first.frames), "joint": {*first.joint_names, *_fixed(first)}, "loop": loops}
 
     def add(self, tree: Tree) -> None:
         """Add the bodies, frames, shapes and loops of one more tree."""
-        count = len(self.bodies)
+        bodies, frames, visuals, shapes, loops, welds = self.lists.values()
+        count = len(bodies)
         times = self.trees.count(tree.name)
         self.prefix = f"{tree.name}_{times}" if times > 1 else tree.name
         self.trees.append(tree.name)
         links = {name: self._free_name("link", tree, name) for name in tree.frames}
         joints = {name: self._free_name("joint", tree, name) for name in (*tree.joint_names, *_fixed(tree))}
         for body in tree.bodies:
-            parent = body.parent + count if body.parent else 0
-            self.bodies.append(Body(links[body.name], parent, _renamed(body.joint, joints), body.inertia))
+            parent = _moved(body.parent, count)
+            bodies.append(Body(links[body.name], parent, _renamed(body.joint, joints), body.inertia))
         for frame in list(tree.frames.values())[tree.n_bodies :]:
-            self.frames.append(Frame(links[frame.name], _moved(frame.body, count), frame.placement))
+            frames.append(Frame(links[frame.name], _moved(frame.body, count), frame.placement))
         for each in tree.visuals:
-            number = _moved(each.body, count)
-            self.visuals.append(replace(each, body=number))
+            visuals.append(replace(each, body=_moved(each.body, count)))
         for loop in tree.loops:
             name = self._free_name("loop", tree, loop.name)
-            self.loops.append(replace(loop, name=name, first=links[loop.first], second=links[loop.second]))
+            loops.append(replace(loop, name=name, first=links[loop.first], second=links[loop.second]))
         for weld in tree.welds:
             joint, carrier = joints.get(weld.joint, ""), links.get(weld.parent, "")
             carried = tuple(joints[name] for name in weld.joints)
-            self.welds.append(replace(weld, link=links[weld.link], joint=joint, parent=carrier, joints=carried))
+            welds.append(replace(weld, link=links[weld.link], joint=joint, parent=carrier, joints=carried))
         for shape in tree.shapes:
-            self.shapes.append(shape.attached_to(_moved(shape.body, count), links.get(shape.link, shape.link)))
+            shapes.append(shape.attached_to(_moved(shape.body, count), links.get(shape.link, shape.link)))
 
     def _free_name(self, what: str, tree: Tree, name: str) -> str:
         known = self.names[what]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ from .collisions import Collisions
 from .degrees import report_degrees
 from .document import Document, origin_of, parent_of
 from .findings import Findings, title
+from .geometry import Geometry
 from .inertias import Inertias
 from .link_friction import report_link_friction
 from .loops import Loops
@@ -32,7 +34,7 @@ from .resolve import MeshResolver, check_meshes
 from .schema import ATTRIBUTES, clean
 from .singular import report_singular
 from .validate import validate
-from .visuals import MeshFinder, clean_visuals, named_materials, shapes_of
+from .visuals import MeshFinder, clean_visuals, named_materials, visuals_of
 
 if TYPE_CHECKING:
     import yourdfpy
@@ -68,9 +70,9 @@ def tree_of(document: Document, find_mesh: MeshFinder, base: str, mimic: str | N
     inertias = Inertias(collisions, findings)
     validate(document, findings, mimic, inertias)
     clean_materials(root, findings)
-    capsules = clean_visuals(root, findings)
+    geometries = clean_visuals(root, findings)
     findings.stop_on_errors()
-    tree = Builder(document, capsules, collisions, inertias, find_mesh, findings, mimic).build(base)
+    tree = Builder(document, geometries, collisions, inertias, find_mesh, findings, mimic).build(base)
     looks = [file for visual in tree.visuals for file in (visual.file, visual.texture)]
     check_meshes([*looks, *[shape.file for shape in tree.shapes]], findings)
     return tree
@@ -90,7 +92,7 @@ class Builder:
     """Traverses a robot depth-first in file order and collects bodies, frames and shapes.
 
     document: checked; lines, poses and elements that yourdfpy does not read are taken from it.
-    capsules: see `clean_visuals`. collisions: collision shapes of the links. inertias: the checked inertias.
+    geometries: see `clean_visuals`. collisions: collision shapes of the links. inertias: the checked inertias.
     find_mesh: name -> (file, whether it exists). findings: further findings are added. mimic: as for
     `treesim.load`.
     """
@@ -98,7 +100,7 @@ class Builder:
     def __init__(
         self,
         document: Document,
-        capsules: set[tuple[str, int]],
+        geometries: Mapping[str, Sequence[Geometry]],
         collisions: Collisions,
         inertias: Inertias,
         find_mesh: MeshFinder,
@@ -106,7 +108,7 @@ class Builder:
         mimic: str | None,
     ) -> None:
         self.robot = robot = typed_model(document.root)
-        self.capsules, self.find_mesh, self.findings = capsules, find_mesh, findings
+        self.geometries, self.find_mesh, self.findings = geometries, find_mesh, findings
         self.collisions, self.inertias = collisions, inertias
         self.document = document
         self.links = {link.name: link for link in robot.links}
@@ -210,11 +212,10 @@ class Builder:
             self.frames.append(Frame(link.name, body, placement))
             self.welded[link.name] = NOTHING if inertia is None else inertia
         element = self.document.link[link.name]
-        for shape, lost_mesh, lost_texture in shapes_of(link, element, self.capsules, self.materials, self.find_mesh):
-            place = placement @ shape.placement
-            self.visuals.append(
-                Visual(body, place, shape.kind, shape.size, file=shape.file, color=shape.color, texture=shape.texture)
-            )
+        drawn = zip(element.iterfind("visual"), self.geometries.get(link.name, ()), strict=True)
+        found = visuals_of(link, drawn, self.materials, self.find_mesh, body, placement)
+        for visual, lost_mesh, lost_texture in found:
+            self.visuals.append(visual)
             for name, missing in ((lost_mesh, self.missing_meshes), (lost_texture, self.missing_textures)):
                 if name is not None:
                     missing.setdefault(name, element)

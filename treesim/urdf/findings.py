@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from ..errors import UrdfError, UrdfWarning, quoted, shortened
 from ..system.user_warnings import warn
 from .document import child_of, name_of
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
 
 MOST = 20  # errors that a message lists; UrdfError.findings contains all
 
@@ -155,16 +158,6 @@ CODES: dict[str, Code] = {
     "U610": Code("warning", "effort or velocity limit of zero", strict=True),
     "U611": Code("warning", "position limits that allow only one position", strict=True),
 }
-
-
-class _Element(Protocol):
-    sourceline: int | None
-
-    @property
-    def tag(self) -> str: ...
-    def get(self, key: str) -> str | None: ...
-    def getparent(self) -> _Element | None: ...
-    def find(self, path: str) -> _Element | None: ...
 
 
 def title(element: _Element) -> str:

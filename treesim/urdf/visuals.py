@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-import numpy as np
-
 from ..model.inertia import Placement
+from ..model.parts import Visual
 from ..types import ShapeKind
 from .document import origin_of
 from .findings import Findings, title
-from .geometry import SIZES, BadGeometryError, read_geometry, report_other_shapes
+from .geometry import BadGeometryError, Geometry, read_geometry, report_other_shapes
 from .numbers import BadNumberError
 from .schema import report_attributes
 
@@ -22,18 +20,6 @@ if TYPE_CHECKING:
 
 Color = tuple[float, float, float, float]
 MeshFinder = Callable[[str], tuple[str, bool]]
-
-
-@dataclass(frozen=True, eq=False)
-class Shape:
-    """One shape in the link's frame, with the fields of treesim.Visual."""
-
-    placement: Placement
-    kind: ShapeKind
-    size: tuple[float, ...]
-    file: str | None = None
-    color: Color | None = None
-    texture: str | None = None
 
 
 class Materials(NamedTuple):
@@ -57,29 +43,27 @@ def draw_collisions(root: _Element, findings: Findings) -> None:
         collision.tag = "visual"
 
 
-def clean_visuals(root: _Element, findings: Findings) -> set[tuple[str, int]]:
+def clean_visuals(root: _Element, findings: Findings) -> dict[str, list[Geometry]]:
     """Remove unusable visuals, with a warning each, so that the typed model can be read.
 
-    Capsules, which yourdfpy does not support, become cylinders; their (link name, index of the visual) are
-    returned.
+    Returns the geometries of each link's visuals. Capsules, which yourdfpy does not support, become cylinders in the
+    document.
     """
-    capsules: set[tuple[str, int]] = set()
+    geometries: dict[str, list[Geometry]] = {}
     for link in root.iterfind("link"):
-        kept = 0
         for visual in link.findall("visual"):
             try:
-                kind = read_geometry(visual).kind
+                geometry = read_geometry(visual)
             except (BadGeometryError, BadNumberError) as problem:
                 findings.add("U501", f"{title(link)}: {problem}; not drawn", visual)
                 link.remove(visual)
                 continue
             report_other_shapes(visual, link, findings)
             report_attributes(visual, findings)
-            if kind == "capsule":
+            if geometry.kind == "capsule":
                 visual.find("geometry")[0].tag = "cylinder"
-                capsules.add((link.get("name"), kept))
-            kept += 1
-    return capsules
+            geometries.setdefault(link.get("name"), []).append(geometry)
+    return geometries
 
 
 def named_materials(robot: yourdfpy.Robot) -> Materials:
@@ -94,41 +78,31 @@ def named_materials(robot: yourdfpy.Robot) -> Materials:
     return named
 
 
-class FoundShape(NamedTuple):
-    """Shape of a link, and the names of its mesh and texture files if they were not found."""
+class FoundVisual(NamedTuple):
+    """Visual of a link, and the names of its mesh and texture files if they were not found."""
 
-    shape: Shape
+    visual: Visual
     lost_mesh: str | None
     lost_texture: str | None
 
 
-def shapes_of(
+def visuals_of(
     link: yourdfpy.Link,
-    element: _Element,
-    capsules: set[tuple[str, int]],
+    drawn: Iterable[tuple[_Element, Geometry]],
     materials: Materials,
     find_mesh: MeshFinder,
-) -> Iterator[FoundShape]:
-    """Yield the link's visual shapes; element: the link in the document, whose visuals have the same order."""
-    for index, (visual, drawn) in enumerate(zip(link.visuals, element.iterfind("visual"), strict=True)):
-        geometry = visual.geometry
-        kind, size = _kind_and_size(geometry)
-        if (link.name, index) in capsules:
-            kind = "capsule"
-        file, found = find_mesh(geometry.mesh.filename) if kind == "mesh" else (None, True)
-        color, texture = _look_of(visual.material, materials)
-        texture, seen = find_mesh(texture) if kind == "mesh" and texture else (None, True)
-        shape = Shape(origin_of(drawn), kind, size, file, color, texture)
-        yield FoundShape(shape, None if found else file, None if seen else texture)
-
-
-def _kind_and_size(geometry: yourdfpy.Geometry) -> tuple[ShapeKind, tuple[float, ...]]:
-    for kind, attributes in SIZES.items():
-        if (solid := getattr(geometry, kind, None)) is not None:
-            values = np.hstack([getattr(solid, name) for name in attributes])
-            return cast("ShapeKind", kind), tuple(map(float, values))
-    scale = geometry.mesh.scale
-    return "mesh", (1.0, 1.0, 1.0) if scale is None else tuple(map(float, np.broadcast_to(scale, (3,))))
+    body: int,
+    placement: Placement,
+) -> Iterator[FoundVisual]:
+    """Yield the visuals of a link with a placement in a body; drawn: the elements, in order, and their geometries."""
+    for typed, (element, geometry) in zip(link.visuals, drawn, strict=True):
+        is_mesh = geometry.kind == "mesh"
+        file, found = find_mesh(geometry.mesh or "") if is_mesh else (None, True)
+        color, texture = _look_of(typed.material, materials)
+        texture, seen = find_mesh(texture) if is_mesh and texture else (None, True)
+        place, kind = placement @ origin_of(element), cast("ShapeKind", geometry.kind)
+        visual = Visual(body, place, kind, geometry.size, file=file, color=color, texture=texture)
+        yield FoundVisual(visual, None if found else file, None if seen else texture)
 
 
 def _look_of(material: yourdfpy.Material | None, named: Materials) -> tuple[Color | None, str | None]:
