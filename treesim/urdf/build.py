@@ -20,7 +20,6 @@ from ..model.welds import Weld
 from ..validation.values import one_of
 from .base import ROOT_JOINT, base_of
 from .collisions import Collisions
-from .degrees import report_degrees
 from .document import Document, origin_of, parent_of
 from .findings import Findings, title
 from .geometry import Geometry
@@ -33,7 +32,7 @@ from .read import SourceBytes, parse, typed_model
 from .resolve import MeshResolver, check_meshes
 from .schema import ATTRIBUTES, clean
 from .singular import report_singular
-from .validate import validate
+from .validate import report_degrees, validate
 from .visuals import MeshFinder, clean_visuals, named_materials, visuals_of
 
 if TYPE_CHECKING:

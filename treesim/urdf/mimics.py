@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,7 +10,6 @@ import numpy as np
 from ..errors import listed, quoted
 from ..model.joints import JOINT_TYPES
 from ..model.mimic import Mimic, mimicked_limits
-from .cycles import cycles
 from .findings import Findings, title
 from .numbers import read_numbers
 
@@ -54,6 +53,24 @@ def check_mimics(joints: Mapping[str, _Element], findings: Findings, mimic: str 
 def _report_cycle(cycle: list[str], first: _Element, findings: Findings) -> None:
     text = "itself" if len(cycle) == 1 else f"itself through others: {around(cycle)}"
     findings.add("U407", f"{title(first)} mimics {text}", first.find("mimic"))
+
+
+def cycles(next_of: Mapping[str, str]) -> Iterator[list[str]]:
+    """Yield each cycle once, as its names in order. O(N).
+
+    next_of: successor of each name.
+    """
+    cleared: set[str] = set()
+    for start in next_of:
+        path: dict[str, None] = {}  # an ordered set
+        name = start
+        while name in next_of and name not in cleared and name not in path:
+            path[name] = None
+            name = next_of[name]
+        if name in path:
+            members = list(path)
+            yield members[members.index(name) :]
+        cleared.update(path)
 
 
 def around(cycle: list[str]) -> str:
