@@ -18,7 +18,7 @@ from ..system.display import ReprMixin, span, vector
 from ..types import ControllerName
 from ..validation.arrays import batch_shape, coerce, ordered_numbers
 from ..validation.labels import in_order
-from ..validation.values import finite_vector, is_name_of, signature_of
+from ..validation.values import call_fault, finite_vector, is_name_of
 
 if TYPE_CHECKING:
     from ..contact.report import ContactReport
@@ -87,13 +87,7 @@ def sees_contact(controller: Any) -> bool:
     """Return whether a controller takes the contact report of the step before, as its fourth argument."""
     if isinstance(controller, (ExtendedController, Pushed)):
         return sees_contact(controller.controller)
-    try:
-        signature_of(controller.torque).bind(0.0, None, None)
-    except TypeError:
-        return True
-    except ValueError:  # a C function without a signature
-        pass
-    return False
+    return call_fault(controller.torque, 3) is not None
 
 
 def as_controller(robot: Tree, given: Any) -> Controller:
@@ -118,20 +112,10 @@ def as_controller(robot: Tree, given: Any) -> Controller:
             + short_repr(given)
         )
     controller: Controller = Function(given) if torque is given else given
-    try:
-        signature = signature_of(torque)
-    except ValueError:  # a C function without a signature
-        return controller
-    try:
-        signature.bind(0.0, None, None)
-    except TypeError as error:
-        try:
-            signature.bind(0.0, None, None, None)
-        except TypeError:
-            name = controller_name(controller)
-            raise ArgumentError(
-                f"the controller {quoted(name)} must take (t, q, v), or (t, q, v, contact): {error}"
-            ) from None
+    fault = call_fault(torque, 3)
+    if fault is not None and call_fault(torque, 4) is not None:
+        name = controller_name(controller)
+        raise ArgumentError(f"the controller {quoted(name)} must take (t, q, v), or (t, q, v, contact): {fault}")
     return controller
 
 

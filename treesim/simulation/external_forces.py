@@ -25,13 +25,13 @@ from ..system.display import ReprMixin, vector
 from ..types import Engine, ForceFrame
 from ..validation.arrays import Argument, check_copy, coerce, in_layout
 from ..validation.values import (
+    call_fault,
     checked_text,
     finite_or_nan,
     finite_vector,
     known_name,
     parts_or_none,
     positive_number,
-    signature_of,
 )
 
 SAME_TIME = 1e-9  # s: times of steps are products, and contain rounding errors
@@ -156,12 +156,8 @@ def given_forces(
     """
     if not callable(given):
         return checked_forces(robot, given)
-    try:
-        signature_of(given).bind(0.0, None, None)
-    except TypeError as error:
-        raise ArgumentError(f"external_forces, if a function, must take (t, q, v): {error}") from None
-    except ValueError:  # a C function without a signature
-        pass
+    if fault := call_fault(given, 3):
+        raise ArgumentError(f"external_forces, if a function, must take (t, q, v): {fault}")
     return given
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import ArgumentError, UnsupportedError, listed, quoted
 from ..model.mimic import no_mimic_joints
 from ..model.tree import Tree
-from ..validation.values import LONGEST, MOST, parts_or_none, positive_number, short_repr, signature_of, whole_number
+from ..validation.values import LONGEST, MOST, call_fault, parts_or_none, positive_number, short_repr, whole_number
 
 __all__ = [
     "LONGEST", "MOST", "checked_frames", "checked_progress", "checked_robot", "positive_number", "refuse_mimic_joints",
@@ -64,10 +64,6 @@ def checked_progress(value: Any) -> Callable[[int, int], None] | None:
         return None
     if not callable(value) or isinstance(value, type):
         raise ArgumentError(f"progress must be a function progress(done, total) or None, got {short_repr(value)}")
-    try:
-        signature_of(value).bind(0, 1)
-    except TypeError as error:
-        raise ArgumentError(f"progress must take two numbers, (done, total): {error}") from None
-    except ValueError:  # a function in C without a signature
-        pass
+    if fault := call_fault(value, 2):
+        raise ArgumentError(f"progress must take two numbers, (done, total): {fault}")
     return value  # type: ignore[no-any-return]

@@ -195,6 +195,17 @@ def signature_of(function: Any) -> inspect.Signature:
         raise ValueError(f"no signature: {text_of(error)}") from error
 
 
+def call_fault(function: Any, count: int) -> TypeError | None:
+    """Return the error of a call of a function with `count` arguments; None if it takes them, or has no signature."""
+    try:
+        signature_of(function).bind(*range(count))
+    except TypeError as error:
+        return error
+    except ValueError:  # as of some functions in C
+        pass
+    return None
+
+
 def short_repr(value: Any) -> str:
     """Return the text of an invalid value in an error: its repr if that is short, else its type."""
     if isinstance(value, np.ndarray):
