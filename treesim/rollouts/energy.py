@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -49,6 +49,11 @@ class BatchedRobots(NamedTuple):
         return BatchedRobots(
             Numbers(self.numbers.places, self.numbers.values[rows]), self.mass[rows], self.gravity[rows]
         )
+
+    def of_states(self) -> dict[str, Any]:
+        """Return the model parameters as arguments of `energy_range`, for states (B, K, n)."""
+        physics = Numbers(self.numbers.places, self.numbers.values[:, None])
+        return {"gravity": self.gravity[:, None], "mass": self.mass, "model_parameters": physics}
 
 
 NOTHING = Balance(np.empty(0), np.empty(0), np.empty(0, int), np.empty(0))
@@ -121,28 +126,10 @@ def _balance(
     good, worst = np.isfinite(errors).all(axis=1), np.argmax(np.abs(errors), axis=1)
     error, most = np.where(good, errors[np.arange(len(q)), worst], np.nan), np.full(len(q), np.nan)
     if good.any():
-        most[good] = _energy_range(robot, q[good], v[good], kinetic[good], potential[good], rounding, own, good)
+        states = q[good], v[good], kinetic[good], potential[good]
+        physics = {} if own is None else own.of(good).of_states()
+        most[good] = energy_range(robot, *states, rounding=rounding, **physics)
     return Balance(total[:, 0], error, np.concatenate([[0], picked])[worst], most)
-
-
-def _energy_range(
-    robot: Tree,
-    q: np.ndarray,
-    v: np.ndarray,
-    kinetic: np.ndarray,
-    potential: np.ndarray,
-    rounding: float,
-    own: BatchedRobots | None,
-    good: np.ndarray,
-) -> np.ndarray:
-    """Return the energy range [J] of the rollouts in the mask `good`."""
-    if own is None:
-        return energy_range(robot, q, v, kinetic, potential, rounding=rounding)
-    part = own.of(good)
-    physics = Numbers(part.numbers.places, part.numbers.values[:, None])
-    return energy_range(
-        robot, q, v, kinetic, potential, part.gravity[:, None], rounding, mass=part.mass, model_parameters=physics
-    )
 
 
 def warn_of_errors(robot: Tree, found: Balance, finite: np.ndarray, t: np.ndarray, dt: float, integrator: str) -> None:
