@@ -39,8 +39,7 @@ def moved_base(tree: Tree, pose: Placement | ArrayLike, parts: dict[str, Any]) -
     if floating:
         raise ModelError(
             f"base_pose places a fixed base, but {quoted(floating[0])} of {quoted(tree.name)} floats: set its pose in "
-            "q, the first "
-            "coordinates of its joint"
+            "q, the first coordinates of its joint"
         )
 
     def moved(part: Any) -> Any:

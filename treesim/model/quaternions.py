@@ -49,8 +49,7 @@ def refuse_lengths(robot: Tree, label: str, q: np.ndarray) -> None:
             length = float(np.hypot.reduce(part[state].astype(float)))
             raise ArgumentError(
                 f"{label}{place}: the quaternion of joint {quoted(joint)} has length {length:.6g}, but must have "
-                "length 1: "
-                f"divide it by its length"
+                f"length 1: divide it by its length"
                 + (", or start from robot.neutral(), where it is 0 0 0 1" if not length else "")
             )
 

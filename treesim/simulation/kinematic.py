@@ -51,8 +51,7 @@ class KinematicBody(NamedTuple):
                 return np.concatenate([given[:3, 3], Rotation.from_matrix(given[:3, :3]).as_quat()])
         raise ArgumentError(
             f"the motion of {quoted(self.name)} must return a position (3,), a position and a quaternion (7,), or a "
-            "pose "
-            f"(4, 4), got {short_repr(given.tolist())} at t = {t:g} s"
+            f"pose (4, 4), got {short_repr(given.tolist())} at t = {t:g} s"
         )
 
 

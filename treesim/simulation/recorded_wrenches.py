@@ -65,8 +65,7 @@ def _without_gaps(trajectory: Trajectory, robot: Tree, joint: str, found: np.nda
             name = robot.body_names[body - 1] if body else "the base"
             raise ArgumentError(
                 f"contact forces on {name} cannot be divided between the two sides of the fixed joint {quoted(joint)}, "
-                "in "
-                f"{len(gaps)} steps from t = {trajectory.t[gaps[0]]:.6g} s on, as both may touch something: record "
+                f"in {len(gaps)} steps from t = {trajectory.t[gaps[0]]:.6g} s on, as both may touch something: record "
                 "them by treesim.Simulation(..., contact_points=True)"
             )
     return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cache, cached_property
 from typing import Any, ClassVar, Final, NamedTuple
 
@@ -93,12 +93,10 @@ class Steps:
         inertias = self.inertias
         if inertias is not None:
             inertias = Inertias(*(x[good] if x.ndim > own else x for own, x in enumerate(inertias, 1)))
-        gravity, external, on_welds = self.gravity, self.external, self.on_welds
-        return Steps(
-            self.robot, gravity[good] if gravity.ndim > 1 else gravity, self.dt[good], self.q[good], self.v[good],
-            self.q_next[good], self.v_next[good], self.tau[good], self.contact[good],
-            None if external is None else external[good], None if on_welds is None else on_welds[good], inertias,
-        )  # fmt: skip
+        gravity = self.gravity[good] if self.gravity.ndim > 1 else self.gravity
+        names = ("dt", "q", "v", "q_next", "v_next", "tau", "contact", "external", "on_welds")
+        own: dict[str, Any] = {name: x[good] for name in names if (x := getattr(self, name)) is not None}
+        return replace(self, gravity=gravity, inertias=inertias, **own)
 
     @cached_property
     def middle(self) -> np.ndarray:

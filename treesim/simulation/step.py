@@ -154,18 +154,11 @@ class StepCode:
             self.settings.put_gains(self.robot, *gains)
         return control
 
-    def contact_points(
-        self,
-        q: np.ndarray,
-        v: np.ndarray,
-        control: np.ndarray,
-        warm_start: np.ndarray | None,
-        velocities: EndVelocities | None = None,
-    ) -> np.ndarray:
-        """Take a step of one state again, and return its `kernels.contact.contact_points` (n, 17)."""
+    def contact_points(self, *start: Any, velocities: EndVelocities | None = None) -> np.ndarray:
+        """Take a step of one state again, and return its `kernels.contact.contact_points` (n, 17); as `run`."""
         if self.stage is None:
             return np.empty((0, POINT))
-        result, points = self.new_result(), self.stage.new_points()
+        (q, v, control, warm_start), result, points = start, self.new_result(), self.stage.new_points()
         self.run(q, v, control, warm_start, result, points, velocities)
         return points[: int(result.solver_info[INFO.contacts])]
 

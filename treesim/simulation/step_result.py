@@ -100,7 +100,7 @@ def substeps(
             if failed is not None:
                 failed(q, v, u)
         if points is not None:
-            points.append(code.contact_points(q, v, u, warm_start, velocities))
+            points.append(code.contact_points(q, v, u, warm_start, velocities=velocities))
         if motion is not None:
             motion.end(k, result.q)
         results.append(result)

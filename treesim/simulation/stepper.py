@@ -143,10 +143,8 @@ class Stepper(ReprMixin):
         warn_of_friction(robot, integrator)
         self.code = StepCode(self.world, self._solver, self.settings, options)
         self._code_with_forces: StepCode | None = None  # of steps with external forces
-        self._sequences: list[StepSequence | None] = [
-            None,
-            None,
-        ]  # parts of a step of one state as one call, by `with_forces`
+        # parts of a step of one state as one call, by `with_forces`
+        self._sequences: list[StepSequence | None] = [None, None]
 
     def __repr__(self) -> str:
         parts = f" in {self.substeps} parts" if self.substeps > 1 else ""

@@ -15,8 +15,7 @@ def check_fits(robot: Tree, trajectory: Trajectory) -> None:
     if moving != trajectory.joint_names or trajectory.q.shape[1:] != (robot.nq,):
         raise ArgumentError(
             f"trajectory: it is of {quoted(trajectory.robot_name)} with {len(trajectory.joint_names)} joints, and does "
-            "not "
-            f"fit {quoted(robot.name)} with {len(moving)}: take the robot, and the base, that it was made with"
+            f"not fit {quoted(robot.name)} with {len(moving)}: take the robot, and the base, that it was made with"
         )
     if len(trajectory) == 0:
         raise ArgumentError("trajectory: it is empty, there is nothing to show")
