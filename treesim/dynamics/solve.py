@@ -5,16 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..engine.call.fast_entry import FastEntry
 from ..kernels.dynamics.inverse_mass import solve_mass_matrix_states
-from ..kernels.entries.status import FINE
 from ..model.tree import Tree
 from ..states.arguments import checked_robot
-from ..states.states import on_states
+from ..states.states import state_function
 from ..types import Engine
 from .base import explain_failure
 
-SOLVE = FastEntry(solve_mass_matrix_states)
+SOLVE = state_function(solve_mass_matrix_states, explain_failure)
 
 
 def solve_mass_matrix(
@@ -65,16 +63,4 @@ def solve_mass_matrix(
     """
     if type(robot) is not Tree:
         robot = checked_robot(robot)
-    result = np.empty(robot.nv)
-    alone = type(engine) is str and engine == "auto" and out is None and robot.nv > 0
-    if alone and SOLVE.call(robot.ints, robot.reals, q, x, result) == FINE:
-        return result  # anything but one state in float arrays is coerced, broadcast, or explained below
-    return on_states(
-        SOLVE.entry,
-        robot,
-        (robot.ints, robot.reals),
-        {"q": q, "x": x},
-        lambda named: explain_failure(robot, named),
-        engine=engine,
-        out=out,
-    )[0]
+    return SOLVE(robot, robot.ints, robot.reals, q, x, engine, out)

@@ -183,12 +183,14 @@ def _axes_of(shape: tuple[str, ...]) -> tuple[Axis | None, ...]:
     return axes if any(axes) else ()
 
 
-def state_function(entry: Any) -> Callable[..., np.ndarray]:
+def state_function(
+    entry: Any, explain: Callable[[Tree, dict[str, np.ndarray]], Exception] | None = None
+) -> Callable[..., np.ndarray]:
     """Return a function of an entry's only result: (robot, *constants, *values, engine="auto", out=None, physics=None).
 
-    The arguments are those of `on_states`. One state in float arrays is passed directly to machine code, in a single
-    Python call. Anything else is coerced, broadcast, or reported by `on_states`. The function's source is generated
-    with the declared shape.
+    The arguments are those of `on_states`; explain also takes the robot. One state in float arrays is passed directly
+    to machine code, in a single Python call. Anything else is coerced, broadcast, or reported by `on_states`. The
+    function's source is generated with the declared shape.
     """
     signature = entry.signature
     (result,) = (array for array in signature.arrays if array.result)
@@ -202,9 +204,11 @@ def state_function(entry: Any) -> Callable[..., np.ndarray]:
         f"    if fast.call({constants}, {values}, result) == {FINE}:",
         "        return result",
         f"values = {{{', '.join(f'{name!r}: {name}' for name in names)}}}",
-        f"return on_states(tree, ({constants}), values, physics=physics, engine=engine, out=out)[0]",
+        "why = explain and partial(explain, tree)",
+        f"return on_states(tree, ({constants}), values, why, physics, engine=engine, out=out)[0]",
     ]
     namespace = {"empty": np.empty, "fast": FastEntry(entry), "on_states": partial(on_states, entry)}
+    namespace |= {"explain": explain, "partial": partial}
     place = f"state function of {entry.__module__}.{entry.__name__}"
     return made_function(f"<{place}>", "\n    ".join(lines) + "\n", "on_state", namespace)
 
