@@ -101,14 +101,8 @@ class HeavyPathBackend(CheckedBackend):
     ) -> np.ndarray:
         """Return the wrenches (..., N, 6) across the joints, the unknowns of the method; no mimic joints."""
         turns = robot.body_rotations.reshape(-1)
-        if (
-            type(engine) is str
-            and engine == "auto"
-            and f_ext is None
-            and gravity is None
-            and armature is None
-            and physics is None
-        ):
+        plain = f_ext is None and gravity is None and armature is None and physics is None
+        if plain and type(engine) is str and engine == "auto":
             out = np.empty((robot.n_bodies, 6))
             if self._wrenches.call(robot.ints, robot.reals, turns, q, v, tau, NO_FORCES, out) == FINE:
                 return out

@@ -26,8 +26,7 @@ def path_stages(robot: Tree, paths: Paths, solver: ModuleType, counting: Countin
     state = counting.q, counting.v, counting.tau, counting.f_ext, counting.qdd
 
     def work(stage: int, low: int, high: int) -> None:
-        solution = solver.eliminate_matrix, solver.eliminate_vector, solver.substitute
-        constraint_force_stages.work_at(counting.tree, paths, w, stage, low, high, *state, *solution)
+        constraint_force_stages.work_at(counting.tree, paths, w, stage, low, high, *state, solver)
 
     return table_stages(paths, solver, work)
 

@@ -55,7 +55,7 @@ def _stages(counting: Counting, tasks: Any, memory: Any, solver: ModuleType) -> 
 
     def matrices(stage: int, low: int, high: int) -> None:
         kernel.place_at(tree, paths, w, stage, low, high, counting.q)
-        constraint_force_stages.matrix_at_places(tree, paths, w, stage, low, high, solver.eliminate_matrix)
+        constraint_force_stages.matrix_at_places(tree, paths, w, stage, low, high, solver)
 
     names = {what: name.replace("velocities", "placements") for what, name in NAMES.items()}
     yield from counting.done(table_stages(paths, solver, matrices, names=names))
@@ -72,8 +72,7 @@ def _column(counting: Counting, tasks: Any, memory: Any, solver: ModuleType, s: 
     tree, (K, paths, carries, w) = counting.tree, memory
 
     def vectors(stage: int, low: int, high: int) -> None:
-        functions = solver.eliminate_vector, solver.substitute
-        constraint_force_stages.vector_at_places(tree, paths, w, stage, low, high, *functions)
+        constraint_force_stages.vector_at_places(tree, paths, w, stage, low, high, solver)
 
     body = int(tasks.bodies[s // 6])
     kernel.put_unit_force(w, body, K[s])

@@ -12,7 +12,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -209,7 +209,7 @@ def _functions(entry: Any) -> list[FunctionType]:
 
 
 def _closures(entry: Any) -> list[str]:
-    """Return the closure variables of an entry's functions; functions among them, also in tuples, by name."""
+    """Return the closure variables of an entry's functions; those that are functions or modules by name."""
     known = [(x, cell.cell_contents) for x in _functions(entry) for cell in x.__closure__ or ()]
     return [f"{x.__qualname__} {_named(value)}" for x, value in known]
 
@@ -217,6 +217,8 @@ def _closures(entry: Any) -> list[str]:
 def _named(value: Any) -> str:
     if isinstance(value, tuple):
         return f"({', '.join(map(_named, value))})"
+    if isinstance(value, ModuleType):
+        return value.__name__
     return f"{value.__module__}.{value.__name__}" if isinstance(value, FunctionType) else repr(value)
 
 

@@ -7,7 +7,7 @@ from ..algebra.spatial import force_add, force_component, force_scale, force_sub
 from ..algebra.tables import body_transform_at, force_at, put_force, put_transform, transform_at
 from ..dynamics.aba import accelerate_outward, start_outward
 from ..dynamics.rjk import zero_force
-from ..entries.entry import entry
+from ..entries.entry import DRIVEN, entry
 from ..entries.scratch import scratch_memory
 from ..mimic.mimic_entry import mimic_entry
 from .constrained_mimic import mimic_constraint_memory, no_mimic_constraint
@@ -87,6 +87,5 @@ def _made(kernel, mimic_constraint, mimic):
     return entry(
         kernel, (constraint_tables, mimic_constraint, scratch_for), {**CONSTRAINTS, "settings": "Reals"}, ROWS,
         expands=mimic, name=kernel.__name__ + "_mimic" * mimic,
-        q="nq", v="nv", tau="nv'", f_ext="N, 6 | none", target="m",
-        qdd="-> nv", force="-> m", residual="-> m", iterations="-> 1",
+        **DRIVEN, target="m", qdd="-> nv", force="-> m", residual="-> m", iterations="-> 1",
     )  # fmt: skip

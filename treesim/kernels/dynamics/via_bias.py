@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..entries.entry import entry
+from ..entries.entry import DRIVEN, entry
 from ..entries.scratch import scratch_memory
 from .rnea import inverse_dynamics
 
@@ -28,7 +28,5 @@ def via_bias_entry(solve, scratch, name, returns_status=False):
         return solve(tree, q, memory, qdd)
 
     forward_dynamics.__name__, forward_dynamics.__doc__ = f"forward_dynamics_{name}", solve.__doc__
-    return entry(
-        forward_dynamics, (bias_memory, scratch), returns_status=returns_status,
-        q="nq", v="nv", tau="nv'", f_ext="N, 6 | none", qdd="-> nv", follows="qdd",
-    )  # fmt: skip
+    memory = bias_memory, scratch
+    return entry(forward_dynamics, memory, returns_status=returns_status, **DRIVEN, qdd="-> nv", follows="qdd")

@@ -53,20 +53,17 @@ def mark_carrying(parent, paths, bodies, carries):
         carries[paths.order[place]] = carries[paths.order[paths.start[place]]]
 
 
-def memory_for(tree, codes, offsets, q, elimination_rounds, substitution_rounds, extra_for):
-    """Frames, and scratch memory for a tree and tasks, with the dtype of q.
-
-    extra_for: function of the longest path's rounds, which returns the number of additional elements per body.
-    """
+def memory_for(tree, codes, offsets, q, solver):
+    """Frames, and scratch memory for a tree and tasks, with the dtype of q."""
     frames = frames_of(codes, offsets)
     bodies, B = frames.bodies, tree.n_bodies + 1
     paths = paths_in(tree.n_bodies, np.empty(table_size(tree.n_bodies), np.int64))
-    heavy_paths(tree, q, paths, elimination_rounds, substitution_rounds)
+    heavy_paths(tree, q, paths, solver)
     carries, longest = np.zeros(B, np.int64), 1
     mark_carrying(tree.parent, paths, bodies, carries)
     for e in range(paths.sizes[0]):
         longest = max(longest, paths.longest[e])
-    work = work_in(B, np.zeros(B * (NUMBERS + extra_for(elimination_rounds(longest))), q.dtype))
+    work = work_in(B, np.zeros(B * (NUMBERS + solver.extra_for(solver.elimination_rounds(longest))), q.dtype))
     return frames, Scratch(np.empty((6 * bodies.size, 6), q.dtype), paths, carries, work)
 
 
@@ -88,13 +85,13 @@ def place_at(tree, paths, w, s, low, high, q):
             placement(tree, paths, w, place)
 
 
-def factor_paths(tree, paths, w, q, eliminate_matrix):
+def factor_paths(tree, paths, w, q, solver):
     """Compute poses, and factorize the matrices of all paths."""
     put_nothing(tree, w)
     put_motion(w.a, 0, zero_motion(tree))
     for s in range(paths.sizes[1]):
         place_at(tree, paths, w, s, paths.stages[s, 2], paths.stages[s, 3], q)
-        matrix_at_places(tree, paths, w, s, paths.stages[s, 2], paths.stages[s, 3], eliminate_matrix)
+        matrix_at_places(tree, paths, w, s, paths.stages[s, 2], paths.stages[s, 3], solver)
 
 
 def put_task_row(tree, frames, w, K, f):
@@ -111,13 +108,13 @@ def put_unit_force(w, body, force):
         w.b[body, c] = -force[c]
 
 
-def respond(tree, paths, w, carries, eliminate_vector, substitute):
+def respond(tree, paths, w, carries, solver):
     """Compute accelerations w.a caused by the forces on bodies, for all bodies on paths that lead to frames."""
     for s in range(paths.sizes[1]):
         place = paths.stages[s, 2]
         while place < paths.stages[s, 3]:
             if carries[paths.order[place]] == 1:
-                vector_at_places(tree, paths, w, s, place, paths.stop[place], eliminate_vector, substitute)
+                vector_at_places(tree, paths, w, s, place, paths.stop[place], solver)
             place = paths.stop[place]
 
 
@@ -130,15 +127,15 @@ def put_column(frames, w, K, s, out):
         out[r, s] = out[s, r] = power
 
 
-def inverse_inertia(tree, q, out, frames, memory, eliminate_matrix, eliminate_vector, substitute):
+def inverse_inertia(tree, q, out, frames, memory, solver):
     """Λ^-1, a column for each task row, with a given method to solve along paths."""
     K, paths, carries, w = memory
-    factor_paths(tree, paths, w, q, eliminate_matrix)
+    factor_paths(tree, paths, w, q, solver)
     for f in range(frames.bodies.size):
         put_task_row(tree, frames, w, K, f)
     for s in range(K.shape[0]):
         put_unit_force(w, frames.bodies[s // 6], K[s])
-        respond(tree, paths, w, carries, eliminate_vector, substitute)
+        respond(tree, paths, w, carries, solver)
         put_column(frames, w, K, s, out)
     if soundness(w) != FINE:
         out[0, 0] = undefined(out[0, 0])
@@ -146,18 +143,14 @@ def inverse_inertia(tree, q, out, frames, memory, eliminate_matrix, eliminate_ve
 
 def _path_method(name, solver):
     """Return the entry of Λ^-1, a column for each task row, for a module that solves along paths; its name ends so."""
-    elimination_rounds, substitution_rounds, extra_for = (
-        solver.elimination_rounds, solver.substitution_rounds, solver.extra_for
-    )  # fmt: skip
-    eliminate_matrix, eliminate_vector, substitute = solver.eliminate_matrix, solver.eliminate_vector, solver.substitute
 
     def scratch_for(tree, codes, offsets, q):
         """Frames, paths of a tree, and scratch memory, with the dtype of q."""
-        return memory_for(tree, codes, offsets, q, elimination_rounds, substitution_rounds, extra_for)
+        return memory_for(tree, codes, offsets, q, solver)
 
     def columns(tree, q, out, frames, memory):
         """Λ^-1, a column for each task row."""
-        inverse_inertia(tree, q, out, frames, memory, eliminate_matrix, eliminate_vector, substitute)
+        inverse_inertia(tree, q, out, frames, memory, solver)
 
     return inverse_inertia_entry(columns, scratch_for, name=f"inverse_inertia_{name}")
 

@@ -22,7 +22,7 @@ from ..dynamics.crba import add_to_parent
 from ..dynamics.ltdl import factorize
 from ..dynamics.ltdl import solve as substitute
 from ..dynamics.via_bias import bias_memory, right_hand_side, via_bias_entry
-from ..entries.entry import entry
+from ..entries.entry import DRIVEN, entry
 from ..entries.status import FINE, NOT_CONVERGED, status_of
 from ..kinematics.bodies import body_transform
 from .at_rest import apply_mass_matrix
@@ -188,10 +188,7 @@ forward_dynamics_within_states = entry(
     (bias_memory, scratch_for),
     {"limits": "TableOfReals", "preconditioned": "Integer"},
     returns_status=True,
-    q="nq",
-    v="nv",
-    tau="nv'",
-    f_ext="N, 6 | none",
+    **DRIVEN,
     qdd="-> nv",
     report="-> 2",
     follows="qdd",

@@ -30,7 +30,7 @@ from ..algebra.tables import (
     put_transform,
     with_gravity,
 )
-from ..entries.entry import entry
+from ..entries.entry import DRIVEN, entry
 from ..entries.status import FINE, NOT_CONVERGED, NOT_FINITE, status_of
 from ..kinematics.bodies import base_acceleration, body_acceleration, body_transform, body_velocity, zero_motion
 
@@ -164,10 +164,8 @@ def scratch_for(tree, q):
     return np.empty((tree.n_bodies + 1, 12), q.dtype), check_memory(tree, q)
 
 
-residual_states = entry(residual, scratch_for, q="nq", v="nv", tau="nv'", f_ext="N, 6 | none", qdd="nv", size="-> 2")
-cheap_residual_states = entry(
-    cheap_residual, scratch_for, q="nq", v="nv", tau="nv'", f_ext="N, 6 | none", qdd="nv", size="-> 2"
-)
+residual_states = entry(residual, scratch_for, **DRIVEN, qdd="nv", size="-> 2")
+cheap_residual_states = entry(cheap_residual, scratch_for, **DRIVEN, qdd="nv", size="-> 2")
 
 
 def improve(tree, X, v, tau, f_ext, qdd, left, m):
@@ -220,10 +218,8 @@ def checked_entry(states, transforms_in):
         return NOT_FINITE if left > REFUSED * allowed else FINE
 
     checked.__name__ = f"checked_{states.kernel.__name__}"
-    return entry(
-        checked, (check_memory, forward_memory), returns_status=True,
-        q="nq", v="nv", tau="nv'", f_ext="N, 6 | none", qdd="-> nv", follows="qdd",
-    )  # fmt: skip
+    memory = check_memory, forward_memory
+    return entry(checked, memory, returns_status=True, **DRIVEN, qdd="-> nv", follows="qdd")
 
 
 def transforms_first(memory):

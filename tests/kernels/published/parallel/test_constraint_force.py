@@ -57,9 +57,7 @@ every_tree = pytest.mark.parametrize("robot", TREES.values(), ids=TREES)
 def worked(robot, state, solver=path_elimination, until=None, shares=1):
     """Paths and work memory after all stages, or those before the first of the kind `until`; and qdd."""
     tree, table = tree_tables(robot.ints, robot.reals), np.zeros(table_size(robot.n_bodies), np.int64)
-    constraint_force_stages.prepare(
-        robot.ints, robot.reals, table, solver.elimination_rounds, solver.substitution_rounds
-    )
+    constraint_force_stages.prepare(robot.ints, robot.reals, table, solver)
     paths = paths_in(robot.n_bodies, table)
     w = kernel.work_in(robot.n_bodies + 1, np.zeros((robot.n_bodies + 1) * (kernel.NUMBERS + solver.EXTRA)))
     qdd = np.zeros(robot.nv)
@@ -69,7 +67,7 @@ def worked(robot, state, solver=path_elimination, until=None, shares=1):
         for share in reversed(range(shares)):
             constraint_force_stages.stage(
                 tree, paths, w, s, share, shares, *state[:2], state.tau, np.empty((0, 6)), qdd,
-                solver.eliminate_matrix, solver.eliminate_vector, solver.substitute,
+                solver,
             )  # fmt: skip
     return tree, paths, w, qdd
 
@@ -311,9 +309,7 @@ def test_stages_of_a_chain_halve_it():
     counts = {}
     for name, solver in SOLVERS.items():
         table = np.zeros(table_size(100), np.int64)
-        constraint_force_stages.prepare(
-            robot.ints, robot.reals, table, solver.elimination_rounds, solver.substitution_rounds
-        )
+        constraint_force_stages.prepare(robot.ints, robot.reals, table, solver)
         paths = paths_in(100, table)
         whats = paths.stages[: paths.sizes[1], 0].tolist()
         counts[name] = whats.count(ELIMINATION)

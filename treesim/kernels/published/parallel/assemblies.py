@@ -64,7 +64,7 @@ from ...algebra.tables import (
     tree_tables,
 )
 from ...dynamics.aba import eliminate_screw, release_screw, velocity_product
-from ...entries.entry import entry, stages_of
+from ...entries.entry import DRIVEN, entry, stages_of
 from ...entries.status import FINE, NOT_FINITE, status_of
 from ...kinematics.bodies import base_acceleration, body_transform, zero_motion
 from .assembly_tables import HANG, JOIN, LEAF, NUMBERS_PER_BODY, RAKE, memory_of, plan_tables, share_of
@@ -346,15 +346,7 @@ def scratch_for(tree, ints, q):
 
 
 forward_dynamics_by_plan_states = entry(
-    forward_dynamics_by_plan,
-    scratch_for,
-    returns_status=True,
-    q="nq",
-    v="nv",
-    tau="nv'",
-    f_ext="N, 6 | none",
-    qdd="-> nv",
-    follows="qdd",
+    forward_dynamics_by_plan, scratch_for, returns_status=True, **DRIVEN, qdd="-> nv", follows="qdd"
 )
 
 

@@ -44,16 +44,14 @@ class PathMethod(NamedTuple):
 
 def _path_method(name: str, solver: ModuleType) -> PathMethod:
     """Return the kernels of a way to solve along paths; their names end with `name`."""
-    extra, elimination_rounds, substitution_rounds = solver.EXTRA, solver.elimination_rounds, solver.substitution_rounds
-    eliminate_matrix, eliminate_vector, substitute = solver.eliminate_matrix, solver.eliminate_vector, solver.substitute
 
     def one_state(tree, q, v, tau, f_ext, qdd, paths, w):
         """Forward dynamics; returns a status, as `soundness` does."""
-        return forward_dynamics(tree, q, v, tau, f_ext, qdd, paths, w, eliminate_matrix, eliminate_vector, substitute)
+        return forward_dynamics(tree, q, v, tau, f_ext, qdd, paths, w, solver)
 
     def scratch_for(tree, q):
         """Paths of a tree, and scratch memory, with the dtype of q."""
-        return memory_for(tree, q, extra, elimination_rounds, substitution_rounds)
+        return memory_for(tree, q, solver)
 
     def joint_wrenches(tree, q, v, tau, f_ext, wrenches, turns, qdd, check, paths, w):
         """Wrenches across all joints, the unknowns of this method; returns a status."""
@@ -68,17 +66,14 @@ def _path_method(name: str, solver: ModuleType) -> PathMethod:
 
     def table(ints: TableOfIntegers, reals: TableOfReals, paths: Integers) -> int:
         """Write the paths and stages of a tree to a table of `table_size` integers."""
-        return prepare(ints, reals, paths, elimination_rounds, substitution_rounds)
+        return prepare(ints, reals, paths, solver)
 
     states = constraint_force_entry(one_state, scratch_for, f"forward_dynamics_{name}")
 
     @stages_of(states, paths="Integers", memory="Reals")
     def stages(ints, reals, paths, memory, first, last, share, shares, q, v, tau, f_ext, qdd):
         """Compute one of `shares` shares of the stages from `first` to `last`, for one state."""
-        return some_stages(
-            ints, reals, paths, memory, first, last, share, shares,
-            q, v, tau, f_ext, qdd, eliminate_matrix, eliminate_vector, substitute,
-        )  # fmt: skip
+        return some_stages(ints, reals, paths, memory, first, last, share, shares, q, v, tau, f_ext, qdd, solver)
 
     wrenches = joint_wrenches_entry(joint_wrenches, scratch_for_wrenches, f"joint_wrenches_{name}")
     table.__name__, stages.__name__ = f"prepare_{name}", f"{name}_stages"

@@ -11,7 +11,7 @@ from ...algebra.blocks import SIX, factorize
 from ...algebra.spatial import force_sub
 from ...algebra.tables import force_at, put_force, put_transform, tree_tables
 from ...dynamics import joint_wrenches
-from ...entries.entry import entry
+from ...entries.entry import DRIVEN, entry
 from ...entries.status import FINE, NOT_FINITE, status_of
 from ...kinematics.bodies import body_transform
 from .constraint_force import (
@@ -85,7 +85,7 @@ def is_head(paths, place):
     return paths.start[place] == place and paths.sound[paths.order[place]] == 1
 
 
-def matrix_at_places(tree, paths, w, s, low, high, eliminate_matrix):
+def matrix_at_places(tree, paths, w, s, low, high, solver):
     """Compute the matrices of stage s: inertias, equations, their elimination, what hangs on others."""
     what, turn = paths.stages[s, 0], paths.stages[s, 1]
     if what == INERTIAS:
@@ -100,7 +100,7 @@ def matrix_at_places(tree, paths, w, s, low, high, eliminate_matrix):
             if paths.sound[paths.order[place]] == 1:
                 equation_matrix(tree, paths, w, paths.order[place])
     elif what == ELIMINATION:
-        eliminate_matrix(paths, w, turn, low, high)
+        solver.eliminate_matrix(paths, w, turn, low, high)
     elif what == HEADS:
         for place in range(low, high):
             if is_head(paths, place):
@@ -108,7 +108,7 @@ def matrix_at_places(tree, paths, w, s, low, high, eliminate_matrix):
                 hang_inertia(tree, w, paths.order[place])
 
 
-def vector_at_places(tree, paths, w, s, low, high, eliminate_vector, substitute):
+def vector_at_places(tree, paths, w, s, low, high, solver):
     """Compute the forces and accelerations of stage s, for given matrices."""
     what, turn = paths.stages[s, 0], paths.stages[s, 1]
     if what == INERTIAS:
@@ -123,7 +123,7 @@ def vector_at_places(tree, paths, w, s, low, high, eliminate_vector, substitute)
             if paths.sound[paths.order[place]] == 1:
                 equation_vector(tree, paths, w, paths.order[place])
     elif what == ELIMINATION:
-        eliminate_vector(paths, w, turn, low, high)
+        solver.eliminate_vector(paths, w, turn, low, high)
     elif what == HEADS:
         for place in range(low, high):
             if is_head(paths, place):
@@ -133,7 +133,7 @@ def vector_at_places(tree, paths, w, s, low, high, eliminate_vector, substitute)
             if is_head(paths, place):
                 start(tree, w, paths.order[place])
     elif what == SUBSTITUTION:
-        substitute(paths, w, turn, low, high)
+        solver.substitute(paths, w, turn, low, high)
     elif what == ACCELERATIONS:
         for place in range(low, high):
             i = paths.order[place]
@@ -143,21 +143,21 @@ def vector_at_places(tree, paths, w, s, low, high, eliminate_vector, substitute)
                 move(tree, w, i)
 
 
-def work_at(tree, paths, w, s, low, high, q, v, tau, f_ext, qdd, eliminate_matrix, eliminate_vector, substitute):
-    """Compute stage s at the places from `low` to `high`."""
+def work_at(tree, paths, w, s, low, high, q, v, tau, f_ext, qdd, solver):
+    """Compute stage s at the places from `low` to `high`; solver: module that solves along paths."""
     motion_at_places(tree, paths, w, s, low, high, q, v, tau, f_ext)
-    matrix_at_places(tree, paths, w, s, low, high, eliminate_matrix)
-    vector_at_places(tree, paths, w, s, low, high, eliminate_vector, substitute)
+    matrix_at_places(tree, paths, w, s, low, high, solver)
+    vector_at_places(tree, paths, w, s, low, high, solver)
     if paths.stages[s, 0] == JOINTS:
         for place in range(low, high):
             joint_acceleration(tree, w, paths.order[place], qdd)
 
 
-def stage(tree, paths, w, s, share, shares, q, v, tau, f_ext, qdd, eliminate_matrix, eliminate_vector, substitute):
+def stage(tree, paths, w, s, share, shares, q, v, tau, f_ext, qdd, solver):
     """Compute one of `shares` equal shares of stage s."""
     first, end = paths.stages[s, 2], paths.stages[s, 3]
     low, high = first + (end - first) * share // shares, first + (end - first) * (share + 1) // shares
-    work_at(tree, paths, w, s, low, high, q, v, tau, f_ext, qdd, eliminate_matrix, eliminate_vector, substitute)
+    work_at(tree, paths, w, s, low, high, q, v, tau, f_ext, qdd, solver)
 
 
 def soundness(w):
@@ -168,27 +168,24 @@ def soundness(w):
     return FINE
 
 
-def memory_for(tree, q, extra, elimination_rounds, substitution_rounds):
-    """Paths of a tree, and memory with `extra` additional numbers per body."""
+def memory_for(tree, q, solver):
+    """Paths of a tree, and memory."""
     paths = paths_in(tree.n_bodies, np.empty(table_size(tree.n_bodies), np.int64))
-    heavy_paths(tree, q, paths, elimination_rounds, substitution_rounds)
+    heavy_paths(tree, q, paths, solver)
     B = tree.n_bodies + 1
-    return paths, work_in(B, np.zeros(B * (NUMBERS + extra), q.dtype))
+    return paths, work_in(B, np.zeros(B * (NUMBERS + solver.EXTRA), q.dtype))
 
 
-def forward_dynamics(tree, q, v, tau, f_ext, qdd, paths, w, eliminate_matrix, eliminate_vector, substitute):
+def forward_dynamics(tree, q, v, tau, f_ext, qdd, paths, w, solver):
     """Forward dynamics of one state, with a given method to solve along paths; returns a status."""
     for s in range(paths.sizes[1]):
-        stage(tree, paths, w, s, 0, 1, q, v, tau, f_ext, qdd, eliminate_matrix, eliminate_vector, substitute)
+        stage(tree, paths, w, s, 0, 1, q, v, tau, f_ext, qdd, solver)
     return soundness(w)
 
 
 def constraint_force_entry(kernel, scratch, name=""):
     """Return the entry of a constraint-force method, which returns a status."""
-    return entry(
-        kernel, scratch, returns_status=True, name=name,
-        q="nq", v="nv", tau="nv'", f_ext="N, 6 | none", qdd="-> nv", follows="qdd",
-    )  # fmt: skip
+    return entry(kernel, scratch, returns_status=True, name=name, **DRIVEN, qdd="-> nv", follows="qdd")
 
 
 def put_joint_wrenches(tree, paths, w, turns, wrenches):
@@ -200,24 +197,19 @@ def put_joint_wrenches(tree, paths, w, turns, wrenches):
 
 def joint_wrenches_entry(kernel, scratch, name):
     """Return the entry of the joint wrenches of a constraint-force method, which returns a status."""
-    return entry(
-        kernel, scratch, {"turns": "TableOfReals"}, returns_status=True, name=name,
-        q="nq", v="nv", tau="nv'", f_ext="N, 6 | none", wrenches="-> N, 6",
-    )  # fmt: skip
+    tables = {"turns": "TableOfReals"}
+    return entry(kernel, scratch, tables, returns_status=True, name=name, **DRIVEN, wrenches="-> N, 6")
 
 
-def prepare(ints, reals, table, elimination_rounds, substitution_rounds):
+def prepare(ints, reals, table, solver):
     """Write the paths and stages of a tree to a table of `table_size` integers."""
     tree = tree_tables(ints, reals)
     paths = paths_in(tree.n_bodies, table)
-    heavy_paths(tree, reals, paths, elimination_rounds, substitution_rounds)
+    heavy_paths(tree, reals, paths, solver)
     return FINE
 
 
-def some_stages(
-    ints, reals, table, memory, first, last, share, shares,
-    q, v, tau, f_ext, qdd, eliminate_matrix, eliminate_vector, substitute,
-):  # fmt: skip
+def some_stages(ints, reals, table, memory, first, last, share, shares, q, v, tau, f_ext, qdd, solver):
     """Compute one share of the stages first .. last of a single state, with the caller's paths and work memory.
 
     The stage after the last, when all shares are done, returns the status.
@@ -226,5 +218,5 @@ def some_stages(
     paths, w = paths_in(tree.n_bodies, table), work_in(tree.n_bodies + 1, memory)
     forces = f_ext.reshape((f_ext.size // 6, 6))
     for s in range(first, min(last + 1, paths.sizes[1])):
-        stage(tree, paths, w, s, share, shares, q, v, tau, forces, qdd, eliminate_matrix, eliminate_vector, substitute)
+        stage(tree, paths, w, s, share, shares, q, v, tau, forces, qdd, solver)
     return FINE if last < paths.sizes[1] else max(soundness(w), status_of(qdd))

@@ -186,7 +186,7 @@ def list_velocity_stages(paths):
         add_stage(paths, VELOCITIES, 0, paths.level_start[e], paths.level_start[e + 1])
 
 
-def list_stages(paths, elimination_rounds, substitution_rounds):
+def list_stages(paths, solver):
     """Add the stages of the constraint-force method: levels upward, then levels downward.
 
     The number of rounds of a level follows from its longest path; substitution is in reverse order.
@@ -200,21 +200,21 @@ def list_stages(paths, elimination_rounds, substitution_rounds):
         first, end = paths.level_start[e], paths.level_start[e + 1]
         add_stage(paths, INERTIAS, 0, first, end)
         add_stage(paths, EQUATIONS, 0, first, end)
-        for turn in range(elimination_rounds(paths.longest[e])):
+        for turn in range(solver.elimination_rounds(paths.longest[e])):
             add_stage(paths, ELIMINATION, turn, first, end)
         add_stage(paths, HEADS, 0, first, end)
     for e in range(paths.sizes[0] - 1, -1, -1):
         first, end = paths.level_start[e], paths.level_start[e + 1]
         add_stage(paths, STARTS, 0, first, end)
-        for turn in range(substitution_rounds(paths.longest[e]) - 1, -1, -1):
+        for turn in range(solver.substitution_rounds(paths.longest[e]) - 1, -1, -1):
             add_stage(paths, SUBSTITUTION, turn, first, end)
         add_stage(paths, ACCELERATIONS, 0, first, end)
     add_stage(paths, JOINTS, 0, 0, N)
 
 
-def heavy_paths(tree, q, paths, elimination_rounds, substitution_rounds):
+def heavy_paths(tree, q, paths, solver):
     """Compute the heavy paths of a tree and their stages, O(N); q: any array of the number type to use."""
     find_sound(tree, q, paths.sound)
     choose_heavy(tree.parent, paths.sound, paths.heavy)
     lay_out(tree.parent, paths)
-    list_stages(paths, elimination_rounds, substitution_rounds)
+    list_stages(paths, solver)
