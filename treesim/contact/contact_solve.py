@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from operator import itemgetter
-from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,6 +21,7 @@ from ..kernels.contact.contact_points import POINT
 from ..kernels.contact.joint_limits import near_limits_states
 from ..kernels.contact.layout import COUNT, INFO, STATE_INFO, SolverOptions
 from ..kernels.contact.one_state import StepVariant
+from ..kernels.contact.step_records import StepInput, StepOutput
 from ..kernels.contact.tables import FOUND
 from ..kernels.entries.status import FINE
 from ..kernels.stepping.rules import Rule
@@ -37,65 +37,6 @@ ROOM = 128  # contacts by which the capacity grows
 SQUARES = 3  # number of square matrices of all rows in a step and its solver
 BLOCK = 1024  # states of a batch whose kinematics are in memory at a time
 SWEEPS = 500  # of the solver, and as many iterations of `admm`
-
-
-class ContactInput(NamedTuple):
-    """What the contact solve adds contact to, of one state or a batch (...), in the order of the kernel's arguments.
-
-    q, v: state at the start of the step. q_free, v_free: end of the unconstrained step. force (..., nv), work_free
-    (..., 2): its applied controls and its work. warm_start (..., R): impulses of the step before. external_contacts
-    (..., F, 9): contacts found outside the kernel (`convex_pairs`). external (..., nv): joint forces of external
-    forces; None in steps without.
-    """
-
-    q: Any
-    v: Any
-    q_free: Any
-    v_free: Any
-    force: Any
-    work_free: Any
-    warm_start: Any
-    external_contacts: Any
-    external: Any = None
-
-    def mapped(self, function: Callable[[Any], Any]) -> ContactInput:
-        """Return the function's values of all arrays."""
-        return ContactInput(*(None if x is None else function(x) for x in self))
-
-    @property
-    def arrays(self) -> list[Any]:
-        """Arrays in the order of the kernel's arguments."""
-        *others, external = self
-        return others if external is None else [*others[:5], external, *others[5:]]
-
-
-class ContactOutput(NamedTuple):
-    """Results of the contact solve of one state or a batch (...), in the kernel's order; or the arrays' shapes.
-
-    q, v: state at the end of the step. warm_start (..., R): impulses for the warm start of the next step. wrench (...,
-    N + 1, 6): those on bodies. pairs (..., P, 12): those of pairs of bodies. solver_info (..., 7): diagnostics. work
-    (..., 2): of the controls, and of all passive forces [J]. points (C, 17): those of contact of one state, if they
-    are requested (`contact_points`), else None.
-    """
-
-    q: Any
-    v: Any
-    warm_start: Any
-    wrench: Any
-    pairs: Any
-    solver_info: Any
-    work: Any
-    points: Any = None
-
-    def mapped(self, function: Callable[[Any], Any]) -> ContactOutput:
-        """Return the function's values of all arrays."""
-        return ContactOutput(*(None if x is None else function(x) for x in self))
-
-    @property
-    def arrays(self) -> list[Any]:
-        """Arrays in the order of the kernel's arguments: one row of points if they are not requested."""
-        *others, points = self
-        return [*others, np.empty((*self.q.shape[:-1], 1, POINT)) if points is None else points]
 
 
 class ContactSolve:
@@ -145,10 +86,10 @@ class ContactSolve:
             scheme,
         )
         q, v, found = (robot.nq,), (robot.nv,), (touching.counts.external, FOUND)
-        inputs = ContactInput(q, v, q, v, v, (2,), (touching.rows,), found, v if with_forces else None).arrays
+        inputs = StepInput(q, v, q, v, v, v if with_forces else None, (2,), (touching.rows,), found).arrays
         groups = int(touching.layout[COUNT.groups]) if work else 1
         rows, wrench = (touching.rows,), (robot.n_bodies + 1, 6)
-        self.shapes = ContactOutput(q, v, rows, wrench, (groups, 12), (STATE_INFO,), (2,), (1, POINT))
+        self.shapes = StepOutput(q, v, rows, wrench, (groups, 12), (STATE_INFO,), (2,), (1, POINT))
         self._layout_at, self.settings_at = (
             next(k for k, x in enumerate(self.constants) if x is table) for table in (layout, settings)
         )
@@ -195,8 +136,8 @@ class ContactSolve:
 
     def run(
         self,
-        given: ContactInput,
-        result: ContactOutput,
+        given: StepInput,
+        result: StepOutput,
         batched: BatchedTables | None = None,
         kinematics: np.ndarray | None = None,
     ) -> int:
@@ -216,7 +157,7 @@ class ContactSolve:
         return (self.robot.nq,), (self.robot.nv,), (2,), self._inputs[-1] if self.kinematics else (0,)
 
     def calls_of(
-        self, given: ContactInput, kinematics: np.ndarray, result: Sequence[Place], with_kinematics: bool
+        self, given: StepInput, kinematics: np.ndarray, result: Sequence[Place], with_kinematics: bool
     ) -> Iterator[Call | None]:
         """Yield the calls of one state's contact solve in a sequence, with arrays or places in its arguments.
 
@@ -231,8 +172,8 @@ class ContactSolve:
 
     def _run(
         self,
-        given: ContactInput,
-        result: ContactOutput,
+        given: StepInput,
+        result: StepOutput,
         batched: BatchedTables | None,
         kinematics: np.ndarray | None = None,
     ) -> int:
@@ -246,7 +187,7 @@ class ContactSolve:
         blocks = [itemgetter(slice(first, first + BLOCK)) for first in range(0, len(given.q), BLOCK)]
         return max(self._run(given.mapped(block), result.mapped(block), None) for block in blocks)
 
-    def _bound_to(self, result: ContactOutput) -> BoundEntry:
+    def _bound_to(self, result: StepOutput) -> BoundEntry:
         """Return the code of one state's contact solve; that which reports contact points if they are requested."""
         if result.points is None:
             return self.bound
@@ -262,7 +203,7 @@ class ContactSolve:
         """Allocate room for the contact points of one state."""
         return np.zeros((int(self.constants[self._layout_at][COUNT.capacity]), POINT))
 
-    def _kinematics_of(self, given: ContactInput) -> np.ndarray:
+    def _kinematics_of(self, given: StepInput) -> np.ndarray:
         """Return the kinematics (..., n) of one state or a batch, by the same code for any number of states."""
         assert self.kinematics is not None
         batch, settings = given.q.shape[:-1], self._settings
@@ -271,7 +212,7 @@ class ContactSolve:
         run_bound(self.kinematics, [*given[:5], settings], [x], "generic")
         return x
 
-    def _run_batched(self, given: ContactInput, result: ContactOutput, batched: BatchedTables) -> int:
+    def _run_batched(self, given: StepInput, result: StepOutput, batched: BatchedTables) -> int:
         """Run a batch state by state, each with model parameters of its own."""
         count, code, kinematics = len(given.q), compiled(self.entry), self.kinematics
         place = None if kinematics is None else compiled(kinematics.entry)

@@ -19,12 +19,15 @@ from ..kernels.contact.simd_collision import CAPACITY, SMOOTH_SOLIDS, Finder
 from ..kernels.contact.simd_functions import FOR_ONE
 from ..kernels.contact.simd_groups import LaneVariant, contact_step_on_lanes, put_history
 from ..kernels.contact.simd_warm_start import ALL, LISTED
+from ..kernels.contact.step_records import StepInput, StepOutput
 from ..kernels.entries.status import FINE, NOT_FINITE
-from .contact_solve import ContactInput, ContactOutput, ContactSolve
+from ..model.frozen import frozen
+from .contact_solve import ContactSolve
 from .convex_pairs import nothing_found
 from .deep_overlaps import deepest_bodies
 from .tables import Touching
 
+NO_MIMIC_JOINTS = frozen([], np.int64), frozen([])  # in the place of their tables
 AddContact = Callable[[], bool]  # returns whether all states are finite
 
 
@@ -37,9 +40,10 @@ class ContactLanes:
 
     def __init__(self, stage: ContactSolve, batched: bool) -> None:
         self.stage = stage
-        *tables, layout, geometry, rows, frames, settings, scheme = stage.constants
+        *tables, _, geometry, rows, frames, settings, scheme = stage.constants
         layout = stage.touching.without_groups()
         layout[COUNT.capacity] = CAPACITY
+        tables = [*tables, *NO_MIMIC_JOINTS][:4]
         self.constants = *tables, layout, geometry, rows, frames, settings, scheme
         held, mimics = bool(stage.touching.held[0][0]), stage.robot.mimic_map is not None
         resists = bool(stage.touching.counts.resists)
@@ -51,7 +55,7 @@ class ContactLanes:
         """Number of impulses of a state for the warm start, with their list."""
         return self.stage.touching.rows + LISTED
 
-    def bound(self, given: ContactInput, result: ContactOutput, batched: BatchedTables | None = None) -> AddContact:
+    def bound(self, given: StepInput, result: StepOutput, batched: BatchedTables | None = None) -> AddContact:
         """Return the function that adds contact to a batch of unconstrained steps.
 
         given (count, n): without external contacts. result (count, n), overwritten; wrench: None if it is not
@@ -65,8 +69,8 @@ class ContactLanes:
         arrays = (
             given.q, given.v, given.q_free, given.v_free, given.force,
             nothing if given.external is None else given.external, given.work_free, given.warm_start, numbers, places,
-            result.q, result.v, result.warm_start, solver_info, result.work,
-            nothing if result.wrench is None else result.wrench,
+            result.q, result.v, result.warm_start, nothing if result.wrench is None else result.wrench, solver_info,
+            result.work,
         )  # fmt: skip
         call = bound_call(self.entry, *self.constants, *(x.reshape(-1) for x in arrays))
         unsolved, flat = solver_info[:, INFO.unsolved], solver_info.reshape(-1)
@@ -99,11 +103,11 @@ class ContactLanes:
         return np.ascontiguousarray(batched.numbers), np.concatenate([counts, *found]).astype(np.int64)
 
     def _one_by_one(
-        self, left: np.ndarray, given: ContactInput, result: ContactOutput, batched: BatchedTables | None
+        self, left: np.ndarray, given: StepInput, result: StepOutput, batched: BatchedTables | None
     ) -> None:
         """Solve the states `left` one by one."""
         rows, shapes = self.stage.touching.rows, self.stage.shapes
-        own = ContactOutput(*(np.zeros((left.size, *shape)) for shape in shapes[:-1]))
+        own = StepOutput(*(np.zeros((left.size, *shape)) for shape in shapes[:-1]))
         before = np.ascontiguousarray(given.warm_start[:, :rows])
         given = given._replace(warm_start=before, external_contacts=nothing_found(given.q))
         self.stage.run(given, own, batched)

@@ -21,7 +21,7 @@ SUMS, LAST = [INFO.certificate, INFO.iterations], INFO.contacts
 
 
 class ContactStep(Protocol):
-    """Contact results of a step or substep, as the contact solve returns them (`ContactOutput`)."""
+    """Contact results of a step or substep, as the contact solve returns them (`StepOutput`)."""
 
     @property
     def wrench(self) -> Any:

@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..contact.contact_solve import ContactInput, ContactOutput
 from ..contact.lanes import ContactLanes, begin_info, clear_info, clear_warm_start
 from ..contact.unsolved import worst_residual
 from ..engine.call.batched import BatchedTables
 from ..engine.call.buffer_pool import is_unused
 from ..engine.threads import lock_across_forks
 from ..kernels.contact.layout import INFO
+from ..kernels.contact.step_records import StepInput, StepOutput
 from ..kernels.entries.status import FINE
 from ..simulation.effort_limits import REPEATS, MeanForces
 from ..simulation.external_forces import ExternalJointForces
@@ -110,11 +110,11 @@ class LaneSteps:
         q_free, v_free, self.applied, done = np.empty(q), np.empty(v), np.empty(v), np.empty((count, 2))
         impulses = kept, following
         self.inputs = [
-            ContactInput(*state, q_free, v_free, self.applied, done, before, None, external)
+            StepInput(*state, q_free, v_free, self.applied, external, done, before, None)
             for state, before in zip(self.states, impulses, strict=True)
         ]
         self.results = [
-            ContactOutput(*state, after, self.wrench, None, info, self.work)
+            StepOutput(*state, after, self.wrench, None, info, self.work)
             for state, after in zip(self.states[::-1], impulses[::-1], strict=True)
         ]
         unread = np.empty((2, count, rows)) if rows else ()  # impulses and gaps of constrained rows
@@ -191,7 +191,7 @@ class LaneSteps:
             self.control[...] = control
         self.applied[...] = forces.mean
 
-    def _step_finite(self, given: ContactInput, result: ContactOutput) -> None:
+    def _step_finite(self, given: StepInput, result: StepOutput) -> None:
         """Add contact to the unconstrained steps that are finite."""
         good = np.isfinite(given.q_free).all(axis=1) & np.isfinite(given.v_free).all(axis=1)
         result.q[...], result.v[...], result.work[...] = given.q_free, given.v_free, given.work_free

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeGuard
 import numpy as np
 
 from .. import plugins
-from ..contact.contact_solve import ContactInput, ContactSolve
+from ..contact.contact_solve import ContactSolve
 from ..contact.convex_pairs import nothing_found
 from ..dynamics.auto import Auto
 from ..dynamics.base import CompiledBackend, DynamicsBackend, check_supported, chosen_backend, is_one_kernel
@@ -22,6 +22,7 @@ from ..errors import NonFiniteError, UnsupportedError, quoted
 from ..kernels.contact.contact_points import POINT
 from ..kernels.contact.layout import INFO
 from ..kernels.contact.placed_step import KINEMATICS
+from ..kernels.contact.step_records import StepInput
 from ..kernels.entries.entry import unfused
 from ..kernels.entries.status import FINE, NOT_FINITE
 from ..kernels.stepping.rules import CONTACT_RULES, IN_PYTHON, RULES, Rule
@@ -238,7 +239,7 @@ class StepCode:
             warm_start = np.zeros((*q.shape[:-1], self._cold.size)) if q.ndim > 1 else self._cold
         near = self._near(status, q, q_free, v_free, batched)
         found = self.world.convex.found(q, q_free, near) if self._outside else nothing_found(q)
-        touched = ContactInput(q, v, q_free, v_free, result.force, work_free, warm_start, found, external)
+        touched = StepInput(q, v, q_free, v_free, result.force, external, work_free, warm_start, found)
         output = result.contact_output()._replace(points=points)
         if near is None or near.all():
             return max(status, self.stage.run(touched, output, batched, kinematics))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..contact.contact_solve import ContactOutput
+from ..kernels.contact.step_records import StepOutput
 from ..kernels.entries.status import FINE
 from ..validation.arrays import in_layout
 from .effort_limits import REPEATS
@@ -23,7 +23,7 @@ class StepResult(NamedTuple):
     q (..., nq), v (..., nv): state at the end. force (..., nv): applied controls [N, N m]. work (..., 2): work of the
     controls, and of all passive forces [J]. constraint_impulses, constraint_residual (..., m): impulses [N s, N m s]
     and gaps [m, rad] of constrained rows; None without such rows. The others are those of the contact solve
-    (`ContactOutput`), None without contact.
+    (`StepOutput`), None without contact.
     """
 
     q: Any
@@ -43,9 +43,9 @@ class StepResult(NamedTuple):
             return ()
         return self.constraint_impulses, self.constraint_residual
 
-    def contact_output(self) -> ContactOutput:
+    def contact_output(self) -> StepOutput:
         """Return the arrays that the contact solve overwrites."""
-        return ContactOutput(self.q, self.v, self.warm_start, self.wrench, self.pairs, self.solver_info, self.work)
+        return StepOutput(self.q, self.v, self.warm_start, self.wrench, self.pairs, self.solver_info, self.work)
 
 
 def substeps(
@@ -119,7 +119,7 @@ def points_again(code: StepCode, *start: Any, motion: StepMotion | None = None) 
     return points
 
 
-def shapes_of_result(nq: int, nv: int, rows: int, contact: ContactOutput | None) -> StepResult:
+def shapes_of_result(nq: int, nv: int, rows: int, contact: StepOutput | None) -> StepResult:
     """Return the shapes of a step's results for one state, with `rows` constrained rows; contact: its shapes."""
     held = (rows,) if rows else None
     touched: Any = (None,) * 4

@@ -8,13 +8,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..contact.contact_solve import ContactInput, ContactSolve
+from ..contact.contact_solve import ContactSolve
 from ..contact.convex_pairs import nothing_found
 from ..contact.unsolved import bounds_if_solved
 from ..engine.call.bound_entry import BoundEntry
 from ..engine.call.call_sequence import Bound, Call, Place, call_sequence
 from ..engine.frontend.fastcall import BAD_LAYOUT, OUT_OF_BOUNDS
 from ..kernels.contact.layout import INFO
+from ..kernels.contact.step_records import StepInput
 from ..kernels.entries.status import FINE
 from .effort_limits import EffortLimits
 from .external_forces import ExternalJointForces
@@ -175,7 +176,7 @@ class StepSequence:
             yield free.call_of([q, v, *controls, q_free, v_free, own[2], work_free, *more])
             found = nothing_found(np.empty(q.size))
             external = controls[1] if len(controls) > 1 else None
-            given = ContactInput(q, v, q_free, v_free, own[2], work_free, warm_start, found, external)
+            given = StepInput(q, v, q_free, v_free, own[2], external, work_free, warm_start, found)
             output = [view.place for view in part.contact_output()[:-1]]
             yield from stage.calls_of(given, kinematics, output, with_kinematics)
 

@@ -11,9 +11,10 @@ from ..stepping.external_forces import external_memory, nothing_around, put_exte
 from ..stepping.step import settings_of
 from .contact_kinematics import SIZE, kinematics_of
 from .contact_points import POINT
-from .contact_step import StepInput, StepMethod, StepOutput, contact_step
+from .contact_step import contact_step
 from .layout import SIZES, STATE_INFO
 from .one_state import one_state_functions
+from .step_records import StepInput, StepMethod, StepOutput
 from .workspace import contact_memory
 
 
@@ -33,7 +34,7 @@ def kernel_of_state(functions):
         wrench, pairs, solver_info, work, points, m, memory, mimic_constraint,
     ):  # fmt: skip
         """Compute a step with contact."""
-        x = StepInput(q, v, q_free, v_free, force, work_free, before, external_contacts)
+        x = StepInput(q, v, q_free, v_free, force, 0, work_free, before, external_contacts)
         y = StepOutput(q_new, v_new, after, wrench, pairs, solver_info, work, points)
         method = StepMethod(settings_of(tree, settings), scheme, functions, memory, mimic_constraint, False, 0)
         contact_step(tree, x, y, m, method)
@@ -50,7 +51,7 @@ def kernel_with_forces(functions):
     ):  # fmt: skip
         """Compute a step with contact under external forces."""
         put_external(tree, settings, force, external, own)
-        x = StepInput(q, v, q_free, v_free, own.force, work_free, before, external_contacts)
+        x = StepInput(q, v, q_free, v_free, own.force, external, work_free, before, external_contacts)
         y = StepOutput(q_new, v_new, after, wrench, pairs, solver_info, work, points)
         method = StepMethod(settings_of(tree, own.table), scheme, functions, memory, own.mimic_constraint, False, 0)
         contact_step(tree, x, y, m, method)
@@ -66,7 +67,7 @@ def kernel_with_kinematics(functions):
         v_new, after, wrench, pairs, solver_info, work, points, m, memory, mimic_constraint,
     ):  # fmt: skip
         """Compute a step with contact from its kinematics."""
-        x = StepInput(q, v, q_free, v_free, force, work_free, before, external_contacts)
+        x = StepInput(q, v, q_free, v_free, force, 0, work_free, before, external_contacts)
         y = StepOutput(q_new, v_new, after, wrench, pairs, solver_info, work, points)
         method = StepMethod(settings_of(tree, settings), scheme, functions, memory, mimic_constraint, False, 0)
         contact_step(tree, x, y, put_kinematics(tree, m, kinematics), method)

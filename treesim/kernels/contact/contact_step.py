@@ -20,8 +20,6 @@ those of `one_state` and of `simd_functions`.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 from ..algebra.numbers import maximum, select, some
 from ..algebra.tables import with_armature
 from ..kinematics.configuration import advance, retrace
@@ -54,8 +52,7 @@ from .midpoint_correction import from_midpoint, needs_midpoint_correction, start
 from .problem import Problem, accepted_by, copy, residual, scale_along_ray
 from .recovery import FINER, has_overlaps, recover, recovery_problem
 from .restitution import solve_within_energy, work_of
-from .rolling_friction import RollingFriction
-from .warm_start import ImpulseAccess, load, store
+from .warm_start import load, store
 from .work import (
     any_soft,
     lost_outside,
@@ -67,91 +64,6 @@ from .work import (
     work_of_impulses,
 )
 from .wrenches import put_wrenches
-
-
-class StepInput(NamedTuple):
-    """What contact is added to: the state (q, v), the unconstrained step's end, its applied forces and its work.
-
-    warm_start: impulses of the step before. external_contacts (F, 9): contacts found outside the kernel.
-    """
-
-    q: Any
-    v: Any
-    q_free: Any
-    v_free: Any
-    force: Any
-    work_free: Any
-    warm_start: Any
-    external_contacts: Any
-
-
-class StepOutput(NamedTuple):
-    """Results of a step: end (q, v), impulses for the warm start of the next, wrenches, diagnostics, work, points.
-
-    wrench (N + 1, 6), pairs (P, 12): on the bodies, and of pairs of bodies; or without rows if they are not requested.
-    solver_info: `layout.StepInfo`. work [J]: of the control, and of damping, friction and contact. points: those of
-    contact (`contact_points`).
-    """
-
-    q: Any
-    v: Any
-    warm_start: Any
-    wrench: Any
-    pairs: Any
-    solver_info: Any
-    work: Any
-    points: Any
-
-
-class StepFunctions(NamedTuple):
-    """Functions that vary between compiled steps.
-
-    with_kinematics: whether kinematics are given (`contact_kinematics`). again: whether the midpoint corrector is used
-    (`midpoint_correction`), which supports neither mimic joints nor external contacts. find (m, dt): finds contacts,
-    and returns their number. activate (m, nc): marks the rows of contacts that are active. rolling: of
-    `rolling_friction`. put_constrained (tree, m, n): writes rows of constrained frames. is_full (nc, several): if
-    there are too many contacts for several states together. with_rotors, hold: of mimic joints (`contact_mimic`).
-    mask_rows, regularize, mask: mark rows as inactive in Z, in G, and in a problem. solve (problem, impulse, sigma,
-    tolerance, wanted, m, nc, method): solves a problem on the lanes `wanted`, and counts iterations;
-    solve_once: the same without torsional and rolling friction. impulses: of `warm_start`. report (m, nc, n, dt):
-    writes further results of a solve. put_wrenches_where: writes the wrenches of a corrected step. limit_to (m, n,
-    needed): marks rows as inactive where no correction is needed.
-    """
-
-    with_kinematics: Any
-    again: Any
-    find: Any
-    activate: Any
-    rolling: RollingFriction
-    put_constrained: Any
-    is_full: Any
-    with_rotors: Any
-    hold: Any
-    mask_rows: Any
-    regularize: Any
-    mask: Any
-    limit_to: Any
-    solve: Any
-    solve_once: Any
-    impulses: ImpulseAccess
-    report: Any
-    put_wrenches_where: Any
-
-
-class StepMethod(NamedTuple):
-    """How steps are computed: settings of the step, options (`layout.SolverOptions`), functions and their memory.
-
-    several: whether there are several states. mimic_constraint: mimic joints, 0 without any. first_wrench: memory for
-    the wrenches of lanes that are not corrected.
-    """
-
-    settings: Any
-    options: Any
-    functions: StepFunctions
-    solver_memory: Any
-    mimic_constraint: Any
-    several: Any
-    first_wrench: Any
 
 
 def moves_freely(m, q, q_free):

@@ -98,13 +98,13 @@ def force_memory(tree):
     return external_memory(tree, np.empty(1, OnLanes), 0)
 
 
-def without_forces(tables, tree, table, x, external):
+def without_forces(tables, tree, table, x):
     """Return the settings in a table, and the input x of the step."""
     return settings_of(tree, table)._replace(dt=tables.settings[0]), x
 
 
-def under_forces(tables, tree, table, x, external):
-    """Return the settings and the input of a step under joint forces `external`; effort limits do not apply to them."""
-    put_external(tree, table, x.force, external, tables.forces)
+def under_forces(tables, tree, table, x):
+    """Return the settings and the input of a step under joint forces x.external; effort limits do not apply to them."""
+    put_external(tree, table, x.force, x.external, tables.forces)
     own = settings_of(tree, tables.forces.table)._replace(dt=tables.settings[0])
     return own, x._replace(force=tables.forces.force)

@@ -1,4 +1,4 @@
-"""Functions of a step with contact (`contact_step.StepFunctions`) of one state."""
+"""Functions of a step with contact (`step_records.StepFunctions`) of one state."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from ..mimic.contact_mimic import any_tree, constrain_mimic_joints, constrain_no
 from .collision import MESHES, PLANES, SOLIDS, find_contacts
 from .constraint_rows import MARGIN, put_constrained, put_none_constrained
 from .contact_points import put_points
-from .contact_step import StepFunctions, put_requested_wrenches
+from .contact_step import put_requested_wrenches
 from .delassus import put_zeros
 from .layout import INFO, SCHEME
 from .problem import regularize_immobile_rows
 from .rolling_friction import NO_ROLLING, WITH_ROLLING
+from .step_records import StepFunctions
 from .warm_start import ImpulseAccess
 
 

@@ -11,7 +11,7 @@ def solve_within_energy(problem, tolerance, m, nc, method):
     """Solve for the velocity impulses; scale restitution where it would add energy.
 
     sigma = G lambda + g after. Newton's restitution may add energy in the presence of friction. Then the impulses are
-    on the line from those without restitution, as far as no energy is added. method: `contact_step.StepMethod`.
+    on the line from those without restitution, as far as no energy is added. method: `step_records.StepMethod`.
     """
     f, n = method.functions, problem.rows
     f.solve(problem, m.impulse, m.sigma, tolerance, True, m, nc, method)

@@ -1,4 +1,4 @@
-"""Functions of a step with contact (`contact_step.StepFunctions`) of several states, one per SIMD lane.
+"""Functions of a step with contact (`step_records.StepFunctions`) of several states, one per SIMD lane.
 
 Searches continue until every lane is within the tolerance; converged lanes do not change. Some states are left
 unsolved: those that the solver does not solve, and those that have more than `simd_collision.MOST` contacts.
@@ -9,13 +9,14 @@ from __future__ import annotations
 from ..algebra.numbers import maximum, select
 from ..mimic.contact_mimic import any_tree, constrain_mimic_joints, constrain_nothing, with_mimic_rotors
 from .constraint_rows import MARGIN, put_constrained, put_none_constrained
-from .contact_step import StepFunctions, overlap_of, put_requested_wrenches
+from .contact_step import overlap_of, put_requested_wrenches
 from .layout import INFO, PAIR, SCHEME
 from .pgs import solve_without_stalls
 from .problem import regularize_immobile_rows, relative_velocities
 from .rolling_friction import NO_ROLLING, WITH_ROLLING
 from .simd_collision import MOST
 from .simd_warm_start import ON_LANES
+from .step_records import StepFunctions
 
 FOR_ONE = 1  # an unsolved state
 

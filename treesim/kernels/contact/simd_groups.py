@@ -18,7 +18,7 @@ from ..entries.status import FINE, NOT_CONVERGED, status_of
 from ..mimic.contact_mimic import mimic_constraint_memory
 from ..mimic.mimic import expand_force, expand_motion, expand_positions, pick_motion, pick_positions
 from .active_set_equations import ON_LANES
-from .contact_step import StepInput, StepMethod, StepOutput, contact_step
+from .contact_step import contact_step
 from .lane_parameters import (
     force_memory,
     load_numbers,
@@ -34,6 +34,7 @@ from .pgs import pgs_memory
 from .simd_collision import Finder, simd_contacts_memory
 from .simd_functions import FOR_ONE, lane_functions
 from .simd_warm_start import clear_impulses
+from .step_records import StepInput, StepMethod, StepOutput
 from .workspace import contact_memory
 
 KINDS, FEW = 32, 16  # of numbers of iterations, by which states form groups
@@ -42,10 +43,11 @@ KINDS, FEW = 32, 16  # of numbers of iterations, by which states form groups
 class LaneFunctions(NamedTuple):
     """Functions that vary between steps of groups.
 
-    step: `contact_step.StepFunctions`. load_positions, load_motion, load_force (mimic_constraint, x, size, states,
+    step: `step_records.StepFunctions`. load_positions, load_motion, load_force (mimic_constraint, x, size, states,
     scratch, out): load the `size` numbers of each of several states, and expand them to the spanning tree.
-    store_positions, store_motion (mimic_constraint, x, size, states, scratch, given): the reverse. tables,
-    load_parameters, force_memory, under_forces: of `lane_parameters`.
+    store_positions, store_motion (mimic_constraint, x, size, states, scratch, given): the reverse. mimic_memory (tree,
+    mimic_ints, mimic_reals, x): `mimic_constraint`. tables, load_parameters, force_memory, under_forces: of
+    `lane_parameters`.
     """
 
     finder: Finder
@@ -55,6 +57,7 @@ class LaneFunctions(NamedTuple):
     load_force: Any
     store_positions: Any
     store_motion: Any
+    mimic_memory: Any
     tables: Any
     load_parameters: Any
     force_memory: Any
@@ -82,8 +85,14 @@ def functions_of(finder, variant):
     step = lane_functions(variant.held, variant.resists, variant.mimic)
     if variant.mimic:
         load, store = (expand_positions_of, expand_motion_of, expand_force_of), (pick_positions_of, pick_motion_of)
-        return LaneFunctions(finder, step, *load, *store, *own, *forces)
-    return LaneFunctions(finder, step, load_plain, load_plain, load_plain, store_plain, store_plain, *own, *forces)
+        return LaneFunctions(finder, step, *load, *store, mimic_constraint_memory, *own, *forces)
+    plain = load_plain, load_plain, load_plain, store_plain, store_plain, no_constraint
+    return LaneFunctions(finder, step, *plain, *own, *forces)
+
+
+def no_constraint(tree, mimic_ints, mimic_reals, x):
+    """Return 0; variant of `mimic_constraint_memory` without mimic joints."""
+    return 0
 
 
 def load_lanes(x, size, states, out):
@@ -139,25 +148,13 @@ def pick_motion_of(mimic_constraint, x, size, states, scratch, given):
 
 
 class States(NamedTuple):
-    """Arrays of all states, with the numbers of each one after the other; `size` impulses each, `count` states.
+    """Arrays x, y of all states, with the numbers of each one after the other; `size` impulses each, `count` states.
 
-    external, wrench: of size 0 if there are no external forces, and if wrenches are not requested.
+    x.external, y.wrench: of size 0 if there are no external forces, and if wrenches are not requested.
     """
 
-    q: Any
-    v: Any
-    q_free: Any
-    v_free: Any
-    force: Any
-    external: Any
-    work_free: Any
-    before: Any
-    q_new: Any
-    v_new: Any
-    after: Any
-    solver_info: Any
-    work: Any
-    wrench: Any
+    x: StepInput
+    y: StepOutput
     size: Any
     count: Any
 
@@ -165,49 +162,49 @@ class States(NamedTuple):
 class Group(NamedTuple):
     """A group of states, one per lane; lanes after the last state repeat it.
 
-    states: indices. functions: `LaneFunctions`. scratch (nq,), external (nv,): memory.
+    states: indices. functions: `LaneFunctions`. scratch: memory (nq,).
     """
 
     states: Any
     functions: LaneFunctions
     x: StepInput
     y: StepOutput
-    external: Any
     scratch: Any
 
 
 def group_memory(tree, functions, of):
     """Memory of a group of the states `of`."""
     position, rate, few = np.empty((4, tree.nq), OnLanes), np.empty((5, tree.nv), OnLanes), np.empty(4, OnLanes)
-    info, wrench = np.empty(STEP_INFO, OnLanes), np.empty((of.wrench.size // (6 * of.count), 6), OnLanes)
-    x = StepInput(position[0], rate[0], position[1], rate[1], rate[2], few[0:2], of.before, 0)
+    info, wrench = np.empty(STEP_INFO, OnLanes), np.empty((of.y.wrench.size // (6 * of.count), 6), OnLanes)
+    x = StepInput(position[0], rate[0], position[1], rate[1], rate[2], rate[4], few[0:2], of.x.warm_start, 0)
     none = np.empty((2, 0, 12), OnLanes)
-    y = StepOutput(position[2], rate[3], of.after, wrench, none[0], info, few[2:4], none[1])
-    return Group(np.empty(lane_count(), np.int64), functions, x, y, rate[4], position[3])
+    y = StepOutput(position[2], rate[3], of.y.warm_start, wrench, none[0], info, few[2:4], none[1])
+    return Group(np.empty(lane_count(), np.int64), functions, x, y, position[3])
 
 
 def step_group(tables, states, room, method, group):
     """Compute the steps of a group of states; return False, without results, if they have too many contacts."""
     which, f, mimic, x, y = group.states, group.functions, method.mimic_constraint, group.x, group.y
+    given, result = states.x, states.y
     tree, table, m = f.load_parameters(tables, which, room)
-    nq, nv = states.q.size // states.count, states.v.size // states.count
-    f.load_positions(mimic, states.q, nq, which, group.scratch, x.q)
-    f.load_positions(mimic, states.q_free, nq, which, group.scratch, x.q_free)
-    f.load_motion(mimic, states.v, nv, which, group.scratch, x.v)
-    f.load_motion(mimic, states.v_free, nv, which, group.scratch, x.v_free)
-    f.load_force(mimic, states.force, nv, which, group.scratch, x.force)
-    load_lanes(states.work_free, 2, which, x.work_free)
-    if states.external.size > 0:
-        f.load_force(mimic, states.external, nv, which, group.scratch, group.external)
-    s, x = f.under_forces(tables, tree, table, x, group.external)
+    nq, nv = given.q.size // states.count, given.v.size // states.count
+    f.load_positions(mimic, given.q, nq, which, group.scratch, x.q)
+    f.load_positions(mimic, given.q_free, nq, which, group.scratch, x.q_free)
+    f.load_motion(mimic, given.v, nv, which, group.scratch, x.v)
+    f.load_motion(mimic, given.v_free, nv, which, group.scratch, x.v_free)
+    f.load_force(mimic, given.force, nv, which, group.scratch, x.force)
+    load_lanes(given.work_free, 2, which, x.work_free)
+    if given.external.size > 0:
+        f.load_force(mimic, given.external, nv, which, group.scratch, x.external)
+    s, x = f.under_forces(tables, tree, table, x)
     done = contact_step(tree, x, y, m, method._replace(settings=s))
     if done:
-        f.store_positions(mimic, states.q_new, nq, which, group.scratch, y.q)
-        f.store_motion(mimic, states.v_new, nv, which, group.scratch, y.v)
+        f.store_positions(mimic, result.q, nq, which, group.scratch, y.q)
+        f.store_motion(mimic, result.v, nv, which, group.scratch, y.v)
         for k in range(STEP_INFO):
-            scattered(states.solver_info, k, ALL_INFO, which, y.solver_info[k])
-        store_lanes(states.work, 2, which, y.work)
-        store_lanes(states.wrench, y.wrench.size, which, y.wrench.reshape(y.wrench.size))
+            scattered(result.solver_info, k, ALL_INFO, which, y.solver_info[k])
+        store_lanes(result.work, 2, which, y.work)
+        store_lanes(result.wrench, y.wrench.size, which, y.wrench.reshape(y.wrench.size))
     return done
 
 
@@ -219,7 +216,7 @@ def step_groups(tables, states, room, method, group, which):
         for k in range(lane_count()):
             group.states[k] = which[min(first + k, end - 1)]
         for k in range(first, end):
-            clear_impulses(room, states.after, which[k])
+            clear_impulses(room, states.y.warm_start, which[k])
         if step_group(tables, states, room, method._replace(several=end > first + 1), group):
             first, wide = end, lane_count()
         else:
@@ -265,67 +262,50 @@ def step_all(functions, tree, room, tables, mimic_constraint, scheme, states):
     """
     finder, count, one = functions.finder, states.count, np.empty(1, OnLanes)
     group, which = group_memory(tree, functions, states), np.empty(count, np.int64)
-    each = finder.memory(room.touch, tree.n_bodies, states.q)
+    each = finder.memory(room.touch, tree.n_bodies, states.x.q)
     contacts = simd_contacts_memory(room.touch, one, finder.find, each)
     m = room._replace(contacts=contacts._replace(size=states.size, states=group.states))
     first_wrench = np.empty(group.y.wrench.shape, OnLanes)
     method = StepMethod(
         0, scheme, functions.step, pgs_memory(m.g.size, one, ON_LANES), mimic_constraint, True, first_wrench
     )
-    put_alike(states.solver_info, which, count)
+    put_alike(states.y.solver_info, which, count)
     step_groups(tables, states, m, method, group, which)
     left = 0
     for k in range(count):
-        if states.solver_info[ALL_INFO * k + INFO.unsolved] == FOR_ONE:
+        if states.y.solver_info[ALL_INFO * k + INFO.unsolved] == FOR_ONE:
             left += 1
         else:
-            put_history(states.solver_info, k)
-    return max(NOT_CONVERGED if left > 0 else FINE, status_of(states.q_new), status_of(states.v_new))
+            put_history(states.y.solver_info, k)
+    return max(NOT_CONVERGED if left > 0 else FINE, status_of(states.y.q), status_of(states.y.v))
 
 
 @lru_cache(maxsize=16)
 def contact_step_on_lanes(finder, variant):
     """Return the entry of steps with contact on SIMD lanes, with a collision detection; variant: `LaneVariant`.
 
-    external (count * nv,), wrench (count * 6 (N + 1),): of size 0 without external forces, and if wrenches are not
-    requested. numbers, places: model parameters of each state (`lane_parameters.LaneParameters`).
+    mimic_ints, mimic_reals: of size 0 without mimic joints. external (count * nv,), wrench (count * 6 (N + 1),): of
+    size 0 without external forces, and if wrenches are not requested. numbers, places: model parameters of each state
+    (`lane_parameters.LaneParameters`).
     """
     functions = functions_of(finder, variant)
 
     def contact_step_of_all(
-        ints: TableOfIntegers, reals: TableOfReals, layout: TableOfIntegers, geometry: TableOfReals,
-        rows: TableOfIntegers, frames: TableOfReals, settings: TableOfReals, scheme: TableOfReals, q: Reals, v: Reals,
-        q_free: Reals, v_free: Reals, force: Reals, external: Reals, work_free: Reals, before: Reals, numbers: Reals,
-        places: Integers, q_new: Reals, v_new: Reals, after: Reals, solver_info: Reals, work: Reals, wrench: Reals,
-    ) -> int:  # fmt: skip
-        """Compute the steps of all states (`step_all`)."""
-        tree, count = tree_tables(ints, reals), work.size // 2
-        made = contact_memory(tree, layout, geometry, rows, frames, np.empty(1, OnLanes), 1)
-        tables = functions.tables(ints, reals, settings, made.touch, numbers, places, functions.force_memory(tree))
-        states = States(
-            q, v, q_free, v_free, force, external, work_free, before, q_new, v_new, after, solver_info, work, wrench,
-            before.size // count, count,
-        )  # fmt: skip
-        return step_all(functions, tree, made, tables, 0, scheme, states)
-
-    def contact_step_of_all_with_mimic_joints(
         ints: TableOfIntegers, reals: TableOfReals, mimic_ints: TableOfIntegers, mimic_reals: TableOfReals,
         layout: TableOfIntegers, geometry: TableOfReals, rows: TableOfIntegers, frames: TableOfReals,
         settings: TableOfReals, scheme: TableOfReals, q: Reals, v: Reals, q_free: Reals, v_free: Reals, force: Reals,
         external: Reals, work_free: Reals, before: Reals, numbers: Reals, places: Integers, q_new: Reals, v_new: Reals,
-        after: Reals, solver_info: Reals, work: Reals, wrench: Reals,
+        after: Reals, wrench: Reals, solver_info: Reals, work: Reals,
     ) -> int:  # fmt: skip
-        """Compute the steps of all states (`step_all`), with the tables of mimic joints."""
-        tree, count = tree_tables(ints, reals), work.size // 2
-        constraint = mimic_constraint_memory(tree, mimic_ints, mimic_reals, np.empty(1, OnLanes))
-        made = contact_memory(tree, layout, geometry, rows, frames, np.empty(1, OnLanes), 1)
+        """Compute the steps of all states (`step_all`)."""
+        tree, count, one = tree_tables(ints, reals), work.size // 2, np.empty(1, OnLanes)
+        constraint = functions.mimic_memory(tree, mimic_ints, mimic_reals, one)
+        made = contact_memory(tree, layout, geometry, rows, frames, one, 1)
         tables = functions.tables(ints, reals, settings, made.touch, numbers, places, functions.force_memory(tree))
-        states = States(
-            q, v, q_free, v_free, force, external, work_free, before, q_new, v_new, after, solver_info, work, wrench,
-            before.size // count, count,
-        )  # fmt: skip
+        x = StepInput(q, v, q_free, v_free, force, external, work_free, before, 0)
+        y = StepOutput(q_new, v_new, after, wrench, 0, solver_info, work, 0)
+        states = States(x, y, before.size // count, count)
         return step_all(functions, tree, made, tables, constraint, scheme, states)
 
-    made = contact_step_of_all_with_mimic_joints if variant.mimic else contact_step_of_all
-    made.fuses = False  # single states have the same bits
-    return made
+    contact_step_of_all.fuses = False  # type: ignore[attr-defined]  # single states have the same bits
+    return contact_step_of_all

@@ -34,7 +34,7 @@ class ImpulseAccess(NamedTuple):
 def load(m, nc, n, theta, before, f):
     """Load impulses of the previous step, times the impulse fraction theta, into m.push.
 
-    f: `contact_step.StepFunctions`.
+    f: `step_records.StepFunctions`.
     """
     x = f.impulses
     for c in range(nc):
@@ -49,7 +49,7 @@ def load(m, nc, n, theta, before, f):
 def store(m, nc, n, after, where, f):
     """Store impulses for the warm start of the next step, `where` it is to be those of this solution.
 
-    Inactive rows store nothing: they may share their slot with an active row. f: `contact_step.StepFunctions`.
+    Inactive rows store nothing: they may share their slot with an active row. f: `step_records.StepFunctions`.
     """
     x = f.impulses
     for c in range(nc):
