@@ -177,9 +177,9 @@ class BatchStepper(ReprMixin):
         self._used = threading.Lock()
         self._method, self._physics = method, physics
         self._last = LastStep(method, self._start(None), fields) if world.sensors else None
-        self._kept: ContactSteps | None = None  # the steps that took the last one, if these are step by step
-        self._steps: dict[bool, ContactSteps] = {}  # by whether there are external forces
-        self._piece = self._segment() if nv else None
+        # segments, and their steps with contact, by whether there are external forces
+        self._pieces: dict[bool, tuple[RolloutSegment, ContactSteps | None]] = {}
+        self._kept = self._piece(None)[1] if nv else None  # the steps that took the last one, if these are step by step
 
     def _first_wrench(self, method: Method) -> np.ndarray:
         """Return `contact_wrench` before the first step; raises ArgumentError if nothing can touch."""
@@ -197,32 +197,30 @@ class BatchStepper(ReprMixin):
         """Time [s] (B,) of each state since it was put, or since the start; kinematic bodies move by this time."""
         return self.dt * self._age
 
-    def _segment(self) -> RolloutSegment:
-        """Return the rollout segment that steps the states, with the controls in `_control`."""
-        if self._method.code is None:
-            return unconstrained_steps(self._method, self._start(None), self._physics)
-        self._kept = self._steps[False] = self._steps_of(self._method, None)
-        return self._kept.carry
+    def _piece(self, forces: RolloutForces | None) -> tuple[RolloutSegment, ContactSteps | None]:
+        """Return the segment that steps the states under `_control`, and the steps with contact whose `carry` it is.
 
-    def _steps_of(self, method: Method, forces: RolloutForces | None) -> ContactSteps:
-        """Return the steps with contact, which also return wrenches on bodies and applied controls if requested."""
-        last = self._last
-        wrenches = self._contact_wrench is not None or (last is not None and last.contact)
-        controls = last is not None and last.controls
-        return under_contact(
-            method, self._start(forces), None, self._checks, self._physics, wrenches=wrenches, controls=controls
-        )
+        They are made when they are needed. The steps also return wrenches on bodies and applied controls if requested.
+        """
+        with_forces, last = forces is not None, self._last
+        if with_forces not in self._pieces:
+            method = self._method.under_forces() if with_forces else self._method
+            start, physics = self._start(forces), self._physics
+            if method.code is None:
+                self._pieces[with_forces] = unconstrained_steps(method, start, physics), None
+            else:
+                wrenches = self._contact_wrench is not None or (last is not None and last.contact)
+                controls = last is not None and last.controls
+                made = under_contact(method, start, None, self._checks, physics, wrenches=wrenches, controls=controls)
+                self._pieces[with_forces] = made.carry, made
+        piece, steps = self._pieces[with_forces]
+        if steps is not None:
+            steps.forces = forces
+        return piece, steps
 
     def _start(self, forces: RolloutForces | None) -> Start:
         held = np.broadcast_to(self._control[:, None], (self.count, 2 * self.steps, self.robot.nv))
         return Start(float, self._q, self._v, held, np.empty((self.count, 0)), None, forces)
-
-    def _steps_under(self, forces: RolloutForces) -> ContactSteps:
-        """Return the steps under external forces, which are made when they are needed."""
-        if True not in self._steps:
-            self._steps[True] = self._steps_of(self._method.under_forces(), forces)
-        self._steps[True].forces = forces
-        return self._steps[True]
 
     def _forces(self, f_ext: Wrenches) -> RolloutForces:
         forces = RolloutForces(self.world, f_ext, self.dt, first=self.steps, elapsed=self._taken)
@@ -394,8 +392,8 @@ class BatchStepper(ReprMixin):
             if not self._has_stepped:
                 self._has_stepped = True
                 self._warn_of_start(slice(None), self._q)
-            if self._piece is not None:
-                self._carry(self._piece, forces)
+            if self.robot.nv:
+                self._carry(forces)
             self._taken += self.steps
             self._age += self.steps
         if self.residual is not None and "unsolved" not in self._warned and self.residual.max(initial=0.0) > UNSOLVED:
@@ -417,10 +415,8 @@ class BatchStepper(ReprMixin):
         if warn_of_start(self.world, q, None, own):
             self._warned.add("start")
 
-    def _carry(self, piece: RolloutSegment, forces: RolloutForces | None) -> None:
-        steps_by = self._steps.get(False) if forces is None else self._steps_under(forces)
-        if steps_by is not None and forces is not None:
-            piece = steps_by.carry
+    def _carry(self, forces: RolloutForces | None) -> None:
+        piece, steps_by = self._piece(forces)
         rows, first, last = slice(0, self.count), self.steps, 2 * self.steps - 1
         states: Arrays = (self._q, self._v)
         finite = True  # not steps from 0 on, which would reset the warm start
