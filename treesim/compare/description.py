@@ -60,7 +60,7 @@ class Description(Document):
         findings = Findings(self.file)
         shapes = Collisions(self.root, _no_mesh, findings)
         inertias = Inertias(shapes, findings)
-        return Builder(self, set(), shapes, inertias, _no_mesh, findings, "free").build(self.base)
+        return Builder(self, shapes, inertias, _no_mesh, findings, "free").build(self.base)
 
     @cached_property
     def bodies_alone(self) -> Tree:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +21,6 @@ from .base import ROOT_JOINT, base_of
 from .collisions import Collisions
 from .document import Document, origin_of, parent_of
 from .findings import Findings, title
-from .geometry import Geometry
 from .inertias import Inertias
 from .link_friction import report_link_friction
 from .loops import Loops
@@ -69,9 +67,9 @@ def tree_of(document: Document, find_mesh: MeshFinder, base: str, mimic: str | N
     inertias = Inertias(collisions, findings)
     validate(document, findings, mimic, inertias)
     clean_materials(root, findings)
-    geometries = clean_visuals(root, findings)
+    clean_visuals(root, findings)
     findings.stop_on_errors()
-    tree = Builder(document, geometries, collisions, inertias, find_mesh, findings, mimic).build(base)
+    tree = Builder(document, collisions, inertias, find_mesh, findings, mimic).build(base)
     looks = [file for visual in tree.visuals for file in (visual.file, visual.texture)]
     check_meshes([*looks, *[shape.file for shape in tree.shapes]], findings)
     return tree
@@ -91,7 +89,7 @@ class Builder:
     """Traverses a robot depth-first in file order and collects bodies, frames and shapes.
 
     document: checked; lines, poses and elements that yourdfpy does not read are taken from it.
-    geometries: see `clean_visuals`. collisions: collision shapes of the links. inertias: the checked inertias.
+    collisions: collision shapes of the links. inertias: the checked inertias.
     find_mesh: name -> (file, whether it exists). findings: further findings are added. mimic: as for
     `treesim.load`.
     """
@@ -99,7 +97,6 @@ class Builder:
     def __init__(
         self,
         document: Document,
-        geometries: Mapping[str, Sequence[Geometry]],
         collisions: Collisions,
         inertias: Inertias,
         find_mesh: MeshFinder,
@@ -107,7 +104,7 @@ class Builder:
         mimic: str | None,
     ) -> None:
         self.robot = robot = typed_model(document.root)
-        self.geometries, self.find_mesh, self.findings = geometries, find_mesh, findings
+        self.find_mesh, self.findings = find_mesh, findings
         self.collisions, self.inertias = collisions, inertias
         self.document = document
         self.links = {link.name: link for link in robot.links}
@@ -211,8 +208,7 @@ class Builder:
             self.frames.append(Frame(link.name, body, placement))
             self.welded[link.name] = NOTHING if inertia is None else inertia
         element = self.document.link[link.name]
-        drawn = zip(element.iterfind("visual"), self.geometries.get(link.name, ()), strict=True)
-        found = visuals_of(link, drawn, self.materials, self.find_mesh, body, placement)
+        found = visuals_of(link, element, self.materials, self.find_mesh, body, placement)
         for visual, lost_mesh, lost_texture in found:
             self.visuals.append(visual)
             for name, missing in ((lost_mesh, self.missing_meshes), (lost_texture, self.missing_textures)):

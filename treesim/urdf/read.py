@@ -336,5 +336,7 @@ def typed_model(root: _Element) -> yourdfpy.Robot:
 
     without_poses = deepcopy(root)
     etree.strip_elements(without_poses, "origin")
+    for capsule in without_poses.iterfind("link/visual/geometry/capsule"):  # which yourdfpy does not support
+        capsule.tag = "cylinder"
     checked = io.BytesIO(etree.tostring(without_poses, encoding="utf-8"))
     return yourdfpy.URDF.load(checked, build_scene_graph=False, load_meshes=False).robot

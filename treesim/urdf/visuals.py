@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from ..model.inertia import Placement
@@ -10,7 +10,7 @@ from ..model.parts import Visual
 from ..types import ShapeKind
 from .document import origin_of
 from .findings import Findings, title
-from .geometry import BadGeometryError, Geometry, read_geometry, report_other_shapes
+from .geometry import BadGeometryError, read_geometry, report_other_shapes
 from .numbers import BadNumberError
 from .schema import report_attributes
 
@@ -43,27 +43,18 @@ def draw_collisions(root: _Element, findings: Findings) -> None:
         collision.tag = "visual"
 
 
-def clean_visuals(root: _Element, findings: Findings) -> dict[str, list[Geometry]]:
-    """Remove unusable visuals, with a warning each, so that the typed model can be read.
-
-    Returns the geometries of each link's visuals. Capsules, which yourdfpy does not support, become cylinders in the
-    document.
-    """
-    geometries: dict[str, list[Geometry]] = {}
+def clean_visuals(root: _Element, findings: Findings) -> None:
+    """Remove unusable visuals, with a warning each, so that the typed model can be read."""
     for link in root.iterfind("link"):
         for visual in link.findall("visual"):
             try:
-                geometry = read_geometry(visual)
+                read_geometry(visual)
             except (BadGeometryError, BadNumberError) as problem:
                 findings.add("U501", f"{title(link)}: {problem}; not drawn", visual)
                 link.remove(visual)
                 continue
             report_other_shapes(visual, link, findings)
             report_attributes(visual, findings)
-            if geometry.kind == "capsule":
-                visual.find("geometry")[0].tag = "cylinder"
-            geometries.setdefault(link.get("name"), []).append(geometry)
-    return geometries
 
 
 def named_materials(robot: yourdfpy.Robot) -> Materials:
@@ -88,19 +79,20 @@ class FoundVisual(NamedTuple):
 
 def visuals_of(
     link: yourdfpy.Link,
-    drawn: Iterable[tuple[_Element, Geometry]],
+    element: _Element,
     materials: Materials,
     find_mesh: MeshFinder,
     body: int,
     placement: Placement,
 ) -> Iterator[FoundVisual]:
-    """Yield the visuals of a link with a placement in a body; drawn: the elements, in order, and their geometries."""
-    for typed, (element, geometry) in zip(link.visuals, drawn, strict=True):
+    """Yield the visuals of a link with a placement in a body; element: the link in the document."""
+    for typed, drawn in zip(link.visuals, element.iterfind("visual"), strict=True):
+        geometry = read_geometry(drawn)
         is_mesh = geometry.kind == "mesh"
         file, found = find_mesh(geometry.mesh or "") if is_mesh else (None, True)
         color, texture = _look_of(typed.material, materials)
         texture, seen = find_mesh(texture) if is_mesh and texture else (None, True)
-        place, kind = placement @ origin_of(element), cast("ShapeKind", geometry.kind)
+        place, kind = placement @ origin_of(drawn), cast("ShapeKind", geometry.kind)
         visual = Visual(body, place, kind, geometry.size, file=file, color=color, texture=texture)
         yield FoundVisual(visual, None if found else file, None if seen else texture)
 
