@@ -39,7 +39,6 @@ from .arguments import (
     start_of,
 )
 from .contact import ContactSteps
-from .energy import BatchedRobots
 from .files import read_record
 from .joint_limits import under_contact
 from .measures import Measure
@@ -47,7 +46,7 @@ from .output import Results
 from .parameters import Physics, given_fields, own_limits, physics_of_rollouts, world_with_rows
 from .reduction import Measuring, checked_measures, measuring_of
 from .rollouts import Rollouts as Rollouts
-from .rollouts import begun, first_diverged, outcome, read_arrays, times
+from .rollouts import Run, begun, first_diverged, read_arrays, times
 from .save_at import SaveAt
 from .sensors import SensorSteps, method_for_sensors, sensor_steps, stand_still
 from .time_slices import Progress, RolloutSlice, SliceScheduler, slices
@@ -259,7 +258,7 @@ def roll_out(
     results = Results(save.out, shapes, start.number, (start.q, start.v, start.u, start.p), facts)
     with use_threads(options.threads):
         own = None if physics is None else physics.of_robots(world.robot, count)
-        return _run(method, piece, start, results, progress, checks, own, measuring)
+        return _run(Run(method, start, results.sensors, checks, own, measuring), piece, results, progress)
 
 
 def _piece(
@@ -384,22 +383,15 @@ def read_unfinished(out: str | os.PathLike[str], robot: Tree | None = None) -> R
 
 
 def _run(
-    method: Method,
-    piece: RolloutSegment | None,
-    start: Start,
-    results: Results,
-    progress: Callable[[int, int], None] | None,
-    checks: ContactChecks | None,
-    own: BatchedRobots | None,
-    measuring: Measuring | None,
+    run: Run, piece: RolloutSegment | None, results: Results, progress: Callable[[int, int], None] | None
 ) -> Rollouts:
     """Step all rollouts through all steps, until Ctrl-C."""
     count, records = results.arrays[0].shape[:2]
     t = times(results.facts["dt"], results.facts["every"], records)
     done, finite = Progress(), True
-    outcome_of = partial(outcome, method, start, sensors=results.sensors, checks=checks, own=own, measuring=measuring)
+    start = run.start
     try:
-        for part in _slices(piece, start, results, measuring is not None):
+        for part in _slices(piece, start, results, run.measuring is not None):
             if not part.finite:
                 finite = False
                 refuse_non_finite_controls(start.u[part.rows, part.steps], start.u)
@@ -410,17 +402,17 @@ def _run(
         results.finish()
     except KeyboardInterrupt:
         ending = results.leave(done)
-        found = outcome_of(*begun(done, results.arrays, t), stopped="interrupted")
+        found = run.outcome(*begun(done, results.arrays, t), stopped="interrupted")
         _warn_of_stop(found, done, count, ending)
         return found
     except Exception as error:
         ending = results.leave(done)
         why = f"{type(error).__name__}: {error}"
-        found = outcome_of(*begun(done, results.arrays, t), stopped=why)
+        found = run.outcome(*begun(done, results.arrays, t), stopped=why)
         keep_with(error, "rollouts", found, f"{done.complete} of {count} rollouts were{ending}")
         raise
     counts = np.full(count, records)
-    return outcome_of(t, results.arrays, counts, finite=finite)
+    return run.outcome(t, results.arrays, counts, finite=finite)
 
 
 def _slices(piece: RolloutSegment | None, start: Start, results: Results, measured: bool) -> Iterator[RolloutSlice]:

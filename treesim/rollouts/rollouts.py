@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -248,46 +248,52 @@ def read_arrays(
     return arrays[:last], recorded(columns, found, axes=2) if columns else NO_READINGS
 
 
-def outcome(
-    method: Method,
-    start: Start,
-    t: np.ndarray,
-    arrays: Sequence[np.ndarray],
-    done: np.ndarray,
-    sensors: Mapping[str, Sequence[str]],
-    checks: ContactChecks | None,
-    own: BatchedRobots | None,
-    measuring: Measuring | None,
-    stopped: str | None = None,
-    finite: bool = False,
-) -> Rollouts:
-    """Return the rollouts; warns of states that are not finite, of unsolved contact and of energy errors.
+class Run(NamedTuple):
+    """A run of rollouts: method, start, names of its sensors' columns, and where its diagnostics are written."""
 
-    sensors: names of their columns. finite: whether all states are known to be finite.
-    """
-    arrays, readings = read_arrays(arrays, sensors)
-    robot, (q, v, *work) = method.world.robot, arrays
-    diverged_at = np.full(len(q), -1) if finite else first_diverged(q, v, done)
-    diverged = diverged_at >= 0
-    if measuring is not None:
-        diverged |= measuring.seen_to_diverge[: len(q)]
-    if not finite and diverged.any():
-        _warn_of_divergence(robot, diverged, diverged_at, t, v)
-    if checks is not None:
-        checks, touching = checks.of(slice(len(q))), method.world.touching
-        warn_of_states(checks.residual, "rollouts")
-        deep_overlaps.warn_of_states(touching, checks, robot.body_names, method.dt, "rollouts")
-    own = None if own is None else own.of(slice(len(q)))
-    residual = None if checks is None else checks.residual
-    details: dict[str, Any] = {"residual": residual, "own": own, "sensors": readings, "diverged_at": diverged_at}
-    if measuring is not None:
-        details |= measuring.fields(len(q))
-    if not work:
-        return Rollouts(t, q, v, diverged, done, stopped, robot=robot, **details)
-    found = balance(robot, (start.q[: len(q)], start.v[: len(q)]), q, v, work[0], start.steps, own)
-    finite_ones = ~diverged & (done == len(t))
-    warn_of_errors(robot, found, finite_ones, t, method.dt, method.options.integrator)
-    return Rollouts(t, q, v, diverged, done, stopped, work[0], robot, found.start, **details)
+    method: Method
+    start: Start
+    sensors: Mapping[str, Sequence[str]]
+    checks: ContactChecks | None
+    own: BatchedRobots | None
+    measuring: Measuring | None
+
+    def outcome(
+        self,
+        t: np.ndarray,
+        arrays: Sequence[np.ndarray],
+        done: np.ndarray,
+        stopped: str | None = None,
+        finite: bool = False,
+    ) -> Rollouts:
+        """Return the rollouts; warns of states that are not finite, of unsolved contact and of energy errors.
+
+        finite: whether all states are known to be finite.
+        """
+        method, start, sensors, checks, own, measuring = self
+        arrays, readings = read_arrays(arrays, sensors)
+        robot, (q, v, *work) = method.world.robot, arrays
+        diverged_at = np.full(len(q), -1) if finite else first_diverged(q, v, done)
+        diverged = diverged_at >= 0
+        if measuring is not None:
+            diverged |= measuring.seen_to_diverge[: len(q)]
+        if not finite and diverged.any():
+            _warn_of_divergence(robot, diverged, diverged_at, t, v)
+        if checks is not None:
+            checks, touching = checks.of(slice(len(q))), method.world.touching
+            warn_of_states(checks.residual, "rollouts")
+            deep_overlaps.warn_of_states(touching, checks, robot.body_names, method.dt, "rollouts")
+        own = None if own is None else own.of(slice(len(q)))
+        residual = None if checks is None else checks.residual
+        details: dict[str, Any] = {"residual": residual, "own": own, "sensors": readings, "diverged_at": diverged_at}
+        if measuring is not None:
+            details |= measuring.fields(len(q))
+        if not work:
+            return Rollouts(t, q, v, diverged, done, stopped, robot=robot, **details)
+        found = balance(robot, (start.q[: len(q)], start.v[: len(q)]), q, v, work[0], start.steps, own)
+        finite_ones = ~diverged & (done == len(t))
+        warn_of_errors(robot, found, finite_ones, t, method.dt, method.options.integrator)
+        return Rollouts(t, q, v, diverged, done, stopped, work[0], robot, found.start, **details)
 
 
 def first_diverged(q: np.ndarray, v: np.ndarray, done: np.ndarray) -> np.ndarray:
