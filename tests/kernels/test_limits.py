@@ -64,8 +64,8 @@ def test_inertias_are_definite_above_a_pivot_of_1e_12(pivot, definite):
 def test_joints_move_inertia_above_1e_14_of_a_diagonal_entry(moment, regular):
     """A floating body: its inertia about its centre of mass, against that about an origin 1 m away."""
     robot, tree = one_body("floating", Inertia(1.0, np.array([1.0, 0, 0]), moment * np.eye(3)))
-    memory = conjugate_gradient.scratch_for(tree, robot.neutral())
-    assert bool(conjugate_gradient.factor_blocks(tree, robot.neutral(), memory[0], memory[1], memory[4])) == regular
+    Phi, vectors = conjugate_gradient.scratch_for(tree, robot.neutral())
+    assert bool(conjugate_gradient.factor_blocks(tree, robot.neutral(), vectors.X, vectors.R, Phi)) == regular
 
 
 @pytest.mark.parametrize(("across", "kept"), [(0.97e-6, True), (1.03e-6, False)])

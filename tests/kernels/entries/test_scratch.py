@@ -4,7 +4,7 @@ import numpy as np
 
 from tests import trees
 from treesim.kernels.algebra.tables import tree_tables
-from treesim.kernels.entries.scratch import scratch_memory
+from treesim.kernels.entries.scratch import scratch_memory, views_of
 
 ROBOT = trees.tree("random_a")
 TREE = tree_tables(ROBOT.ints, ROBOT.reals)
@@ -29,3 +29,11 @@ def test_rows_of_a_body_lie_together_and_share_no_number():
 
 def test_equal_declarations_are_one_function():
     assert scratch_memory("X 12", L="nnz") is scratch_memory("X 12", L="nnz")
+
+
+def test_views_are_the_parts_of_a_flat_array():
+    numbers = np.arange(4 * (N + 1) + 3.0)
+    parts = views_of("tree", a="N + 1", block="N + 1, 3", rest="-1")(TREE, numbers)
+    assert [x.shape for x in parts] == [(N + 1,), (N + 1, 3), (3,)]
+    assert np.array_equal(np.concatenate([x.ravel() for x in parts]), numbers)
+    assert views_of("B", table="B", rows="-1, 2")(3, np.arange(7)).rows.tolist() == [[3, 4], [5, 6]]

@@ -41,6 +41,25 @@ def scratch_memory(bodies: str = "", dofs: str = "", given: str = "", **arrays: 
     return made_function(place, "\n    ".join(lines), "scratch_for", namespace)
 
 
+@cache
+def views_of(given: str, **fields: str) -> Callable[..., Any]:
+    """Return the function (`given`, numbers) that returns the parts of a flat array as a named tuple of arrays.
+
+    fields: the shape of each part, one after the other; a first length of -1 takes the rest of the numbers.
+    """
+    lines, parts = [f"def views({given}, numbers):", "at0 = 0"], []
+    for k, text in enumerate(fields.values()):
+        shape = _shape(text)
+        size = " * ".join(f"({length})" for length in shape.strip("()").split(", "))
+        if text.startswith("-1"):
+            size = f"numbers.size - at{k}"
+        lines.append(f"at{k + 1} = at{k} + {size}")
+        parts.append(f"numbers[at{k}:at{k + 1}]" + (f".reshape({shape})" if "," in shape else ""))
+    lines.append(f"return Views({', '.join(parts)})\n")
+    namespace = {"__name__": __name__, "Views": namedtuple("Views", fields)}
+    return made_function(f"<views {given}: {fields}>", "\n    ".join(lines), "views", namespace)
+
+
 def _columns(text: str) -> tuple[dict[str, str], int]:
     """Return the columns of each named array in a block, as an index, and the number of all columns."""
     columns, end = {}, 0
@@ -52,5 +71,5 @@ def _columns(text: str) -> tuple[dict[str, str], int]:
 
 def _shape(text: str) -> str:
     """Return a declared shape as an expression in a tree and the given arrays."""
-    shape = re.sub(r"\b\w+\b", lambda word: SYMBOLS.get(word[0], word[0]), text)
+    shape = re.sub(r"(?<!\.)\b\w+\b", lambda word: SYMBOLS.get(word[0], word[0]), text)
     return f"({shape})" if "," in shape else shape

@@ -7,8 +7,6 @@ given up for the next one. With a posture, the redundant motion is then used to 
 
 from __future__ import annotations
 
-import numpy as np
-
 from ..algebra.joints import FLOATING
 from ..entries.entry import entry
 from ..kinematics.configuration import difference
@@ -16,7 +14,6 @@ from ..mimic.mimic import MIMIC_TABLES, expand_positions, mimic_joints_of, pick_
 from .inverse_kinematics_step import (
     AT_BOUND,
     Bounds,
-    Workspace,
     accept,
     blocked,
     bounded_step,
@@ -25,6 +22,7 @@ from .inverse_kinematics_step import (
     put_derivatives,
     start,
     try_step,
+    workspace_for,
 )
 from .inverse_kinematics_tasks import PER_TASK, Tasks
 
@@ -59,16 +57,7 @@ def tables_of(tree, mimic_ints, mimic_reals, task_ints, task_reals):
 def memory_for(tree, mimic_ints, mimic_reals, task_ints, task_reals, q0):
     """Tables, and scratch memory for one state, with the dtype of q0."""
     mimic, tasks, bounds, restarts = tables_of(tree, mimic_ints, mimic_reals, task_ints, task_reals)
-    m, body, rows = tasks.rows, np.empty((tree.n_bodies + 1, 16), q0.dtype), np.empty((3, tasks.rows), q0.dtype)
-    q = np.empty((3, tree.nq), q0.dtype)
-    work = Workspace(
-        q[0], q[1], q[2], np.empty(tree.nv, q0.dtype), body[:, 0:12], body[:, 12:15], body[:, 15],
-        np.empty((6, tree.nv), q0.dtype), np.empty((6, tree.nv), q0.dtype), np.empty((m, tree.nv), q0.dtype),
-        np.empty((m, mimic.nv), q0.dtype), np.empty((m, m), q0.dtype), rows[0], rows[1], rows[2],
-        np.empty(tasks.count, q0.dtype),
-        np.empty(mimic.nv, q0.dtype), np.empty(mimic.nv, q0.dtype), np.empty(mimic.nv, np.int64),
-    )  # fmt: skip
-    return mimic, tasks, bounds, restarts, work
+    return mimic, tasks, bounds, restarts, workspace_for(tree, mimic, tasks, q0)
 
 
 def restart(tree, mimic, q, m):

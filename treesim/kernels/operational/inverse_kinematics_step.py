@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from ..algebra.cholesky import factor_definite, solve
 from ..algebra.numbers import absolute
+from ..entries.scratch import scratch_memory
 from ..kinematics.bodies import place_bodies
 from ..kinematics.configuration import integrate
 from ..mimic.mimic import contract_columns, expand_motion
@@ -30,28 +31,17 @@ class Bounds(NamedTuple):
     upper: Any
 
 
-class Workspace(NamedTuple):
-    """Scratch memory for n independent and N spanning degrees of freedom, and m rows."""
-
-    q: Any  # configurations of the spanning tree: the present one, and one that is tried
-    trial: Any
-    best: Any  # that of least cost of all starts before
-    whole: Any  # (N,) step of the spanning tree
-    W: Any  # poses of the bodies; composite moments and masses
-    moment: Any
-    mass: Any
-    first: Any  # (6, N) velocities of a task's frames by degree of freedom
-    second: Any
-    rates: Any  # (m, N)
-    J: Any  # (m, n)
-    A: Any  # (m, m) J J' + lambda of the free joints
-    e: Any  # (m,) errors, and those of the trial
-    trial_e: Any
-    z: Any  # (m,)
-    trial_errors: Any  # (k,)
-    d: Any  # (n,) step
-    desired: Any  # (n,) s
-    state: Any  # (n,) FREE, AT_LOWER or AT_UPPER
+# Configurations of the spanning tree: the present one, one that is tried, and that of least cost of all starts before;
+# a step of the tree. Poses of the bodies; composite moments and masses. Velocities of a task's frames by degree of
+# freedom; rates and Jacobian of all rows; A = J J' + lambda of the free joints. By row: errors, those of the trial, and
+# z. By task: errors of the trial. By independent degree of freedom: step d, desired step s, and FREE, AT_LOWER or
+# AT_UPPER.
+workspace_for = scratch_memory(
+    "W 12, moment 3, mass", given="mimic, tasks",
+    q="nq", trial="nq", best="nq", whole="nv", first="6, nv", second="6, nv", rates="tasks.rows, nv",
+    J="tasks.rows, mimic.nv", A="tasks.rows, tasks.rows", e="tasks.rows", trial_e="tasks.rows", z="tasks.rows",
+    trial_errors="tasks.count", d="mimic.nv", desired="mimic.nv", state="mimic.nv | integers",
+)  # fmt: skip
 
 
 def into_bounds(bounds, q):

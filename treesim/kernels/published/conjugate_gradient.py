@@ -23,6 +23,7 @@ from ..dynamics.ltdl import factorize
 from ..dynamics.ltdl import solve as substitute
 from ..dynamics.via_bias import bias_memory, right_hand_side, via_bias_entry
 from ..entries.entry import DRIVEN, entry
+from ..entries.scratch import scratch_memory
 from ..entries.status import FINE, NOT_CONVERGED, status_of
 from ..kinematics.bodies import body_transform
 from .at_rest import apply_mass_matrix
@@ -41,20 +42,6 @@ class Blocks(NamedTuple):
     diagonal: Any
 
 
-class Scratch(NamedTuple):
-    """Transforms, composite inertias, accelerations, forces; blocks of Phi; residual r, z = Phi^-1 r, p, H p."""
-
-    X: Any
-    R: Any
-    A: Any
-    F: Any
-    Phi: Blocks
-    r: Any
-    z: Any
-    p: Any
-    Hp: Any
-
-
 def blocks_for(tree, q):
     """Blocks of S' R S for a tree, with the dtype of q."""
     nv = tree.nv
@@ -68,11 +55,13 @@ def blocks_for(tree, q):
     return Blocks(parent, depth, start, np.empty(size, q.dtype), np.empty(nv, q.dtype))
 
 
+# transforms, composite inertias, accelerations, forces; residual r, z = Phi^-1 r, p, H p
+vectors_for = scratch_memory("X 12, R 10, A 6, F 6", r="nv", z="nv", p="nv", Hp="nv")
+
+
 def scratch_for(tree, q):
-    """Scratch memory for a tree, with the dtype of q."""
-    body, dof = np.empty((tree.n_bodies + 1, 34), q.dtype), np.empty((4, tree.nv), q.dtype)
-    X, R, A, F = body[:, 0:12], body[:, 12:22], body[:, 22:28], body[:, 28:34]
-    return Scratch(X, R, A, F, blocks_for(tree, q), dof[0], dof[1], dof[2], dof[3])
+    """Blocks of Phi, and scratch memory for a tree, with the dtype of q."""
+    return blocks_for(tree, q), vectors_for(tree, q)
 
 
 def put_block_row(tree, i, k, inertia, Phi):
@@ -119,7 +108,7 @@ def dot(a, b):
 
 def iterate(tree, scratch, x, tolerance, most, preconditioned):
     """x <- H^-1 x, in place (J91 eq. 30, corrected); return the number of steps and |r| / |x|."""
-    X, _, A, F, Phi, r, z, p, Hp = scratch
+    Phi, (X, _, A, F, r, z, p, Hp) = scratch
     for k in range(tree.nv):
         r[k] = x[k]
         x[k] = 0
@@ -148,7 +137,7 @@ def solve(tree, q, scratch, x, tolerance, most, preconditioned):
 
     For a singular H it returns 0 steps and 1. Non-finite numbers stay non-finite.
     """
-    regular = factor_blocks(tree, q, scratch.X, scratch.R, scratch.Phi)
+    regular = factor_blocks(tree, q, scratch[1].X, scratch[1].R, scratch[0])
     zero = tree.gravity[0] * 0
     if not regular:
         return 0, zero + 1

@@ -13,7 +13,6 @@ principal axis. So ROUNDED of the wrenches across joints, and of momenta times a
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,6 +30,7 @@ from ..algebra.tables import (
     with_gravity,
 )
 from ..entries.entry import DRIVEN, entry
+from ..entries.scratch import scratch_memory
 from ..entries.status import FINE, NOT_CONVERGED, NOT_FINITE, status_of
 from ..kinematics.bodies import base_acceleration, body_acceleration, body_transform, body_velocity, zero_motion
 
@@ -38,30 +38,19 @@ REFINED, REFUSED = 1e-8, 1e-6  # residuals relative to the largest joint force
 ROUNDED = 1e-6  # of wrenches and momenta: a residual of REFUSED * ROUNDED of these is round-off
 
 
-class Check(NamedTuple):
-    """Scratch memory of the check: velocities, accelerations and forces of bodies, the residual, changed accelerations.
-
-    still, no_wrenches, no_gravity: zeros. gravity: that of the tree, in memory of the same kind as no_gravity.
-    """
-
-    V: Any
-    A: Any
-    F: Any
-    left: Any
-    change: Any
-    still: Any
-    no_wrenches: Any
-    no_gravity: Any
-    gravity: Any
+# velocities, accelerations and forces of bodies; the residual, changed accelerations; zeros; the tree's gravity, in
+# memory of the same kind as no_gravity
+arrays_of_check = scratch_memory(
+    "V 6, A 6, F 6", left="nv", change="nv", still="nv | zeros", no_wrenches="0, 6", no_gravity="3 | zeros", gravity="3"
+)
 
 
 def check_memory(tree, q):
     """Scratch memory for the check of one state, with the dtype of q."""
-    body, dof = np.empty((3, tree.n_bodies + 1, 6), q.dtype), np.zeros((3, tree.nv), q.dtype)
-    none, gravity = np.empty((0, 6), q.dtype), np.zeros((2, 3), q.dtype)
+    m = arrays_of_check(tree, q)
     for k in range(3):
-        gravity[1, k] = tree.gravity[k]
-    return Check(body[0], body[1], body[2], dof[0], dof[1], dof[2], none, gravity[0], gravity[1])
+        m.gravity[k] = tree.gravity[k]
+    return m
 
 
 def largest(x):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ...algebra.blocks import SIX
 from ...algebra.tables import HEADER
+from ...entries.scratch import views_of
 
 LEAF, JOIN, HANG, RAKE = 0, 1, 2, 3  # kinds of events
 
@@ -49,46 +49,16 @@ def share_of(plan, t, share, shares):
     return first + blocks * share // shares, first + blocks * (share + 1) // shares
 
 
-class Memory(NamedTuple):
-    """Memory with one row per body.
-
-    X, V, A, c of the body, its inertia I and bias b, which include what hangs on it. Of the assembly that begins with
-    the body: P and b at the handles, and the map T, u of velocities through it. Of its joint, once eliminated: F0 and G
-    with F = F0 + G1 f1 + G2 F_below, weights w, force F, and the margin by which its constraint is satisfied. Row 0 is
-    the base, and replaces missing bodies: it exerts no force, and what is written to it is not used.
-    """
-
-    X: Any
-    V: Any
-    A: Any
-    c: Any
-    I: Any  # noqa: E741 - the field's symbol
-    b: Any
-    P11: Any
-    P12: Any
-    P22: Any
-    b1: Any
-    b2: Any
-    w: Any
-    F0: Any
-    G1: Any
-    G2: Any
-    F: Any
-    margin: Any
-    T: Any
-    u: Any
-    above: Any  # velocity of the body's parent
-
-
 NUMBERS_PER_BODY = 2 * 12 + 11 * 6 + 6 * 36 + 1
 
 
-def memory_of(tree, numbers):
-    """Return memory for one state in flat `numbers`, of size (N + 1) NUMBERS_PER_BODY."""
-    B = tree.n_bodies + 1
-    six, block = numbers[: B * 66].reshape((11, B, SIX)), numbers[B * 66 : B * 282].reshape((6, B, SIX, SIX))
-    transforms = numbers[B * 282 : B * 306].reshape((2, B, 12))
-    return Memory(
-        transforms[0], six[0], six[1], six[2], block[0], six[3], block[1], block[2], block[3], six[4], six[5], six[6],
-        six[7], block[4], block[5], six[8], numbers[B * 306 : B * 307], transforms[1], six[9], six[10],
-    )  # fmt: skip
+# Memory of a state in a flat array of (N + 1) NUMBERS_PER_BODY. X, V, A, c of the body, its inertia I and bias b, which
+# include what hangs on it. Of the assembly that begins with the body: P and b at the handles, and the map T, u of
+# velocities through it. Of its joint, once eliminated: F0 and G with F = F0 + G1 f1 + G2 F_below, weights w, force F,
+# and the margin by which its constraint is satisfied. above: velocity of the body's parent. Row 0 is the base, and
+# replaces missing bodies: it exerts no force, and what is written to it is not used.
+VECTOR, BLOCK = "N + 1, 6", "N + 1, 6, 6"
+memory_of = views_of(
+    "tree", X="N + 1, 12", V=VECTOR, A=VECTOR, c=VECTOR, I=BLOCK, b=VECTOR, P11=BLOCK, P12=BLOCK, P22=BLOCK, b1=VECTOR,
+    b2=VECTOR, w=VECTOR, F0=VECTOR, G1=BLOCK, G2=BLOCK, F=VECTOR, margin="N + 1", T="N + 1, 12", u=VECTOR, above=VECTOR,
+)  # fmt: skip

@@ -17,8 +17,6 @@ inertia P = W T_1^-1 W' and a force, as in the articulated-body algorithm.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 from ...algebra.blocks import (
     SIX,
     add,
@@ -59,6 +57,7 @@ from ...algebra.tables import (
     transform_at,
 )
 from ...dynamics.aba import eliminate_screw, pass_force, release_screw, velocity_product
+from ...entries.scratch import views_of
 from ...kinematics.bodies import base_acceleration, zero_motion
 
 MOST_LEFT = 1e-3  # of an acceleration, in a constrained direction of a joint
@@ -67,44 +66,19 @@ FREE = -1  # compliance of a free direction; no other is negative
 NUMBERS = 72 + 4 * 36 + 28  # per body
 
 
-class Work(NamedTuple):
-    """Memory of every body.
-
-    Row 0 replaces missing neighbours: no force, no compliance, so that formulas need no cases.
-    """
-
-    X: Any
-    P: Any  # with V, until that is final: the map from the velocity of the path's parent to the body's
-    V: Any
-    c: Any
-    b: Any
-    F: Any  # the given joint force f = S tau
-    compliance: Any  # of the joint, for each direction
-    u: Any  # acceleration caused by the given forces only
-    r: Any  # right-hand side, at last the solution x
-    a: Any  # acceleration
-    J: Any  # inverse of the inertia with what hangs on it
-    T: Any  # diagonal block of A, then of its Schur complement, then the factor of that
-    L: Any  # coupling of A to the path's previous block
-    Z: Any  # T^-1 L
-    hanging_inertia: Any  # reaction of a path's first body on its parent, in the parent's coordinates
-    hanging_force: Any
-    unsound: Any  # 0, BARE or LOST
-    extra: Any  # further memory of the method that solves along paths
-
-
-def work_in(B, memory):
-    """Return the work memory of B bodies, base included, in a flat array that is initialized with zeros."""
-    transforms = memory[: 24 * B].reshape((2, B, 12))
-    vectors = memory[24 * B : 72 * B].reshape((8, B, 6))
-    blocks = memory[72 * B : 216 * B].reshape((4, B, 6, 6))
-    return Work(
-        transforms[0], transforms[1],
-        vectors[0], vectors[1], vectors[2], vectors[3], vectors[4], vectors[5], vectors[6], vectors[7],
-        blocks[0], blocks[1], blocks[2], blocks[3],
-        memory[216 * B : 237 * B].reshape((B, 21)), memory[237 * B : 243 * B].reshape((B, 6)),
-        memory[243 * B : 244 * B], memory[NUMBERS * B :],
-    )  # fmt: skip
+# Work memory of B bodies, base included, in a flat array that is initialized with zeros. Row 0 replaces missing
+# neighbours: no force, no compliance, so that formulas need no cases. P: with V, until that is final, the map from the
+# velocity of the path's parent to the body's. F: the given joint force f = S tau. compliance: of the joint, for each
+# direction. u: acceleration caused by the given forces only. r: right-hand side, at last the solution x. a:
+# acceleration. J: inverse of the inertia with what hangs on it. T: diagonal block of A, then of its Schur complement,
+# then the factor of that. L: coupling of A to the path's previous block. Z: T^-1 L. hanging_inertia, hanging_force:
+# reaction of a path's first body on its parent, in the parent's coordinates. unsound: 0, BARE or LOST. extra: of the
+# method that solves along paths.
+work_in = views_of(
+    "B", X="B, 12", P="B, 12", V="B, 6", c="B, 6", b="B, 6", F="B, 6", compliance="B, 6", u="B, 6", r="B, 6", a="B, 6",
+    J="B, 6, 6", T="B, 6, 6", L="B, 6, 6", Z="B, 6, 6", hanging_inertia="B, 21", hanging_force="B, 6", unsound="B",
+    extra="-1",
+)  # fmt: skip
 
 
 def put_nothing(tree, w):
