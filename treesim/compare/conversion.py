@@ -76,7 +76,8 @@ def converted(robot: Tree, engine: str) -> Any:
     if not isinstance(adapter, ModelMaker):
         raise UnsupportedError(f"the plugin of {engine!r} makes no models for other programs: it has no `convert`")
     made = adapter.convert(robot)
-    for row in chain(differences(made.robot, made), held_rows(robot, made)):
+    parts = (differences(part.robot, part) for part in made.parts())
+    for row in chain(chain.from_iterable(parts), held_rows(robot, made)):
         if not row.passed:
             raise EngineError(
                 f"{quoted(robot.name)} in {adapter.title} is not the same: {row.quantity} of {row.where} is off by "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
 import numpy as np
@@ -62,6 +62,25 @@ class EngineModel:
         if not self.mimic_joints:
             refuse_mimic_joints(robot, "a model in another engine")
         self.robot = robot
+
+    def parts(self) -> Iterator[EngineModel]:
+        """Yield the models that a conversion is checked by: this one, or models of parts of the robot.
+
+        The time that engines take for a mass matrix grows with the square of the degrees of freedom or faster, that for
+        parts of constant size with the number of bodies. The parts contain every joint and body, and the connections
+        between parts are checked here.
+
+        Yields
+        ------
+        EngineModel
+            Model of a part.
+
+        Raises
+        ------
+        EngineError
+            If the connections between parts differ from the robot's.
+        """
+        yield self
 
     # single states, in treesim's layout; UnsupportedError is raised for functions that the engine lacks, and a
     # comparison then reports them as skipped

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 
 import numpy as np
 import pinocchio as pin
 import pytest
+from treesim_pinocchio import parts
 from treesim_pinocchio.adapter import PinocchioAdapter
 
 import treesim
@@ -14,6 +16,7 @@ from tests import layouts
 from treesim.compare import EngineError
 from treesim.compare.conversion import layout_of
 from treesim.errors import ConversionWarning, UnsupportedError
+from treesim.model import generators
 from treesim.model.mimic import MimicMap
 
 pytestmark = pytest.mark.filterwarnings("ignore::treesim.UrdfWarning")
@@ -89,6 +92,60 @@ def test_a_model_that_differs_is_refused_and_its_body_named(monkeypatch):
     monkeypatch.setattr(PinocchioAdapter, "convert", heavier)
     with pytest.raises(EngineError, match=f"mass of body '{G1.body_names[2]}' is off by 1e-09"):
         treesim.to_pinocchio(G1)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_parts_of_a_large_model_are_the_same(seed, monkeypatch):
+    robot = with_losses(layouts.robot(seed, True, TYPES), seed)
+    monkeypatch.setattr(parts, "PART", 3)
+    made = PinocchioAdapter().convert(robot)
+    found = list(made.parts())
+    assert len(found) > 2 and [name for part in found for name in part.robot.joint_names] == [*robot.joint_names]
+    assert treesim.to_pinocchio(robot) == made.model
+
+
+def carried_by_another(model):
+    model.parents[15] = 1
+
+
+def shifted(model):
+    model.jointPlacements[9].translation += np.array([0, 0, 1e-9])
+
+
+@pytest.mark.parametrize("change, message", [
+    (carried_by_another, f"joint '{G1.joint_names[14]}' has another parent"), (shifted, "pose of .* is off by"),
+])  # fmt: skip
+def test_differences_between_parts_are_found(change, message, monkeypatch):
+    made = PinocchioAdapter().convert(G1)
+    change(made.model)
+    monkeypatch.setattr(parts, "PART", 8)
+    monkeypatch.setattr(PinocchioAdapter, "convert", lambda self, robot: made)
+    with pytest.raises(EngineError, match=message):
+        treesim.to_pinocchio(G1)
+
+
+def test_time_and_memory_are_linear_in_the_bodies(monkeypatch):
+    """Counts calls of functions of Python and C, and the third power of sizes, which `pinocchio.Data` needs."""
+    allocate, cubes = pin.Model.createData, []
+    monkeypatch.setattr(pin.Model, "createData", lambda model: cubes.append(model.nv**3) or allocate(model))
+    monkeypatch.setattr(parts, "PART", 4)
+
+    def work(count):
+        robot, calls = generators.chain(count), [0]
+        cubes.clear()
+
+        def counted(frame, event, _):
+            calls[0] += event in ("call", "c_call")
+
+        sys.setprofile(counted)
+        try:
+            treesim.to_pinocchio(robot)
+        finally:
+            sys.setprofile(None)
+        return np.array([calls[0], sum(cubes)])
+
+    work(8)  # compiles
+    assert (work(24) <= 2 * work(12)).all()
 
 
 INERTIA = treesim.Inertia(1.0, (0.1, 0, 0), np.eye(3) * 0.01)

@@ -13,6 +13,11 @@ if TYPE_CHECKING:
     from treesim import Tree
 
 
+def joint_numbers(model: Any) -> dict[str, int]:
+    """Return the number of every joint of a model, from 1; `getJointId` searches all names for each."""
+    return {name: k for k, name in enumerate(model.names) if k}
+
+
 class PinocchioLayout(Reordered):
     """Layout of one robot in a Pinocchio model; joints are matched by name.
 
@@ -25,7 +30,8 @@ class PinocchioLayout(Reordered):
         q_order, v_order = np.empty(model.nq, dtype=int), np.empty(model.nv, dtype=int)
         cosines = []
         if ids is None:
-            ids = {name: model.getJointId(name) for name in robot.q_index}
+            numbers_of = joint_numbers(model)
+            ids = {name: numbers_of[name] for name in robot.q_index}
         for name, k in ids.items():
             where, joint = robot.q_index[name], model.joints[k]
             numbers = list(range(where.start, where.stop))

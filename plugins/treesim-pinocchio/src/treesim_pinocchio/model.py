@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import pinocchio as pin
 from treesim.compare import BenchmarkCase, EngineError, EngineModel, Motion, States
 
 from . import timed
-from .layout import PinocchioLayout
+from .layout import PinocchioLayout, joint_numbers
 
 if TYPE_CHECKING:
     from treesim import Tree
@@ -27,7 +28,10 @@ class PinocchioModel(EngineModel):
     """Pinocchio's model of a robot.
 
     turned: by joint, the rotation of Pinocchio's joint frame in the body's frame, where they differ. Raises
-    EngineError if the model has other joints than the robot.
+    EngineError if the model has other joints than the robot. numbers: the joints' numbers in the model, by body.
+
+    Memory for Pinocchio's functions is allocated when a function first needs it: `pinocchio.Data` contains tensors of
+    nv**3 numbers.
 
     Pinocchio's `crba` is wrong for bodies that are not numbered depth-first, so `mass_matrix` uses columns of
     `rnea`.
@@ -41,20 +45,37 @@ class PinocchioModel(EngineModel):
         if set(model.names[1:]) != set(robot.joint_names) or model.nv != robot.nv:
             raise EngineError("Pinocchio reads other joints from this URDF than treesim")
         model.gravity.linear = np.array(robot.gravity)
-        self.model, self.data, self.turned = model, model.createData(), turned
-        self._weightless = model.copy()
-        self._weightless.gravity.setZero()
-        self._weightless_data = self._weightless.createData()
+        self.model, self.turned = model, turned
         self._rest = np.zeros(model.nv)
         self.layout: PinocchioLayout = PinocchioLayout(robot, model)
+        numbers = joint_numbers(model)
+        self.numbers = [numbers[name] for name in robot.joint_names]
+
+    @cached_property
+    def data(self) -> Any:
+        """Memory of Pinocchio's functions."""
+        return self.model.createData()
+
+    @cached_property
+    def _weightless(self) -> tuple[Any, Any]:
+        """The model without gravity, and its memory."""
+        model = self.model.copy()
+        model.gravity.setZero()
+        return model, model.createData()
+
+    def parts(self) -> Iterator[EngineModel]:
+        """Yield models of parts of the robot, with this model's joints and bodies (`parts`)."""
+        from .parts import parts
+
+        return parts(self)
 
     def _turn(self, joint: str) -> np.ndarray:
         return self.turned.get(joint, np.eye(3))
 
     def bodies(self) -> dict[str, np.ndarray]:
         """Return the bodies' mass (N,), com (N, 3) and inertia (N, 3, 3) about it, each in the body's frame."""
-        names = self.robot.joint_names
-        parts = [(self._turn(name), self.model.inertias[self.model.getJointId(name)]) for name in names]
+        bodies = zip(self.robot.joint_names, self.numbers, strict=True)
+        parts = [(self._turn(name), self.model.inertias[number]) for name, number in bodies]
         return {
             "mass": np.array([part.mass for _, part in parts]),
             "com": np.array([R @ part.lever for R, part in parts]).reshape(-1, 3),
@@ -65,8 +86,8 @@ class PinocchioModel(EngineModel):
         """Return the bodies' poses (N, 4, 4) in the world."""
         pin.forwardKinematics(self.model, self.data, self.layout.configuration_to_engine(q))
         poses = np.tile(np.eye(4), (self.robot.n_bodies, 1, 1))
-        for pose, name in zip(poses, self.robot.joint_names, strict=True):
-            placement = self.data.oMi[self.model.getJointId(name)]
+        for pose, name, number in zip(poses, self.robot.joint_names, self.numbers, strict=True):
+            placement = self.data.oMi[number]
             pose[:3, :3], pose[:3, 3] = placement.rotation @ self._turn(name).T, placement.translation
         return poses
 
@@ -79,15 +100,14 @@ class PinocchioModel(EngineModel):
         return self._by_columns(pin.aba, q)
 
     def _by_columns(self, routine: Any, q: np.ndarray) -> np.ndarray:
-        theirs, data = self.layout.configuration_to_engine(q), self._weightless.createData()
-        units = np.eye(self.model.nv)
-        columns = [routine(self._weightless, data, theirs, self._rest, unit).copy() for unit in units]
+        theirs, units = self.layout.configuration_to_engine(q), np.eye(self.model.nv)
+        columns = [routine(*self._weightless, theirs, self._rest, unit).copy() for unit in units]
         return self.layout.matrix_from_engine(q, np.array(columns).T)
 
     def unit_response(self, q: np.ndarray, force: np.ndarray) -> np.ndarray:
         """Return M^-1 f of a force (nv,), by the articulated-body algorithm; both in Pinocchio's layout."""
         theirs = self.layout.configuration_to_engine(q)
-        return pin.aba(self._weightless, self._weightless_data, theirs, self._rest, force).copy()
+        return pin.aba(*self._weightless, theirs, self._rest, force).copy()
 
     def inverse_dynamics(
         self, q: np.ndarray, v: np.ndarray, a: np.ndarray, f_ext: np.ndarray | None = None
@@ -110,9 +130,9 @@ class PinocchioModel(EngineModel):
         if f_ext is None:
             return ()
         forces = [pin.Force.Zero() for _ in range(self.model.njoints)]
-        for name, wrench in zip(self.robot.joint_names, f_ext, strict=True):
+        for name, number, wrench in zip(self.robot.joint_names, self.numbers, f_ext, strict=True):
             R = self._turn(name)
-            forces[self.model.getJointId(name)] = pin.Force(R.T @ wrench[:3], R.T @ wrench[3:])
+            forces[number] = pin.Force(R.T @ wrench[:3], R.T @ wrench[3:])
         return (pin.StdVec_Force(forces),)
 
     # beyond the interface of `compare`

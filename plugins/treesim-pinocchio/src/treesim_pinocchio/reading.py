@@ -66,7 +66,7 @@ def from_tree(robot: Tree) -> PinocchioModel:
         model = _with_mimic_joints(model, robot.mimic_map)
     for name, frame in robot.frames.items():
         placement = Placement(turns[frame.body].T) @ frame.placement
-        kind = pin.BODY if name in robot.body_names else pin.OP_FRAME
+        kind = pin.BODY if name in robot.links else pin.OP_FRAME
         model.addFrame(pin.Frame(name, numbers[frame.body], 0, se3(placement), kind))
     model.armature = np.array(robot.armature)[PinocchioLayout(robot, model).v_order]
     return (PinocchioModel if robot.mimic_map is None else MimicModel)(robot, model, turned)

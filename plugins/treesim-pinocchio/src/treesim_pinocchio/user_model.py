@@ -11,7 +11,7 @@ import treesim
 from treesim.compare.layouts import Layout, SpanningLayout
 from treesim.errors import ArgumentError, listed, quoted
 
-from .layout import PinocchioLayout
+from .layout import PinocchioLayout, joint_numbers
 
 if TYPE_CHECKING:
     from treesim import Tree
@@ -51,7 +51,7 @@ class UserLayout(PinocchioLayout):
 
 def _joint_ids(robot: Tree, model: Any) -> dict[str, int]:
     """Return the number of every joint of the robot in the model."""
-    ours, theirs = dict.fromkeys(robot.joint_names), {name: k for k, name in enumerate(model.names) if k}
+    ours, theirs = dict.fromkeys(robot.joint_names), joint_numbers(model)
     bases = [name for name in ours if name not in theirs and robot.joint(name).type == "floating"]
     roots = [name for name, k in theirs.items() if name not in ours and model.joints[k].shortname() == FREE]
     renamed = dict(zip(bases, roots, strict=True)) if len(bases) == len(roots) == 1 else {}
