@@ -171,6 +171,51 @@ def test_batches_are_those_of_the_plain_functions(robot: treesim.Tree, number: t
         bound.forward_dynamics(q, v, x)
 
 
+# below and above the limits of code of batches, of one thread that is not asked for, and of one that is
+COUNTS = (1, 2, specialized.FEW - 1, specialized.FEW, 63, 64, specialized.SHARED - 1, specialized.SHARED)
+COUNTS_ALONE = (*COUNTS, specialized.ALONE, specialized.ALONE + 1)
+
+
+@needs_specialized
+@pytest.mark.parametrize(("threads", "counts"), [(None, COUNTS), (1, COUNTS_ALONE)])
+@pytest.mark.parametrize("number", [np.float64, np.float32])
+def test_batches_of_all_sizes_are_single_states(
+    robot: treesim.Tree, number: type[np.floating], threads: int | None, counts: tuple[int, ...]
+) -> None:
+    """Also in place, with results that overlap arguments, and where the call before had another size."""
+    bound, rng = treesim.Dynamics(robot, dtype=number, threads=threads), np.random.default_rng(6)
+    for count in (*counts, *counts[::-1]):
+        q = np.array([robot.random(rng) for _ in range(count)]).astype(number)
+        v, x = rng.standard_normal((2, count, robot.nv)).astype(number)
+        singles = np.array([bound.forward_dynamics(*each) for each in zip(q, v, x, strict=True)])
+        out = np.empty_like(x)
+        tolerance = {"rtol": 0.0, "atol": 1000 * np.finfo(number).eps * abs(singles).max()}
+        assert bound.forward_dynamics(q, v, x, out=out) is out
+        np.testing.assert_allclose(out, singles, **tolerance)
+        in_place = x.copy()
+        bound.forward_dynamics(q, v, in_place, out=in_place)
+        np.testing.assert_array_equal(in_place, out)
+        memory = np.empty((count + 1, robot.nv), number)
+        memory[:-1] = x
+        bound.forward_dynamics(q, v, memory[:-1], out=memory[1:])
+        np.testing.assert_allclose(memory[1:], singles, **tolerance)
+
+
+@needs_specialized
+def test_batches_of_other_shapes_are_refused(robot: treesim.Tree) -> None:
+    bound, q = treesim.Dynamics(robot), np.array([robot.neutral()] * 3)
+    v = np.zeros((3, robot.nv))
+    assert bound.forward_dynamics(q[:0], v[:0], v[:0]).shape == (0, robot.nv)
+    one = bound.forward_dynamics(q[0], v[0], v[0])
+    np.testing.assert_allclose(bound.forward_dynamics(q[:1], v, v)[2], one, rtol=0, atol=1e-13 * abs(one).max())
+    for wrong in (v[:2], v[:, :-1], v[None]):
+        with pytest.raises(ArgumentError):
+            bound.forward_dynamics(q, v, v, out=wrong)
+    v[1, 0] = np.nan
+    with pytest.raises(NonFiniteError):
+        bound.forward_dynamics(q, v, v)
+
+
 def test_gravity_and_armature_are_replaced(robot: treesim.Tree) -> None:
     gravity, armature = (1.0, 2.0, 3.0), np.linspace(0.1, 1, robot.nv)
     bound = treesim.Dynamics(robot, gravity=gravity, armature=armature)

@@ -14,6 +14,7 @@ from ...engine.call.bound_entry import BoundEntry
 from ...engine.call.buffer_pool import empty
 from ...engine.call.evaluate import check_engine, evaluate
 from ...engine.frontend.fastcall import BAD_LAYOUT
+from ...engine.llvm.single_state import FEW
 from ...engine.threads import checked_threads, use_threads
 from ...errors import ArgumentError, UnsupportedError, quoted
 from ...kernels.dynamics.crba import mass_matrix_full_states, mass_matrix_packed_states
@@ -42,10 +43,10 @@ Explain = Callable[[dict[str, np.ndarray]], Exception]  # of finite arguments wh
 class Dynamics(ReprMixin):
     """Dynamics functions compiled for one robot, with little overhead per call.
 
-    Arguments may have leading batch axes. Every method has an argument `out`, an array of type `dtype`. The method
-    writes its result into `out`, and returns `out`. The array `out` may also be one of the other arguments. Several
-    threads may use the same object of this class. The last digits of results may differ from those of functions such as
-    `treesim.forward_dynamics`.
+    Arguments may have leading batch axes; batches of 8 states and more run in SIMD lanes. Every method has an argument
+    `out`, an array of type `dtype`. The method writes its result into `out`, and returns `out`. The array `out` may
+    also be one of the other arguments. Several threads may use the same object of this class. The last digits of
+    results may differ from those of functions such as `treesim.forward_dynamics`.
 
     Parameters
     ----------
@@ -371,7 +372,9 @@ class _Function:
         inputs = [(0,) if argument.optional else argument.shape for argument in arguments]
         if owner.robot.mimic_map is not None:
             entry, constants = for_mimic_joints(entry, owner.robot, constants)
-        self._bound = BoundEntry(entry, constants, inputs, [self.result], owner.dtype.type, owner.engine)
+        self._bound = BoundEntry(
+            entry, constants, inputs, [self.result], owner.dtype.type, owner.engine, FEW, owner.threads == 1
+        )
         self.call: Callable[..., int] = self._first_call
 
     def _first_call(self, *arrays: Any) -> int:
@@ -390,6 +393,7 @@ class _Function:
         if f_ext is None and isinstance(values[0], np.ndarray) and values[0].ndim == 2:
             result = empty((len(values[0]), *self.result), number) if out is None else out
             if bound.batch(*values, result) == FINE:
+                self.call = bound.call
                 return result
         arrays = [
             ordered_numbers(a._replace(value=x), number.type) for a, x in zip(self.arguments, values, strict=True)

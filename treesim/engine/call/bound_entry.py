@@ -15,7 +15,7 @@ from .call_sequence import Call, Place
 from .evaluate import check_engine, lanes_for
 from .fast_entry import fast_call
 from .generic import compiled, runs_compiled
-from .specialized import STATES, BatchCode, single_code
+from .specialized import STATES, BatchCode, single_code, with_batches
 
 NOTHING = np.empty(0)
 
@@ -26,7 +26,8 @@ class BoundEntry:
     inputs, results: shapes of one state's arrays. `call` accepts only aligned, C-contiguous arrays of these
     shapes and of `number`. For anything else it does nothing and returns BAD_LAYOUT. engine: as in
     `treesim.Dynamics`. The first call compiles or loads the code; it may raise UnsupportedError for
-    "specialized". `batch` does the same for arrays of many states.
+    "specialized". All arrays may have an axis of states in front: `call` accepts few of them, and after a call of
+    `batch`, which accepts at least `least`, some more. alone: whether batches always run on one thread.
     """
 
     def __init__(
@@ -37,11 +38,13 @@ class BoundEntry:
         results: Sequence[Shape],
         number: type[np.floating] = np.float64,
         engine: str = "auto",
+        least: int = STATES,
+        alone: bool = False,
     ) -> None:
         check_engine(engine)
         self.entry, self.constants = entry, tuple(constants)
         self.inputs, self.results = tuple(inputs), tuple(results)
-        self.number, self.engine = number, engine
+        self.number, self.engine, self._least, self._alone = number, engine, least, alone
         self.call: Callable[..., int] = self._first_call
         self._lanes: BatchCode | None = None
         self._specialized = False  # whether `call` is straight-line code
@@ -53,10 +56,12 @@ class BoundEntry:
         arrays: (states, *shape) as for `call`, not overlapping, of enough states for SIMD code.
         """
         count = len(arrays[0]) if isinstance(arrays[0], np.ndarray) and arrays[0].ndim else 0
-        if count < STATES or self.engine == "generic" or not self._fit(arrays, count):
+        if count < self._least or self.engine == "generic" or not self._fit(arrays, count):
             return BAD_LAYOUT
         if self._lanes is None:
             self._lanes = self._lane_code()
+            if self._lanes is not None and self._specialized:
+                self.call = with_batches(self.call, self._lanes, self._alone)
         rows = iter(arrays)
         every = (next(rows) if math.prod(shape) else np.empty((count, 0)) for shape in (*self.inputs, *self.results))
         return BAD_LAYOUT if self._lanes is None else self._lanes.run([x.reshape(count, -1) for x in every], count)

@@ -72,7 +72,7 @@ def call_sequence(sizes: Sequence[int], calls: Sequence[Call], bounds: Sequence[
     program = np.array(words, np.int64)
     code, kept = _code()
     owners = code, kept, program, list(calls), list(bounds)
-    function = builtin("sequence", code.address("fast"), np.float64, owners, program)
+    function = builtin("sequence", code.address("fast"), np.float64, owners, (program.ctypes.data, program.size))
     return _one_at_a_time(function) if is_free_threaded() else function  # else a call keeps the interpreter's lock
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from ...errors import UnsupportedError
 from ...kernels.entries.status import FINE, NOT_FINITE
 from ..argument_checks import declared_arrays, quaternion_places
-from ..frontend.fastcall import builtin
+from ..frontend.fastcall import builtin, owner_of_code
 from ..frontend.object_layout import address, layout_is_known
 from ..graph.trace import trace
 from ..graph.twins import twin_inputs
@@ -28,7 +28,7 @@ from ..llvm import machine_code
 from ..llvm.lanes import Lanes
 from ..llvm.object_cache import kernel_hash
 from ..llvm.shared_code import SharedCode
-from ..llvm.single_state import single_state
+from ..llvm.single_state import NO_BATCHES, single_state
 from ..llvm.straight_line import Code
 from ..llvm.strategies import emit, wanted
 from ..llvm.thread_pool import together
@@ -40,6 +40,7 @@ CACHE_LINE = 64  # bytes; also the widest vector
 LEAST = 32  # states worth another thread: 1 us slower for six joints, 3 to 17 us faster for a humanoid
 SHARES = 32  # blocks for each thread: one that is late or delayed takes fewer
 LARGEST_BLOCK = 4096  # states
+SHARED, ALONE = 128, 1024  # fewer states run in the calling thread; as many if it is the only one, which blocks others
 
 _codes: SharedCode[BatchCode | UnsupportedError] = SharedCode()  # or why there is none
 _functions: SharedCode[Callable[..., int]] = SharedCode()  # for single states
@@ -110,6 +111,16 @@ class BatchCode:
     def __init__(self, loaded: machine_code.Loaded, lanes: Lanes) -> None:
         self._loaded, self.lanes = loaded, lanes
 
+    @property
+    def share(self) -> int:
+        """Address of the code."""
+        return self._loaded.share
+
+    @property
+    def workspace(self) -> int:
+        """Bytes that each thread needs."""
+        return -(-self._loaded.workspace * self.lanes.bytes // CACHE_LINE) * CACHE_LINE
+
     def run(self, arrays: Sequence[np.ndarray], count: int, steps: int = 1, every: int = 1) -> int:
         """Process all states of arrays (count, numbers) or (count, steps, numbers); return FINE or NOT_FINITE.
 
@@ -125,7 +136,7 @@ class BatchCode:
         least = 1 if steps > 1 else LEAST // width  # groups that are worth another thread
         threads = max(1, min(thread_count(), groups // least))
         block = max(1, min(groups // (threads * SHARES), LARGEST_BLOCK // width)) * width
-        size = -(-loaded.workspace * self.lanes.bytes // CACHE_LINE) * CACHE_LINE
+        size = self.workspace
         table = self._table(arrays)
         owners = loaded, tuple(arrays), table
 
@@ -230,7 +241,19 @@ def _single_function(
         return single_state(traced, inputs, results, lanes(single), quaternions, unchecked, pairs)
 
     code = machine_code.linked(name, key.encode(), write)
-    return builtin(entry.__name__, code.address("fast"), number, code)
+    return builtin(entry.__name__, code.address("fast"), number, code, NO_BATCHES)
+
+
+def with_batches(function: Callable[..., int], batch: BatchCode, alone: bool) -> Callable[..., int]:
+    """Return the built-in function of `single_code` for batches as well, which it runs in the calling thread.
+
+    alone: whether large ones are not better divided among threads.
+    """
+    code, number = owner_of_code(function), np.float32 if batch.lanes.single else np.float64
+    memory = Workspace.of(batch.workspace)
+    most, owners = ALONE if alone else SHARED - 1, (code, batch, memory)
+    more = most, batch.lanes.width // 2, batch.share, memory.start  # half a vector takes as long as single states
+    return builtin(function.__name__, code.address("fast"), number, owners, more)
 
 
 def _contents(value: Any) -> Any:

@@ -13,7 +13,7 @@ It relies on public C structures of CPython (PyMethodDef, METH_FASTCALL) and on 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import Any
 
@@ -182,14 +182,13 @@ class _Known(np.ndarray):
 
 
 def builtin(
-    name: str, address: int, number: type[np.floating], keep: Any, program: np.ndarray | None = None
+    name: str, address: int, number: type[np.floating], keep: Any, more: Sequence[int] = ()
 ) -> Callable[..., int]:
     """Return the built-in function for code at an address, for arrays of `number`; keep: the owner of the code.
 
-    program: further words that the code reads (`engine.call.call_sequence`).
+    more: further words that the code reads.
     """
     statuses = [id(status) for status in range(OUT_OF_BOUNDS + 1)]
-    more = [] if program is None else [program.ctypes.data, program.size]
     words = np.array([id(np.ndarray), id(np.dtype(number)), *statuses, *more], dtype=np.int64)
     known = words.view(_Known)
     known.method, known.keep = _MethodDef(name.encode(), address, METH_FASTCALL, None), keep

@@ -3,7 +3,8 @@
 The straight-line code is that of batches with one lane. Sine and cosine of joint angles, and the check for
 NaN and infinity, use whole vectors. Quaternions are checked as in batches. The built-in function takes
 the nonempty inputs and then the results, each an aligned, C-contiguous numpy array of exactly the right
-type and shape. For anything else it returns BAD_LAYOUT, as `fastcall` does; otherwise the status.
+type and shape. All may have an axis in front, of a few states. For anything else it returns BAD_LAYOUT, as `fastcall`
+does; otherwise the status.
 """
 
 from __future__ import annotations
@@ -11,9 +12,10 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Sequence
 from functools import reduce
+from itertools import combinations
 
 from ...kernels.entries.status import FINE, NOT_FINITE
-from ..frontend.fastcall import ARRAY_TYPE, BAD_LAYOUT, FIRST_STATUS, NUMBER_TYPE
+from ..frontend.fastcall import ARRAY_TYPE, BAD_LAYOUT, FIRST_STATUS, NUMBER_TYPE, WORDS_KNOWN
 from ..frontend.object_layout import (
     ALIGNED,
     CONTIGUOUS,
@@ -35,9 +37,13 @@ from .builder import Function, Module
 from .chunks import Chunks, chunk_calls, chunk_functions
 from .lanes import Lanes
 from .straight_line import Code, whole_code, with_turned_inputs
-from .values import I1, I64, PTR, VOID, Value, constant
+from .values import I1, I64, PTR, VOID, Operand, Value, constant
 
 Shape = tuple[int, ...]
+FEW = 8  # states: as many run faster by code of batches, on all processors
+BATCHES = WORDS_KNOWN  # words that the built-in function knows of batches:
+MOST, LEAST, SHARE, MEMORY = range(4)  # states at most; states from which `share` runs; its address; that of its memory
+NO_BATCHES = FEW - 1, FEW, 0, 0
 
 
 def single_state(
@@ -65,7 +71,7 @@ def single_state(
         module, traced.inputs, angles, chunks, rotations(module, quaternions, one),
         [math.prod(shape) for shape in shapes], [math.prod(shape) for shape in results], unchecked,
     )  # fmt: skip
-    _fast(module, single, [*((shape, False) for shape in shapes), *((shape, True) for shape in results)])
+    _fast(module, single, [*((shape, False) for shape in shapes), *((shape, True) for shape in results)], inputs)
     _run(module, single, len(shapes) + len(results))
     return whole_code(module, apart, 0)
 
@@ -163,35 +169,101 @@ def _non_finite_check(module: Module) -> Function:
     return f
 
 
-def _fast(module: Module, single: Function, arrays: Sequence[tuple[Shape, bool]]) -> None:
-    """Write the function that CPython calls; arrays: shapes, and whether they are written to."""
+def _fast(module: Module, single: Function, arrays: Sequence[tuple[Shape, bool]], inputs: Sequence[Shape]) -> None:
+    """Write the function that CPython calls; arrays: shapes of one state, and whether they are written to.
+
+    All arrays may have an axis of states in front. A few states run one after the other, more of them by code of
+    batches if `engine.call.specialized.with_batches` has set it. inputs: shapes of all inputs, also of empty ones.
+    """
     f = module.function("fast", f"{PTR} me, {PTR} arguments, {I64} count", PTR, exported=True)
     me, arguments, count = f.arguments
-    bad_layout, data = f.label(), []
+    bad_layout, data, sizes = f.label(), [], [math.prod(shape) for shape, _ in arrays]
     known = f.load_at(me, DATA, PTR)
     f.go_on_if(f.icmp("eq", count, len(arrays)), otherwise=bad_layout)
-    for k, (shape, written) in enumerate(arrays):
-        array = f.load_at(arguments, k, PTR)
-        f.go_on_if(_fits(f, known, array, len(shape), written), otherwise=bad_layout)
+    objects = [f.load_at(arguments, k, PTR) for k in range(len(arrays))]
+    axes = f.sub(f.both(f.load_at(objects[0], DIMENSIONS_COUNT, I64), HALF), len(arrays[0][0]))  # in front
+    f.go_on_if(f.icmp("ult", axes, 2), otherwise=bad_layout)
+    one = f.icmp("eq", axes, 0)
+    states = f.select(one, constant(1, I64), f.load_at(f.load_at(objects[0], DIMENSIONS, PTR), 0, I64))
+    most = f.load_at(known, BATCHES + MOST, I64)
+    f.go_on_if(f.icmp("ult", f.sub(states, 1), most), otherwise=bad_layout)
+    for array, (shape, written) in zip(objects, arrays, strict=True):
+        f.go_on_if(_fits(f, known, array, f.add(axes, len(shape)), written), otherwise=bad_layout)
         lengths = f.load_at(array, DIMENSIONS, PTR)
         data.append(f.load_at(array, DATA, PTR))
-        fits = [f.icmp("eq", f.load_at(lengths, d, I64), length) for d, length in enumerate(shape)]
-        f.go_on_if(reduce(f.both, fits), otherwise=bad_layout)
-    failed = f.icmp("ne", f.call(single, *data), 0)
-    f.ret(_boxed(f, known, f.select(failed, constant(NOT_FINITE, I64), FINE)))
+        fits = [f.icmp("eq", f.load_at(lengths, f.add(axes, d), I64), length) for d, length in enumerate(shape)]
+        alike = f.either(one, f.icmp("eq", f.load_at(lengths, 0, I64), states))
+        f.go_on_if(reduce(f.both, [*fits, alike]), otherwise=bad_layout)
+    with f.when(f.xor(one, constant(1, I1))):
+        ends = [f.at(x, f.mul(states, size), f.number) for x, size in zip(data, sizes, strict=True)]
+        for k, j in combinations(range(len(arrays)), 2):
+            if arrays[j][1]:  # a result, which one argument of the same size may be
+                apart = f.either(f.icmp("ule", ends[k], data[j]), f.icmp("ule", ends[j], data[k]))
+                same = f.both(f.icmp("eq", data[k], data[j]), constant(sizes[k] == sizes[j] and not arrays[k][1], I1))
+                f.go_on_if(f.either(apart, same), otherwise=bad_layout)
+    with f.when(f.icmp("ult", states, f.load_at(known, BATCHES + LEAST, I64))):
+        with f.loop(0, states, carried=[constant(0, I64)], begins=True) as loop:
+            of_state = [f.at(x, f.mul(loop.k, size), f.number) for x, size in zip(data, sizes, strict=True)]
+            loop.values = [f.either(loop.values[0], f.call(single, *of_state))]
+        f.ret(_boxed(f, known, _status(f, loop.values[0])))
+    workspace = f.atomic("xchg", f.at(known, BATCHES + MEMORY, I64), 0)  # 0 while another thread uses it
+    f.go_on_if(f.icmp("ne", workspace, 0), otherwise=bad_layout)
+    failed = _batch(f, f.load_at(known, BATCHES + SHARE, PTR), workspace, states, data, sizes, inputs)
+    f.store_at(workspace, known, BATCHES + MEMORY)
+    f.ret(_boxed(f, known, _status(f, failed)))
     f.begin(bad_layout)
     f.ret(_boxed(f, known, constant(BAD_LAYOUT, I64)))
+
+
+def _batch(
+    f: Function,
+    share: Value,
+    workspace: Value,
+    states: Value,
+    data: Sequence[Value],
+    sizes: Sequence[int],
+    inputs: Sequence[Shape],
+) -> Value:
+    """Append the call of a batch's function `share` in one thread (`batch_loop`); return the status of its job."""
+    given = iter(zip(data, sizes, strict=True))
+    rows = [next(given) if math.prod(shape) else (data[0], 0) for shape in inputs]
+    table = f.make(f"alloca [{4 * (len(data) + len(inputs))} x i64]", PTR)
+    for k, (x, size) in enumerate([*rows, *given]):
+        strides = 1, size, 0  # of a number, a state, a step
+        for j, value in enumerate([f.cast("ptrtoint", x, I64), *(constant(n, I64) for n in strides)]):
+            f.store_at(value, table, 4 * k + j)
+    words: tuple[Operand, ...] = (
+        0,
+        0,
+        0,
+        states,
+        states,
+        1,
+        1,
+        0,
+        workspace,
+        f.cast("ptrtoint", table, I64),
+    )  # as in `specialized.Job`
+    job = f.make(f"alloca [{len(words)} x i64]", PTR)
+    for k, value in enumerate(words):
+        f.store_at(constant(value, I64), job, k)
+    f.call_at(share, job)
+    return f.load_at(job, 2, I64)
+
+
+def _status(f: Function, failed: Value) -> Value:
+    """Append the status of states of which some failed, if a word is not 0."""
+    return f.select(f.icmp("ne", failed, 0), constant(NOT_FINITE, I64), FINE)
 
 
 def _run(module: Module, single: Function, arrays: int) -> None:
     """Write the function `run(job)` of the address and size of each array, which returns the status."""
     f = module.function("run", f"{PTR} job", I64, exported=True)
     (job,) = f.arguments
-    failed = f.icmp("ne", f.call(single, *(f.load_at(job, 2 * k, PTR) for k in range(arrays))), 0)
-    f.ret(f.select(failed, constant(NOT_FINITE, I64), FINE))
+    f.ret(_status(f, f.call(single, *(f.load_at(job, 2 * k, PTR) for k in range(arrays)))))
 
 
-def _fits(f: Function, known: Value, array: Value, dimensions: int, written: bool) -> Value:
+def _fits(f: Function, known: Value, array: Value, dimensions: Value, written: bool) -> Value:
     """Append whether an object is an array of the right type, number type, flags and number of dimensions."""
 
     def word(place: int) -> Value:
