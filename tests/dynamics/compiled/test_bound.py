@@ -10,6 +10,7 @@ import pytest
 import treesim
 from treesim.engine.call import bound_entry, specialized
 from treesim.engine.call.generic import runs_compiled
+from treesim.engine.llvm.single_state import FEW
 from treesim.errors import (
     ArgumentError,
     NonFiniteError,
@@ -172,7 +173,7 @@ def test_batches_are_those_of_the_plain_functions(robot: treesim.Tree, number: t
 
 
 # below and above the limits of code of batches, of one thread that is not asked for, and of one that is
-COUNTS = (1, 2, specialized.FEW - 1, specialized.FEW, 63, 64, specialized.SHARED - 1, specialized.SHARED)
+COUNTS = (1, 2, FEW - 1, FEW, 63, 64, specialized.SHARED - 1, specialized.SHARED)
 COUNTS_ALONE = (*COUNTS, specialized.ALONE, specialized.ALONE + 1)
 
 

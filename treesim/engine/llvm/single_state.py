@@ -232,21 +232,11 @@ def _batch(
         strides = 1, size, 0  # of a number, a state, a step
         for j, value in enumerate([f.cast("ptrtoint", x, I64), *(constant(n, I64) for n in strides)]):
             f.store_at(value, table, 4 * k + j)
-    words: tuple[Operand, ...] = (
-        0,
-        0,
-        0,
-        states,
-        states,
-        1,
-        1,
-        0,
-        workspace,
-        f.cast("ptrtoint", table, I64),
-    )  # as in `specialized.Job`
+    # as in `specialized.Job`: nothing is done yet; one block of all states, and one step
+    words: list[Operand] = [0, 0, 0, states, states, 1, 1, 0, workspace, f.cast("ptrtoint", table, I64)]
     job = f.make(f"alloca [{len(words)} x i64]", PTR)
-    for k, value in enumerate(words):
-        f.store_at(constant(value, I64), job, k)
+    for k, word in enumerate(words):
+        f.store_at(constant(word, I64), job, k)
     f.call_at(share, job)
     return f.load_at(job, 2, I64)
 
