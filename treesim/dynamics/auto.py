@@ -6,7 +6,6 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from .. import plugins
 from ..model.tree import Tree
@@ -30,16 +29,7 @@ class Auto(Backend):
             backend = self._taken[robot] = plugins.get("dynamics", advise(robot).name)
         return backend
 
-    def forward_dynamics(
-        self,
-        robot: Tree,
-        q: ArrayLike,
-        v: ArrayLike,
-        tau: ArrayLike,
-        f_ext: ArrayLike | None = None,
-        gravity: ArrayLike | None = None,
-        armature: ArrayLike | None = None,
-        **choices: Any,
-    ) -> np.ndarray:
-        """Return qdd (..., nv); see `treesim.forward_dynamics`. choices: `engine` and `out`."""
-        return self.taken(robot).forward_dynamics(robot, q, v, tau, f_ext, gravity, armature, **choices)
+    def forward_dynamics(self, robot: Tree, *arguments: Any, **choices: Any) -> np.ndarray:
+        """Return qdd (..., nv); arguments as of `CompiledBackend.forward_dynamics`."""
+        found: np.ndarray = self.taken(robot).forward_dynamics(robot, *arguments, **choices)
+        return found

@@ -96,18 +96,6 @@ class _Chains:
         kernel.equation_matrix(self.tree, self.paths, self.w, i)
         kernel.equation_vector(self.tree, self.paths, self.w, i)
 
-    def solve_equations(self, head: int) -> None:
-        """Solve for the constraint forces of the chain that begins at place `head`."""
-        branches_first.solve_equations(self.tree, self.paths, self.w, head)
-
-    def yield_to(self, i: int) -> None:
-        """Eliminate joint i of a side branch."""
-        branches_first.yield_to_branch(self.tree, self.paths, self.w, i)
-
-    def move_branch(self, i: int) -> None:
-        """Compute the accelerations of joint and body i of a side branch."""
-        branches_first.move_branch(self.tree, self.w, i, self.counting.qdd)
-
     def accelerations(self, bodies: list[int]) -> Stages:
         """Yield the stages of bodies' and joints' accelerations from constraint forces."""
         tree, paths, w = self.tree, self.paths, self.w
@@ -116,21 +104,24 @@ class _Chains:
 
     def branches_move(self, bodies: set[int]) -> Stages:
         """Yield the stages of accelerations of side branches, from the base outward."""
+        move = partial(branches_first.move_branch, self.tree, self.w, qdd=self.counting.qdd)
         for d, level in levels(self.robot):
-            yield f"branches move, depth {d}", each((i for i in level if i in bodies), self.move_branch)
+            yield f"branches move, depth {d}", each((i for i in level if i in bodies), move)
 
 
 def branches_first_stages(robot: Tree, counting: Counting) -> Stages:
     """Yield the stages: side branches inward, main chains with one block each, side branches outward."""
     c = _Chains(robot, counting, *branches_first.scratch_for(counting.tree, counting.q))
     main = [c.body(place) for place in chain.from_iterable(c.chains)]
+    given = c.tree, c.paths, c.w
     yield from c.motion()
     for level, places in c.path_levels():
         branch = [i for i in map(c.body, places) if i not in main]
-        yield f"side branches, level {level}", each(branch, c.yield_to)
+        yield f"side branches, level {level}", each(branch, partial(branches_first.yield_to_branch, *given))
     yield "inertias", each(main, c.inertia)
     yield "equations", each(main, c.equation)
-    blocks = [Block(tuple(map(c.body, one)), partial(c.solve_equations, one.start)) for one in c.chains]
+    solve = partial(branches_first.solve_equations, *given)
+    blocks = [Block(tuple(map(c.body, one)), partial(solve, one.start)) for one in c.chains]
     yield "elimination and substitution", blocks
     yield from c.accelerations(main)
     yield from c.branches_move(set(c.bodies) - set(main))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
@@ -324,7 +324,7 @@ class Dynamics(ReprMixin):
         """Return the error for a mass matrix that could not be factored."""
         return explain_failure(self.robot, named, self._armature)
 
-    def _forward_function(self) -> _Function | _Plugin:
+    def _forward_function(self) -> _Function | _InPython:
         solver, robot = self._solver, self.robot
         if is_one_kernel(solver, robot):
             constants = solver.constants(robot, self._gravity, self._armature)
@@ -337,11 +337,19 @@ class Dynamics(ReprMixin):
             raise UnsupportedError(
                 f"backend {self._solver.name!r} is no kernel of treesim's: it has no specialized code"
             )
-        return _Plugin(self, self._gravity, self._armature)
+        return _InPython(self._by_plugin)
 
-    def _packed_function(self) -> _Function | _Packed:
-        if self.robot.mimic_map is not None:
-            return _Packed(self)
+    def _by_plugin(self, values: tuple[Any, ...], out: Any, f_ext: ArrayLike | None = None) -> np.ndarray:
+        """Return the accelerations of a plugin's backend, or of one of several kernels."""
+        with use_threads(self.threads):
+            solver = self._solver if self.robot.mimic_map is None else held_backend(self._solver, self.robot)
+            qdd = solver.forward_dynamics(self.robot, *values, f_ext, self._gravity, self._armature)
+        return copied(np.asarray(qdd).astype(self.dtype, copy=False), out)
+
+    def _packed_function(self) -> _Function | _InPython:
+        if self.robot.mimic_map is not None:  # no kernel packs it
+            pattern = mass_matrix_pattern(self.robot)
+            return _InPython(lambda values, out: copied(self.mass_matrix(*values)[..., *pattern], out))
         return _Function(self, mass_matrix_packed_states, self._constants)
 
     def _jacobian_function(self, frame: str, reference: Reference) -> _Function:
@@ -411,35 +419,14 @@ class _Function:
         return evaluate(bound.entry, bound.constants, given, results, self.explain, engine=owner.engine, out=out)[0]
 
 
-class _Packed:
-    """Packed mass matrix of a robot with mimic joints, taken from the full one; no kernel packs it."""
+class _InPython(NamedTuple):
+    """Function of a robot that no kernel computes; `checked_call` has the arguments of `_Function.checked_call`."""
 
-    def __init__(self, owner: Dynamics) -> None:
-        self.owner = owner
+    checked_call: Callable[..., np.ndarray]
 
-    call = staticmethod(lambda *arrays: BAD_LAYOUT)
-
-    def checked_call(self, values: tuple[Any, ...], out: Any) -> np.ndarray:
-        """Compute the full matrix, and return the entries that can differ from zero."""
-        M = self.owner.mass_matrix(*values)
-        return copied(M[..., *mass_matrix_pattern(self.owner.robot)], out)
-
-
-class _Plugin:
-    """Forward dynamics by a backend of a plugin, or by one of several kernels."""
-
-    def __init__(self, owner: Dynamics, gravity: ArrayLike | None, armature: ArrayLike | None) -> None:
-        self.owner, self.parameters = owner, (gravity, armature)
-
-    call = staticmethod(lambda *arrays: BAD_LAYOUT)
-
-    def checked_call(self, values: tuple[Any, ...], out: Any, f_ext: ArrayLike | None = None) -> np.ndarray:
-        """Return the backend's accelerations in the owner's dtype."""
-        owner = self.owner
-        with use_threads(owner.threads):
-            solver = owner._solver if owner.robot.mimic_map is None else held_backend(owner._solver, owner.robot)
-            qdd = solver.forward_dynamics(owner.robot, *values, f_ext, *self.parameters)
-        return copied(np.asarray(qdd).astype(owner.dtype, copy=False), out)
+    def call(self, *arrays: Any) -> int:
+        """Return BAD_LAYOUT: there is no fast call."""
+        return BAD_LAYOUT
 
 
 def _number(dtype: Any) -> np.dtype[Any]:

@@ -102,7 +102,8 @@ def _with_mimic_joints(robot: Tree, free: Schedule, method: Any, constants: Any,
 
     values: the method's arguments besides q. Sum and depth are those of the kernel variant for mimic joints.
     """
-    entry, tables = serving(_counted_entry(method), robot, constants)
+    counted = method.counted_entry() if isinstance(method, CompiledBackend) else type(method).entry
+    entry, tables = serving(counted, robot, constants)
     tally, rng = Tally(), np.random.default_rng(0)
     state = [tally.variables(robot.random(rng)), *(tally.variables(rng.normal(size=len(x))) for x in values)]
     run(entry, tables, (*state, *([NO_FORCES] if len(values) else [])), [(size,)], tally.number)
@@ -110,11 +111,6 @@ def _with_mimic_joints(robot: Tree, free: Schedule, method: Any, constants: Any,
         "rows of mimic joints", (tuple(range(1, robot.n_bodies + 1)),), (tally.operations.total() - free.operations,)
     )
     return Schedule(free.method, (*free.stages, rows), tally.depth)
-
-
-def _counted_entry(method: Any) -> Any:
-    """Return the entry of a backend or method whose operations are counted."""
-    return method.counted_entry() if isinstance(method, CompiledBackend) else type(method).entry
 
 
 def scheduled_methods(frames: str | Sequence[str] | None = None) -> tuple[str, ...]:

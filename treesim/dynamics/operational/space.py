@@ -249,7 +249,8 @@ def operational_space(
     listed = [] if plain else listed_tasks(several)
     base = base_rows(robot, q, v, f_ext, gravity, several if plain else frames_of(listed), centers_in(listed))
     if not is_name_of(method, (LTDL,)):
-        base.inverse[..., : 6 * len(base.frames), : 6 * len(base.frames)] = _by_method(robot, q, base, method)
+        rows, solver = slice(6 * len(base.frames)), plugins.get("operational", method)
+        base.inverse[..., rows, rows] = inverse_inertia_by(solver, robot, q, base.frames, "local_world_aligned")
     T, J, inverse, bias = None, base.J, base.inverse, base.bias
     if plain or are_the_base(base, listed, reference):
         regular = _of_full_rank(robot, base, rtol)
@@ -282,11 +283,6 @@ def _mass_jacobian(robot: Tree, base: BaseRows, T: np.ndarray | None) -> np.ndar
     """Return H^-1 J' (..., nv, m) of combinations T of the base rows, all of them if None."""
     X = base.mass_jacobian(robot)
     return X if T is None else X @ transposed(T)
-
-
-def _by_method(robot: Tree, q: ArrayLike, base: BaseRows, method: str) -> np.ndarray:
-    """Return Λ^-1 of the frames by `method`."""
-    return inverse_inertia_by(plugins.get("operational", method), robot, q, base.frames, "local_world_aligned")
 
 
 def _of_full_rank(robot: Tree, base: BaseRows, rtol: float) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
