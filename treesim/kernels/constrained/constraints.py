@@ -12,12 +12,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from ..algebra.linear import Vector, add, cross, dot, matmul, rotate_back, scale, sub, transpose
 from ..algebra.spatial import Force, Motion, force_add, force_dot, force_scale
 from ..algebra.tables import force_at, motion_at, put_force, put_motion, transform_at
 from ..entries.entry import entry
+from ..entries.scratch import scratch_memory
 from ..kinematics.bodies import (
     base_acceleration,
     body_acceleration,
@@ -135,8 +134,9 @@ def add_row_forces(task, A, f, F):
                 put_force(F, i, force_add(force_at(F, i), force_scale(force_at(A[side], r), f[r])))
 
 
-def constraint_derivatives(tree, q, v, qdd, derivative, rows, task, W, V, acceleration, bias):
+def constraint_derivatives(tree, q, v, qdd, derivative, rows, task, memory):
     """R d/dt (v_first - v_second) of all rows (m,) for accelerations qdd, and A (2, m, 6)."""
+    W, V, acceleration, bias = memory
     place_bodies(tree, q, W)
     put_motion(V, 0, zero_motion(tree))
     put_motion(acceleration, 0, zero_motion(tree))
@@ -151,16 +151,12 @@ def constraint_derivatives(tree, q, v, qdd, derivative, rows, task, W, V, accele
         derivative[r] += bias[r]
 
 
-def scratch_for(tree, layout, geometry, q):
-    """Constraints, and scratch memory with the dtype of q: one row for each body, and the rows' bias."""
-    body = np.empty((tree.n_bodies + 1, 24), q.dtype)
-    task = constraint_tables(layout, geometry)
-    return task, body[:, 0:12], body[:, 12:18], body[:, 18:24], np.empty(task.R.shape[0], q.dtype)
+scratch_for = scratch_memory("W 12, V 6, acceleration 6", given="layout", bias=ROWS["m"])
 
 
 constraint_derivatives_states = entry(
     constraint_derivatives,
-    scratch_for,
+    (constraint_tables, scratch_for),
     CONSTRAINTS,
     ROWS,
     q="nq",

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from ..algebra.linear import cross, rotate, rotate_back, sub
 from ..algebra.spatial import Force, force_add, force_to_parent, net_force
 from ..algebra.tables import (
@@ -21,8 +19,9 @@ from ..algebra.tables import (
     put_force,
     transform_at,
 )
-from ..entries.entry import entry
-from . import rnea
+from ..entries.entry import MOVING, entry
+from ..entries.scratch import scratch_memory
+from .rnea import inverse_dynamics
 
 INERTIA, PLACEMENT = 10, 12  # numbers of a weld: its link's inertia in its body's coordinates, and the link's own pose
 
@@ -42,12 +41,12 @@ class Welds(NamedTuple):
     placement: Any
 
 
-def welds_in(codes, reals):
+def welds_in(weld_codes, weld_reals):
     """Return the welds of two tables: W, bodies, parents and carriers; then inertias and placements."""
-    W = codes[0]
+    W = weld_codes[0]
     return Welds(
-        W, codes[1 : W + 1], codes[W + 1 : 2 * W + 1], codes[2 * W + 1 :],
-        reals[: W * INERTIA].reshape((W, INERTIA)), reals[W * INERTIA :].reshape((W, PLACEMENT)),
+        W, weld_codes[1 : W + 1], weld_codes[W + 1 : 2 * W + 1], weld_codes[2 * W + 1 :],
+        weld_reals[: W * INERTIA].reshape((W, INERTIA)), weld_reals[W * INERTIA :].reshape((W, PLACEMENT)),
     )  # fmt: skip
 
 
@@ -84,39 +83,22 @@ def weld_wrenches(tree, welds, wrenches, X, V, A, F, G):
         put_force_first(wrenches[tree.n_bodies + w], Force(moment, rotate_back(own.R, f.f)))
 
 
-def joint_wrenches(tree, q, v, a, f_ext, wrenches, turns, welds, tau, X, V, A, F, G):
+def joint_wrenches(tree, q, v, a, f_ext, wrenches, turns, welds, memory):
     """f_i = I a + v x* I v - f_ext + sum of X' f_j over children: what inverse dynamics project on the joints.
 
     f_ext acts on the bodies' own links, not on those welded to them.
     """
-    rnea.inverse_dynamics(tree, q, v, a, f_ext, tau, X, V, A, F)
+    X, V, A, F, tau, G = memory
+    inverse_dynamics(tree, q, v, a, f_ext, tau, X, V, A, F)
     put_joint_wrenches(tree, turns, F, wrenches)
     weld_wrenches(tree, welds, wrenches, X, V, A, F, G)
 
 
-def memory_for(tree, weld_codes, weld_reals, q):
-    """Welds, and scratch memory, with the dtype of q."""
-    X, V, A, F = rnea.scratch_for(tree, q)
-    return (
-        welds_in(weld_codes, weld_reals),
-        np.empty(tree.nv, q.dtype),
-        X,
-        V,
-        A,
-        F,
-        np.empty((weld_codes[0], 6), q.dtype),
-    )
+scratch_for = scratch_memory("X 12, V 6, A 6, F 6", given="weld_codes", tau="nv", G="weld_codes[0], 6")
 
 
+WELDS = {"turns": "TableOfReals", "weld_codes": "TableOfIntegers", "weld_reals": "TableOfReals"}  # tables
 joint_wrenches_states = entry(
-    joint_wrenches,
-    memory_for,
-    {"turns": "TableOfReals", "weld_codes": "TableOfIntegers", "weld_reals": "TableOfReals"},
-    {"W": "weld_codes[0]"},
-    q="nq",
-    v="nv",
-    a="nv",
-    f_ext="N, 6 | none",
-    wrenches="-> N + W, 6",
-    expands=True,
-)
+    joint_wrenches, (welds_in, scratch_for), WELDS, {"W": "weld_codes[0]"},
+    **MOVING, f_ext="N, 6 | none", wrenches="-> N + W, 6", expands=True,
+)  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..algebra.spatial import force_add, force_component, force_sub, force_to_parent, net_force
 from ..algebra.tables import body_transform_at, central_at, force_at, motion_at, put_force, put_motion, put_transform
-from ..entries.entry import entry
+from ..entries.entry import MOVING, entry
 from ..entries.scratch import scratch_memory
 from ..kinematics.bodies import base_acceleration, body_acceleration, body_transform, body_velocity, zero_motion
 
@@ -37,5 +37,5 @@ scratch_for = scratch_memory("X 12, V 6, A 6, F 6")
 
 
 inverse_dynamics_states = entry(
-    inverse_dynamics, scratch_for, q="nq", v="nv", a="nv", f_ext="N, 6 | none", tau="-> nv'", expands=True
+    inverse_dynamics, scratch_for, **MOVING, f_ext="N, 6 | none", tau="-> nv'", expands=True
 )

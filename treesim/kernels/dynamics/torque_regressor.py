@@ -9,7 +9,7 @@ from __future__ import annotations
 from ..algebra.linear import Vector, add, cross, rotate, rotate_back
 from ..algebra.spatial import Force, Motion, force_component, force_to_parent
 from ..algebra.tables import body_transform_at, matrix_at, motion_at, put_motion, put_transform
-from ..entries.entry import entry
+from ..entries.entry import MOVING, entry
 from ..entries.scratch import scratch_memory
 from ..kinematics.bodies import base_acceleration, body_acceleration, body_transform, body_velocity, zero_motion
 
@@ -97,12 +97,5 @@ scratch_for = scratch_memory("X 12, V 6, A 6")
 
 
 torque_regressor_states = entry(
-    torque_regressor,
-    scratch_for,
-    {"turns": "TableOfReals"},
-    q="nq",
-    v="nv",
-    a="nv",
-    Y=f"-> {PARAMETERS} * N, nv'",
-    expands=True,
+    torque_regressor, scratch_for, {"turns": "TableOfReals"}, **MOVING, Y=f"-> {PARAMETERS} * N, nv'", expands=True
 )

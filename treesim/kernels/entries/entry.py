@@ -20,6 +20,7 @@ from .status import FINE, NOT_FINITE, WRONG_SIZE
 SYMBOLS = {"nq": "tree.nq", "nv": "tree.nv", "nnz": "tree.nnz", "N": "tree.n_bodies"}  # that shapes are made of
 
 DRIVEN = {"q": "nq", "v": "nv", "tau": "nv'", "f_ext": "N, 6 | none"}  # arguments of forward dynamics
+MOVING = {"q": "nq", "v": "nv", "a": "nv"}  # arguments of functions of a motion
 
 KERNELS = "treesim.kernels"  # the package of treesim's own kernels
 MADE = "<entry "  # begins the file name of functions that are made here

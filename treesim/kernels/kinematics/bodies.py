@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from ..algebra.joints import joint_transform
 from ..algebra.linear import Vector, add, dot, matmul_transposed, rotate, scale
 from ..algebra.rotations import GENERAL, Transform, compose
@@ -130,27 +128,19 @@ def frame_pose(tree, q, pose, frames):
     homogeneous(compose(W, transform_at(frames.placement, 0)), pose)
 
 
-def frames_for(codes, offsets):
-    """Frames from their two tables, without scratch memory."""
-    return (frames_of(codes, offsets),)
+frame_pose_states = entry(frame_pose, (frames_of,), FRAMES, q="nq", pose="-> 4, 4", expands=True)
 
 
-frame_pose_states = entry(frame_pose, frames_for, FRAMES, q="nq", pose="-> 4, 4", expands=True)
-
-
-def frame_poses(tree, q, poses, frames, W):
+def frame_poses(tree, q, poses, frames, memory):
     """World poses of k frames."""
-    place_bodies(tree, q, W)
+    place_bodies(tree, q, memory.W)
     for f in range(frames.bodies.size):
-        homogeneous(compose(transform_at(W, frames.bodies[f]), transform_at(frames.placement, f)), poses[f])
+        homogeneous(compose(transform_at(memory.W, frames.bodies[f]), transform_at(frames.placement, f)), poses[f])
 
 
-def placed_frames_for(tree, codes, offsets, q):
-    """Frames, and scratch memory for the poses of all bodies, with the dtype of q."""
-    return frames_of(codes, offsets), np.empty((tree.n_bodies + 1, 12), q.dtype)
-
-
-frame_poses_states = entry(frame_poses, placed_frames_for, FRAMES, COUNT, q="nq", poses="-> k, 4, 4", expands=True)
+frame_poses_states = entry(
+    frame_poses, (frames_of, placements_for), FRAMES, COUNT, q="nq", poses="-> k, 4, 4", expands=True
+)
 
 
 def start_energy(tree, W, V):

@@ -6,10 +6,10 @@ from ..algebra.linear import add, cross
 from ..algebra.rotations import compose
 from ..algebra.spatial import Motion
 from ..algebra.tables import motion_at, put_motion, put_transform, transform_at
-from ..entries.entry import entry
+from ..entries.entry import MOVING, entry
 from ..entries.scratch import scratch_memory
 from .bodies import body_acceleration, body_transform, body_velocity, place_bodies, zero_motion
-from .frames import FRAMES, frames_of
+from .frames import COUNT, FRAMES, frames_of
 from .jacobians import point_motion
 
 NUMBERS = 24  # of a frame: rotation by rows, position, velocity, acceleration, both linear first along world axes
@@ -44,9 +44,9 @@ def frame_motion(W, velocity, acceleration, offset, row):
     put_linear_first(row, ACCELERATION, Motion(A.ang, classical))
 
 
-def frame_motions(tree, q, v, a, out, frames, W, V, A):
+def frame_motions(tree, q, v, a, out, frames, memory):
     """Motions of k frames: out (k, 24)."""
-    bodies, placement, _ = frames
+    (bodies, placement, _), (W, V, A) = frames, memory
     move_bodies(tree, q, v, a, W, V, A)
     for f in range(bodies.size):
         i = bodies[f]
@@ -56,20 +56,5 @@ def frame_motions(tree, q, v, a, out, frames, W, V, A):
 scratch_for = scratch_memory("W 12, V 6, A 6")
 
 
-def memory_for(tree, codes, offsets, q):
-    """Frames, and scratch memory."""
-    W, V, A = scratch_for(tree, q)
-    return frames_of(codes, offsets), W, V, A
-
-
-frame_motions_states = entry(
-    frame_motions,
-    memory_for,
-    FRAMES,
-    {"k": "codes.size - 1"},
-    q="nq",
-    v="nv",
-    a="nv",
-    out=f"-> k, {NUMBERS}",
-    expands=True,
-)
+moved_frames = frames_of, scratch_for
+frame_motions_states = entry(frame_motions, moved_frames, FRAMES, COUNT, **MOVING, out=f"-> k, {NUMBERS}", expands=True)

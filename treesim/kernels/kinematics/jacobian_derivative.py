@@ -7,8 +7,8 @@ from ..algebra.rotations import compose
 from ..algebra.spatial import Motion, motion_add, motion_cross, motion_to_child, unit_scaled_add
 from ..algebra.tables import transform_at
 from ..entries.entry import entry
-from .bodies import body_transform, frames_for, path_placement, zero_motion
-from .frames import FRAMES
+from .bodies import body_transform, path_placement, zero_motion
+from .frames import FRAMES, frames_of
 from .jacobians import WORLD_AXES, frame_axes
 
 
@@ -55,5 +55,5 @@ def jacobian_derivative(tree, q, v, Jd, frames):
 
 
 jacobian_derivative_states = entry(
-    jacobian_derivative, frames_for, FRAMES, q="nq", v="nv", Jd="-> 6, nv'", expands=True
+    jacobian_derivative, (frames_of,), FRAMES, q="nq", v="nv", Jd="-> 6, nv'", expands=True
 )

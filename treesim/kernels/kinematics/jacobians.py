@@ -6,13 +6,12 @@ Jacobian contains the columns along its body's path, root first; no other is non
 
 from __future__ import annotations
 
-import numpy as np
-
 from ..algebra.linear import Matrix, Vector, add, cross, rotate, transpose
 from ..algebra.rotations import GENERAL, Transform, compose, to_parent
 from ..algebra.spatial import Motion, motion_to_child, unit_scaled_add
 from ..algebra.tables import body_transform_at, motion_at, put_motion, put_transform, transform_at
 from ..entries.entry import entry
+from ..entries.scratch import scratch_memory
 from .bodies import body_transform, body_velocity, motions_for, path_placement, place_bodies, zero_motion
 from .frames import COUNT, FRAMES, frames_of
 
@@ -82,24 +81,22 @@ def pack_jacobian(tree, bodies, dense, J):
             k = tree.dof_parent[k]
 
 
-def jacobian(tree, q, J, frames, packed):
+def jacobian(tree, q, J, frames, memory):
     """Jacobians of all frames: J (6 k, nv)."""
     bodies, placement, reference = frames
-    packed_jacobian(tree, body_transform, q, bodies, placement, reference, packed)
-    unpack_jacobian(tree, bodies, packed, J)
+    packed_jacobian(tree, body_transform, q, bodies, placement, reference, memory.packed)
+    unpack_jacobian(tree, bodies, memory.packed, J)
 
 
-def packed_for(tree, codes, offsets, q):
-    """Frames, and scratch memory for packed Jacobians, with the dtype of q."""
-    return frames_of(codes, offsets), np.empty((6 * (codes.size - 1), tree.nv), q.dtype)
+packed_for = scratch_memory(given="codes", packed="6 * (codes.size - 1), nv")
 
 
-jacobian_states = entry(jacobian, packed_for, FRAMES, COUNT, q="nq", J="-> 6 * k, nv'", expands=True)
+jacobian_states = entry(jacobian, (frames_of, packed_for), FRAMES, COUNT, q="nq", J="-> 6 * k, nv'", expands=True)
 
 
-def frame_velocity(tree, q, v, out, frames, W, V):
+def frame_velocity(tree, q, v, out, frames, memory):
     """Velocity of one frame: out (6,), linear first."""
-    bodies, placement, reference = frames
+    (bodies, placement, reference), (W, V) = frames, memory
     body, fixed = bodies[0], transform_at(placement, 0)
     place_bodies(tree, q, W)
     put_motion(V, 0, zero_motion(tree))
@@ -110,13 +107,9 @@ def frame_velocity(tree, q, v, out, frames, W, V):
     out[3], out[4], out[5] = m.ang.x, m.ang.y, m.ang.z
 
 
-def velocities_for(tree, codes, offsets, q):
-    """Frames, and scratch memory for the poses and velocities of all bodies, with the dtype of q."""
-    W, V = motions_for(tree, q)
-    return frames_of(codes, offsets), W, V
-
-
-frame_velocity_states = entry(frame_velocity, velocities_for, FRAMES, q="nq", v="nv", out="-> 6", expands=True)
+frame_velocity_states = entry(
+    frame_velocity, (frames_of, motions_for), FRAMES, q="nq", v="nv", out="-> 6", expands=True
+)
 
 
 def put_task_axes(tree, X, bodies, reference, W):

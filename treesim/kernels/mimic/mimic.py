@@ -12,8 +12,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ..algebra.cholesky import solve
-from ..algebra.numbers import sqrt
+from ..algebra.cholesky import factor_definite, solve
 from ..algebra.spatial import force_add, force_component, force_scale, force_sub, force_to_parent, motion_to_child
 from ..algebra.tables import body_transform_at, force_at, motion_at, put_force, put_motion, with_armature
 from ..dynamics.aba import release_screw
@@ -205,17 +204,6 @@ def pass_on(tree, mimic, r, i):
             r.active[p, b] = 1
 
 
-def factor_rows(r):
-    """Factorize G = L L' in place, with L in the lower triangle; rows must be independent."""
-    for j in range(r.force.size):
-        for k in range(j):
-            for i in range(j, r.force.size):
-                r.G[i, j] -= r.G[i, k] * r.G[j, k]
-        root = sqrt(r.G[j, j])
-        for i in range(j, r.force.size):
-            r.G[i, j] = r.G[i, j] / root
-
-
 def respond_to_rows(tree, mimic, q, r):
     """Z and the factor of A H^-1 A' at q, by articulated inertias and a backward sweep of the rows' forces."""
     articulated_quantities(tree, q, r.X, r.P, r.U, r.D_inv)
@@ -228,7 +216,7 @@ def sweep_mimic_rows(tree, mimic, r):
     for i in range(tree.n_bodies, 0, -1):
         feel(tree, mimic, r, i)
         pass_on(tree, mimic, r, i)
-    factor_rows(r)
+    factor_definite(r.G)  # rows are independent
 
 
 def add_response(tree, mimic, qdd, r):

@@ -9,13 +9,12 @@ Forces are rows of 6x6 blocks. Joints are treated one unit screw at a time, as i
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 import numpy as np
 
 from ..algebra.spatial import force_to_parent
 from ..algebra.tables import body_transform_at, force_at, put_force
 from ..dynamics.rjk import articulated_quantities
+from ..entries.scratch import scratch_memory
 from ..kinematics.bodies import place_bodies
 from ..kinematics.frames import frames_of
 from ..kinematics.jacobians import task_rows
@@ -84,9 +83,9 @@ def multiply(A, B, out):
             out[r, c] = total
 
 
-def node_inertias(tree, scratch):
+def node_inertias(tree, node, where, scratch):
     """Compute `above`, E and Omega of every node, base to tip; Omega contains L first."""
-    _, X, _, U, D_inv, node, where, above, _, E, Omega, _, response = scratch
+    _, X, _, U, D_inv, above, _, E, Omega, _, response = scratch
     for x in range(1, where.size):
         above[x] = carry_to_next_node(tree, where[x], node, X, U, D_inv, E[x], Omega[x])
         for r in range(6):
@@ -120,50 +119,29 @@ def meeting_nodes(x, above, meets):
             meets[y] = meets[above[y]]
 
 
-class Scratch(NamedTuple):
-    """Scratch memory of PV-OSIMr.
-
-    Poses, transforms, articulated inertias, U and D^-1. Compressed tree: number of each body's node, body of each node,
-    next node, common node. By node: E, Omega, the tasks' forces, and the motions that they cause.
-    """
-
-    W: Any
-    X: Any
-    P: Any
-    U: Any
-    D_inv: Any
-    node: Any
-    where: Any
-    above: Any
-    meets: Any
-    E: Any
-    Omega: Any
-    chi: Any
-    response: Any
+# poses, transforms, articulated inertias, U and D^-1; by node of the compressed tree: next node, common node, E, Omega,
+# the tasks' forces, and the motions that they cause
+node_memory = scratch_memory(
+    "W 12, X 12, P 21", "U 6, D_inv", given="codes, n", above="n | integers", meets="n | integers",
+    E="n, 6, 6", Omega="n, 6, 6", chi="codes.size - 1, n, 6, 6", response="n, 6, 6",
+)  # fmt: skip
 
 
-def scratch_for(tree, codes, offsets, q):
-    """Frames, and scratch memory for a tree and tasks, with the dtype of q; the nodes are numbered."""
-    frames = frames_of(codes, offsets)
-    bodies = frames.bodies
-    body, dof = np.empty((tree.n_bodies + 1, 45), q.dtype), np.empty((tree.nv, 7), q.dtype)
+def scratch_for(tree, codes, q):
+    """Return the number of each body's node, the body of each node, and scratch memory with the dtype of q."""
     node, where = np.empty(tree.n_bodies + 1, np.int64), np.zeros(tree.n_bodies + 1, np.int64)
-    n = number_nodes(tree.parent, bodies, node, where) + 1
-    link, block = np.zeros((2, n), np.int64), np.empty((3, n, 6, 6), q.dtype)
-    chi = np.empty((bodies.size, n, 6, 6), q.dtype)
-    return frames, Scratch(
-        body[:, 0:12], body[:, 12:24], body[:, 24:45], dof[:, 0:6], dof[:, 6],
-        node, where[:n], link[0], link[1], block[0], block[1], chi, block[2],
-    )  # fmt: skip
+    n = number_nodes(tree.parent, codes[1:], node, where) + 1
+    return node, where[:n], node_memory(tree, codes, n, q)
 
 
-def inverse_inertia_pv_osim_r(tree, q, out, frames, memory):
+def inverse_inertia_pv_osim_r(tree, q, out, frames, nodes):
     """Λ^-1_kl = chi_k' Omega_aa chi_l for every pair of tasks, over the compressed tree."""
     bodies, placement, reference = frames
-    W, X, P, U, D_inv, node, _, above, meets, E, Omega, chi, response = memory
+    node, where, memory = nodes
+    W, X, P, U, D_inv, above, meets, E, Omega, chi, response = memory
     place_bodies(tree, q, W)
     articulated_quantities(tree, q, X, P, U, D_inv)
-    node_inertias(tree, memory)
+    node_inertias(tree, node, where, memory)
     out[:] = 0
     for f in range(bodies.size):
         x = node[bodies[f]]
@@ -180,4 +158,4 @@ def inverse_inertia_pv_osim_r(tree, q, out, frames, memory):
                         out[6 * g + s, 6 * f + r] = out[6 * f + r, 6 * g + s]
 
 
-inverse_inertia_pv_osim_r_states = inverse_inertia_entry(inverse_inertia_pv_osim_r, scratch_for)
+inverse_inertia_pv_osim_r_states = inverse_inertia_entry(inverse_inertia_pv_osim_r, (frames_of, scratch_for))
