@@ -75,7 +75,7 @@ def test_a_file_of_another_format_places_100_000_geometries(count, refused, tmp_
         with pytest.raises(Refused, match="it places 100001 geometries, and 100000 are read at most"):
             contents.read_contents(file, colored=False)
     else:
-        assert contents.read_contents(file, colored=False).parts == ["the parts"]
+        assert contents.read_contents(file, colored=False).parts == ("the parts",)
 
 
 def test_a_package_is_the_folder_of_a_mesh_or_one_of_4_above(tmp_path):

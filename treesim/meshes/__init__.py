@@ -1,7 +1,7 @@
 """Mesh files to arrays: supported formats, checks before reading, and limits of time and memory."""
 
-from .contents import MeshPart
+from .contents import MeshContents, MeshPart
 from .images import Image
-from .reader import FORMATS, MeshContents, read_colored, read_parts
+from .reader import FORMATS, read_colored, read_parts
 
 __all__ = ["FORMATS", "Image", "MeshContents", "MeshPart", "read_colored", "read_parts"]

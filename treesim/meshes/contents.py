@@ -32,14 +32,14 @@ class MeshPart(NamedTuple):
     image: Image | None
 
 
-class Contents(NamedTuple):
+class MeshContents(NamedTuple):
     """Parts of a mesh file, and a message for each of their images that is not drawn."""
 
-    parts: list[MeshPart]
-    faults: list[str]
+    parts: tuple[MeshPart, ...]
+    faults: tuple[str, ...]
 
 
-def read_contents(file: str, colored: bool, texture: str | None = None, decode: bool = False) -> Contents:
+def read_contents(file: str, colored: bool, texture: str | None = None, decode: bool = False) -> MeshContents:
     """Return the contents of a mesh file.
 
     COLLADA's unit is applied and its up axis is not, as robot descriptions expect. colored: read colours and
@@ -61,10 +61,10 @@ def read_contents(file: str, colored: bool, texture: str | None = None, decode: 
         if len(names) > MOST_INSTANCES:
             raise Refused(too_many(len(names)))
         looks = Looks(images, file.lower().endswith((".gltf", ".glb")), texture)
-        parts = list(_placed(scene, names, looks if colored else None))
+        parts = tuple(_placed(scene, names, looks if colored else None))
         if colored:
             looks.report()
-    return Contents(parts, list(images.faults))
+    return MeshContents(parts, tuple(images.faults))
 
 
 def _placed(scene: Any, nodes: list[str], looks: Looks | None) -> Iterator[MeshPart]:

@@ -5,7 +5,7 @@ Imports of treesim only the modules next to it, and how files are opened.
 `reader` runs it as a program with the arguments MEMORY (bytes of address space), IDLE (seconds without a
 request after which it ends) and DESCRIPTOR (of its end of the socket). It sends READY once all is imported:
 time limits do not include the start. A request is a Request. The answer
-contains the parts and faults of a Contents as plain tuples, since the classes differ between the processes,
+contains the parts and faults of a MeshContents as plain tuples, since the classes differ between the processes,
 or the reason of a refusal.
 """
 
@@ -41,7 +41,7 @@ def _answer(request: Request) -> tuple[list[Any], list[str]] | str:
         return str(error)
     except Exception as error:  # whatever readers of several formats raise
         return f"{type(error).__name__}: {error}"
-    return [(*part[:4], part.image and tuple(part.image)) for part in parts], faults
+    return [(*part[:4], part.image and tuple(part.image)) for part in parts], list(faults)
 
 
 def _limit_memory(size: int) -> None:

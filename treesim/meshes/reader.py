@@ -15,7 +15,7 @@ import zipfile
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from ..system.input_files import UnsuitableFileError, open_input, size_of_input,
 from ..system.subprocesses import PythonProcess, can_start_python, package_command
 from . import program
 from .collada import Refused
-from .contents import LARGEST, MeshPart, read_contents
+from .contents import LARGEST, MeshContents, MeshPart, read_contents
 from .images import Image
 from .program import Request
 
@@ -36,13 +36,6 @@ IDLE = 30.0  # seconds without a file after which the child ends
 ARCHIVES = {b"PK": "ZIP", b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\0": "xz", b"7z\xbc\xaf": "7-Zip"}
 Answer = tuple[Sequence[tuple[Any, ...]], Sequence[str]] | str  # parts and faults, or why the file is refused
 STL_HEADER, STL_TRIANGLE = 84, 50  # bytes
-
-
-class MeshContents(NamedTuple):
-    """Parts of a mesh file, and a message for each of their images that is not drawn."""
-
-    parts: tuple[MeshPart, ...]
-    faults: tuple[str, ...]
 
 
 def read_parts(file: str) -> tuple[MeshPart, ...]:

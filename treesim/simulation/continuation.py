@@ -113,7 +113,7 @@ def _state(argument: Argument) -> np.ndarray:
         raise ArgumentError(f"{label} must be one state of shape {argument.shape}, got {array.shape}")
     if not np.isfinite(array).all():
         raise ArgumentError(f"{label}[{int(np.flatnonzero(~np.isfinite(array))[0])}] is not a finite number")
-    return array.astype(float)  # with NumPy's own dtype object, which compiled code requires, even after unpickling
+    return array.astype(float)
 
 
 def _warn(what: str, reason: str) -> None:

@@ -50,6 +50,3 @@ class StepOptions:
         """Return the fields by name, except those left out, with copies of gains, whose arrays callers may change."""
         own = {**vars(self), "kp": copy.deepcopy(self.kp), "kd": copy.deepcopy(self.kd)}
         return {name: value for name, value in own.items() if name not in left_out}
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return partial(type(self), **vars(self)), ()  # arrays after unpickling do not have NumPy's own dtype object

@@ -19,7 +19,7 @@ from ..model.welds import Weld
 from ..validation.values import one_of
 from .base import ROOT_JOINT, base_of
 from .collisions import Collisions
-from .document import Document, origin_of, parent_of
+from .document import Document, origin_of
 from .findings import Findings, title
 from .inertias import Inertias
 from .link_friction import report_link_friction
@@ -127,7 +127,7 @@ class Builder:
         """
         document, root_link, root_body = self.document, self.document.root_link, 0
         if base == "auto":
-            base = base_of(document, self._child_elements(), self.mimics.still)
+            base = base_of(document, self.children, self.mimics.still)
         if base == "floating":
             if ROOT_JOINT in document.joint:
                 hint = f'rename it, or load with base="fixed" if {ROOT_JOINT!r} already is the floating base'
@@ -163,13 +163,6 @@ class Builder:
             carried = tuple(joint.name for joint in self.children[link] if joint.name in moving)
             welds.append(Weld(link, *ends, inertia=inertia, joints=carried))
         return welds
-
-    def _child_elements(self) -> dict[str, list[_Element]]:
-        """Return the elements of the joints below each link."""
-        children: dict[str, list[_Element]] = {name: [] for name in self.links}
-        for joint in self.document.joints:
-            children[parent_of(joint)].append(joint)
-        return children
 
     def _walk(self, root_link: str, root_body: int) -> None:
         """Visit all links depth-first in file order, with a stack instead of recursion, as chains may be long."""
