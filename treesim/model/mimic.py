@@ -201,18 +201,12 @@ def mimic_map_of(bodies: Sequence[Body]) -> MimicMap | None:
         np.repeat(np.arange(len(joints)), [joint.nv for joint in joints])
     ]
     share = 1 / (1 + np.bincount(onto)[onto])
+    numbers = (v_start[own], onto, independent_q, independent_v, ints)
+    v, onto, independent_q, independent_v, ints = (frozen(x, np.int64) for x in numbers)
     return MimicMap(
-        tuple(lines),
-        tuple(mimicked for mimicked, _, _ in lines.values()),
-        frozen(multiplier),
-        frozen(offset),
-        frozen(v_start[own], np.int64),
-        frozen(onto, np.int64),
-        frozen(independent_q, np.int64),
-        frozen(independent_v, np.int64),
-        frozen(ints, np.int64),
-        frozen(np.concatenate([multiplier, offset, share, regularization])),
-    )
+        tuple(lines), tuple(mimicked for mimicked, _, _ in lines.values()), frozen(multiplier), frozen(offset), v, onto,
+        independent_q, independent_v, ints, frozen(np.concatenate([multiplier, offset, share, regularization])),
+    )  # fmt: skip
 
 
 def _regularization(bodies: Sequence[Body], own: np.ndarray, led: np.ndarray, multiplier: np.ndarray) -> np.ndarray:

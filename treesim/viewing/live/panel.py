@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from ...states.arguments import short_repr
 from ...validation.values import known_name
 from .effective_mass import effective_mass
 
+T = TypeVar("T")
 CAN = ("pull", "seek", "com", "momentum")
 NO_FRAME = "none"
 STATE_SECONDS = 0.05  # between two states sent to pages
@@ -71,10 +72,7 @@ def columns_of(sensors: Mapping[str, Sequence[str]]) -> list[dict[str, Any]]:
 
 def readings(found: Readings, k: int | None = None) -> dict[str, list[float | None]]:
     """Return the readings of a step by name, or those at state k of a run; none where they are too large."""
-    try:
-        rows = {name: found[name] if k is None else found[name][k] for name in found}
-    except TreesimError:
-        return {}
+    rows = _if_known(lambda: {name: found[name] if k is None else found[name][k] for name in found}) or {}
     return {name: [finite(x) for x in row.tolist()] for name, row in rows.items()}
 
 
@@ -96,11 +94,16 @@ def touched(robot: Tree, q: np.ndarray, forces: np.ndarray) -> dict[str, Any]:
 
 def _serves(world: World, integrator: str) -> bool:
     """Return whether an integrator supports everything in the world."""
+    rule = getattr(plugins.get("integrators", integrator), "rule", IN_PYTHON)
+    return _if_known(lambda: touches(world, rule)) is not None
+
+
+def _if_known(compute: Callable[[], T]) -> T | None:
+    """Return a computed value; None if it cannot be computed."""
     try:
-        touches(world, getattr(plugins.get("integrators", integrator), "rule", IN_PYTHON))
+        return compute()
     except TreesimError:
-        return False
-    return True
+        return None
 
 
 def finite(value: float) -> float | None:
@@ -122,11 +125,8 @@ def seconds_of(value: Any) -> float:
 
 def total_energy(robot: Tree, q: np.ndarray, v: np.ndarray, gravity: np.ndarray) -> float | None:
     """Return the kinetic plus potential energy [J], None if it cannot be computed."""
-    try:
-        kinetic, potential = energy(robot, q, v, gravity=gravity)
-    except TreesimError:
-        return None
-    return finite(float(kinetic + potential))
+    found = _if_known(lambda: energy(robot, q, v, gravity=gravity))
+    return None if found is None else finite(float(found[0] + found[1]))
 
 
 def momenta(robot: Tree, q: np.ndarray, v: np.ndarray) -> dict[str, Any] | None:
@@ -134,23 +134,16 @@ def momenta(robot: Tree, q: np.ndarray, v: np.ndarray) -> dict[str, Any] | None:
 
     None for a robot without mass, or if they cannot be computed.
     """
-    if not robot.mass > 0:
+    found = _if_known(lambda: momentum(robot, q, v)) if robot.mass > 0 else None
+    if found is None:
         return None
-    try:
-        p, angular = np.split(momentum(robot, q, v), 2)
-    except TreesimError:
-        return None
+    p, angular = np.split(found, 2)
     return {"linear": p.tolist(), "angular": (angular - np.cross(center_of_mass(robot, q), p)).tolist()}
 
 
 def effective_mass_at(robot: Tree, q: np.ndarray, frame: str) -> dict[str, Any] | None:
     """Return `effective_mass` at a frame; None for NO_FRAME, or if the mass matrix is singular."""
-    if frame == NO_FRAME:
-        return None
-    try:
-        return effective_mass(robot, q, frame)
-    except TreesimError:
-        return None
+    return None if frame == NO_FRAME else _if_known(lambda: effective_mass(robot, q, frame))
 
 
 def checked_frame(robot: Tree, value: Any) -> str:
