@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ..errors import listed, quoted
 from ..model.inertia import Placement
 from ..model.shapes import MISSING_MESH, UNUSABLE, CollisionShape
-from .findings import Findings, Place, place_of, title
-from .geometry import BadGeometryError, Geometry, read_geometry, report_other_shapes
-from .numbers import BadNumberError
-from .schema import report_attributes
-from .visuals import MeshFinder, draw_collisions
+from .findings import Findings, Place, place_of
+from .geometry import Geometry
+from .visuals import MeshFinder, draw_collisions, usable_shapes
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -31,7 +28,10 @@ class Collisions:
         self._missing: dict[str, tuple[str, Place]] = {}  # link -> its first mesh that was not found, and where
         self._declared: dict[str, list[tuple[Geometry, Place | None]]] = {}  # and the places of missing meshes
         for link in root.iterfind("link"):
-            self._declared[link.get("name", "")] = list(_usable(link, find_mesh, findings))
+            self._declared[link.get("name", "")] = [
+                (found, None if found.mesh is None or find_mesh(found.mesh)[1] else place_of(element))
+                for element, found in usable_shapes(link, "collision", UNUSABLE, "left out", findings)
+            ]
         draw_collisions(root, findings)
         for element in root.findall("link/collision"):
             element.getparent().remove(element)
@@ -60,26 +60,5 @@ class Collisions:
             return
         (file, first), links = next(iter(self._missing.values())), listed([*self._missing])
         what = f"collision mesh {quoted(file)} not found; links that lack collision meshes: {links}"
-        findings.add(
-            MISSING_MESH,
-            what,
-            first,
-            "missing meshes have no contact; set ROS_PACKAGE_PATH to the folders of packages",
-        )
-
-
-def _usable(link: _Element, find_mesh: MeshFinder, findings: Findings) -> Iterator[tuple[Geometry, Place | None]]:
-    """Yield the geometry of each usable collision of a link, with its place if its mesh is missing.
-
-    The others are removed with a warning.
-    """
-    for element in link.findall("collision"):
-        try:
-            found = read_geometry(element)
-        except (BadGeometryError, BadNumberError) as problem:
-            findings.add(UNUSABLE, f"{title(link)}: {problem}; left out", element)
-            link.remove(element)
-        else:
-            report_other_shapes(element, link, findings)
-            report_attributes(element, findings)
-            yield found, None if found.mesh is None or find_mesh(found.mesh)[1] else place_of(element)
+        hint = "missing meshes have no contact; set ROS_PACKAGE_PATH to the folders of packages"
+        findings.add(MISSING_MESH, what, first, hint)

@@ -10,7 +10,7 @@ from ..model.parts import Visual
 from ..types import ShapeKind
 from .document import origin_of
 from .findings import Findings, title
-from .geometry import BadGeometryError, read_geometry, report_other_shapes
+from .geometry import BadGeometryError, Geometry, read_geometry, report_other_shapes
 from .numbers import BadNumberError
 from .schema import report_attributes
 
@@ -46,15 +46,25 @@ def draw_collisions(root: _Element, findings: Findings) -> None:
 def clean_visuals(root: _Element, findings: Findings) -> None:
     """Remove unusable visuals, with a warning each, so that the typed model can be read."""
     for link in root.iterfind("link"):
-        for visual in link.findall("visual"):
-            try:
-                read_geometry(visual)
-            except (BadGeometryError, BadNumberError) as problem:
-                findings.add("U501", f"{title(link)}: {problem}; not drawn", visual)
-                link.remove(visual)
-                continue
-            report_other_shapes(visual, link, findings)
-            report_attributes(visual, findings)
+        usable_shapes(link, "visual", "U501", "not drawn", findings)
+
+
+def usable_shapes(
+    link: _Element, tag: str, code: str, remark: str, findings: Findings
+) -> list[tuple[_Element, Geometry]]:
+    """Return the usable visuals or collisions of a link with their geometries; others are removed, with a warning."""
+    usable = []
+    for element in link.findall(tag):
+        try:
+            geometry = read_geometry(element)
+        except (BadGeometryError, BadNumberError) as problem:
+            findings.add(code, f"{title(link)}: {problem}; {remark}", element)
+            link.remove(element)
+            continue
+        report_other_shapes(element, link, findings)
+        report_attributes(element, findings)
+        usable.append((element, geometry))
+    return usable
 
 
 def named_materials(robot: yourdfpy.Robot) -> Materials:
