@@ -30,6 +30,7 @@ def plain(robot: Tree) -> dict[str, Function]:
         "bias_forces": Function("qv", lambda q, v: treesim.bias_forces(robot, q, v)),
         "packed_mass_matrix": Function("q", lambda q: treesim.mass_matrix(robot, q, packed=True)),
         "solve_mass_matrix": Function("qx", lambda q, x: treesim.solve_mass_matrix(robot, q, x)),
+        "inverse_mass_matrix": Function("q", lambda q: treesim.inverse_mass_matrix(robot, q)),
         "energy": Function("qv", lambda q, v: np.stack(treesim.energy(robot, q, v), axis=-1)),
         "momentum": Function("qv", lambda q, v: treesim.momentum(robot, q, v)),
         "body_poses": Function("q", lambda q: treesim.body_poses(robot, q)),
@@ -94,6 +95,7 @@ def bound(robot: Tree, engine: str, number: Any = np.float64) -> dict[str, Funct
         "mass_matrix": Function("q", made.mass_matrix),
         "packed_mass_matrix": Function("q", made.packed_mass_matrix),
         "solve_mass_matrix": Function("qx", made.solve_mass_matrix),
+        "inverse_mass_matrix": Function("q", made.inverse_mass_matrix),
         "frame_jacobian": Function("q", lambda q, out=None: made.frame_jacobian(q, last, out=out)),
         "inverse_operational_inertia": Function(
             "q", lambda q, out=None: made.inverse_operational_inertia(q, last, out=out)

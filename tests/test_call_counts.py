@@ -25,6 +25,7 @@ PLAIN = {
     "mass_matrix": lambda q, v, x: treesim.mass_matrix(ROBOT, q),
     "mass_matrix packed": lambda q, v, x: treesim.mass_matrix(ROBOT, q, packed=True),
     "solve_mass_matrix": lambda q, v, x: treesim.solve_mass_matrix(ROBOT, q, x),
+    "inverse_mass_matrix": lambda q, v, x: treesim.inverse_mass_matrix(ROBOT, q),
     "frame_jacobian": lambda q, v, x: treesim.frame_jacobian(ROBOT, q, FRAME),
     "frame_pose": lambda q, v, x: treesim.frame_pose(ROBOT, q, FRAME),
     "frame_velocity": lambda q, v, x: treesim.frame_velocity(ROBOT, q, v, FRAME),

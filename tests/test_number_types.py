@@ -28,6 +28,7 @@ def functions(robot, frames):
         "center_of_mass": lambda q, v, tau, a: treesim.center_of_mass(robot, q),
         "center_of_mass_jacobian": lambda q, v, tau, a: treesim.center_of_mass_jacobian(robot, q),
         "solve_mass_matrix": lambda q, v, tau, a: treesim.solve_mass_matrix(robot, q, tau),
+        "inverse_mass_matrix": lambda q, v, tau, a: treesim.inverse_mass_matrix(robot, q),
         "gravity_forces": lambda q, v, tau, a: treesim.gravity_forces(robot, q),
         "bias_forces": lambda q, v, tau, a: treesim.bias_forces(robot, q, v),
         "inverse_dynamics": lambda q, v, tau, a: treesim.inverse_dynamics(robot, q, v, a),

@@ -41,7 +41,7 @@ from .dynamics.operational.space import OperationalSpace, operational_space
 from .dynamics.operational.sparse_jacobian import SparseJacobian, sparse_jacobian
 from .dynamics.operational.tasks import CenterOfMassTask, FrameTask, RelativeTask
 from .dynamics.packed_mass_matrix import mass_matrix_pattern, unpack_mass_matrix
-from .dynamics.solve import solve_mass_matrix
+from .dynamics.solve import inverse_mass_matrix, solve_mass_matrix
 from .dynamics.torque_regressor import inertial_parameters, joint_torque_regressor
 from .engine.threads import use_threads
 from .errors import (
@@ -220,6 +220,7 @@ __all__ = [
     "ground_heights",
     "inertial_parameters",
     "inverse_dynamics",
+    "inverse_mass_matrix",
     "inverse_operational_inertia",
     "joint_torque_regressor",
     "joint_wrenches",

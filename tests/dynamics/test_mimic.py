@@ -107,6 +107,8 @@ def test_inverse_dynamics_mass_matrix_and_energy_are_the_spanning_trees(seed):
         (np.array(treesim.energy(robot, q, v)), np.array(treesim.energy(whole, Q, V))),
         (treesim.momentum(robot, q, v), treesim.momentum(whole, Q, V)),
         (M @ treesim.solve_mass_matrix(robot, q, a), a),
+        (M @ treesim.inverse_mass_matrix(robot, q), np.eye(robot.nv)),
+        (M @ treesim.Dynamics(robot).inverse_mass_matrix(q), np.eye(robot.nv)),
     ):
         np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-11 * (1 + np.abs(wanted).max()))
 

@@ -31,3 +31,24 @@ def test_what_cannot_be_solved_is_named():
         treesim.solve_mass_matrix(robot, robot.neutral(), np.full(robot.nv, np.nan))
     rock = treesim.Tree("rock", [])
     assert treesim.solve_mass_matrix(rock, [], []).shape == (0,)
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_the_inverse_is_that_of_the_mass_matrix(name):
+    robot = trees.tree(name)
+    q, *_ = random_state(robot)
+    M, inverse = treesim.mass_matrix(robot, q), treesim.inverse_mass_matrix(robot, q)
+    assert np.array_equal(inverse, inverse.T)
+    for column, unit in zip(inverse.T, np.eye(robot.nv), strict=True):
+        expected = np.linalg.solve(M, unit)
+        assert sensitivity.farthest(column, expected) < 2 * sensitivity.of_solution(M, unit, expected)
+    out = np.empty((2, robot.nv, robot.nv))
+    assert treesim.inverse_mass_matrix(robot, [q, q], out=out) is out and np.array_equal(out[1], out[0])
+
+
+def test_a_mass_matrix_without_inverse_is_named():
+    bodies = [treesim.Body("ghost", 0, treesim.Joint("hinge", "revolute", axis=(0, 0, 1)))]
+    haunted = treesim.Tree("haunted", bodies)
+    for inverse in (treesim.Dynamics(haunted).inverse_mass_matrix, lambda q: treesim.inverse_mass_matrix(haunted, q)):
+        with pytest.raises(treesim.SingularInertiaError, match="hinge"):
+            inverse(np.zeros(1))

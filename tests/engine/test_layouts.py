@@ -129,6 +129,7 @@ def test_every_function_with_a_result_of_the_caller_s(batch, engine):
         "mass_matrix": (lambda **k: treesim.mass_matrix(ROBOT, q, **k), (NV, NV)),
         "packed": (lambda **k: treesim.mass_matrix(ROBOT, q, packed=True, **k), (ROBOT.nnz,)),
         "solve_mass_matrix": (lambda **k: treesim.solve_mass_matrix(ROBOT, q, a, **k), (NV,)),
+        "inverse_mass_matrix": (lambda **k: treesim.inverse_mass_matrix(ROBOT, q, **k), (NV, NV)),
         "auto": (lambda **k: treesim.forward_dynamics(ROBOT, q, v, a, backend="auto", **k), (NV,)),
         "refined": (lambda **k: treesim.forward_dynamics(ROBOT, q, v, a, refinements=1, **k), (NV,)),
     }

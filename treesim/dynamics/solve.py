@@ -1,18 +1,21 @@
-"""Products H^-1 x by sparse factors, which are computed in the same call."""
+"""M^-1, and products M^-1 x, by sparse factors, which are computed in the same call."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..kernels.dynamics.inverse_mass import solve_mass_matrix_states
+from ..kernels.dynamics.inverse_mass import inverse_mass_matrix_states, solve_mass_matrix_states
+from ..model.quaternions import configuration
 from ..model.tree import Tree
 from ..states.arguments import checked_robot
 from ..states.states import state_function
 from ..types import Engine
-from .base import explain_failure
+from ..validation.arrays import coerce
+from .base import copied, explain_failure
 
 SOLVE = state_function(solve_mass_matrix_states, explain_failure)
+INVERSE = state_function(inverse_mass_matrix_states, explain_failure)
 
 
 def solve_mass_matrix(
@@ -64,3 +67,60 @@ def solve_mass_matrix(
     if type(robot) is not Tree:
         robot = checked_robot(robot)
     return SOLVE(robot, robot.ints, robot.reals, q, x, engine, out)
+
+
+def inverse_mass_matrix(
+    robot: Tree, q: ArrayLike, *, engine: Engine = "auto", out: np.ndarray | None = None
+) -> np.ndarray:
+    """Return the inverse M^-1 of the mass matrix, which is symmetric and in general full.
+
+    Parameters
+    ----------
+    robot : Tree
+        Robot.
+    q : array_like
+        (..., nq) configurations.
+    engine, out
+        As in `treesim.forward_dynamics`.
+
+    Returns
+    -------
+    numpy.ndarray
+        (..., nv, nv) matrices.
+
+    Raises
+    ------
+    ArgumentError
+        If a type or shape does not fit.
+    NonFiniteError
+        If q is not finite, or a result overflows.
+    SingularInertiaError
+        If a joint moves no inertia; the error names the joint.
+    UnknownNameError, UnsupportedError
+        If the engine is unknown, or not possible for the robot.
+
+    Notes
+    -----
+    The method is CRBA, LTDL factorization without fill-in, and the equation L M^-1 = D^-1 L'^-1, solved row by row. The
+    rows cost about n D1 / 2 multiply-adds for n degrees of freedom (`Topology.D1`). For a robot with mimic joints,
+    each column is computed by `solve_mass_matrix`.
+
+    Examples
+    --------
+    >>> robot = treesim.load("ur5")
+    >>> q = np.full(6, 0.5)
+    >>> np.allclose(treesim.inverse_mass_matrix(robot, q) @ treesim.mass_matrix(robot, q), np.eye(6))
+    True
+    """
+    if type(robot) is not Tree:
+        robot = checked_robot(robot)
+    if robot.mimic_map is None:
+        return INVERSE(robot, robot.ints, robot.reals, q, engine, out)
+    columns = coerce(configuration(robot, q, "q"))[..., None, :]
+    inverse = SOLVE(robot, robot.ints, robot.reals, columns, np.eye(robot.nv, dtype=columns.dtype), engine)
+    return copied(symmetric(inverse), out)
+
+
+def symmetric(matrices: np.ndarray) -> np.ndarray:
+    """Return the symmetric part of matrices (..., n, n)."""
+    return (matrices + matrices.swapaxes(-1, -2)) / 2

@@ -18,7 +18,7 @@ from ...engine.llvm.single_state import FEW
 from ...engine.threads import checked_threads, use_threads
 from ...errors import ArgumentError, UnsupportedError, quoted
 from ...kernels.dynamics.crba import mass_matrix_full_states, mass_matrix_packed_states
-from ...kernels.dynamics.inverse_mass import solve_mass_matrix_states
+from ...kernels.dynamics.inverse_mass import inverse_mass_matrix_states, solve_mass_matrix_states
 from ...kernels.dynamics.rnea import inverse_dynamics_states
 from ...kernels.entries.status import FINE
 from ...kernels.kinematics.jacobians import jacobian_states
@@ -35,6 +35,7 @@ from ..forward_dynamics import held_backend
 from ..operational.base import CompiledMethod
 from ..operational.frames import SPATIAL, frame_codes, move_to_origin
 from ..packed_mass_matrix import mass_matrix_pattern
+from ..solve import symmetric
 from ..tables import constants_of, kernel_wrenches
 
 Explain = Callable[[dict[str, np.ndarray]], Exception]  # of finite arguments whose results are not
@@ -116,6 +117,7 @@ class Dynamics(ReprMixin):
         self._mass = _Function(self, mass_matrix_full_states, self._constants)
         self._packed_mass = self._packed_function()
         self._solve = _Function(self, solve_mass_matrix_states, self._constants, self._explained)
+        self._inverse_mass = self._inverse_mass_function()
         self._frames: dict[tuple[Any, ...], _Function] = {}
 
     def __repr__(self) -> str:
@@ -253,6 +255,24 @@ class Dynamics(ReprMixin):
         solution = np.empty(self._vector, self.dtype) if out is None else out
         return solution if self._solve.call(q, x, solution) == FINE else self._solve.checked_call((q, x), out)
 
+    def inverse_mass_matrix(self, q: ArrayLike, out: np.ndarray | None = None) -> np.ndarray:
+        """Return the inverse M^-1 of the mass matrix; see `treesim.inverse_mass_matrix`.
+
+        Parameters
+        ----------
+        q : array_like
+            Configurations (..., nq).
+        out : numpy.ndarray, optional
+            Array for the result.
+
+        Returns
+        -------
+        numpy.ndarray
+            Matrices M^-1 (..., nv, nv).
+        """
+        inverse = np.empty(self._matrix, self.dtype) if out is None else out
+        return inverse if self._inverse_mass.call(q, inverse) == FINE else self._inverse_mass.checked_call((q,), out)
+
     def frame_jacobian(
         self,
         q: ArrayLike,
@@ -351,6 +371,16 @@ class Dynamics(ReprMixin):
             pattern = mass_matrix_pattern(self.robot)
             return _InPython(lambda values, out: copied(self.mass_matrix(*values)[..., *pattern], out))
         return _Function(self, mass_matrix_packed_states, self._constants)
+
+    def _inverse_mass_function(self) -> _Function | _InPython:
+        if self.robot.mimic_map is not None:
+            return _InPython(self._inverse_by_columns)
+        return _Function(self, inverse_mass_matrix_states, self._constants, self._explained)
+
+    def _inverse_by_columns(self, values: tuple[Any, ...], out: Any) -> np.ndarray:
+        """Return M^-1 of a robot with mimic joints."""
+        unit = np.eye(self.robot.nv, dtype=self.dtype)
+        return copied(symmetric(self.solve_mass_matrix(np.asarray(*values)[..., None, :], unit)), out)
 
     def _jacobian_function(self, frame: str, reference: Reference) -> _Function:
         constants = (*self._constants, *frame_codes(self.robot, (frame,), reference))

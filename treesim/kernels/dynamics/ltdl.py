@@ -168,6 +168,31 @@ def solve(dof_parent, dof_depth, row_start, L, x):
     solve_lower(dof_parent, dof_depth, row_start, L, x)
 
 
+def subtract_row(row, other, a, size):
+    """row -= a other, for the first `size` elements of two rows."""
+    for c in range(size):
+        row[c] -= a * other[c]
+
+
+def invert(dof_parent, dof_depth, row_start, L, X):
+    """X = H^-1, row by row from the root: L H^-1 = D^-1 L'^-1 is upper triangular, with the diagonal D^-1."""
+    for i in range(dof_parent.size):
+        start, row = row_start[i], X[i, :i]
+        for c in range(i):
+            row[c] = 0.0
+        j = dof_parent[i]
+        while j >= 0:
+            subtract_row(row, X[j, :i], L[start + dof_depth[j]], i)
+            j = dof_parent[j]
+        pivot, j = 1 / L[start + dof_depth[i]], dof_parent[i]
+        while j >= 0:
+            pivot -= L[start + dof_depth[j]] * row[j]
+            j = dof_parent[j]
+        X[i, i] = pivot
+        for c in range(i):
+            X[c, i] = row[c]
+
+
 def subtract_multiple(X, j, a, i):
     """X_j -= a X_i, for rows i and j of X."""
     for c in range(X.shape[1]):
