@@ -16,7 +16,7 @@ from ..kernels.algebra.tables import N_INERTIA, N_PLACEMENT
 from ..model.matrices import product
 from ..model.named_axes import body_axis, velocity_axis
 from ..model.tree import Tree
-from ..validation.arrays import Argument, ordered_numbers
+from ..validation.arrays import Argument, coerce
 from ..validation.values import known_name
 
 LINKS, JOINTS, WORLD = "links", "joints", "world"
@@ -94,7 +94,7 @@ def _given(robot: Tree, name: str, value: Any, field: Field) -> Given:
     else:
         count = {LINKS: (robot.n_bodies,), JOINTS: (robot.nv,), WORLD: ()}[field.of]
         axes = (AXES[field.of], *(None,) * len(field.shape)) if field.of in AXES else ()
-        values = _shaped(Argument(label, value, (*count, *field.shape), axes=axes, robot=robot))
+        values = coerce(Argument(label, value, (*count, *field.shape), axes=axes, robot=robot), batch="B")
         which = np.arange(count[0]) if count else np.zeros(1, int)
         found = Given(which, values if count else np.expand_dims(values, values.ndim - len(field.shape)))
     _check(robot, name, found, field)
@@ -111,7 +111,8 @@ def _by_name(robot: Tree, label: str, value: Mapping[str, Any], field: Field) ->
         one = (len(places), *field.shape)
         own = f"{label}[{quoted(name)}]"
         axes = (..., None, *(slice(None),) * len(field.shape))
-        parts.append(_shaped(Argument(own, x, one[1:]))[axes] if one[0] == 1 else _shaped(Argument(own, x, one)))
+        numbers = coerce(Argument(own, x, one[1:] if len(places) == 1 else one), batch="B")
+        parts.append(numbers[axes] if len(places) == 1 else numbers)
         which.append(places)
     if not which:
         raise ArgumentError(f"{label} names no {'link' if field.of == LINKS else 'joint'}")
@@ -130,14 +131,6 @@ def _places(robot: Tree, name: str, field: Field) -> np.ndarray:
         where = robot.v_index[name]
         return np.arange(where.start, where.stop)
     return np.array([robot.body_names.index(known_name("body", name, robot.body_names, of=repr(robot.name)))])
-
-
-def _shaped(argument: Argument) -> np.ndarray:
-    label, shape, array = argument.label, argument.shape, ordered_numbers(argument)
-    if array.ndim < len(shape) or array.shape[array.ndim - len(shape) :] != shape:
-        wanted = ", ".join(map(str, shape))
-        raise ArgumentError(f"{label} has shape {array.shape}, but ({wanted}) or (B, {wanted}) is needed")
-    return array
 
 
 def name_of(robot: Tree, field: Field, place: int) -> str:

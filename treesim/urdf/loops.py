@@ -56,14 +56,19 @@ def check_loops(
 
 def _checked_end(loop: _Element, end: str, links: Mapping[str, _Element], findings: Findings) -> str | None:
     """Return the link at one end of a loop; None, with a finding, if there is none."""
-    element = loop.find(end)
-    name = end_of(loop, end)
+    if end_of(loop, end):
+        read_numbers(loop.find(end), ("xyz", "rpy"), 3, findings)
+    return checked_link(loop, end, "link", links, findings)
+
+
+def checked_link(owner: _Element, end: str, what: str, links: Mapping[str, _Element], findings: Findings) -> str | None:
+    """Return the link at one end of a joint or loop; None, with a finding that calls it `what`, if there is none."""
+    element, name = owner.find(end), end_of(owner, end)
     if not name:
-        findings.add("U203", f"{title(loop)} has no <{end} link=...>", loop if element is None else element)
+        findings.add("U203", f"{title(owner)} has no <{end} link=...>", owner if element is None else element)
         return None
-    read_numbers(element, ("xyz", "rpy"), 3, findings)
     if name not in links:
-        findings.add("U204", f"{title(loop)}: link {quoted(name)} does not exist", element)
+        findings.add("U204", f"{title(owner)}: {what} {quoted(name)} does not exist", element)
         return None
     return name
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from ..errors import listed, quoted
 from ..model.joints import JOINT_TYPES, NO_DIRECTION
-from .document import Document, child_of, end_of, name_of, parent_of
+from .document import Document, child_of, name_of, parent_of
 from .findings import Findings, title
 from .inertias import INERTIA_ENTRIES, Inertias, inertia_matrix
-from .loops import check_loops
+from .loops import check_loops, checked_link
 from .mimics import around, check_mimics, cycles
 from .numbers import BadNumberError, attribute_text, parse_numbers, read_numbers
 
@@ -181,7 +181,7 @@ def _check_connectivity(
     joint_to: dict[str, _Element] = {}  # parent joint of each link
     complete = True
     for joint in joints:
-        ends = [_end(joint, role, links, findings) for role in ("parent", "child")]
+        ends = [checked_link(joint, role, f"{role} link", links, findings) for role in ("parent", "child")]
         parent, child = ends
         if parent is None or child is None:
             complete = False
@@ -211,18 +211,6 @@ def _report_cycle(cycle: list[str], joints: Sequence[_Element], links: dict[str,
     text = f"links form a cycle: {around(cycle)}, from parent to child, {which} {', '.join(named[:MOST_JOINTS])}{more}"
     hint = "correct one of these <parent> elements, so that the chain ends at the root link"
     findings.add("U206", text, (upward or list(joints))[0].find("parent"), hint)
-
-
-def _end(joint: _Element, role: str, links: dict[str, _Element], findings: Findings) -> str | None:
-    """Return the link at one end of a joint; None, with a finding, if there is none."""
-    element, name = joint.find(role), end_of(joint, role)
-    if not name:
-        findings.add("U203", f"{title(joint)} has no <{role} link=...>", joint if element is None else element)
-        return None
-    if name not in links:
-        findings.add("U204", f"{title(joint)}: {role} link {quoted(name)} does not exist", element)
-        return None
-    return name
 
 
 def _check_root(roots: list[str], root: _Element, findings: Findings) -> None:

@@ -42,16 +42,16 @@ def precision(*values: Any) -> type[np.floating]:
     return np.float32
 
 
-def coerce(argument: Argument, number: type[np.floating] = np.float64) -> np.ndarray:
+def coerce(argument: Argument, number: type[np.floating] = np.float64, batch: str = "...") -> np.ndarray:
     """Return the argument as an array of `number` whose last axes have the required shape; raises ArgumentError.
 
-    Numbers with labels are put into the robot's order.
+    Numbers with labels are put into the robot's order. batch: the other axes in an error.
     """
     label, value, shape = argument[:3]
     array = real_numbers(label, value, number) if type(value) is np.ndarray else ordered_numbers(argument, number)
     if array.shape[array.ndim - len(shape) :] != shape or array.ndim < len(shape):
         wanted = ", ".join(map(str, shape))
-        raise ArgumentError(f"{label} has shape {array.shape}, but ({wanted}) or (..., {wanted}) is needed")
+        raise ArgumentError(f"{label} has shape {array.shape}, but ({wanted}) or ({batch}, {wanted}) is needed")
     return array
 
 
