@@ -10,6 +10,7 @@ import pytest
 import treesim
 from treesim.engine.call import bound_entry, specialized
 from treesim.engine.call.generic import runs_compiled
+from treesim.engine.graph.trace import trace
 from treesim.engine.llvm.single_state import FEW
 from treesim.errors import (
     ArgumentError,
@@ -18,6 +19,7 @@ from treesim.errors import (
     UnknownNameError,
     UnsupportedError,
 )
+from treesim.kernels.dynamics.crba import mass_matrix_full_states
 from treesim.model import generators
 
 from ... import sensitivity
@@ -264,6 +266,23 @@ def test_specialized_code_is_what_auto_runs(monkeypatch: pytest.MonkeyPatch) -> 
         assert len(asked) == times
     assert np.array_equal(results[0], results[1])
     assert np.array_equal(results[2], treesim.forward_dynamics(robot, q, v, x))
+
+
+@needs_specialized
+@pytest.mark.parametrize("beyond", [0, 1])
+def test_long_code_of_the_mass_matrix_is_generic(beyond: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    robot = ROBOTS["chain"]()
+    q, v, x = state(robot)
+    graph = trace(mass_matrix_full_states, (robot.ints, robot.reals), [robot.nq], [robot.nv**2]).graph
+    monkeypatch.setattr(bound_entry, "LONGEST_ON_MASS_MATRIX", len(graph.operation) - beyond)
+    generic, bound = [], treesim.Dynamics(robot)
+    fast_call = bound_entry.fast_call
+    monkeypatch.setattr(bound_entry, "fast_call", lambda entry: generic.append(entry) or fast_call(entry))
+    M = bound.mass_matrix(q)
+    assert generic == [mass_matrix_full_states] * beyond
+    assert np.array_equal(M, treesim.Dynamics(robot, engine=("specialized", "generic")[beyond]).mass_matrix(q))
+    bound.forward_dynamics(q, v, x)
+    assert len(generic) == 2 * beyond  # with that of the line before: other functions have no limit
 
 
 @needs_specialized

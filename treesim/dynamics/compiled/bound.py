@@ -61,7 +61,7 @@ class Dynamics(ReprMixin):
     engine : str
         "specialized": code that is compiled for this robot at the first call of a method, in 0.1 to 1 s, and cached on
         disk. "generic": code for any robot, as in functions such as `treesim.forward_dynamics`. "auto": "specialized"
-        where possible.
+        where possible, except for functions of the mass matrix of long chains, whose generic code is as fast.
     gravity : array_like, optional
         (3,) replaces the robot's gravity [m/s^2].
     armature : array_like, optional

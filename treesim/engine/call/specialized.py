@@ -22,6 +22,7 @@ from ...kernels.entries.status import FINE, NOT_FINITE
 from ..argument_checks import declared_arrays, quaternion_places
 from ..frontend.fastcall import builtin, owner_of_code
 from ..frontend.object_layout import address, layout_is_known
+from ..graph.graph import LONGEST, Graph
 from ..graph.trace import trace
 from ..graph.twins import twin_inputs
 from ..llvm import machine_code
@@ -205,18 +206,20 @@ def single_code(
     inputs: Sequence[tuple[int, ...]],
     results: Sequence[tuple[int, ...]],
     number: type[np.floating],
+    longest: int = LONGEST,
 ) -> Callable[..., int]:
     """Return a built-in function for single states.
 
     It takes the nonempty inputs and the results, arrays of `number`, and returns the entry's status. It returns
     BAD_LAYOUT for arguments that are not such arrays of these shapes. Equal requests return the same function.
-    Raises UnsupportedError if there is no straight-line code. Cost: as `batch_code`.
+    Raises UnsupportedError if there is no straight-line code, or its trace is longer than `longest` operations. Cost:
+    as `batch_code`.
     """
     refuse_unusable()
     if not layout_is_known():
         raise UnsupportedError("the memory layout of this numpy's arrays is unknown")
     shapes = tuple(inputs), tuple(results)
-    identity = (entry, number is np.float32, *shapes, *map(_contents, constants))
+    identity = (entry, number is np.float32, longest, *shapes, *map(_contents, constants))
     return _functions.get(identity, lambda: _single_function(entry, constants, *shapes, number, identity))
 
 
@@ -228,13 +231,14 @@ def _single_function(
     number: type[np.floating],
     identity: tuple[Any, ...],
 ) -> Callable[..., int]:
-    _, single, *others = identity
+    _, single, longest, *others = identity
     sizes, counts = ([math.prod(shape) for shape in group] for group in (inputs, results))
     name = f"{entry.__module__.rpartition('.')[2]}.{entry.__name__}"
-    key = repr((name, "single", kernel_hash(), single, *others))
+    key = repr((name, "single", kernel_hash(), single, longest, *others))
 
     def write() -> Code:
-        traced, quaternions = trace(entry, constants, sizes, counts), quaternion_places(entry, constants, sizes)
+        traced = trace(entry, constants, sizes, counts, Graph(longest))
+        quaternions = quaternion_places(entry, constants, sizes)
         computed = [array for array in declared_arrays(entry) if array.result]
         unchecked = [k for k, array in enumerate(computed) if array.unchecked]
         pairs = twin_inputs(entry, constants, sizes)

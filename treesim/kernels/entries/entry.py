@@ -11,6 +11,7 @@ from __future__ import annotations
 import linecache
 from collections.abc import Callable
 from functools import lru_cache
+from itertools import chain
 from types import FunctionType
 from typing import Any, NamedTuple
 
@@ -21,6 +22,8 @@ SYMBOLS = {"nq": "tree.nq", "nv": "tree.nv", "nnz": "tree.nnz", "N": "tree.n_bod
 
 DRIVEN = {"q": "nq", "v": "nv", "tau": "nv'", "f_ext": "N, 6 | none"}  # arguments of forward dynamics
 MOVING = {"q": "nq", "v": "nv", "a": "nv"}  # arguments of functions of a motion
+
+MATRIX = ("nnz", "nv, nv")  # shapes of the mass matrix, packed and full
 
 KERNELS = "treesim.kernels"  # the package of treesim's own kernels
 MADE = "<entry "  # begins the file name of functions that are made here
@@ -136,6 +139,15 @@ def unfused(states: Any) -> Any:
     made.__annotations__, made.__doc__ = states.__annotations__, states.__doc__
     made.__name__, made.fuses = f"{states.__name__}_unfused", False
     return made
+
+
+def on_mass_matrix(states: Any) -> bool:
+    """Return whether an array of an entry, or its scratch memory, has the size of the mass matrix."""
+    if not hasattr(states, "origin"):
+        return False
+    parts = scratch_functions(states.origin.scratch).values()
+    shapes = [", ".join(array.shape) for array in states.signature.arrays]
+    return any(shape in MATRIX for shape in chain(shapes, *(getattr(part, "shapes", ()) for part in parts)))
 
 
 def is_mimic_entry(states: Any) -> bool:

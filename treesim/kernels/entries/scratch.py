@@ -38,7 +38,9 @@ def scratch_memory(bodies: str = "", dofs: str = "", given: str = "", **arrays: 
     lines.append(f"return Scratch({', '.join(parts.values())})\n")
     namespace = {"__name__": __name__, "np": np, "Scratch": namedtuple("Scratch", parts)}
     place = f"<scratch {given}: {bodies}; {dofs}; {arrays}>"
-    return made_function(place, "\n    ".join(lines), "scratch_for", namespace)
+    function = made_function(place, "\n    ".join(lines), "scratch_for", namespace)
+    function.__dict__["shapes"] = tuple(arrays.values())
+    return function
 
 
 @cache
