@@ -26,8 +26,6 @@ from .overlaps import check_overlaps
 from .poses import check_poses
 
 if TYPE_CHECKING:
-    from lxml.etree import _Element
-
     from ..types import BaseChoice, Mimic
     from ..urdf.read import Source
 
@@ -128,7 +126,8 @@ def _examine(
     groups = rigid_groups(document, find_mesh, meshes) if {"physics", "assets"} & set(tiers) else []
     if meshes is not None:
         for file, reason in meshes.unreadable.items():
-            findings.add("U507", reason, next(_owners(document.root, file, find_mesh), None))
+            owners = (mesh for mesh in document.root.iter("mesh") if find_mesh(mesh.get("filename", ""))[0] == file)
+            findings.add("U507", reason, next(owners, None))
     if "physics" not in tiers:
         return
     check_distribution(groups, findings)
@@ -138,11 +137,6 @@ def _examine(
             check_poses(robot, document.joint, findings)
         check_limits(robot, document.joint, findings)
         yield from check_overlaps(robot, document.link, findings)
-
-
-def _owners(root: _Element, file: str, find_mesh: MeshFinder) -> Iterator[_Element]:
-    """Return the elements that name a mesh file."""
-    return (mesh for mesh in root.iter("mesh") if find_mesh(mesh.get("filename", ""))[0] == file)
 
 
 def _not_compared(groups: Sequence[Group]) -> Iterator[str]:

@@ -322,13 +322,10 @@ def _theta_numbers(
         dofs = np.union1d(dofs, np.flatnonzero(stiff))
     stiffness = step_stiffness(method.dt / method.substeps, full["damping"], *gains)
     if any(name in INERTIAL for name in fields):
-        least = _least_of_each(robot, own, _rotors(robot, fields), stiffness)
+        rotors = fields["armature"].over(robot.armature) if "armature" in fields else robot.armature
+        least = _least_of_each(robot, own, rotors, stiffness)
     theta = implicitness(stiffness[..., dofs], least[..., dofs], method.rule)
     return [_column(robot, "theta", dofs, theta)] if dofs.size else []
-
-
-def _rotors(robot: Tree, fields: Mapping[str, Given]) -> np.ndarray:
-    return fields["armature"].over(robot.armature) if "armature" in fields else robot.armature
 
 
 def _least_of_each(robot: Tree, own: Numbers, rotors: np.ndarray, stiffness: np.ndarray) -> np.ndarray:

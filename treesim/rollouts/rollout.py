@@ -403,7 +403,8 @@ def _run(
     except KeyboardInterrupt:
         ending = results.leave(done)
         found = run.outcome(*begun(done, results.arrays, t), stopped="interrupted")
-        _warn_of_stop(found, done, count, ending)
+        also = f", and {done.records} records of {done.partial} more" if done.partial else ""
+        warn(f"Ctrl-C: {done.complete} of {count} rollouts are done{also}{ending}", StoppedWarning)
         return found
     except Exception as error:
         ending = results.leave(done)
@@ -433,8 +434,3 @@ def _slices(piece: RolloutSegment | None, start: Start, results: Results, measur
     ]
     states = [start.q, start.v, *none_done]
     yield from slices(piece, states, arrays, every, most, SliceScheduler(start.v.shape[1]), last)
-
-
-def _warn_of_stop(found: Rollouts, done: Progress, count: int, ending: str) -> None:
-    also = f", and {done.records} records of {done.partial} more" if done.partial else ""
-    warn(f"Ctrl-C: {done.complete} of {count} rollouts are done{also}{ending}", StoppedWarning)

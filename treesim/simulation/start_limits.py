@@ -38,13 +38,10 @@ class PositionLimits(NamedTuple):
 @lru_cache(maxsize=64)
 def position_limits(robot: Tree) -> PositionLimits:
     """Return the position limits of a robot's joints."""
-    found = [(where.start, robot.v_index[name].start) for name, where in robot.q_index.items() if _is_single(where)]
+    single = ((name, at.start) for name, at in robot.q_index.items() if at.stop - at.start == 1)
+    found = [(start, robot.v_index[name].start) for name, start in single]
     coordinate, dof = np.array(found, int).reshape(-1, 2).T
     return PositionLimits(coordinate, dof, robot.lower[coordinate], robot.upper[coordinate])
-
-
-def _is_single(where: slice) -> bool:
-    return where.stop - where.start == 1
 
 
 def warn_of_start(

@@ -142,12 +142,11 @@ def _check_attributes(element: _Element, allowed: Element, findings: Findings) -
             continue
         if element.tag == "origin" and name.startswith("quat"):
             findings.add("U302", f"<origin {shortened(name)}> is not supported", element, "give the attitude as rpy")
-            continue
-        place = _belongs_to(element, name)
-        if place:
-            _report_misplaced(element, name, place, findings)
-            continue
-        _report_unknown(element, name, allowed, findings)
+        elif place := _belongs_to(element, name):
+            what = f"{title(element)}: attribute {name}={quoted(element.get(name))} ignored"
+            findings.add("U215", what, element, f"it belongs to {place}")
+        else:
+            _report_unknown(element, name, allowed, findings)
 
 
 def report_attributes(shape: _Element, findings: Findings) -> None:
@@ -172,11 +171,6 @@ def _report_unknown(element: _Element, name: str, allowed: Element, findings: Fi
     idle = name in EXTENSIONS or not (element.get(name) or "").strip(ZEROS)
     code = "U211" if near else "U212" if idle else "U216"
     findings.add(code, f"{title(element)}: attribute {quoted(name)} ignored", element, read if code == "U216" else hint)
-
-
-def _report_misplaced(element: _Element, name: str, place: str, findings: Findings) -> None:
-    what = f"{title(element)}: attribute {name}={quoted(element.get(name))} ignored"
-    findings.add("U215", what, element, f"it belongs to {place}")
 
 
 def _belongs_to(element: _Element, name: str) -> str:
