@@ -6,12 +6,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..engine.call.fast_entry import FastEntry
+from ..kernels.dynamics.gravity import gravity_forces_states
 from ..kernels.dynamics.rnea import inverse_dynamics_states
 from ..kernels.entries.status import FINE
 from ..kernels.published.composite_inverse_dynamics import inverse_dynamics_composite_states
 from ..model.tree import Tree
 from ..states.arguments import checked_robot
-from ..states.states import on_states
+from ..states.states import on_states, state_function
 from ..types import Engine, InverseDynamicsMethod
 from ..validation.arrays import precision
 from ..validation.values import known_name
@@ -19,6 +20,7 @@ from .physics import ModelParameters, physics_of
 from .tables import constants_of, kernel_wrenches
 
 NO_FORCES = np.empty(0)
+GRAVITY = state_function(gravity_forces_states)
 INVERSE_DYNAMICS = {
     "rnea": FastEntry(inverse_dynamics_states),
     "composite": FastEntry(inverse_dynamics_composite_states),
@@ -172,5 +174,8 @@ def gravity_forces(
     >>> treesim.gravity_forces(robot, np.full(6, 0.5))[1:4].round(2)
     array([-46.46,  -8.3 ,   0.17])
     """
-    robot = checked_robot(robot)
-    return bias_forces(robot, q, np.zeros(robot.nv, precision(q)), gravity=gravity, model_parameters=model_parameters)
+    if type(robot) is not Tree:
+        robot = checked_robot(robot)
+    physics = None if model_parameters is None else physics_of(robot, model_parameters, "gravity_forces", gravity)
+    ints, reals = (robot.ints, robot.reals) if gravity is None else constants_of(robot, gravity)
+    return GRAVITY(robot, ints, reals, q, physics=physics)
