@@ -96,6 +96,13 @@ def bound(robot: Tree, engine: str, number: Any = np.float64) -> dict[str, Funct
         "packed_mass_matrix": Function("q", made.packed_mass_matrix),
         "solve_mass_matrix": Function("qx", made.solve_mass_matrix),
         "inverse_mass_matrix": Function("q", made.inverse_mass_matrix),
+        "gravity_forces": Function("q", made.gravity_forces),
+        "coriolis_matrix": Function("qv", made.coriolis_matrix),
+        "centroidal_momentum": Function("qv", made.centroidal_momentum),
+        "centroidal_momentum_matrix": Function("q", made.centroidal_momentum_matrix),
+        "centroidal_dynamics": Function("qvx", made.centroidal_dynamics),
+        "joint_torque_regressor": Function("qvx", made.joint_torque_regressor),
+        "body_poses": Function("q", made.body_poses),
         "frame_jacobian": Function("q", lambda q, out=None: made.frame_jacobian(q, last, out=out)),
         "inverse_operational_inertia": Function(
             "q", lambda q, out=None: made.inverse_operational_inertia(q, last, out=out)

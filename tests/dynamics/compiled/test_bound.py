@@ -14,6 +14,7 @@ from treesim.engine.graph.trace import trace
 from treesim.engine.llvm.single_state import FEW
 from treesim.errors import (
     ArgumentError,
+    ModelError,
     NonFiniteError,
     SingularInertiaError,
     UnknownNameError,
@@ -172,6 +173,42 @@ def test_batches_are_those_of_the_plain_functions(robot: treesim.Tree, number: t
     x[5, 0] = np.nan
     with pytest.raises(NonFiniteError, match=r"tau\[5, 0\]"):
         bound.forward_dynamics(q, v, x)
+
+
+ONE_KERNEL = {
+    "gravity_forces": 1,
+    "coriolis_matrix": 2,
+    "centroidal_momentum": 2,
+    "centroidal_momentum_matrix": 1,
+    "centroidal_dynamics": 3,
+    "joint_torque_regressor": 3,
+    "body_poses": 1,
+    "energy": 2,
+}
+
+
+@pytest.mark.parametrize("number", [np.float64, np.float32])
+@pytest.mark.parametrize("name", ONE_KERNEL)
+def test_functions_of_one_kernel_are_the_plain_ones(robot: treesim.Tree, name: str, number: type[np.floating]) -> None:
+    values, bound = state(robot, number)[: ONE_KERNEL[name]], treesim.Dynamics(robot, dtype=number)
+    method, plain = getattr(bound, name), np.array(getattr(treesim, name)(robot, *[x.astype(float) for x in values]))
+    allowed = {"rtol": 0.0, "atol": 300 * np.finfo(number).eps * (abs(plain).max() + 1)}
+    found = np.array(method(*values))
+    np.testing.assert_allclose(found, plain, **allowed)
+    assert found.dtype == number
+    batch = np.array(method(*([x.tolist(), x.tolist()] for x in values)))
+    np.testing.assert_allclose(batch[(slice(None), 1) if name == "energy" else 1], plain, **allowed)
+    if name != "energy":
+        out = np.empty_like(found)
+        assert method(*values, out=out) is out and np.array_equal(out, found)
+
+
+def test_centroidal_quantities_need_a_mass() -> None:
+    light = treesim.Tree("light", [treesim.Body("link", 0, treesim.Joint("hinge", "revolute", axis=(0, 0, 1)))])
+    with pytest.raises(ModelError, match="no mass"):
+        treesim.Dynamics(light).centroidal_momentum(np.zeros(1), np.zeros(1))
+    rock = treesim.Tree("rock", [])
+    np.testing.assert_array_equal(treesim.Dynamics(rock).body_poses([]), treesim.body_poses(rock, []))
 
 
 # below and above the limits of code of batches, of one thread that is not asked for, and of one that is

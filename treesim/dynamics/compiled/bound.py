@@ -37,11 +37,12 @@ from ..operational.frames import SPATIAL, frame_codes, move_to_origin
 from ..packed_mass_matrix import mass_matrix_pattern
 from ..solve import symmetric
 from ..tables import constants_of, kernel_wrenches
+from .kernel_functions import KernelFunctions
 
 Explain = Callable[[dict[str, np.ndarray]], Exception]  # of finite arguments whose results are not
 
 
-class Dynamics(ReprMixin):
+class Dynamics(KernelFunctions, ReprMixin):
     """Dynamics functions compiled for one robot, with little overhead per call.
 
     Arguments may have leading batch axes; batches of 8 states and more run in SIMD lanes. Every method has an argument
@@ -113,12 +114,13 @@ class Dynamics(ReprMixin):
         check_supported(self._solver, robot, self._armature)
         self._vector, self._matrix = (robot.nv,), (robot.nv, robot.nv)
         self._forward = self._forward_function()
-        self._inverse = _Function(self, inverse_dynamics_states, self._constants)
-        self._mass = _Function(self, mass_matrix_full_states, self._constants)
+        self._inverse = BoundFunction(self, inverse_dynamics_states, self._constants)
+        self._mass = BoundFunction(self, mass_matrix_full_states, self._constants)
         self._packed_mass = self._packed_function()
-        self._solve = _Function(self, solve_mass_matrix_states, self._constants, self._explained)
+        self._solve = BoundFunction(self, solve_mass_matrix_states, self._constants, self._explained)
         self._inverse_mass = self._inverse_mass_function()
-        self._frames: dict[tuple[Any, ...], _Function] = {}
+        self._kernels: dict[Any, BoundFunction] = {}
+        self._frames: dict[tuple[Any, ...], BoundFunction] = {}
 
     def __repr__(self) -> str:
         return f"<Dynamics of {self.robot.name!r}: {self._solver.name}, {self.dtype}, engine {self.engine!r}>"
@@ -340,11 +342,15 @@ class Dynamics(ReprMixin):
         inertia = np.empty((6 * len(names),) * 2, self.dtype) if out is None else out
         return inertia if function.call(q, inertia) == FINE else function.checked_call((q,), out)
 
+    def _bind(self, entry: Any, constants: tuple[Any, ...]) -> BoundFunction:
+        """Return an entry as a function of the robot."""
+        return BoundFunction(self, entry, constants)
+
     def _explained(self, named: dict[str, np.ndarray]) -> Exception:
         """Return the error for a mass matrix that could not be factored."""
         return explain_failure(self.robot, named, self._armature)
 
-    def _forward_function(self) -> _Function | _InPython:
+    def _forward_function(self) -> BoundFunction | _InPython:
         solver, robot = self._solver, self.robot
         if is_one_kernel(solver, robot):
             constants = solver.constants(robot, self._gravity, self._armature)
@@ -352,7 +358,7 @@ class Dynamics(ReprMixin):
             def explain(named: dict[str, np.ndarray]) -> Exception:
                 return solver.explained(robot, named, self._gravity, self._armature)
 
-            return _Function(self, type(solver).entry, constants, explain)
+            return BoundFunction(self, type(solver).entry, constants, explain)
         if self.engine == "specialized":
             raise UnsupportedError(
                 f"backend {self._solver.name!r} is no kernel of treesim's: it has no specialized code"
@@ -366,36 +372,36 @@ class Dynamics(ReprMixin):
             qdd = solver.forward_dynamics(self.robot, *values, f_ext, self._gravity, self._armature)
         return copied(np.asarray(qdd).astype(self.dtype, copy=False), out)
 
-    def _packed_function(self) -> _Function | _InPython:
+    def _packed_function(self) -> BoundFunction | _InPython:
         if self.robot.mimic_map is not None:  # no kernel packs it
             pattern = mass_matrix_pattern(self.robot)
             return _InPython(lambda values, out: copied(self.mass_matrix(*values)[..., *pattern], out))
-        return _Function(self, mass_matrix_packed_states, self._constants)
+        return BoundFunction(self, mass_matrix_packed_states, self._constants)
 
-    def _inverse_mass_function(self) -> _Function | _InPython:
+    def _inverse_mass_function(self) -> BoundFunction | _InPython:
         if self.robot.mimic_map is not None:
             return _InPython(self._inverse_by_columns)
-        return _Function(self, inverse_mass_matrix_states, self._constants, self._explained)
+        return BoundFunction(self, inverse_mass_matrix_states, self._constants, self._explained)
 
     def _inverse_by_columns(self, values: tuple[Any, ...], out: Any) -> np.ndarray:
         """Return M^-1 of a robot with mimic joints."""
         unit = np.eye(self.robot.nv, dtype=self.dtype)
         return copied(symmetric(self.solve_mass_matrix(np.asarray(*values)[..., None, :], unit)), out)
 
-    def _jacobian_function(self, frame: str, reference: Reference) -> _Function:
+    def _jacobian_function(self, frame: str, reference: Reference) -> BoundFunction:
         constants = (*self._constants, *frame_codes(self.robot, (frame,), reference))
-        return self._frames.setdefault((frame, reference), _Function(self, jacobian_states, constants))
+        return self._frames.setdefault((frame, reference), BoundFunction(self, jacobian_states, constants))
 
-    def _space_function(self, names: tuple[str, ...], method: str, reference: Reference) -> _Function:
+    def _space_function(self, names: tuple[str, ...], method: str, reference: Reference) -> BoundFunction:
         found = plugins.get("operational", method)
         if not isinstance(found, CompiledMethod):
             raise UnsupportedError(f"method {method!r} is no kernel of treesim's: call inverse_operational_inertia")
         constants = (*self._constants, *found.constants(self.robot, names, reference)[2:])
-        function = _Function(self, type(found).entry, constants, self._explained)
+        function = BoundFunction(self, type(found).entry, constants, self._explained)
         return self._frames.setdefault((names, method, reference), function)
 
 
-class _Function:
+class BoundFunction:
     """A kernel entry of a robot, with the arguments and the result that the entry declares.
 
     `call` is for single states in arrays of exact type and shape, `checked_call` for all other arguments.
@@ -450,7 +456,7 @@ class _Function:
 
 
 class _InPython(NamedTuple):
-    """Function of a robot that no kernel computes; `checked_call` has the arguments of `_Function.checked_call`."""
+    """Function of a robot that no kernel computes; `checked_call` has the arguments of `BoundFunction.checked_call`."""
 
     checked_call: Callable[..., np.ndarray]
 
