@@ -329,9 +329,8 @@ class Tree(Immutable):
         if mimic_map is None:
             return y
         check_copy(which, y.shape)
-        size, kept = (
-            (self.spanning.nq, mimic_map.independent_q) if which == "q" else (self.spanning.nv, mimic_map.independent_v)
-        )
+        size = self.spanning.nq if which == "q" else self.spanning.nv
+        kept = mimic_map.independent_q if which == "q" else mimic_map.independent_v
         whole = np.empty((*y.shape[:-1], size), y.dtype)
         whole[..., kept] = y
         F, first = len(mimic_map.names), 3 if which == "q" else 3 + 4 * len(mimic_map.names)

@@ -332,11 +332,8 @@ class ControlledRobot:
         options, compiled = replace(self.options, integrator=rule), RULES[rule]
         substeps = substeps_of(self.robot, compiled, dt, options.substeps)
         settings = StepSettings.of(self.robot, compiled, dt / substeps, self.stiffness, self.damping, driven=False)
-        if self._stateless is not None:
-            settings, options = (
-                settings.copy(),
-                replace(options, engine="generic"),
-            )  # gains change, so they cannot be constants of the code
+        if self._stateless is not None:  # gains change, so they cannot be constants of the code
+            settings, options = StepSettings(settings.table.copy()), replace(options, engine="generic")
         solver = forward_solver(self.robot, options.backend)
         made = StepCode(self.world, solver, settings, options, with_forces=with_forces), substeps
         self._steps = {key: code for key, code in self._steps.items() if key[:2] == (rule, dt)}

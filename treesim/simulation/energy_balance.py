@@ -109,10 +109,8 @@ def checked_energy(trajectory: Trajectory, robot: Tree, soft: bool = False) -> T
     if not abs(error[worst]) > TOLERATED * energy_range:
         return trajectory
     made: Any = trajectory.metadata
-    details, remedy = (
-        off_by(error[worst], trajectory.t[worst], energy_range),
-        remedy_of(robot, made["dt"], made["integrator"], made.get("backend")),
-    )
+    details = off_by(error[worst], trajectory.t[worst], energy_range)
+    remedy = remedy_of(robot, made["dt"], made["integrator"], made.get("backend"))
     dissipative = RULES.get(made["integrator"], IN_PYTHON).theta == 1  # on soft surfaces
     expected = soft and dissipative and error[worst] < 0
     if abs(error[worst]) > NONSENSE * energy_range and not expected:
@@ -137,9 +135,6 @@ def off_by(error: float, t: float, energy_range: float) -> str:
 def remedy_of(robot: Tree, dt: float, integrator: str, backend: str | None = None) -> str:
     """Return advice for a run with a large energy error; backend: name of the one that was used."""
     other = "" if integrator == plugins.DEFAULT_INTEGRATOR else f", or the integrator {plugins.DEFAULT_INTEGRATOR!r}"
-    own = (
-        ""
-        if backend is None or backend in plugins.BUILT_IN["dynamics"]
-        else (f", or see what treesim.testing.check_dynamics finds in the backend {backend!r}")
-    )
+    is_own = backend is None or backend in plugins.BUILT_IN["dynamics"]
+    own = "" if is_own else f", or see what treesim.testing.check_dynamics finds in the backend {backend!r}"
     return f"take a smaller dt than {dt:g} s{other}{speed_hint(robot)}{own}"

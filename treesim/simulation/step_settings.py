@@ -78,10 +78,6 @@ class StepSettings(NamedTuple):
         kp, kd, _, effort = self.table[1:].reshape(COLUMNS, -1)[:4]
         return rule.implicit and (own_gains or bool((((kp != 0) | (kd != 0)) & (effort < UNLIMITED)).any()))
 
-    def copy(self) -> StepSettings:
-        """Return settings whose gains `put_gains` may change."""
-        return StepSettings(self.table.copy())
-
     def put_gains(self, robot: Tree, kp: np.ndarray, kd: np.ndarray) -> None:
         """Overwrite the gains (nv,) without changing theta, for controllers that leave out saturated joints."""
         columns = self.table[1:].reshape(COLUMNS, robot.spanning.nv)

@@ -351,10 +351,8 @@ class LiveSession(ReprMixin):
         if unknown:
             raise ArgumentError(f"there is no {short_repr(unknown[0])} to be set; there are {', '.join(sorted(known))}")
         physics = self.physics
-        settings, reference_settings = (
-            physics.settings.changed(values),
-            physics.reference_settings.changed(values, physics.references),
-        )
+        settings = physics.settings.changed(values)
+        reference_settings = physics.reference_settings.changed(values, physics.references)
         positions = physics.checked_joints(values.get("joints", {}))
         frame = checked_frame(physics.robot, values.get("frame", physics.frame))
         self._adopt(settings, reference_settings, reply)
