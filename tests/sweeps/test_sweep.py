@@ -3,12 +3,14 @@
 import json
 import os
 import signal
+import sys
 import warnings
 
 import numpy as np
 import pytest
 
 import treesim
+from tests.terminal import Terminal
 from treesim import ArgumentError, SweepError, sweeps
 from treesim.errors import DivergedWarning, StoppedWarning
 from treesim.model import generators
@@ -72,6 +74,14 @@ def computed(store, **options):
     done = []
     study = run(store, progress=lambda now, total: done.append(now), **options)
     return study, len(done)
+
+
+@pytest.mark.parametrize("progress, shown", [(None, True), (True, True), (False, False), (print, False)])
+def test_a_terminal_shows_the_progress_by_default(progress, shown, whole, monkeypatch):
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    run(whole.path, progress=progress)  # nothing is missing
+    assert ("100%" in terminal.getvalue()) == shown == bool(terminal.getvalue())
 
 
 def test_ctrl_c_damage_and_a_manifest_that_is_cut_are_one_case(whole, tmp_path):

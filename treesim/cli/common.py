@@ -275,20 +275,6 @@ def _warnings_shown() -> Iterator[None]:
         yield
 
 
-@contextmanager
-def progress_bar(show: bool, what: str) -> Iterator[Callable[[int, int], None] | None]:
-    """Show a progress bar in a context, if standard error is a terminal; yields its callback (done, total) or None."""
-    if not (show and standard_error().isatty()):
-        yield None
-        return
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn(what), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=messages(), transient=True) as bar:
-        task = bar.add_task(what)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
-
-
 def load_robot(source: str, base: str, mimic: str | None) -> Tree:
     """Return the robot named on the command line, under this name unless it is a file's.
 

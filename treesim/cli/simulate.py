@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import ArgumentError, TreesimError
+from ..system.progress import progress_bar
 from . import common
 from .common import OUTPUT, JsonOption, QuietOption, RecordOption, RobotArgument, examples, guarded, option
 from .simulation_options import RunOptions, build_simulation, checked_steps
@@ -136,7 +137,7 @@ def simulate(
     with _kept(outputs, tree, made), warnings.catch_warnings():
         warnings.simplefilter("ignore", DivergedWarning)  # the end of the command reports it
         first_call_s = _first_call(simulation, q, v, show)
-        with common.progress_bar(show, "simulating") as progress:
+        with progress_bar("simulating", show) as progress:
             began = time.perf_counter()
             trajectory = simulation.run(duration, q, v, progress=progress)
             wall_s = time.perf_counter() - began

@@ -151,13 +151,11 @@ def sweep(
     began = time.perf_counter()
     client = None if scheduler is None else _client(scheduler)
     try:
-        with common.progress_bar(show, "rolling out") as progress:
-            study = treesim.sweep(
-                world, *start, steps=steps, samples=_whole(samples), store=out,
-                seed=seed, vary=vary_options(vary or []),
-                measure=measure_options(measure or [], setup.robot), keep=keep, every=every, chunk=chunk,
-                client=client, workers=workers, threads=threads, progress=progress, announce=announce, **how,
-            )  # fmt: skip
+        study = treesim.sweep(
+            world, *start, steps=steps, samples=_whole(samples), store=out, seed=seed, vary=vary_options(vary or []),
+            measure=measure_options(measure or [], setup.robot), keep=keep, every=every, chunk=chunk,
+            client=client, workers=workers, threads=threads, progress=show, announce=announce, **how,
+        )  # fmt: skip
     except StopCriterionMet:
         if json:
             common.print_json(vars(estimates[0]))

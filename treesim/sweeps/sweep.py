@@ -21,6 +21,7 @@ from ..simulation.external_forces import Wrenches
 from ..simulation.options import StepOptions
 from ..simulation.world import World
 from ..states.arguments import checked_progress, whole_number
+from ..system.progress import progress_bar
 from ..system.user_warnings import warn
 from ..types import Engine
 from .chunk import Task, job_of, nominal_results, sound_chunk
@@ -60,7 +61,7 @@ def sweep(
     client: Any = None,
     workers: int | None = None,
     threads: int | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Callable[[int, int], None] | bool | None = None,
     announce: Callable[[Estimate], None] | None = None,
     integrator: str = DEFAULT_INTEGRATOR,
     substeps: int | None = None,
@@ -125,8 +126,9 @@ def sweep(
         Number of processes on this machine. By default, one process runs on each NUMA node.
     threads : int, optional
         Number of treesim's threads of each worker. By default one for each core of the worker.
-    progress : callable, optional
-        Function that is called as progress(done, total) after each task, with numbers of samples.
+    progress : callable or bool, optional
+        Function that is called as progress(done, total) after each task, with numbers of samples. By default, and if
+        True, a bar shows the progress if standard error is a terminal. False shows none.
     announce : callable, optional
         Function that is called with an Estimate of time and size before the work begins. An exception of this function
         ends the sweep.
@@ -172,7 +174,8 @@ def sweep(
     >>> study, study.summary.sizes["sample"], study.failed
     (<Study of 'ur5': 100 samples of 20 steps>, 100, ())
     """
-    checked_progress(progress)
+    if not isinstance(progress, bool):
+        checked_progress(progress)
     options = StepOptions(
         dt=dt, integrator=integrator, backend=backend, engine=engine, kp=kp, kd=kd, substeps=substeps,
         contact_solver=contact_solver,
@@ -270,7 +273,7 @@ def _go_on(
     pool: Pool,
     chunk: int | None,
     size: int,
-    progress: Callable[[int, int], None] | None,
+    progress: Callable[[int, int], None] | bool | None,
     announce: Callable[[Estimate], None] | None,
 ) -> Study:
     """Compute what is missing, until Ctrl-C.
@@ -295,11 +298,15 @@ def _go_on(
         def report(samples: int) -> None:
             nonlocal done
             done = min(done + samples, plan.samples)
-            if progress is not None:
-                progress(done, plan.samples)
+            if tell is not None:
+                tell(done, plan.samples)
 
         try:
-            with written_for_workers(folder, content) as program:
+            with (
+                written_for_workers(folder, content) as program,
+                progress_bar("rolling out", progress is None or progress is True, done, plan.samples) as bar,
+            ):
+                tell = progress if callable(progress) else bar
                 finish(pool, job_of(folder, program, content, store.identity), missing.tasks, manifest, report)
         except KeyboardInterrupt:
             warn(
