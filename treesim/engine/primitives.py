@@ -107,26 +107,6 @@ PRIMITIVES = (
     Primitive("fms", 3, _fms, _fms, lambda code, a, b, c: code.multiply_add(a, b, code.fneg(c)), ""),
     Primitive("fnma", 3, _fnma, _fnma, lambda code, a, b, c: code.multiply_add(code.fneg(a), b, c), ""),
 )
-(
-    INPUT,
-    CONSTANT,
-    TABLE,
-    ADD,
-    SUB,
-    MUL,
-    DIV,
-    NEG,
-    SQRT,
-    SIN,
-    COS,
-    MAX,
-    MIN,
-    LESS,
-    EXP,
-    SELECT,
-    ATAN2,
-    FMA,
-    FMS,
-    FNMA,
-) = range(len(PRIMITIVES))
+INPUT, CONSTANT, TABLE, *OPERATIONS = range(len(PRIMITIVES))
+ADD, SUB, MUL, DIV, NEG, SQRT, SIN, COS, MAX, MIN, LESS, EXP, SELECT, ATAN2, FMA, FMS, FNMA = OPERATIONS
 ARITY = [primitive.arity for primitive in PRIMITIVES]
