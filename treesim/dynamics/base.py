@@ -24,9 +24,7 @@ from ..states.states import on_states
 from ..system.display import Implementation
 from ..types import Engine
 from ..validation.arrays import check_out
-from .tables import constants_of, kernel_wrenches, on_mimicked, shared_rotors, spanning_constants
-
-NO_FORCES = np.empty(0)
+from .tables import NO_FORCES, constants_of, kernel_wrenches, on_mimicked, shared_rotors, spanning_constants
 
 
 @dataclass(frozen=True)

@@ -28,12 +28,12 @@ from ..states.physics import Numbers
 from ..states.states import on_states
 from ..types import Engine
 from . import heavy_paths
-from .base import NO_FORCES, Capabilities
+from .base import Capabilities
 from .block_counts import Counting, Stages
 from .checked import CheckedBackend, checked_stages
 from .path_stages import branches_first_stages, grouped_stages, path_stages
 from .schedule import Schedule
-from .tables import kernel_wrenches
+from .tables import NO_FORCES, kernel_wrenches
 
 SOURCE = "Fijany and Featherstone 2013; heavy paths on trees"
 LARGE = 5000  # bodies; in a smaller robot, handing blocks to threads takes longer than it saves on two cores

@@ -17,9 +17,8 @@ from ..types import Engine, InverseDynamicsMethod
 from ..validation.arrays import precision
 from ..validation.values import known_name
 from .physics import ModelParameters, physics_of
-from .tables import constants_of, kernel_wrenches
+from .tables import NO_FORCES, constants_of, kernel_wrenches
 
-NO_FORCES = np.empty(0)
 GRAVITY = state_function(gravity_forces_states)
 INVERSE_DYNAMICS = {
     "rnea": FastEntry(inverse_dynamics_states),

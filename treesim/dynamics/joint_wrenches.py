@@ -28,9 +28,9 @@ from .base import DynamicsBackend, chosen_backend, copied
 from .constraint_force import HeavyPathBackend
 from .forward_dynamics import MOST_REFINEMENTS, forward_dynamics
 from .physics import ModelParameters, check_physics_of_backend, physics_of
-from .tables import constants_of, kernel_wrenches
+from .tables import NO_FORCES, constants_of, kernel_wrenches
 
-NO_WELDS, NO_FORCES = (frozen([0], np.int64), frozen([])), np.empty(0)
+NO_WELDS = frozen([0], np.int64), frozen([])
 WRENCHES = FastEntry(joint_wrenches_states)
 _rows: WeakKeyDictionary[Tree, dict[str, int]] = WeakKeyDictionary()
 _tables: WeakKeyDictionary[Tree, tuple[np.ndarray, np.ndarray]] = WeakKeyDictionary()

@@ -11,6 +11,8 @@ from ..model.named_axes import velocity_argument, wrenches_argument
 from ..model.tree import Tree
 from ..validation.arrays import check_copy
 
+NO_FORCES = np.empty(0)  # instead of external forces, for entries
+
 
 def constants_of(
     robot: Tree, gravity: ArrayLike | None = None, armature: ArrayLike | None = None

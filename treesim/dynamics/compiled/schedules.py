@@ -17,8 +17,7 @@ from ...types import Reference
 from ..base import CompiledBackend
 from ..operational.frames import frame_codes
 from ..schedule import Schedule, Stage
-
-NO_FORCES = np.empty(0)
+from ..tables import NO_FORCES
 
 
 def schedule(

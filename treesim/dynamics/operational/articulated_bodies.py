@@ -24,9 +24,9 @@ from ...states.states import on_states
 from ...system.display import batch, span
 from ...types import Engine, Reference
 from ...validation.arrays import check_copy, coerce
-from ..base import NO_FORCES, explain_failure
+from ..base import explain_failure
 from ..factorization import Factorization
-from ..tables import kernel_wrenches
+from ..tables import NO_FORCES, kernel_wrenches
 from ..triangular_factors import (
     MULTIPLY,
     MULTIPLY_TRANSPOSED,

@@ -65,20 +65,12 @@ def tree_tables(ints, reals):
 
 def with_armature(tree, armature):
     """Return the same tree with other rotor inertias."""
-    return Tree(
-        tree.n_bodies, tree.nq, tree.nv, tree.nnz, tree.parent, tree.code, tree.kind, tree.q_start, tree.v_start,
-        tree.last_dof, tree.screw, tree.dof_parent, tree.dof_depth, tree.row_start, tree.placement, tree.inertia,
-        armature, tree.gravity,
-    )  # fmt: skip
+    return tree._replace(armature=armature)
 
 
 def with_gravity(tree, gravity):
     """Return the same tree with another gravity."""
-    return Tree(
-        tree.n_bodies, tree.nq, tree.nv, tree.nnz, tree.parent, tree.code, tree.kind, tree.q_start, tree.v_start,
-        tree.last_dof, tree.screw, tree.dof_parent, tree.dof_depth, tree.row_start, tree.placement, tree.inertia,
-        tree.armature, gravity,
-    )  # fmt: skip
+    return tree._replace(gravity=gravity)
 
 
 # ---- tuples from rows and to rows
@@ -104,6 +96,12 @@ def put_force(A, i, f):
     """Write a force to row i."""
     A[i, 0], A[i, 1], A[i, 2] = f.n.x, f.n.y, f.n.z
     A[i, 3], A[i, 4], A[i, 5] = f.f.x, f.f.y, f.f.z
+
+
+def put_linear_first(row, start, m):
+    """Write a motion, linear part first, to row[start:]."""
+    row[start], row[start + 1], row[start + 2] = m.lin.x, m.lin.y, m.lin.z
+    row[start + 3], row[start + 4], row[start + 5] = m.ang.x, m.ang.y, m.ang.z
 
 
 def body_transform_at(tree, A, i):

@@ -14,6 +14,7 @@ from ..algebra.tables import (
     body_transform_at,
     central_at,
     motion_at,
+    put_linear_first,
     put_motion,
     put_rigid,
     put_transform,
@@ -23,7 +24,7 @@ from ..algebra.tables import (
 from ..entries.entry import entry
 from ..entries.scratch import scratch_memory
 from ..kinematics.bodies import body_transform, body_velocity, motions_for, place_bodies, start_energy
-from ..kinematics.frame_motion import move_bodies, put_linear_first, scratch_for
+from ..kinematics.frame_motion import move_bodies, scratch_for
 from .rjk import zero_force
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ..algebra.linear import cross, rotate, rotate_back, sub
-from ..algebra.spatial import Force, force_add, force_to_parent, net_force
+from ..algebra.spatial import Motion, force_add, force_to_parent, net_force
 from ..algebra.tables import (
     body_transform_at,
     central_at,
@@ -17,6 +17,7 @@ from ..algebra.tables import (
     matrix_at,
     motion_at,
     put_force,
+    put_linear_first,
     transform_at,
 )
 from ..entries.entry import MOVING, entry
@@ -50,18 +51,12 @@ def welds_in(weld_codes, weld_reals):
     )  # fmt: skip
 
 
-def put_force_first(row, f):
-    """Write a force to a row, force first."""
-    row[0], row[1], row[2] = f.f.x, f.f.y, f.f.z
-    row[3], row[4], row[5] = f.n.x, f.n.y, f.n.z
-
-
 def put_joint_wrenches(tree, turns, F, wrenches):
     """Write the wrenches F on all bodies, in the axes of their own frames."""
     own = turns.reshape((tree.n_bodies + 1, 9))
     for i in range(1, tree.n_bodies + 1):
         R, f = matrix_at(own, i), force_at(F, i)
-        put_force_first(wrenches[i - 1], Force(rotate(R, f.n), rotate(R, f.f)))
+        put_linear_first(wrenches[i - 1], 0, Motion(rotate(R, f.n), rotate(R, f.f)))
 
 
 def weld_wrenches(tree, welds, wrenches, X, V, A, F, G):
@@ -80,7 +75,7 @@ def weld_wrenches(tree, welds, wrenches, X, V, A, F, G):
         if p >= 0:
             put_force(G, p, force_add(force_at(G, p), f))
         moment = rotate_back(own.R, sub(f.n, cross(own.p, f.f)))
-        put_force_first(wrenches[tree.n_bodies + w], Force(moment, rotate_back(own.R, f.f)))
+        put_linear_first(wrenches[tree.n_bodies + w], 0, Motion(moment, rotate_back(own.R, f.f)))
 
 
 def joint_wrenches(tree, q, v, a, f_ext, wrenches, turns, welds, memory):

@@ -22,6 +22,7 @@ from ..algebra.tables import (
     force_at,
     matrix_at,
     motion_at,
+    put_linear_first,
     put_motion,
     put_transform,
     transform_at,
@@ -185,8 +186,7 @@ def energy_and_momentum(tree, q, v, out, W, V):
     for k in range(tree.nv):
         kinetic = kinetic + tree.armature[k] * v[k] * v[k] / 2  # the rotors
     out[0], out[1] = kinetic, potential
-    out[2], out[3], out[4] = total.f.x, total.f.y, total.f.z
-    out[5], out[6], out[7] = total.n.x, total.n.y, total.n.z
+    put_linear_first(out, 2, Motion(total.n, total.f))
 
 
 def potential_change(tree, q, q_new, W):

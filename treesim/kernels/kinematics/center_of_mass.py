@@ -8,12 +8,8 @@ from ..algebra.tables import body_inertia, central_at, motion_at, transform_at
 from ..entries.entry import entry
 from ..entries.scratch import scratch_memory
 from .bodies import place_bodies, zero_motion
+from .configuration import put_vector
 from .frame_motion import move_bodies, scratch_for
-
-
-def put_vector(out, start, a):
-    """Write a vector to out[start:]."""
-    out[start], out[start + 1], out[start + 2] = a.x, a.y, a.z
 
 
 def center_of_mass_motion(tree, W, V, A):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..algebra.linear import add, cross
 from ..algebra.rotations import compose
 from ..algebra.spatial import Motion
-from ..algebra.tables import motion_at, put_motion, put_transform, transform_at
+from ..algebra.tables import motion_at, put_linear_first, put_motion, put_transform, transform_at
 from ..entries.entry import MOVING, entry
 from ..entries.scratch import scratch_memory
 from .bodies import body_acceleration, body_transform, body_velocity, place_bodies, zero_motion
@@ -26,12 +26,6 @@ def move_bodies(tree, q, v, a, W, V, A):
         velocity = body_velocity(tree, i, Xi, motion_at(V, tree.parent[i]), v)
         put_motion(V, i, velocity)
         put_motion(A, i, body_acceleration(tree, i, Xi, motion_at(A, tree.parent[i]), velocity, v, a))
-
-
-def put_linear_first(row, start, m):
-    """Write a motion, linear part first, to row[start:]."""
-    row[start], row[start + 1], row[start + 2] = m.lin.x, m.lin.y, m.lin.z
-    row[start + 3], row[start + 4], row[start + 5] = m.ang.x, m.ang.y, m.ang.z
 
 
 def frame_motion(W, velocity, acceleration, offset, row):

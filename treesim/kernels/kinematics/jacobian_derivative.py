@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..algebra.linear import add, cross, rotate, scale, sub
 from ..algebra.rotations import compose
 from ..algebra.spatial import Motion, motion_add, motion_cross, motion_to_child, unit_scaled_add
-from ..algebra.tables import transform_at
+from ..algebra.tables import put_linear_first, transform_at
 from ..entries.entry import entry
 from .bodies import body_transform, path_placement, zero_motion
 from .frames import FRAMES, frames_of
@@ -45,9 +45,7 @@ def jacobian_derivative(tree, q, v, Jd, frames):
         change = Motion(sub(turning, relative.ang), scale(relative.lin, -1))
         for k in range(tree.v_start[i], tree.v_start[i + 1]):
             m = motion_cross(change, screw_at(tree, k, tree.placement[0, 0], toward, offset.p))
-            lin, ang = rotate(axes, m.lin), rotate(axes, m.ang)
-            Jd[0, k], Jd[1, k], Jd[2, k] = lin.x, lin.y, lin.z
-            Jd[3, k], Jd[4, k], Jd[5, k] = ang.x, ang.y, ang.z
+            put_linear_first(Jd[:, k], 0, Motion(rotate(axes, m.ang), rotate(axes, m.lin)))
         for k in range(tree.v_start[i], tree.v_start[i + 1]):
             relative = motion_add(relative, screw_at(tree, k, v[k], toward, offset.p))
         toward = compose(body_transform(tree, i, q), toward)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from ..algebra.linear import Matrix, Vector, add, cross, rotate, transpose
 from ..algebra.rotations import GENERAL, Transform, compose, to_parent
 from ..algebra.spatial import Motion, motion_to_child, unit_scaled_add
-from ..algebra.tables import body_transform_at, motion_at, put_motion, put_transform, transform_at
+from ..algebra.tables import body_transform_at, motion_at, put_linear_first, put_motion, put_transform, transform_at
 from ..entries.entry import entry
 from ..entries.scratch import scratch_memory
 from .bodies import body_transform, body_velocity, motions_for, path_placement, place_bodies, zero_motion
@@ -46,9 +46,7 @@ def frame_jacobian_rows(tree, transform, q, body, offset, W, reference, J, start
         for k in range(tree.v_start[i], tree.v_start[i + 1]):
             m = unit_scaled_add(zero_motion(tree), tree.screw[k], tree.placement[0, 0])
             m = point_motion(motion_to_child(toward, m), offset, axes)
-            depth = tree.dof_depth[k]
-            J[start, depth], J[start + 1, depth], J[start + 2, depth] = m.lin.x, m.lin.y, m.lin.z
-            J[start + 3, depth], J[start + 4, depth], J[start + 5, depth] = m.ang.x, m.ang.y, m.ang.z
+            put_linear_first(J[:, tree.dof_depth[k]], start, m)
         toward = compose(transform(tree, i, q), toward)
         i = tree.parent[i]
 
@@ -103,8 +101,7 @@ def frame_velocity(tree, q, v, out, frames, memory):
     for i in range(1, tree.n_bodies + 1):
         put_motion(V, i, body_velocity(tree, i, body_transform(tree, i, q), motion_at(V, tree.parent[i]), v))
     m = point_motion(motion_at(V, body), fixed, frame_axes(transform_at(W, body), fixed, reference))
-    out[0], out[1], out[2] = m.lin.x, m.lin.y, m.lin.z
-    out[3], out[4], out[5] = m.ang.x, m.ang.y, m.ang.z
+    put_linear_first(out, 0, m)
 
 
 frame_velocity_states = entry(
@@ -136,5 +133,4 @@ def task_rows(tree, body, offsets, W, reference, f, R):
     axes = frame_axes(transform_at(W, body), offset, reference)
     for c in range(6):
         m = point_motion(unit_scaled_add(zero_motion(tree), c, tree.placement[0, 0]), offset, axes)
-        R[0, c], R[1, c], R[2, c] = m.lin.x, m.lin.y, m.lin.z
-        R[3, c], R[4, c], R[5, c] = m.ang.x, m.ang.y, m.ang.z
+        put_linear_first(R[:, c], 0, m)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..algebra.tables import motion_at, transform_at
+from ..algebra.tables import motion_at, put_linear_first, transform_at
 from ..entries.entry import entry
 from ..kinematics.bodies import body_transform, path_placement
 from ..kinematics.frames import COUNT, FRAMES, frames_of
@@ -23,8 +23,7 @@ def couple_frames(tree, q, frames, A, column):
         offset = transform_at(offsets, f)
         W = path_placement(tree, body_transform, q, bodies[f])
         m = point_motion(motion_at(A, bodies[f]), offset, frame_axes(W, offset, reference))
-        column[6 * f], column[6 * f + 1], column[6 * f + 2] = m.lin.x, m.lin.y, m.lin.z
-        column[6 * f + 3], column[6 * f + 4], column[6 * f + 5] = m.ang.x, m.ang.y, m.ang.z
+        put_linear_first(column, 6 * f, m)
 
 
 def reduce_inverse_inertia(tree, mimic, codes, offsets, q, out, rows):

@@ -26,7 +26,7 @@ from ..algebra.linear import (
 from ..algebra.numbers import sqrt
 from ..algebra.rotations import Transform, compose
 from ..algebra.spatial import Motion, unit_scaled_add
-from ..algebra.tables import transform_at
+from ..algebra.tables import put_linear_first, transform_at
 from ..dynamics.centroidal import center_of_placed
 from ..kinematics.bodies import zero_motion
 from ..kinematics.center_of_mass import jacobian_of_placed
@@ -130,8 +130,7 @@ def supported_motion(tree, W, body, p, J):
             screw = unit_scaled_add(zero_motion(tree), tree.screw[k], tree.placement[0, 0])
             w = rotate(placement.R, screw.ang)
             u = add(rotate(placement.R, screw.lin), cross(w, sub(p, placement.p)))
-            J[0, k], J[1, k], J[2, k] = u.x, u.y, u.z
-            J[3, k], J[4, k], J[5, k] = w.x, w.y, w.z
+            put_linear_first(J[:, k], 0, Motion(w, u))
         i = tree.parent[i]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..algebra.tables import motion_at, transform_at
+from ..algebra.tables import motion_at, put_linear_first, transform_at
 from ..dynamics.rjk import COLUMNS, articulated_quantities, inverse_inertia_blocks, load_block, required_in
 from ..entries.scratch import scratch_memory
 from ..kinematics.frames import FRAMES, frames_of
@@ -16,8 +16,7 @@ def frame_rows_of_block(tree, bodies, offsets, W, reference, f, B):
     axes = frame_axes(transform_at(W, bodies[f]), offset, reference)
     for c in range(6):
         m = point_motion(motion_at(B.T, c), offset, axes)
-        B[0, c], B[1, c], B[2, c] = m.lin.x, m.lin.y, m.lin.z
-        B[3, c], B[4, c], B[5, c] = m.ang.x, m.ang.y, m.ang.z
+        put_linear_first(B[:, c], 0, m)
 
 
 def blocks_of_frames(tree, bodies, offsets, W, reference, needed, Omega, B, out):

@@ -16,7 +16,8 @@ from ..dynamics.rnea import inverse_dynamics
 from ..entries.entry import entry
 from ..entries.scratch import scratch_memory
 from ..kinematics.bodies import base_acceleration, path_placement, stored_transform
-from ..kinematics.center_of_mass import center_of_mass_motion, jacobian_of_placed, put_vector
+from ..kinematics.center_of_mass import center_of_mass_motion, jacobian_of_placed
+from ..kinematics.configuration import put_vector
 from ..kinematics.frame_motion import ACCELERATION, NUMBERS, frame_motion
 from ..kinematics.frames import COUNT, FRAMES, frames_of
 from ..kinematics.jacobians import packed_jacobian, unpack_jacobian

@@ -38,6 +38,7 @@ from ..dynamics.rjk import zero_force
 from ..dynamics.via_bias import via_bias_entry
 from ..entries.scratch import scratch_memory
 from ..kinematics.bodies import body_transform
+from ..kinematics.configuration import vector_at
 
 
 class Link(NamedTuple):
@@ -85,12 +86,6 @@ def let_through(Omega):
     return ArticulatedInertia(Symmetric(o, o, o, o, o, o), Matrix(o, o, o, o, o, o, o, o, o), Omega)
 
 
-def moment_of(tree, i, x):
-    """Return the three components of joint i in a vector of generalised forces."""
-    k = tree.v_start[i]
-    return Vector(x[k], x[k + 1], x[k + 2])
-
-
 def inward(tree, q, x, X, P, Z):
     """Backward sweep: coefficients of every link, for moments x at the joints (J91 eq. 48).
 
@@ -101,7 +96,7 @@ def inward(tree, q, x, X, P, Z):
         put_articulated(P, i, articulated(body_inertia(tree, i)))
         put_force(Z, i, zero_force(tree))
     for i in range(tree.n_bodies, 0, -1):
-        p, N = tree.parent[i], moment_of(tree, i, x)
+        p, N = tree.parent[i], vector_at(x, tree.v_start[i])
         link = eliminate(articulated_at(P, i), force_at(Z, i), N)
         put_articulated(P, i, ArticulatedInertia(link.lam, link.H, link.Omega))
         put_force(Z, i, Force(link.n, link.beta))
