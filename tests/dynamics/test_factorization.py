@@ -143,3 +143,14 @@ def test_batches_of_matrices_are_factored_one_by_one(factorize):
         factorize(tree.dof_parent, H)
     with pytest.raises(ArgumentError, match=r"J has shape \(3, 2\), but \(2, 3, m, \d+\) is needed"):
         F.inverse_inertia(np.zeros((3, 2)))
+
+
+def test_an_array_and_other_forms_of_a_matrix_have_the_same_factors():
+    robot = trees.tree("tree_1")
+    H = treesim.mass_matrix(robot, robot.neutral())
+    for factor in (treesim.ltdl, treesim.ltl):
+        made = factor(robot.dof_parent, H)
+        for other in (H.tolist(), np.asfortranarray(H), H[None]):
+            found = factor(robot.dof_parent.tolist(), other)
+            np.testing.assert_array_equal(found.L.reshape(made.L.shape), made.L)
+            np.testing.assert_array_equal(found.D.ravel(), made.D)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, Self
+from functools import lru_cache
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,11 +14,44 @@ from ..engine.call.evaluate import in_precision, refuse_overflow
 from ..engine.call.generic import compiled
 from ..errors import ArgumentError, SingularInertiaError
 from ..kernels.dynamics import factored
+from ..kernels.entries.status import FINE
 from ..model.topology import Topology
 from ..system.display import batch, span
 from ..validation.arrays import Argument, check_copy, coerce, precision
 from ..validation.values import checked_flag, checked_part
 from .triangular_factors import TriangularFactors
+
+
+class Pattern(NamedTuple):
+    """Pattern of packed factors: parents and depths of the degrees of freedom from 0, starts of rows, entries."""
+
+    parent: np.ndarray
+    depth: np.ndarray
+    start: np.ndarray
+    entries: int
+
+
+@lru_cache(maxsize=64)
+def _pattern_of(topology: Topology) -> Pattern:
+    """Return the pattern of a tree's factors."""
+    depth = topology.dof_depth - 1
+    ends = np.cumsum(depth + 1)
+    return Pattern(
+        topology.dof_parent - 1, depth, (ends - depth - 1).astype(np.int64), int(ends[-1]) if ends.size else 0
+    )
+
+
+@lru_cache(maxsize=64)
+def _topology_of(dof_parent: bytes) -> Topology:
+    """Return the tree of parents, int64, that are valid or raise an error."""
+    return Topology(np.frombuffer(dof_parent, np.int64))
+
+
+def _tree_of(dof_parent: ArrayLike) -> Topology:
+    """Return the tree of the parents λe; the last ones are known."""
+    if type(dof_parent) is np.ndarray and dof_parent.dtype == np.int64 and dof_parent.ndim == 1:
+        return _topology_of(dof_parent.tobytes())
+    return Topology(dof_parent)
 
 
 class Factorization(TriangularFactors):
@@ -48,11 +82,22 @@ class Factorization(TriangularFactors):
         self._place(topology, checked_flag("unit", unit))
         number = np.float32 if getattr(H, "dtype", None) == np.float32 else np.float64
         self._dtype: np.dtype = np.dtype(number)
+        if self._is_factored(H):
+            return
         self._packed = self._pack(H)
         # as plain Python, kernels raise for the square root of a negative pivot, which stays for `_check` to find
         with np.errstate(all="ignore"), suppress(ValueError):
             self._run(factored.factorize_ltdl if unit else factored.factorize_ltl)
         self._check()
+
+    def _is_factored(self, H: ArrayLike) -> bool:
+        """Factorize one matrix in a float array in a single call; return False, for others to find why, if it fails."""
+        n, (parent, depth, start, nnz) = len(self._parent), self._pattern
+        if not (type(H) is np.ndarray and H.dtype == np.float64 and H.shape == (n, n) and H.flags.carray and n):
+            return False
+        self._packed = np.empty(nnz)
+        entry = factored.factorize_matrix_ltdl if self._unit else factored.factorize_matrix_ltl
+        return bool(compiled(entry)(parent, depth, start, H.reshape(-1), self._packed) == FINE)
 
     @classmethod
     def of_packed(cls, topology: Topology, packed: np.ndarray) -> Self:
@@ -88,10 +133,8 @@ class Factorization(TriangularFactors):
 
     def _place(self, topology: Topology, unit: bool) -> None:
         checked_part("topology", topology, Topology)
-        self._tree, self._unit = topology, unit
-        self._parent = topology.dof_parent - 1
-        self._depth = topology.dof_depth - 1
-        self._start = np.concatenate([[0], np.cumsum(self._depth + 1)[:-1]]).astype(np.int64)
+        self._tree, self._unit, self._pattern = topology, unit, _pattern_of(topology)
+        self._parent, self._depth, self._start, _ = self._pattern
 
     def __repr__(self) -> str:
         form = "L' D L" if self._unit else "L' L"
@@ -244,7 +287,7 @@ def ltdl(dof_parent: ArrayLike, H: ArrayLike) -> Factorization:
     >>> factors.D
     array([3., 2., 2.])
     """
-    return Factorization(Topology(dof_parent), H, unit=True)
+    return Factorization(_tree_of(dof_parent), H, unit=True)
 
 
 def ltl(dof_parent: ArrayLike, H: ArrayLike) -> Factorization:
@@ -270,4 +313,4 @@ def ltl(dof_parent: ArrayLike, H: ArrayLike) -> Factorization:
            [1., 1., 0.],
            [1., 0., 1.]])
     """
-    return Factorization(Topology(dof_parent), H, unit=False)
+    return Factorization(_tree_of(dof_parent), H, unit=False)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..entries.annotations import Integer, Integers, Reals
-from ..entries.status import status_of
+from ..entries.annotations import Integer, Integers, Reals, TableOfReals
+from ..entries.status import NOT_FINITE, status_of
 from . import ltdl, ltl
 
 MULTIPLY, MULTIPLY_TRANSPOSED, SOLVE_LOWER, SOLVE_LOWER_TRANSPOSED, SOLVE = 0, 1, 2, 3, 4
@@ -27,6 +27,19 @@ def _entries(name, factors):
             factorize(dof_parent, dof_depth, row_start, L[s * nnz : (s + 1) * nnz])
         return status_of(L)
 
+    def factorize_matrix(
+        dof_parent: Integers, dof_depth: Integers, row_start: Integers, H: TableOfReals, L: Reals
+    ) -> int:
+        """Pack a matrix H (n, n), and overwrite L by its factors; NOT_FINITE if H is none of a tree, or singular."""
+        n = dof_parent.size
+        if not is_packed(dof_parent, dof_depth, row_start, H.reshape((n, n)), L):
+            return NOT_FINITE
+        factorize(dof_parent, dof_depth, row_start, L)
+        for k in range(n):
+            if not L[row_start[k] + dof_depth[k]] > 0:
+                return NOT_FINITE
+        return status_of(L)
+
     def apply_each(
         dof_parent: Integers, dof_depth: Integers, row_start: Integers, L: Reals, operation: Integer, x: Reals
     ) -> int:
@@ -44,7 +57,25 @@ def _entries(name, factors):
         return status_of(x)
 
     factorize_each.__name__, apply_each.__name__ = f"factorize_{name}", f"apply_{name}"
-    return factorize_each, apply_each
+    factorize_matrix.__name__ = f"factorize_matrix_{name}"
+    return factorize_each, apply_each, factorize_matrix
+
+
+def is_packed(dof_parent, dof_depth, row_start, H, L):
+    """Pack the lower triangle of H; return whether H is finite, and zero outside the pattern of the tree."""
+    outside, zero = 0, H[0, 0] * 0 if dof_parent.size > 0 else 0.0
+    for i in range(dof_parent.size):
+        ancestor = dof_parent[i]
+        L[row_start[i] + dof_depth[i]] = H[i, i]
+        zero += H[i, i] * 0
+        for j in range(i - 1, -1, -1):
+            if j == ancestor:
+                L[row_start[i] + dof_depth[j]] = H[i, j]
+                zero += H[i, j] * 0 + H[j, i] * 0  # NaN if one is not finite
+                ancestor = dof_parent[j]
+            elif not (H[i, j] == 0 and H[j, i] == 0):
+                outside = 1
+    return outside == 0 and zero == 0
 
 
 def apply_to_each(L, x, dof_parent, dof_depth, row_start, operation):
@@ -56,5 +87,5 @@ def apply_to_each(L, x, dof_parent, dof_depth, row_start, operation):
         operation(dof_parent, dof_depth, row_start, L[m * nnz : (m + 1) * nnz], x[s * n : (s + 1) * n])
 
 
-factorize_ltdl, apply_ltdl = _entries("ltdl", ltdl)
-factorize_ltl, apply_ltl = _entries("ltl", ltl)
+factorize_ltdl, apply_ltdl, factorize_matrix_ltdl = _entries("ltdl", ltdl)
+factorize_ltl, apply_ltl, factorize_matrix_ltl = _entries("ltl", ltl)
