@@ -19,11 +19,11 @@ from .fast_entry import fast_call
 from .generic import compiled, runs_compiled
 from .specialized import STATES, BatchCode, single_code, with_batches
 
-# Operations of kernels on the mass matrix whose straight-line code engine "auto" selects. Generic code executes the
+# Operations of kernels of the mass matrix whose straight-line code engine "auto" selects. Generic code executes the
 # loops along rows of this matrix by SIMD instructions. Measured by calls of `treesim.Dynamics` with both engines, for
 # unbranched chains of 20 to 100 bodies: straight-line code is 0.85 to 1.7 times as fast as generic code below the limit
-# (2 to 4 times for humanoids), and 0.7 to 1.03 times above, after 3 to 8 s of compilation. Other kernels gain up to the
-# longest traces: forward dynamics of chains of 20 to 400 bodies is 1.6 to 2.9 times as fast.
+# (2 to 4 times for humanoids), and 0.7 to 1.14 times above, after 3 to 16 s of compilation. Other kernels gain up to
+# the longest traces: forward dynamics of chains of 20 to 400 bodies is 1.6 to 2.9 times as fast.
 LONGEST_ON_MASS_MATRIX = 50_000
 NOTHING = np.empty(0)
 

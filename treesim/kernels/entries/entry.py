@@ -23,8 +23,6 @@ SYMBOLS = {"nq": "tree.nq", "nv": "tree.nv", "nnz": "tree.nnz", "N": "tree.n_bod
 DRIVEN = {"q": "nq", "v": "nv", "tau": "nv'", "f_ext": "N, 6 | none"}  # arguments of forward dynamics
 MOVING = {"q": "nq", "v": "nv", "a": "nv"}  # arguments of functions of a motion
 
-MATRIX = ("nnz", "nv, nv")  # shapes of the mass matrix, packed and full
-
 KERNELS = "treesim.kernels"  # the package of treesim's own kernels
 MADE = "<entry "  # begins the file name of functions that are made here
 
@@ -142,12 +140,11 @@ def unfused(states: Any) -> Any:
 
 
 def on_mass_matrix(states: Any) -> bool:
-    """Return whether an array of an entry, or its scratch memory, has the size of the mass matrix."""
+    """Return whether an entry computes the mass matrix: as its array M, or packed, in memory of nnz numbers."""
     if not hasattr(states, "origin"):
         return False
-    parts = scratch_functions(states.origin.scratch).values()
-    shapes = [", ".join(array.shape) for array in states.signature.arrays]
-    return any(shape in MATRIX for shape in chain(shapes, *(getattr(part, "shapes", ()) for part in parts)))
+    memory = (getattr(part, "shapes", ()) for part in scratch_functions(states.origin.scratch).values())
+    return any(array.name == "M" for array in states.signature.arrays) or "nnz" in chain.from_iterable(memory)
 
 
 def is_mimic_entry(states: Any) -> bool:
