@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from ... import plugins
-from ...engine.call.bound_entry import BoundEntry
-from ...engine.call.buffer_pool import empty
-from ...engine.call.evaluate import check_engine, evaluate
-from ...engine.frontend.fastcall import BAD_LAYOUT
-from ...engine.llvm.single_state import FEW
+from ...engine.call.evaluate import check_engine
 from ...engine.threads import checked_threads, use_threads
 from ...errors import ArgumentError, UnsupportedError, quoted
 from ...kernels.dynamics.crba import mass_matrix_full_states, mass_matrix_packed_states
@@ -22,13 +18,12 @@ from ...kernels.dynamics.inverse_mass import inverse_mass_matrix_states, solve_m
 from ...kernels.dynamics.rnea import inverse_dynamics_states
 from ...kernels.entries.status import FINE
 from ...kernels.kinematics.jacobians import jacobian_states
-from ...model.named_axes import velocity_argument, wrenches_argument
+from ...model.named_axes import velocity_argument
 from ...model.tree import Tree
 from ...states.arguments import checked_frames
-from ...states.states import declared, for_mimic_joints
 from ...system.display import ReprMixin, vector
 from ...types import Engine, JacobianReference, Reference
-from ...validation.arrays import coerce, ordered_numbers
+from ...validation.arrays import coerce
 from ...validation.values import checked_text, checked_texts
 from ..base import DynamicsBackend, check_supported, chosen_backend, copied, explain_failure, is_one_kernel
 from ..forward_dynamics import held_backend
@@ -36,10 +31,9 @@ from ..operational.base import CompiledMethod
 from ..operational.frames import SPATIAL, frame_codes, move_to_origin
 from ..packed_mass_matrix import mass_matrix_pattern
 from ..solve import symmetric
-from ..tables import constants_of, kernel_wrenches
+from ..tables import constants_of
+from .bound_function import BoundFunction, InPython
 from .kernel_functions import KernelFunctions
-
-Explain = Callable[[dict[str, np.ndarray]], Exception]  # of finite arguments whose results are not
 
 
 class Dynamics(KernelFunctions, ReprMixin):
@@ -350,7 +344,7 @@ class Dynamics(KernelFunctions, ReprMixin):
         """Return the error for a mass matrix that could not be factored."""
         return explain_failure(self.robot, named, self._armature)
 
-    def _forward_function(self) -> BoundFunction | _InPython:
+    def _forward_function(self) -> BoundFunction | InPython:
         solver, robot = self._solver, self.robot
         if is_one_kernel(solver, robot):
             constants = solver.constants(robot, self._gravity, self._armature)
@@ -363,7 +357,7 @@ class Dynamics(KernelFunctions, ReprMixin):
             raise UnsupportedError(
                 f"backend {self._solver.name!r} is no kernel of treesim's: it has no specialized code"
             )
-        return _InPython(self._by_plugin)
+        return InPython(self._by_plugin)
 
     def _by_plugin(self, values: tuple[Any, ...], out: Any, f_ext: ArrayLike | None = None) -> np.ndarray:
         """Return the accelerations of a plugin's backend, or of one of several kernels."""
@@ -372,15 +366,15 @@ class Dynamics(KernelFunctions, ReprMixin):
             qdd = solver.forward_dynamics(self.robot, *values, f_ext, self._gravity, self._armature)
         return copied(np.asarray(qdd).astype(self.dtype, copy=False), out)
 
-    def _packed_function(self) -> BoundFunction | _InPython:
+    def _packed_function(self) -> BoundFunction | InPython:
         if self.robot.mimic_map is not None:  # no kernel packs it
             pattern = mass_matrix_pattern(self.robot)
-            return _InPython(lambda values, out: copied(self.mass_matrix(*values)[..., *pattern], out))
+            return InPython(lambda values, out: copied(self.mass_matrix(*values)[..., *pattern], out))
         return BoundFunction(self, mass_matrix_packed_states, self._constants)
 
-    def _inverse_mass_function(self) -> BoundFunction | _InPython:
+    def _inverse_mass_function(self) -> BoundFunction | InPython:
         if self.robot.mimic_map is not None:
-            return _InPython(self._inverse_by_columns)
+            return InPython(self._inverse_by_columns)
         return BoundFunction(self, inverse_mass_matrix_states, self._constants, self._explained)
 
     def _inverse_by_columns(self, values: tuple[Any, ...], out: Any) -> np.ndarray:
@@ -399,70 +393,6 @@ class Dynamics(KernelFunctions, ReprMixin):
         constants = (*self._constants, *found.constants(self.robot, names, reference)[2:])
         function = BoundFunction(self, type(found).entry, constants, self._explained)
         return self._frames.setdefault((names, method, reference), function)
-
-
-class BoundFunction:
-    """A kernel entry of a robot, with the arguments and the result that the entry declares.
-
-    `call` is for single states in arrays of exact type and shape, `checked_call` for all other arguments.
-    """
-
-    def __init__(self, owner: Dynamics, entry: Any, constants: tuple[Any, ...], explain: Explain | None = None) -> None:
-        self.owner, self.explain = owner, explain
-        nothing = dict.fromkeys(array.name for array in entry.signature.arrays)  # each call puts in its own values
-        arguments, (self.result,) = declared(entry, owner.robot, constants, nothing)
-        self.arguments = [argument for argument in arguments if not argument.optional]
-        self.forces = [argument for argument in arguments if argument.optional]  # f_ext, where it is taken
-        inputs = [(0,) if argument.optional else argument.shape for argument in arguments]
-        if owner.robot.mimic_map is not None:
-            entry, constants = for_mimic_joints(entry, owner.robot, constants)
-        self._bound = BoundEntry(
-            entry, constants, inputs, [self.result], owner.dtype.type, owner.engine, FEW, owner.threads == 1
-        )
-        self.call: Callable[..., int] = self._first_call
-
-    def _first_call(self, *arrays: Any) -> int:
-        """Compile or load the code and call it; later calls go directly to the code."""
-        status = self._bound.call(*arrays)
-        self.call = self._bound.call
-        return status
-
-    def checked_call(self, values: tuple[Any, ...], out: Any, f_ext: ArrayLike | None = None) -> np.ndarray:
-        """Coerce and broadcast the arguments, run batches on the owner's threads, and raise errors."""
-        with use_threads(self.owner.threads):
-            return self._checked_call(values, out, f_ext)
-
-    def _checked_call(self, values: tuple[Any, ...], out: Any, f_ext: ArrayLike | None) -> np.ndarray:
-        owner, number, bound = self.owner, self.owner.dtype, self._bound
-        if f_ext is None and isinstance(values[0], np.ndarray) and values[0].ndim == 2:
-            result = empty((len(values[0]), *self.result), number) if out is None else out
-            if bound.batch(*values, result) == FINE:
-                self.call = bound.call
-                return result
-        arrays = [
-            ordered_numbers(a._replace(value=x), number.type) for a, x in zip(self.arguments, values, strict=True)
-        ]
-        given = [argument._replace(value=x) for argument, x in zip(self.arguments, arrays, strict=True)]
-        if f_ext is None and all(argument.value.shape == argument.shape for argument in given):
-            result = np.empty(self.result, number)
-            # an array out of a pickle has a descriptor of its own, which machine code takes for another number type
-            if self.call(*(np.ascontiguousarray(x, number) for x in arrays), result) == FINE:
-                return copied(result, out)
-        for argument in self.forces:
-            forces = None if f_ext is None else ordered_numbers(wrenches_argument(owner.robot, f_ext), number.type)
-            given.append(argument._replace(value=kernel_wrenches(owner.robot, forces)))
-        results = [self.result]
-        return evaluate(bound.entry, bound.constants, given, results, self.explain, engine=owner.engine, out=out)[0]
-
-
-class _InPython(NamedTuple):
-    """Function of a robot that no kernel computes; `checked_call` has the arguments of `BoundFunction.checked_call`."""
-
-    checked_call: Callable[..., np.ndarray]
-
-    def call(self, *arrays: Any) -> int:
-        """Return BAD_LAYOUT: there is no fast call."""
-        return BAD_LAYOUT
 
 
 def _number(dtype: Any) -> np.dtype[Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,9 +21,7 @@ from ...kernels.kinematics.bodies import body_poses_states, energy_and_momentum_
 from ..base import copied
 from ..operational.frames import body_poses
 from ..operational.motion import massive
-
-if TYPE_CHECKING:
-    from .bound import BoundFunction
+from .bound_function import BoundFunction
 
 CENTROIDAL = centroidal_momentum_states, centroidal_momentum_matrix_states, centroidal_dynamics_states
 TURNED = body_poses_states, torque_regressor_states  # whose tables end with rotations to the bodies' own axes
