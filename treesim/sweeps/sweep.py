@@ -298,15 +298,15 @@ def _go_on(
         def report(samples: int) -> None:
             nonlocal done
             done = min(done + samples, plan.samples)
-            if tell is not None:
-                tell(done, plan.samples)
+            if notify is not None:
+                notify(done, plan.samples)
 
         try:
             with (
                 written_for_workers(folder, content) as program,
                 progress_bar("rolling out", progress is None or progress is True, done, plan.samples) as bar,
             ):
-                tell = progress if callable(progress) else bar
+                notify = progress if callable(progress) else bar
                 finish(pool, job_of(folder, program, content, store.identity), missing.tasks, manifest, report)
         except KeyboardInterrupt:
             warn(
