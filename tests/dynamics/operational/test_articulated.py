@@ -11,6 +11,7 @@ import treesim
 from tests import coupled, sensitivity, trees
 from tests.trees import CATALOGUE, random_state
 from treesim import Body, Frame, Tree
+from treesim.dynamics.operational.articulated_bodies import MANY
 from treesim.errors import ArgumentError, NonFiniteError, SingularInertiaError, UnsupportedError
 
 OPERATIONS = ("multiply", "multiply_transposed", "solve_lower", "solve_lower_transposed", "solve")
@@ -198,3 +199,16 @@ def test_what_does_not_fit_is_refused():
         treesim.articulated(Tree("haunted", bodies, frames=[Frame("floor", 0)]), np.zeros(1))
     still = treesim.articulated(Tree("rock", []), [])
     assert still.shape == (0,) and still.log_det == 0 and still.solve([]).shape == (0,)
+
+
+@pytest.mark.parametrize("name", ["random_a", "free_random"])
+def test_many_columns_are_solved_as_few(name):
+    """By factors of the mass matrix: below and above the number from which they are."""
+    robot, rng = trees.tree(name), np.random.default_rng(0)
+    q, x = robot.random(rng), rng.normal(size=(robot.nv, MANY))
+    art, M = treesim.articulated(robot, q), treesim.mass_matrix(robot, q)
+    few = art.solve(np.ascontiguousarray(x[:, 1:]))
+    assert np.array_equal(few[:, 0], art.solve(x[:, 1]))
+    for found, right in zip(art.solve(x).T, x.T, strict=True):
+        expected = np.linalg.solve(M, right)
+        assert sensitivity.farthest(found, expected) < 2 * sensitivity.of_solution(M, np.abs(right), expected)

@@ -14,9 +14,11 @@ from ...engine.call.fast_entry import FastEntry
 from ...engine.frontend.fastcall import BAD_LAYOUT
 from ...errors import UnsupportedError, quoted
 from ...kernels.dynamics import articulated as kernels
+from ...kernels.dynamics.inverse_mass import solve_columns_states
 from ...kernels.entries.status import FINE
 from ...kernels.operational.pv_osim import articulated_inverse_inertia_states
 from ...kernels.published.innovations import articulated_factor_states
+from ...model.frozen import frozen
 from ...model.quaternions import configuration
 from ...model.tree import Tree
 from ...states.arguments import checked_frames, checked_robot
@@ -37,6 +39,7 @@ from ..triangular_factors import (
 )
 from .frames import known_frame_codes
 
+MANY = 8  # columns, from which those of sparse factors, side by side in vectors, are solved faster
 OPERATIONS = {
     MULTIPLY: kernels.multiply_states,
     MULTIPLY_TRANSPOSED: kernels.multiply_transposed_states,
@@ -236,10 +239,20 @@ class Articulated(TriangularFactors):
         out = np.empty(self.robot.nv)
         if self._call(OPERATIONS[operation], self._quantities, x, out) == FINE:
             return out
+        if operation == SOLVE and isinstance(x, np.ndarray) and x.ndim == 2 and x.shape[1] >= MANY:
+            solution = np.empty(x.shape)
+            if self._call(solve_columns_states, _count(x.shape[1]), self._q, x, solution) == FINE:
+                return solution
         return super()._apply(operation, x)
 
     def _operate(self, operation: int, rows: np.ndarray) -> np.ndarray:
         return self._evaluate(OPERATIONS[operation], quantities=self._quantities[..., None, :], x=rows)
+
+
+@lru_cache(maxsize=64)
+def _count(columns: int) -> np.ndarray:
+    """Return a table of the number of columns."""
+    return frozen([columns], np.int64)
 
 
 def _motion_at_body(rotation: np.ndarray, translation: np.ndarray) -> np.ndarray:

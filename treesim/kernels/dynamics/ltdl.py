@@ -209,3 +209,17 @@ def solve_lower_matrix(dof_parent, dof_depth, row_start, L, X):
         while j >= 0:
             subtract_multiple(X, i, L[row_start[i] + dof_depth[j]], j)
             j = dof_parent[j]
+
+
+def solve_matrix(dof_parent, dof_depth, row_start, L, X):
+    """X <- H^-1 X, in place."""
+    for i in range(dof_parent.size - 1, -1, -1):
+        j = dof_parent[i]
+        while j >= 0:
+            subtract_multiple(X, j, L[row_start[i] + dof_depth[j]], i)
+            j = dof_parent[j]
+    for i in range(dof_parent.size):
+        inverse = 1 / L[row_start[i] + dof_depth[i]]
+        for c in range(X.shape[1]):
+            X[i, c] *= inverse
+    solve_lower_matrix(dof_parent, dof_depth, row_start, L, X)
