@@ -31,8 +31,8 @@ def time_requests(
 ) -> Benchmark:
     """Time rollouts of a standing robot on one thread, in turns: plain ones, and with each request and with several.
 
-    Requests are an external force on the base, a measure of a contact force, a sensor of contact, and friction and mass
-    of each rollout. The robot stands on a plane, with its limits, from states that differ.
+    Requests are an external force on the base, measures of a state and of a contact force, a sensor of contact, and
+    gains, friction and mass of each rollout. The robot stands on a plane, with its limits, from states that differ.
 
     Parameters
     ----------
@@ -82,6 +82,8 @@ def time_requests(
         "contact sensor": {"world": sensed},
         "friction of each": {"model_parameters": friction},
         "these four together": {**force, **measure, "model_parameters": friction, "world": sensed},
+        "measure of the state": {"measure": {"height": measures.minimum(lambda t, q, v: q[2])}},
+        "gains of each": {"model_parameters": {"kp": gains * rng.uniform(0.8, 1.0, (count, 1))}},
         "mass of each": {"model_parameters": mass},
         "friction and mass of each": {"model_parameters": friction | mass},
     }

@@ -90,7 +90,8 @@ def bench(
     --contact
         Measure the time of steps and rollouts with contact, for ROBOT and for stacks of boxes.
     --requests
-        Measure rollouts of the standing ROBOT with forces, measures, sensors and parameters of each.
+        Measure the time of a step in rollouts of the standing ROBOT, with forces, measures, sensors and parameters of
+        each.
     --scene
         Scene whose steps are timed with --contact. May be repeated. By default all scenes.
     --kp
