@@ -15,7 +15,7 @@ from ..engine.call.batched import BatchedTables
 from ..engine.call.bound_entry import BoundEntry
 from ..engine.call.evaluate import Argument, evaluate, precision, run_states, specialized_or_generic
 from ..engine.call.fast_entry import FastEntry
-from ..engine.frontend.fastcall import BAD_LAYOUT
+from ..engine.frontend.fastcall import BAD_LAYOUT, STATES, has_fast_entry
 from ..engine.graph.trace import is_traced, on_traced
 from ..errors import ArgumentError
 from ..kernels.entries.entry import SYMBOLS, Signature, is_mimic_entry, made_function
@@ -76,9 +76,9 @@ def on_states(
         return _on_traced_numbers(entry, robot, constants, values)
     if robot.mimic_map is not None:
         entry, constants = for_mimic_joints(entry, robot, constants)
-        found = _one_state(entry, robot, constants, values, **options) if physics is None else None
-        if found is not None:
-            return found
+    found = _few_states(entry, robot, constants, values, **options) if physics is None else None
+    if found is not None:
+        return found
     arguments, results = declared(entry, robot, constants, values)
     if physics is None:
         return evaluate(entry, constants, arguments, results, explain, **options)
@@ -108,7 +108,7 @@ def _on_traced_numbers(
     return on_traced(entry, constants, arrays, results)
 
 
-def _one_state(
+def _few_states(
     entry: Any,
     robot: Tree,
     constants: Sequence[Any],
@@ -117,13 +117,19 @@ def _one_state(
     out: np.ndarray | None = None,
     **others: Any,
 ) -> list[np.ndarray] | None:
-    """Return the results of one state in float arrays, by the entry's fast call; None if that does not apply."""
-    if type(engine) is not str or engine != "auto" or out is not None:
+    """Return the results of one or a few states in float arrays, by the entry's fast call; None where there is none."""
+    if type(engine) is not str or engine != "auto" or out is not None or others.get("runner") is not None:
+        return None
+    first = values[entry.signature.arrays[0].name]
+    if not has_fast_entry(entry) or not isinstance(first, np.ndarray):
+        return None
+    batch = first.shape[: first.ndim - len(entry.signature.arrays[0].shape)]
+    if len(batch) > 1 or (batch and batch[0] >= STATES):
         return None
     arrays, results = [], []
     for array, shape in zip(entry.signature.arrays, _shapes_of(entry)(robot, *constants[2:]), strict=True):
         if array.result:
-            results.append(np.empty(shape))
+            results.append(np.empty((*batch, *shape)))
         arrays.append(results[-1] if array.result else NOTHING if values[array.name] is None else values[array.name])
     return results if _fast_entry(entry).call(*constants, *arrays) == FINE else None
 

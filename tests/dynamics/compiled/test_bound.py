@@ -10,6 +10,7 @@ import pytest
 import treesim
 from treesim.engine.call import bound_entry, specialized
 from treesim.engine.call.generic import runs_compiled
+from treesim.engine.frontend.fastcall import STATES
 from treesim.engine.graph.trace import trace
 from treesim.engine.llvm.single_state import FEW
 from treesim.errors import (
@@ -149,7 +150,7 @@ def test_lists_batches_strides_and_forces_are_taken(robot: treesim.Tree) -> None
 def test_batches_are_those_of_the_plain_functions(robot: treesim.Tree, number: type[np.floating]) -> None:
     """Dense arrays go straight to lanes, anything else by the plain functions' way: the same code, the same digits."""
     bound = treesim.Dynamics(robot, dtype=number)
-    count = specialized.STATES + 3
+    count = STATES + 3
     rng = np.random.default_rng(2)
     q = np.array([robot.random(rng) for _ in range(count)]).astype(number)
     v, x = rng.standard_normal((2, count, robot.nv)).astype(number)

@@ -6,6 +6,7 @@ import pytest
 import treesim
 from tests import sensitivity, trees
 from tests.dynamics.test_batches import FUNCTIONS, ROBOT, allowed
+from tests.engine.least_states import ALWAYS, NEVER, specialize
 from treesim.engine.call import specialized
 from treesim.engine.call.generic import runs_compiled
 from treesim.engine.llvm import machine_code, object_cache, thread_pool
@@ -19,7 +20,6 @@ from treesim.model import generators
 from treesim.testing.bounds import COARSER, apart
 
 pytestmark = pytest.mark.skipif(not runs_compiled(), reason="kernels run as plain Python")
-NEVER, ALWAYS = 10**9, 1
 EVERYDAY = ("chain_mixed", "random_c", "free_random", "random_14")  # between them, joints of all types on all bases
 
 
@@ -30,9 +30,9 @@ def states(robot, count, seed=0):
 
 
 def both_engines(monkeypatch, function):
-    monkeypatch.setattr(specialized, "STATES", NEVER)
+    specialize(monkeypatch, NEVER)
     generic = function()
-    monkeypatch.setattr(specialized, "STATES", ALWAYS)
+    specialize(monkeypatch, ALWAYS)
     return generic, function()
 
 
@@ -106,7 +106,7 @@ def test_single_precision_by_dtype():
 
 def test_single_precision_large_angles(monkeypatch):
     robot = trees.tree("binary_4")
-    monkeypatch.setattr(specialized, "STATES", ALWAYS)
+    specialize(monkeypatch, ALWAYS)
     q = np.random.default_rng(0).uniform(-1e5, 1e5, (40, robot.nq)).astype(np.float32)
     M = treesim.mass_matrix(robot, q)
     assert M.dtype == np.float32

@@ -153,14 +153,14 @@ def test_wrong_sizes_never_touch_memory(wrong):
     assert enter(**wrong) == fastcall.BAD_LAYOUT
 
 
-def test_a_batch_needs_no_fast_call(monkeypatch):
+def test_a_large_batch_needs_no_fast_call(monkeypatch):
     """It may run on lanes: code for single states would be compiled, and waited for, without being called."""
     asked_for = []
     monkeypatch.setattr(
         fast_entry, "fast_call", lambda entry: asked_for.append(entry) or (lambda *arguments: fastcall.BAD_LAYOUT)
     )
     call = FastEntry(forward_dynamics_states).call
-    rows = [np.tile(x, (3, 1)) for x in (STATE.q, STATE.v, STATE.tau)]
+    rows = [np.tile(x, (fastcall.STATES, 1)) for x in (STATE.q, STATE.v, STATE.tau)]
     assert call(ROBOT.ints, ROBOT.reals, *rows, NO_FORCES, np.empty(ROBOT.nv)) == fastcall.BAD_LAYOUT
     assert not asked_for
     call(ROBOT.ints, ROBOT.reals, STATE.q, STATE.v, STATE.tau, NO_FORCES, np.empty(ROBOT.nv))
@@ -204,3 +204,33 @@ def test_an_unknown_layout_closes_it(monkeypatch):
     monkeypatch.setattr(fastcall, "layout_is_known", lambda: False)
     closed = fast_entry.fast_call(forward_dynamics_states)
     assert closed(ROBOT.ints, ROBOT.reals, *STATE) == fastcall.BAD_LAYOUT
+
+
+@pytest.mark.parametrize("count", [1, 2, fastcall.STATES - 1])
+def test_few_states_are_single_states(count):
+    """Below the number from which batches may have code of their own, and not above."""
+    rng, call = np.random.default_rng(3), FastEntry(solve_mass_matrix_states).call
+    q = np.array([ROBOT.random(rng) for _ in range(count)])
+    x, out = rng.normal(size=(count, ROBOT.nv)), np.empty((count, ROBOT.nv))
+    assert call(ROBOT.ints, ROBOT.reals, q, x, out) == FINE
+    one = np.empty(ROBOT.nv)
+    for row, state in zip(out, zip(q, x, strict=True), strict=True):
+        assert call(ROBOT.ints, ROBOT.reals, *state, one) == FINE
+        np.testing.assert_array_equal(row, one)
+
+
+def test_many_states_and_other_numbers_of_them_are_turned_down():
+    call, many = FastEntry(solve_mass_matrix_states).call, fastcall.STATES
+    q, x = np.tile(STATE.q, (many, 1)), np.tile(STATE.tau, (many, 1))
+    assert call(ROBOT.ints, ROBOT.reals, STATE.q, STATE.tau, x[0].copy()) == FINE
+    for arguments in (
+        (q, x, x.copy()),
+        (q[:0], x[:0], x[:0].copy()),
+        (q[:3], x[:2], x[:3].copy()),
+        (q[:3], x[:3], x[:4].copy()),
+        (q[:1], x[0], x[0].copy()),
+        (q[0], x[:1], x[:1].copy()),
+        (q[:3], x[:3], x[:3]),  # the result overlaps an argument
+        (q[None, :3], x[None, :3], x[None, :3].copy()),
+    ):
+        assert call(ROBOT.ints, ROBOT.reals, *arguments) == fastcall.BAD_LAYOUT

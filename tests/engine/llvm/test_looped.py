@@ -7,6 +7,7 @@ import pytest
 
 import treesim
 from tests import sensitivity, trees
+from tests.engine.least_states import ALWAYS, NEVER, specialize
 from tests.engine.opcodes import functions, of_functions
 from treesim.engine.call import specialized
 from treesim.engine.call.generic import runs_compiled
@@ -35,7 +36,6 @@ from treesim.model import generators
 from treesim.testing.bounds import COARSER, apart
 
 compiled = pytest.mark.skipif(not runs_compiled(), reason="kernels run as plain Python")
-NEVER, ALWAYS = 10**9, 1
 FUNCTIONS = {
     "aba": lambda robot, q, v, a, tau, f: treesim.forward_dynamics(robot, q, v, tau, f_ext=f),
     "ltdl": lambda robot, q, v, a, tau, f: treesim.forward_dynamics(robot, q, v, tau, backend="crba_ltdl"),
@@ -57,12 +57,12 @@ def states(robot, count):
 def looped_only(monkeypatch):
     """Every batch on looped code."""
     monkeypatch.setenv(strategies.VARIABLE, strategies.LOOPED)
-    monkeypatch.setattr(specialized, "STATES", ALWAYS)
+    specialize(monkeypatch, ALWAYS)
 
 
 def generic(monkeypatch, function, *arguments):
     with monkeypatch.context() as patch:
-        patch.setattr(specialized, "STATES", NEVER)
+        specialize(patch, NEVER)
         return function(*arguments)
 
 

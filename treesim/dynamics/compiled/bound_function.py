@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
@@ -11,7 +12,7 @@ from numpy.typing import ArrayLike
 from ...engine.call.bound_entry import BoundEntry
 from ...engine.call.buffer_pool import empty
 from ...engine.call.evaluate import evaluate
-from ...engine.frontend.fastcall import BAD_LAYOUT
+from ...engine.frontend.fastcall import BAD_LAYOUT, STATES
 from ...engine.llvm.single_state import FEW
 from ...engine.threads import use_threads
 from ...kernels.entries.status import FINE
@@ -19,7 +20,7 @@ from ...model.named_axes import wrenches_argument
 from ...model.tree import Tree
 from ...states.states import declared, for_mimic_joints
 from ...types import Engine
-from ...validation.arrays import ordered_numbers
+from ...validation.arrays import Argument, batch_shape, ordered_numbers
 from ..base import copied
 from ..tables import kernel_wrenches
 
@@ -77,16 +78,35 @@ class BoundFunction:
             ordered_numbers(a._replace(value=x), number.type) for a, x in zip(self.arguments, values, strict=True)
         ]
         given = [argument._replace(value=x) for argument, x in zip(self.arguments, arrays, strict=True)]
-        if f_ext is None and all(argument.value.shape == argument.shape for argument in given):
-            result = np.empty(self.result, number)
-            # an array out of a pickle has a descriptor of its own, which machine code takes for another number type
-            if self.call(*(np.ascontiguousarray(x, number) for x in arrays), result) == FINE:
-                return copied(result, out)
+        if f_ext is None:
+            found = self._few_states(given, arrays)
+            if found is not None:
+                return copied(found, out)
         for argument in self.forces:
             forces = None if f_ext is None else ordered_numbers(wrenches_argument(owner.robot, f_ext), number.type)
             given.append(argument._replace(value=kernel_wrenches(owner.robot, forces)))
         results = [self.result]
         return evaluate(bound.entry, bound.constants, given, results, self.explain, engine=owner.engine, out=out)[0]
+
+    def _few_states(self, given: list[Argument], arrays: list[np.ndarray]) -> np.ndarray | None:
+        """Return the result of one state or a few in arrays of any layout, by the same code; None if it fails."""
+        if any(x.shape[x.ndim - len(a.shape) :] != a.shape for a, x in zip(given, arrays, strict=True)):
+            return None
+        number, batch = self.owner.dtype, batch_shape(given, arrays)
+        count = math.prod(batch)
+        if not 0 < count < STATES:
+            return None
+        # an array out of a pickle has a descriptor of its own, which machine code takes for another number type
+        full = [
+            np.ascontiguousarray(np.broadcast_to(x, batch + a.shape).reshape((count,) * bool(batch) + a.shape), number)
+            for a, x in zip(given, arrays, strict=True)
+        ]
+        result = np.empty((count,) * bool(batch) + self.result, number)
+        status = self.call(*full, result)
+        if status == BAD_LAYOUT and batch:
+            status = self._bound.batch(*full, result)
+            self.call = self._bound.call
+        return result.reshape(batch + self.result) if status == FINE else None
 
 
 class InPython(NamedTuple):

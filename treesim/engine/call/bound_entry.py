@@ -11,13 +11,13 @@ import numpy as np
 from ...errors import UnsupportedError
 from ...kernels.entries.entry import on_mass_matrix
 from ...validation.arrays import Shape
-from ..frontend.fastcall import BAD_LAYOUT, owner_of_code
+from ..frontend.fastcall import BAD_LAYOUT, STATES, owner_of_code
 from ..graph.graph import LONGEST
 from .call_sequence import Call, Place
 from .evaluate import check_engine, lanes_for
 from .fast_entry import fast_call
 from .generic import compiled, runs_compiled
-from .specialized import STATES, BatchCode, single_code, with_batches
+from .specialized import BatchCode, single_code, with_batches
 
 # Operations of kernels of the mass matrix whose straight-line code engine "auto" selects. Generic code executes the
 # loops along rows of this matrix by SIMD instructions. Measured by calls of `treesim.Dynamics` with both engines, for

@@ -22,6 +22,7 @@ from ...validation.arrays import (
     result_rows,
     rows,
 )
+from ..frontend.fastcall import STATES
 from ..threads import over_threads
 from . import specialized
 from .buffer_pool import empty
@@ -142,7 +143,7 @@ def run_states(
     Raises UnsupportedError if the engine "specialized" is not supported.
     """
     number, count = outputs[0].dtype, len(outputs[0])
-    wanted = engine == "specialized" or (engine == "auto" and count >= specialized.STATES)
+    wanted = engine == "specialized" or (engine == "auto" and count >= STATES)
     sizes, results = ([x.shape[1] for x in group] for group in (inputs, outputs))
     code = lanes_for(entry, constants, sizes, results, number, engine) if wanted else None
     if code is not None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..frontend.fastcall import BAD_LAYOUT, has_fast_entry
+from ..frontend.fastcall import BAD_LAYOUT, STATES, has_fast_entry
 from .generic import compiled, runs_compiled
 
 
@@ -28,20 +28,21 @@ class FastEntry:
     def _first_call(self, *arguments: Any) -> int:
         """Look up the fast call at the first call on a single state, and replace `call` by it.
 
-        A batch gets BAD_LAYOUT: it may run by SIMD code, and would wait for code that it never uses.
+        A large batch gets BAD_LAYOUT: it may run by SIMD code, and would wait for code that it never uses.
         """
-        if self._is_batch(arguments):
+        if self._is_large(arguments):
             return BAD_LAYOUT
         self.call = fast_call(self.entry)
         return self.call(*arguments)
 
-    def _is_batch(self, arguments: tuple[Any, ...]) -> bool:
-        """Return whether the first array has more axes than that of one state."""
+    def _is_large(self, arguments: tuple[Any, ...]) -> bool:
+        """Return whether the first array has more axes than that of one state, and is one of many states."""
         signature = getattr(self.entry, "signature", None)
         if signature is None:
             return False
         first = arguments[2 + len(signature.tables) :][:1]
-        return any(isinstance(x, np.ndarray) and x.ndim > len(signature.arrays[0].shape) for x in first)
+        axes = len(signature.arrays[0].shape)
+        return any(isinstance(x, np.ndarray) and x.ndim > axes and len(x) >= STATES for x in first)
 
 
 def fast_call(kernel_entry: Any) -> Callable[..., int]:

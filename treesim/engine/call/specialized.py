@@ -36,7 +36,6 @@ from ..llvm.thread_pool import together
 from ..threads import thread_count
 from .generic import runs_compiled
 
-STATES = 64  # smallest batch for specialized code
 CACHE_LINE = 64  # bytes; also the widest vector
 LEAST = 32  # states worth another thread: 1 us slower for six joints, 3 to 17 us faster for a humanoid
 SHARES = 32  # blocks for each thread: one that is late or delayed takes fewer

@@ -3,9 +3,9 @@
 Type lookup and wrapping of every argument would take longer than the arithmetic of a small robot. An entry
 therefore has a fast call: a built-in function with CPython's METH_FASTCALL convention. It is itself a
 kernel (`fast_text`) that reads each array's address and size directly from the numpy object. It accepts
-only exact, aligned, writable, C-contiguous float64 arrays of one state's shapes, and a result that overlaps
-no argument. For anything else it returns BAD_LAYOUT, and the caller converts the arguments or raises an
-error.
+only exact, aligned, writable, C-contiguous float64 arrays of the shapes of one state, or of fewer than STATES with
+an axis in front, and a result that overlaps no argument. For anything else it returns BAD_LAYOUT, and the caller
+converts the arguments or raises an error.
 
 It relies on public C structures of CPython (PyMethodDef, METH_FASTCALL) and on `object_layout`.
 """
@@ -40,31 +40,55 @@ from .object_layout import (
 BAD_LAYOUT = WRONG_SIZE + 1  # an argument is not a supported array
 OUT_OF_BOUNDS = BAD_LAYOUT + 1  # a number is beyond its bound (`engine.call.call_sequence`)
 METH_FASTCALL = 0x0080
+STATES = 64  # in a batch that may have code of its own
 
 # run-time addresses for the compiled fast call, which differ between processes
 ARRAY_TYPE, NUMBER_TYPE, FIRST_STATUS = 0, 1, 2
 WORDS_KNOWN = FIRST_STATUS + OUT_OF_BOUNDS + 1
 
 
-def is_row(words, known, size):
+# objects are of one state, or have an axis of `states` in front (more = 1)
+
+
+def is_row(words, known, more, states, size):
     """Return whether a numpy object is an exact, writable float64 ndarray of shape (size,)."""
-    return is_reals(words, known, 1) and words_at(words[DIMENSIONS], 1)[0] == size
+    if not is_reals(words, known, more + 1):
+        return False
+    shape = words_at(words[DIMENSIONS], more + 1)
+    return shape[more] == size and (more == 0 or shape[0] == states)
 
 
-def is_matrix(words, known, rows, columns):
+def is_matrix(words, known, more, states, rows, columns):
     """Return whether a numpy object is an exact, writable float64 ndarray of shape (rows, columns)."""
-    if not is_reals(words, known, 2):
+    if not is_reals(words, known, more + 2):
         return False
-    shape = words_at(words[DIMENSIONS], 2)
-    return shape[0] == rows and shape[1] == columns
+    shape = words_at(words[DIMENSIONS], more + 2)
+    return shape[more] == rows and shape[more + 1] == columns and (more == 0 or shape[0] == states)
 
 
-def is_block(words, known, blocks, rows, columns):
+def is_block(words, known, more, states, blocks, rows, columns):
     """Return whether a numpy object is an exact, writable float64 ndarray of shape (blocks, rows, columns)."""
-    if not is_reals(words, known, 3):
+    if not is_reals(words, known, more + 3):
         return False
-    shape = words_at(words[DIMENSIONS], 3)
-    return shape[0] == blocks and shape[1] == rows and shape[2] == columns
+    shape = words_at(words[DIMENSIONS], more + 3)
+    fits = shape[more] == blocks and shape[more + 1] == rows and shape[more + 2] == columns
+    return fits and (more == 0 or shape[0] == states)
+
+
+def axes_before(words, known, axes):
+    """Return how many axes a numpy object has before those of one state; -1 if it is none, or has fewer."""
+    found = -1
+    if words[TYPE] == known[ARRAY_TYPE]:
+        found = (words[DIMENSIONS_COUNT] & HALF) - axes
+    return found
+
+
+def states_of(words, more):
+    """Return the length of the first axis if it is one of states, else 1."""
+    found = 1
+    if more == 1:
+        found = words_at(words[DIMENSIONS], 1)[0]
+    return found
 
 
 def is_reals(words, known, dimensions):
@@ -114,7 +138,7 @@ def fast_text(signature: Signature) -> str:
     shapes = [_shape_test(x) for x in arrays]
     results = [x.name for x in arrays if x.result]
     pairs = [(x.name, y) for y in results for x in arrays if x.name not in results[results.index(y) :]]
-    size = {x.name: "0" if x.optional else x.size for x in arrays}
+    size = {x.name: "0" if x.optional else f"states * {x.size}" for x in arrays}
     given = ["ints", "numbers(reals_)", *signature.tables]
     given += [f"reals_at({name}_[DATA], {count})" for name, count in size.items()]
     return "\n    ".join([
@@ -129,7 +153,11 @@ def fast_text(signature: Signature) -> str:
         *tables,
         *(["nq, nv = mimic_ints[1], mimic_ints[2]"] if "mimic_ints" in signature.tables else []),
         *sizes,
-        f"if not ({' and '.join(shapes)}):",
+        f"more = axes_before({arrays[0].name}_, known, {len(arrays[0].shape)})",
+        "if not 0 <= more <= 1:",
+        "    return boxed(known, BAD_LAYOUT)",
+        f"states = states_of({arrays[0].name}_, more)",
+        f"if not 0 < states < STATES or not ({' and '.join(shapes)}):",
         "    return boxed(known, BAD_LAYOUT)",
         f"if not ({' and '.join(f'apart({x}_, {size[x]}, {y}_, {size[y]})' for x, y in pairs)}):",
         "    return boxed(known, BAD_LAYOUT)",
@@ -154,8 +182,9 @@ READ = {"TableOfIntegers": "table", "Integers": "row", "TableOfReals": "numbers"
 
 def _shape_test(x: Array) -> str:
     """Return the condition that an array has its shape; one that may be empty must be."""
-    shape = ("0",) if x.optional else x.shape
-    return f"{TESTS[len(shape)]}({x.name}_, known, {', '.join(shape)})"
+    if x.optional:
+        return f"is_row({x.name}_, known, 0, 1, 0)"
+    return f"{TESTS[len(x.shape)]}({x.name}_, known, more, states, {', '.join(x.shape)})"
 
 
 TESTS = {1: "is_row", 2: "is_matrix", 3: "is_block"}

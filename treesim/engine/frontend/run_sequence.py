@@ -26,7 +26,7 @@ def run_sequence(me, arguments, count):
     given, data = words_at(arguments, n), np.empty(n, np.int64)
     for k in range(n):
         words = words_at(given[k], WORDS)
-        if not is_row(words, known, program[1 + k]):
+        if not is_row(words, known, 0, 1, program[1 + k]):
             return boxed(known, BAD_LAYOUT)
         data[k] = words[DATA]
     job, at, status = np.empty(program[n + 2], np.int64), n + 3, FINE

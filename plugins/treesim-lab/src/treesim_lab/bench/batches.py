@@ -27,7 +27,7 @@ from treesim.compare.cases import (
     States,
 )
 from treesim.compare.engine_model import EngineModel
-from treesim.engine.call import specialized
+from treesim.engine.frontend.fastcall import STATES
 from treesim.engine.threads import over_threads, thread_count
 from treesim.kernels.entries.status import FINE
 from treesim.model.tree import Tree
@@ -155,7 +155,7 @@ def _our_rollouts(tree: Tree, motion: Motion) -> list[BenchmarkCase]:
     count, steps = motion.controls.shape[:2]
     found: list[BenchmarkCase] = []
     for kind, number in KINDS.items():
-        served = engine_of_batch(tree, specialized.STATES, number)  # for rollouts of any number
+        served = engine_of_batch(tree, STATES, number)  # for rollouts of any number
         q, v, u = (x.astype(number) for x in motion[:3])
         kept = np.empty((count, steps, tree.nq), number), np.empty((count, steps, tree.nv), number)
         for name, every, out, what in (

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from treesim.engine.call import specialized
+from treesim.engine.frontend.fastcall import STATES
 from treesim.errors import UnsupportedError
 from treesim.model.tree import Tree
 from treesim.states.states import serving
@@ -22,7 +23,7 @@ def engine_of_batch(tree: Tree, count: int, number: type[np.floating], function:
 
     function: by default forward dynamics.
     """
-    if count < specialized.STATES:
+    if count < STATES:
         return GENERIC
     single = np.dtype(number) == np.float32
     try:

@@ -7,7 +7,7 @@ import tempfile
 import time
 from typing import Any
 
-from treesim.engine.call.specialized import STATES
+from treesim.engine.frontend.fastcall import STATES
 from treesim.errors import TreesimError
 from treesim.system.subprocesses import python_command, run
 

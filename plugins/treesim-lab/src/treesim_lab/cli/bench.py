@@ -240,7 +240,7 @@ def _repr_fields(found: Benchmark) -> dict[str, Any]:
 def _first_batch(robot: BenchRobot) -> str:
     import numpy as np
 
-    from treesim.engine.call.specialized import STATES
+    from treesim.engine.frontend.fastcall import STATES
 
     from ..bench.engine_choice import engine_of_batch
 
