@@ -15,7 +15,7 @@ from ..kernels.contact.lane_parameters import HEAD
 from ..kernels.contact.layout import ALL_INFO, COUNT, INFO, PAIR, STATE_INFO, pair_table
 from ..kernels.contact.pgs import solve_pgs
 from ..kernels.contact.signed_distance import SMOOTH
-from ..kernels.contact.simd_collision import CAPACITY, SMOOTH_SOLIDS, Finder
+from ..kernels.contact.simd_collision import SMOOTH_SOLIDS, Finder, capacity_of
 from ..kernels.contact.simd_functions import FOR_ONE
 from ..kernels.contact.simd_groups import LaneVariant, contact_step_on_lanes, put_history
 from ..kernels.contact.simd_warm_start import ALL, LISTED
@@ -42,7 +42,7 @@ class ContactLanes:
         self.stage = stage
         *tables, _, geometry, rows, frames, settings, scheme = stage.constants
         layout = stage.touching.without_groups()
-        layout[COUNT.capacity] = CAPACITY
+        layout[COUNT.capacity] = capacity_of(stage.touching.most_contacts)
         tables = [*tables, *NO_MIMIC_JOINTS][:4]
         self.constants = *tables, layout, geometry, rows, frames, settings, scheme
         held, mimics = bool(stage.touching.held[0][0]), stage.robot.mimic_map is not None

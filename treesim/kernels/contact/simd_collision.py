@@ -22,9 +22,12 @@ from .support import Choice, choose, gap_price
 from .tables import PER_PAIR, RIM, slot_of
 
 MOST = 64  # contacts of one state, and of all states together, that are looked after
-CAPACITY = (
-    MOST + 8 * PER_PAIR
-)  # contacts of all states together after the last pair: four of it of each of eight states
+ROOM = 8 * PER_PAIR  # contacts of the last pair: four of each of eight states
+
+
+def capacity_of(contacts):
+    """Return how many contacts there may be of all states together, for the most of one: contact i of a pair is one."""
+    return min(MOST, contacts) + ROOM
 
 
 class SimdContacts(NamedTuple):
@@ -66,7 +69,7 @@ def no_memory(touch, n_bodies, x):
 
 def simd_contacts_memory(touch, q, find, each):
     """Scratch memory with the dtype of q. touch, find, each: see `SimdContacts`."""
-    capacity = CAPACITY + touch.most  # all points of a pair are contacts, before four remain
+    capacity = touch.capacity + touch.most  # all points of a pair are contacts, before four remain
     found, lanes = np.empty((capacity, 9), q.dtype), np.empty((3, lane_count()), np.int64)
     for lane in range(lane_count()):
         lanes[0, lane], lanes[2, lane] = lane, 0
