@@ -194,13 +194,18 @@ LISTED = {"slow": _listed("slow_tests.txt"), "nightly": _listed("nightly_tests.t
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Mark the tests that use a browser, directly or through a fixture, and those of the lists."""
+    """Mark the tests that use a browser, directly or through a fixture, and those of the lists.
+
+    Nightly tests are slow ones, too.
+    """
     if "browser" in getattr(item, "fixturenames", ()):
         item.add_marker("browser")
     for mark, tests in LISTED.items():
         if item.nodeid in tests:
             item.add_marker(mark)
             vars(item.config).setdefault("listed_tests", set()).add(item.nodeid)
+    if item.get_closest_marker("nightly"):
+        item.add_marker("slow")
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
