@@ -11,7 +11,7 @@ from ..model.tree import Tree
 from ..states.arguments import checked_robot
 from ..states.states import state_function
 from ..types import Engine
-from ..validation.arrays import coerce
+from ..validation.arrays import coerce, precision
 from .base import copied, explain_failure
 
 SOLVE = state_function(solve_mass_matrix_states, explain_failure)
@@ -116,7 +116,7 @@ def inverse_mass_matrix(
         robot = checked_robot(robot)
     if robot.mimic_map is None:
         return INVERSE(robot, robot.ints, robot.reals, q, engine, out)
-    columns = coerce(configuration(robot, q, "q"))[..., None, :]
+    columns = coerce(configuration(robot, q, "q"), precision(q))[..., None, :]
     inverse = SOLVE(robot, robot.ints, robot.reals, columns, np.eye(robot.nv, dtype=columns.dtype), engine)
     return copied(symmetric(inverse), out)
 
