@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..engine.call.evaluate import in_precision, refuse_overflow
-from ..engine.call.generic import compiled
+from ..engine.call.generic import compiled, runs_compiled
 from ..errors import ArgumentError, SingularInertiaError
 from ..kernels.dynamics import factored
 from ..kernels.entries.status import FINE
@@ -94,6 +94,8 @@ class Factorization(TriangularFactors):
         """Factorize one matrix in a float array in a single call; return False, for others to find why, if it fails."""
         n, (parent, depth, start, nnz) = len(self._parent), self._pattern
         if not (type(H) is np.ndarray and H.dtype == np.float64 and H.shape == (n, n) and H.flags.carray and n):
+            return False
+        if not runs_compiled():  # plain Python would raise for the square root of a negative pivot
             return False
         self._packed = np.empty(nnz)
         entry = factored.factorize_matrix_ltdl if self._unit else factored.factorize_matrix_ltl
