@@ -121,7 +121,7 @@ def _few_states(
     if type(engine) is not str or engine != "auto" or out is not None or others.get("runner") is not None:
         return None
     first = values[entry.signature.arrays[0].name]
-    if not has_fast_entry(entry) or not isinstance(first, np.ndarray):
+    if not robot.nq or not has_fast_entry(entry) or not isinstance(first, np.ndarray):
         return None
     batch = first.shape[: first.ndim - len(entry.signature.arrays[0].shape)]
     if len(batch) > 1 or (batch and batch[0] >= STATES):
