@@ -154,3 +154,15 @@ def test_an_array_and_other_forms_of_a_matrix_have_the_same_factors():
             found = factor(robot.dof_parent.tolist(), other)
             np.testing.assert_array_equal(found.L.reshape(made.L.shape), made.L)
             np.testing.assert_array_equal(found.D.ravel(), made.D)
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("factor", [treesim.ltdl, treesim.ltl])
+def test_what_is_not_finite_is_found_wherever_it_stands(factor, wrong):
+    """In both triangles, on paths and off them: the upper one is read for this alone."""
+    parents, whole = np.array([0, 1, 1]), np.array([[4.0, 1, 1], [1, 2, 0], [1, 0, 2]])
+    for place in np.ndindex(3, 3):
+        H = whole.copy()
+        H[place] = wrong
+        with pytest.raises(ArgumentError, match="NaN or infinity"):
+            factor(parents, H)

@@ -10,7 +10,7 @@ import pytest
 import treesim
 from treesim.engine.call import bound_entry, specialized
 from treesim.engine.call.generic import runs_compiled
-from treesim.engine.frontend.fastcall import STATES
+from treesim.engine.frontend.fastcall import BAD_LAYOUT, STATES
 from treesim.engine.graph.trace import trace
 from treesim.engine.llvm.single_state import FEW
 from treesim.errors import (
@@ -255,6 +255,18 @@ def test_batches_of_other_shapes_are_refused(robot: treesim.Tree) -> None:
     v[1, 0] = np.nan
     with pytest.raises(NonFiniteError):
         bound.forward_dynamics(q, v, v)
+
+
+@needs_specialized
+@pytest.mark.parametrize("thing", [None, 3, 2.5, "q", b"q", (), [], {}, object(), np.float64(1.0), np.array(1.0), len])
+def test_objects_that_are_no_arrays_are_refused_unread(thing: object) -> None:
+    """Their memory has no axes: reading it as an array's would follow a pointer to nowhere."""
+    bound = treesim.Dynamics(generators.chain(1))
+    call = [bound.forward_dynamics(np.zeros(1), np.zeros(1), np.zeros(1)), bound._forward.call][1]
+    for place in range(4):
+        arguments = [np.zeros(1) for _ in range(4)]
+        arguments[place] = thing  # type: ignore[call-overload]
+        assert call(*arguments) == BAD_LAYOUT
 
 
 def test_gravity_and_armature_are_replaced(robot: treesim.Tree) -> None:

@@ -181,6 +181,7 @@ def _fast(module: Module, single: Function, arrays: Sequence[tuple[Shape, bool]]
     known = f.load_at(me, DATA, PTR)
     f.go_on_if(f.icmp("eq", count, len(arrays)), otherwise=bad_layout)
     objects = [f.load_at(arguments, k, PTR) for k in range(len(arrays))]
+    f.go_on_if(_is_array(f, known, objects[0]), otherwise=bad_layout)  # before its axes are read
     axes = f.sub(f.both(f.load_at(objects[0], DIMENSIONS_COUNT, I64), HALF), len(arrays[0][0]))  # in front
     f.go_on_if(f.icmp("ult", axes, 2), otherwise=bad_layout)
     one = f.icmp("eq", axes, 0)
@@ -261,12 +262,17 @@ def _fits(f: Function, known: Value, array: Value, dimensions: Value, written: b
 
     flags = CONTIGUOUS | ALIGNED | (WRITEABLE if written else 0)
     conditions = (
-        f.icmp("eq", word(TYPE), f.load_at(known, ARRAY_TYPE, I64)),
+        _is_array(f, known, array),
         f.icmp("eq", word(DESCRIPTOR), f.load_at(known, NUMBER_TYPE, I64)),
         f.icmp("eq", f.both(word(FLAGS), flags), flags),
         f.icmp("eq", f.both(word(DIMENSIONS_COUNT), HALF), dimensions),
     )
     return reduce(f.both, conditions)
+
+
+def _is_array(f: Function, known: Value, thing: Value) -> Value:
+    """Append whether an object is an exact numpy array."""
+    return f.icmp("eq", f.load_at(thing, TYPE, I64), f.load_at(known, ARRAY_TYPE, I64))
 
 
 def _boxed(f: Function, known: Value, status: Value) -> Value:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..entries.annotations import Integer, Integers, Reals, TableOfReals
-from ..entries.status import NOT_FINITE, status_of
+from ..entries.status import FINE, NOT_FINITE, status_of
 from . import ltdl, ltl
 
 MULTIPLY, MULTIPLY_TRANSPOSED, SOLVE_LOWER, SOLVE_LOWER_TRANSPOSED, SOLVE = 0, 1, 2, 3, 4
@@ -32,13 +32,15 @@ def _entries(name, factors):
     ) -> int:
         """Pack a matrix H (n, n), and overwrite L by its factors; NOT_FINITE if H is none of a tree, or singular."""
         n = dof_parent.size
-        if not is_packed(dof_parent, dof_depth, row_start, H.reshape((n, n)), L):
+        if status_of(H) != FINE or not is_packed(dof_parent, dof_depth, row_start, H.reshape((n, n)), L):
             return NOT_FINITE
         factorize(dof_parent, dof_depth, row_start, L)
+        if status_of(L) != FINE:
+            return NOT_FINITE
         for k in range(n):
             if not L[row_start[k] + dof_depth[k]] > 0:
                 return NOT_FINITE
-        return status_of(L)
+        return FINE
 
     def apply_each(
         dof_parent: Integers, dof_depth: Integers, row_start: Integers, L: Reals, operation: Integer, x: Reals
@@ -62,20 +64,18 @@ def _entries(name, factors):
 
 
 def is_packed(dof_parent, dof_depth, row_start, H, L):
-    """Pack the lower triangle of H; return whether H is finite, and zero outside the pattern of the tree."""
-    outside, zero = 0, H[0, 0] * 0 if dof_parent.size > 0 else 0.0
+    """Pack the lower triangle of H; return whether H is zero outside the pattern of the tree."""
+    outside = 0
     for i in range(dof_parent.size):
         ancestor = dof_parent[i]
         L[row_start[i] + dof_depth[i]] = H[i, i]
-        zero += H[i, i] * 0
         for j in range(i - 1, -1, -1):
             if j == ancestor:
                 L[row_start[i] + dof_depth[j]] = H[i, j]
-                zero += H[i, j] * 0 + H[j, i] * 0  # NaN if one is not finite
                 ancestor = dof_parent[j]
             elif not (H[i, j] == 0 and H[j, i] == 0):
                 outside = 1
-    return outside == 0 and zero == 0
+    return outside == 0
 
 
 def apply_to_each(L, x, dof_parent, dof_depth, row_start, operation):
