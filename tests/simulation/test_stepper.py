@@ -144,3 +144,13 @@ def test_a_step_passes_through_few_functions():
     finally:
         sys.setprofile(None)
     assert calls < 80
+
+
+def test_a_stepper_of_single_states_takes_a_batch():
+    """Whose code is looked up for a sequence of calls before it is called itself."""
+    stepper = treesim.Stepper(treesim.load("ur5"))
+    one, _ = stepper.step(stepper.reset(np.full(6, 0.1)))
+    many, _ = stepper.step(stepper.reset(np.full((64, 6), 0.1)))
+    np.testing.assert_allclose(many.q, np.tile(one.q, (64, 1)), rtol=1e-12)
+    again, _ = stepper.step(stepper.reset(np.full((64, 6), 0.1)))
+    np.testing.assert_array_equal(again.q, many.q)

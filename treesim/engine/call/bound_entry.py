@@ -68,7 +68,7 @@ class BoundEntry:
             return BAD_LAYOUT
         if self._lanes is None:
             self._lanes = self._lane_code()
-            if self._lanes is not None and self._specialized:
+            if self._lanes is not None and self._specialized and self.call != self._first_call:
                 self.call = with_batches(self.call, self._lanes, self._alone)
         rows = iter(arrays)
         every = (next(rows) if math.prod(shape) else np.empty((count, 0)) for shape in (*self.inputs, *self.results))
