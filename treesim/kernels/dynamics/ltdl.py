@@ -193,12 +193,6 @@ def invert(dof_parent, dof_depth, row_start, L, X):
             X[c, i] = row[c]
 
 
-def subtract_multiple(X, j, a, i):
-    """X_j -= a X_i, for rows i and j of X."""
-    for c in range(X.shape[1]):
-        X[j, c] -= a * X[i, c]
-
-
 # on a matrix, of which rows play the part of a vector's elements
 
 
@@ -207,7 +201,7 @@ def solve_lower_matrix(dof_parent, dof_depth, row_start, L, X):
     for i in range(dof_parent.size):
         j = dof_parent[i]
         while j >= 0:
-            subtract_multiple(X, i, L[row_start[i] + dof_depth[j]], j)
+            subtract_row(X[i], X[j], L[row_start[i] + dof_depth[j]], X.shape[1])
             j = dof_parent[j]
 
 
@@ -216,7 +210,7 @@ def solve_matrix(dof_parent, dof_depth, row_start, L, X):
     for i in range(dof_parent.size - 1, -1, -1):
         j = dof_parent[i]
         while j >= 0:
-            subtract_multiple(X, j, L[row_start[i] + dof_depth[j]], i)
+            subtract_row(X[j], X[i], L[row_start[i] + dof_depth[j]], X.shape[1])
             j = dof_parent[j]
     for i in range(dof_parent.size):
         inverse = 1 / L[row_start[i] + dof_depth[i]]
