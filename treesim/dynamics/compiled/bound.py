@@ -39,10 +39,11 @@ from .kernel_functions import KernelFunctions
 class Dynamics(KernelFunctions, ReprMixin):
     """Dynamics functions compiled for one robot, with little overhead per call.
 
-    Arguments may have leading batch axes; batches of 8 states and more run in SIMD lanes. Every method has an argument
-    `out`, an array of type `dtype`. The method writes its result into `out`, and returns `out`. The array `out` may
-    also be one of the other arguments. Several threads may use the same object of this class. The last digits of
-    results may differ from those of functions such as `treesim.forward_dynamics`.
+    Arguments may have leading batch axes; batches of 8 states and more run in SIMD lanes, by code that the first of
+    them compiles. Every method except `energy` has an argument `out`, an array of type `dtype`. The method writes its
+    result into `out`, and returns `out`. The array `out` may also be one of the other arguments. Several threads may
+    use the same object of this class. The last digits of results may differ from those of functions such as
+    `treesim.forward_dynamics`.
 
     Parameters
     ----------
