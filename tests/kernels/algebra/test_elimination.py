@@ -4,26 +4,26 @@ import numpy as np
 import pytest
 
 from treesim.kernels.algebra.elimination import (
+    ON_LANES,
     Band,
     compact,
-    end_of_band,
-    end_of_rows,
     factor_in_order,
     in_threes,
     put_ends,
     put_unit_rows,
     solve_in_order,
 )
+from treesim.kernels.contact.active_set_equations import ONE_STATE
 
 pytestmark = pytest.mark.nojit
 
 
 def band_of(begin):
-    """Band that begins at these rows, and that of all rows."""
+    """Band that begins at these rows, as of one state, and that of all rows, as of lanes."""
     n = len(begin)
-    band = Band(begin, np.zeros(in_threes(n), int), None, end_of_band)
+    band = Band(begin, np.zeros(in_threes(n), int), ONE_STATE)
     put_ends(band, n)
-    return band, Band(np.zeros(n, int), np.zeros(n, int), None, end_of_rows)
+    return band, Band(np.zeros(n, int), np.zeros(n, int), ON_LANES)
 
 
 def in_order(A, right_sides, band):

@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import lsq_linear
 
 from tests.contact.problems import Solved, broken_laws, energy_of, random_problem, stack
-from treesim.kernels.algebra.elimination import in_threes
+from treesim.kernels.algebra.elimination import ON_LANES, in_threes
 from treesim.kernels.algebra.linear import Vector
 from treesim.kernels.contact.active_set import (
     active_set_memory,
@@ -13,7 +13,7 @@ from treesim.kernels.contact.active_set import (
     part_to_cone,
     run_active_set,
 )
-from treesim.kernels.contact.active_set_equations import FEW_ROWS, ON_LANES, ONE_STATE
+from treesim.kernels.contact.active_set_equations import FEW_ROWS, ONE_STATE
 from treesim.kernels.contact.cone import block_at, contact_impulse
 from treesim.kernels.contact.pgs import pgs_memory, run_pgs, solve_pgs
 from treesim.kernels.contact.problem import Problem, put_reach, residual

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from tests.contact.problems import broken_laws, energy_of, random_problem, solved, stack
-from treesim.kernels.algebra.elimination import solve_in_order
-from treesim.kernels.contact.active_set_equations import ON_LANES, ONE_STATE
+from treesim.kernels.algebra.elimination import ON_LANES, solve_in_order
+from treesim.kernels.contact.active_set_equations import ONE_STATE
 from treesim.kernels.contact.admm import admm_memory, factor_shifted, scale_rows, solve_admm
 
 pytestmark = pytest.mark.nojit
@@ -24,7 +24,7 @@ def test_the_factor_is_that_of_the_shifted_matrix():
     problem = random_problem(0)
     n = problem.rows
     memory = admm_memory(n, np.zeros(n))
-    memory.band.find(problem, memory.band)
+    memory.band.by.find(problem, memory.band)
     s = memory.s
     largest = scale_rows(problem, s, memory.root)
     scaled = s[:, None] * problem.G * s

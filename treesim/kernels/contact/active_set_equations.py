@@ -15,16 +15,19 @@ import numpy as np
 
 from ..algebra.elimination import (
     Band,
+    FactorFunctions,
     compact,
     end_of_band,
-    end_of_rows,
     factor_in_order,
     in_threes,
+    lower_of_columns,
     put_ends,
     put_unit_rows,
     solve_in_order,
-    whole_band,
+    store_columns,
+    upper_of_columns,
 )
+from ..algebra.linear import Vector
 from ..algebra.numbers import absolute, maximum, select, some, vectorized
 from .problem import mobility, put_reach
 
@@ -80,40 +83,49 @@ def directions(m, c):
     return Directions(d[0, r], d[0, r + 1], d[0, r + 2], d[1, r], d[1, r + 1], d[1, r + 2])
 
 
-def combine_rows(problem, m):
-    """m.A = C G: the rows of G, combined to the equations of all contacts and scalar rows."""
-    n, G, A = problem.rows, problem.G, m.A
+def combined_rows(G, r, k, d):
+    """Return column k of G, combined to the equations of the contact with first row r and directions d."""
+    x, y = G[r, k], G[r + 1, k]
+    return Vector(d.x * x + d.y * y, d.second * y, d.third * G[r + 2, k])
+
+
+def put_columns(A, r, k, x, y, z, d):
+    """Write three entries of row r of A, combined to the unknowns of the contact with directions d."""
+    A[r, k], A[r, k + 1], A[r, k + 2] = d.x * x + d.y * y, d.second * y, d.mu_x * x + d.mu_y * y + d.third * z
+
+
+def put_block(G, A, r, k, row, column):
+    """Write the 3x3 block of A = C G B at (r, k), for the directions of its rows' contact and of its columns'."""
+    x, y, z = (combined_rows(G, r, k, row), combined_rows(G, r, k + 1, row), combined_rows(G, r, k + 2, row))
+    put_columns(A, r, k, x.x, y.x, z.x, column)
+    put_columns(A, r + 1, k, x.y, y.y, z.y, column)
+    put_columns(A, r + 2, k, x.z, y.z, z.z, column)
+
+
+def combine(problem, m):
+    """m.A = C G B + D; D is s across the direction of slip."""
+    n, scalar, G, A = problem.rows, 3 * problem.contacts, problem.G, m.A
     for c in range(problem.contacts):
         r, d = 3 * c, directions(m, c)
-        for k in vectorized(range(n)):
-            x, y = G[r, k], G[r + 1, k]
-            A[r, k], A[r + 1, k], A[r + 2, k] = d.x * x + d.y * y, d.second * y, d.third * G[r + 2, k]
-    for r in range(3 * problem.contacts, n):
-        for k in vectorized(range(n)):
-            A[r, k] = m.used[r] * G[r, k]
-
-
-def combine_columns(problem, m):
-    """m.A <- m.A B + D: its columns, combined to those of all unknowns; D is s across the direction of slip."""
-    n, A = problem.rows, m.A
-    for c in range(problem.contacts):
-        k, d = 3 * c, directions(m, c)
-        for r in range(n):
-            x, y, z = A[r, k], A[r, k + 1], A[r, k + 2]
-            A[r, k], A[r, k + 1] = d.x * x + d.y * y, d.second * y
-            A[r, k + 2] = d.mu_x * x + d.mu_y * y + d.third * z
-        A[k, k] += m.s[k]
-    for r in range(n):
-        for k in range(3 * problem.contacts, n):
-            A[r, k] = m.used[k] * A[r, k]
+        for k in range(problem.contacts):
+            put_block(G, A, r, 3 * k, d, directions(m, k))
+        A[r, r] += m.s[r]
+        for k in range(scalar, n):
+            x, used = combined_rows(G, r, k, d), m.used[k]
+            A[r, k], A[r + 1, k], A[r + 2, k] = used * x.x, used * x.y, used * x.z
+    for r in range(scalar, n):
+        for c in range(problem.contacts):
+            k, used = 3 * c, m.used[r]
+            put_columns(A, r, k, used * G[r, k], used * G[r, k + 1], used * G[r, k + 2], directions(m, c))
+        for k in range(scalar, n):
+            A[r, k] = m.used[k] * (m.used[r] * G[r, k])
 
 
 def put_equations(problem, regular, slipping, m):
     """Write the matrix of all equations, C G B + D, with the proximal term. slipping: whether any contact slips."""
     n, G = problem.rows, problem.G
     if some(slipping):
-        combine_rows(problem, m)
-        combine_columns(problem, m)
+        combine(problem, m)
     else:
         for r in range(n):
             for k in vectorized(range(n)):
@@ -152,17 +164,10 @@ def is_factored(problem, regular, m):
     return same
 
 
-class BandOf(NamedTuple):
-    """Functions of `elimination.Band` for one state, or for SIMD lanes, whose bands would differ."""
-
-    find: Any
-    end_of: Any
-
-
 def band_memory(rows, by):
-    """Memory of the band of a matrix of at most `rows` rows, for one state or for SIMD lanes."""
+    """Memory of the band of a matrix of at most `rows` rows; by: `elimination.FactorFunctions`."""
     k = np.zeros((2, in_threes(rows)), np.int64)
-    return Band(k[0], k[1], by.find, by.end_of)
+    return Band(k[0], k[1], by)
 
 
 def find_band(problem, band):
@@ -175,7 +180,7 @@ def find_band(problem, band):
     put_ends(band, problem.rows)
 
 
-ON_LANES, ONE_STATE = BandOf(whole_band, end_of_rows), BandOf(find_band, end_of_band)
+ONE_STATE = FactorFunctions(find_band, end_of_band, store_columns, lower_of_columns, upper_of_columns)
 
 
 def solve_unknowns(problem, impulse, sigma, regular, memory):
@@ -187,7 +192,7 @@ def solve_unknowns(problem, impulse, sigma, regular, memory):
     factored = is_factored(problem, proximal, m)
     put_unknowns(problem, impulse, sigma, m)
     if some(slipping or not factored):
-        m.band.find(problem, m.band)
+        m.band.by.find(problem, m.band)
         put_equations(problem, proximal, slipping, m)
         factor_in_order(m.A, m.L, m.band)
     solve_in_order(m.A, m.L, m.b, m.band)

@@ -105,7 +105,7 @@ def solve_admm(problem, impulse, sigma, tolerance, most, memory):
     """Improve impulses by at most `most` iterations, with sigma = G lambda + g; return the number of iterations."""
     n = problem.rows
     m = memory._replace(A=compact(memory.A, n), L=compact(memory.L, n))
-    m.band.find(problem, m.band)
+    m.band.by.find(problem, m.band)
     problem.factored[0] = 0.0
     largest = scale_rows(problem, m.s, m.root)
     rho, eta = 0.1 * largest, 1e-6 * largest

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..algebra.elimination import ON_LANES
 from ..algebra.numbers import maximum
 from ..algebra.state_lanes import OnLanes, gathered, lane_count, scattered
 from ..algebra.tables import tree_tables
@@ -17,7 +18,6 @@ from ..entries.annotations import Integers, Reals, TableOfIntegers, TableOfReals
 from ..entries.status import FINE, NOT_CONVERGED, status_of
 from ..mimic.contact_mimic import mimic_constraint_memory
 from ..mimic.mimic import expand_force, expand_motion, expand_positions, pick_motion, pick_positions
-from .active_set_equations import ON_LANES
 from .contact_step import contact_step
 from .lane_parameters import (
     force_memory,
