@@ -46,9 +46,9 @@ class ActiveSetMemory(NamedTuple):
 
     A, L (M, M), M in whole threes: matrix of the unknowns, and its factor. b: right-hand side. first: their solution
     before. rho: the proximal term of each. does: state of each row. e, s: direction and parameter of friction. step:
-    change of the impulses. before: previous impulses and velocities. directions, used: see
-    `active_set_equations.put_unknowns`. band: of G. noted, regular: states of the rows of the last factor in A, and
-    its proximal term relative to mobilities.
+    change of the impulses. before: previous impulses and velocities. rows, directions, used: see
+    `active_set_equations.list_unknowns` and `put_unknowns`. band: of the equations. noted, regular: states of the rows
+    of the last factor in A, and its proximal term relative to mobilities.
     """
 
     A: Any
@@ -61,6 +61,7 @@ class ActiveSetMemory(NamedTuple):
     s: Any
     step: Any
     before: Any  # (2, M)
+    rows: Any
     directions: Any  # (2, M)
     used: Any
     band: Band
@@ -73,8 +74,8 @@ def active_set_memory(A, L, q, by):
     M = A.shape[0]
     x = np.empty((14, M), q.dtype)
     return ActiveSetMemory(
-        A, L, x[0], x[1], x[2], x[3], x[4:6], x[6], x[7], x[8:10], x[10:12], x[12], band_memory(M, by), x[13],
-        np.empty(1, q.dtype),
+        A, L, x[0], x[1], x[2], x[3], x[4:6], x[6], x[7], x[8:10], np.empty(M, np.int64), x[10:12], x[12],
+        band_memory(M, by), x[13], np.empty(1, q.dtype),
     )  # fmt: skip
 
 

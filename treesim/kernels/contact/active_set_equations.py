@@ -1,10 +1,11 @@
 """Equations of a step on the active set, and their solution, for one state or for states on SIMD lanes.
 
-All rows are unknowns; rows outside the set, which differs between lanes, are fixed. With B the directions of the
-impulses of all unknowns (`active_set`), and C the combinations of rows that are equations, a step is
+Unknowns are those in the set of some lane. With B the directions of their impulses (`active_set`), and C the
+combinations of rows that are equations, a step is
     B x, (C G B + D) x = -C sigma.
-An unknown that is not in the set has a unit row and column, so that it is zero. Pivots are taken in order, since their
-choice would differ between lanes. A poor one spoils the step, which `run_active_set` then rejects.
+An unknown that is not in a lane's set has a unit row and column, so that it is zero, and changes no bit of the others.
+Pivots are taken in order, since their choice would differ between lanes. A poor one spoils the step, which
+`run_active_set` then rejects.
 """
 
 from __future__ import annotations
@@ -47,40 +48,57 @@ class Directions(NamedTuple):
     third: Any
 
 
-def put_unknowns(problem, impulse, sigma, m):
+def list_unknowns(problem, m):
+    """List in m.rows the rows whose unknown is in the set of some lane, all three of a contact.
+
+    Return their number, and that of the contacts among them. Numbers below that are of unknowns are indices of this
+    list.
+    """
+    n = 0
+    for c in range(problem.contacts):
+        if some(m.does[3 * c] != FIXED):
+            m.rows[n], m.rows[n + 1], m.rows[n + 2] = 3 * c, 3 * c + 1, 3 * c + 2
+            n += 3
+    contacts = n // 3
+    for r in range(3 * problem.contacts, problem.rows):
+        if some(m.does[r] == STICKS):
+            m.rows[n] = r
+            n += 1
+    return n, contacts
+
+
+def put_unknowns(problem, impulse, sigma, m, n, contacts):
     """Compute the directions of all contacts' unknowns, and the right-hand sides m.b of all equations.
 
-    Directions of unknowns that are not in the set are zero. m.used: 1 for the rows whose unknown and equation are their
-    own, 0 for others.
+    Directions of unknowns that are not in the set are zero. m.used: 1 for the unknowns in the set whose equation is
+    that of their row, 0 for others.
     """
-    for c in range(problem.contacts):
-        r, mu = 3 * c, problem.mu[c]
-        does, ex, ey = m.does[r], m.e[0, r], m.e[1, r]
+    for i in range(0, 3 * contacts, 3):
+        r = m.rows[i]
+        mu, does, ex, ey = problem.mu[r // 3], m.does[r], m.e[0, r], m.e[1, r]
         slides, sticks = does == SLIDES, select(does == STICKS, 1.0, 0.0)
         third = select(does == FIXED, 0, 1.0)
         d = Directions(
             select(slides, -ey, sticks), select(slides, ex, 0), sticks, select(slides, mu * ex, 0),
             select(slides, mu * ey, 0), third,
         )  # fmt: skip
-        m.directions[0, r], m.directions[0, r + 1], m.directions[0, r + 2] = d.x, d.y, d.second
-        m.directions[1, r], m.directions[1, r + 1], m.directions[1, r + 2] = d.mu_x, d.mu_y, d.third
-        m.used[r], m.used[r + 1], m.used[r + 2] = sticks, sticks, third
+        m.directions[0, i], m.directions[0, i + 1], m.directions[0, i + 2] = d.x, d.y, d.second
+        m.directions[1, i], m.directions[1, i + 1], m.directions[1, i + 2] = d.mu_x, d.mu_y, d.third
+        m.used[i], m.used[i + 1], m.used[i + 2] = sticks, sticks, third
         across = select(slides, d.x * impulse[r] + d.y * impulse[r + 1], 0)
-        m.b[r] = -(d.x * sigma[r] + d.y * sigma[r + 1]) - m.s[r] * across
-        m.b[r + 1], m.b[r + 2] = -d.second * sigma[r + 1], -d.third * sigma[r + 2]
-    for r in range(3 * problem.contacts, problem.rows):
-        m.used[r] = select(m.does[r] == STICKS, 1.0, 0.0)
-        m.b[r] = -m.used[r] * sigma[r]
-    for r in range(problem.rows, m.A.shape[0]):
-        m.b[r] = 0.0
-    for r in range(problem.rows):
-        m.step[r] = m.b[r]
+        m.b[i] = -(d.x * sigma[r] + d.y * sigma[r + 1]) - m.s[r] * across
+        m.b[i + 1], m.b[i + 2] = -d.second * sigma[r + 1], -d.third * sigma[r + 2]
+    for i in range(3 * contacts, n):
+        m.used[i] = select(m.does[m.rows[i]] == STICKS, 1.0, 0.0)
+        m.b[i] = -m.used[i] * sigma[m.rows[i]]
+    for i in range(n, m.A.shape[0]):
+        m.b[i] = 0.0
 
 
-def directions(m, c):
-    """Return the directions of contact c's unknowns, which `put_unknowns` computed."""
-    d, r = m.directions, 3 * c
-    return Directions(d[0, r], d[0, r + 1], d[0, r + 2], d[1, r], d[1, r + 1], d[1, r + 2])
+def directions(m, i):
+    """Return the directions of the unknowns i, i + 1 and i + 2 of a contact, which `put_unknowns` computed."""
+    d = m.directions
+    return Directions(d[0, i], d[0, i + 1], d[0, i + 2], d[1, i], d[1, i + 1], d[1, i + 2])
 
 
 def combined_rows(G, r, k, d):
@@ -89,51 +107,52 @@ def combined_rows(G, r, k, d):
     return Vector(d.x * x + d.y * y, d.second * y, d.third * G[r + 2, k])
 
 
-def put_columns(A, r, k, x, y, z, d):
-    """Write three entries of row r of A, combined to the unknowns of the contact with directions d."""
-    A[r, k], A[r, k + 1], A[r, k + 2] = d.x * x + d.y * y, d.second * y, d.mu_x * x + d.mu_y * y + d.third * z
+def put_columns(A, i, j, x, y, z, d):
+    """Write three entries of row i of A, combined to the unknowns of the contact with directions d."""
+    A[i, j], A[i, j + 1], A[i, j + 2] = d.x * x + d.y * y, d.second * y, d.mu_x * x + d.mu_y * y + d.third * z
 
 
-def put_block(G, A, r, k, row, column):
-    """Write the 3x3 block of A = C G B at (r, k), for the directions of its rows' contact and of its columns'."""
-    x, y, z = (combined_rows(G, r, k, row), combined_rows(G, r, k + 1, row), combined_rows(G, r, k + 2, row))
-    put_columns(A, r, k, x.x, y.x, z.x, column)
-    put_columns(A, r + 1, k, x.y, y.y, z.y, column)
-    put_columns(A, r + 2, k, x.z, y.z, z.z, column)
+def put_block(G, m, i, j):
+    """Write the 3x3 block of C G B at the unknowns i and j of two contacts."""
+    r, k, row, column = m.rows[i], m.rows[j], directions(m, i), directions(m, j)
+    x, y, z = combined_rows(G, r, k, row), combined_rows(G, r, k + 1, row), combined_rows(G, r, k + 2, row)
+    put_columns(m.A, i, j, x.x, y.x, z.x, column)
+    put_columns(m.A, i + 1, j, x.y, y.y, z.y, column)
+    put_columns(m.A, i + 2, j, x.z, y.z, z.z, column)
 
 
-def combine(problem, m):
+def combine(G, m, n, contacts):
     """m.A = C G B + D; D is s across the direction of slip."""
-    n, scalar, G, A = problem.rows, 3 * problem.contacts, problem.G, m.A
-    for c in range(problem.contacts):
-        r, d = 3 * c, directions(m, c)
-        for k in range(problem.contacts):
-            put_block(G, A, r, 3 * k, d, directions(m, k))
-        A[r, r] += m.s[r]
-        for k in range(scalar, n):
-            x, used = combined_rows(G, r, k, d), m.used[k]
-            A[r, k], A[r + 1, k], A[r + 2, k] = used * x.x, used * x.y, used * x.z
-    for r in range(scalar, n):
-        for c in range(problem.contacts):
-            k, used = 3 * c, m.used[r]
-            put_columns(A, r, k, used * G[r, k], used * G[r, k + 1], used * G[r, k + 2], directions(m, c))
-        for k in range(scalar, n):
-            A[r, k] = m.used[k] * (m.used[r] * G[r, k])
+    A, scalar = m.A, 3 * contacts
+    for i in range(0, scalar, 3):
+        for j in range(0, scalar, 3):
+            put_block(G, m, i, j)
+        A[i, i] += m.s[m.rows[i]]
+        for j in range(scalar, n):
+            x, used = combined_rows(G, m.rows[i], m.rows[j], directions(m, i)), m.used[j]
+            A[i, j], A[i + 1, j], A[i + 2, j] = used * x.x, used * x.y, used * x.z
+    for i in range(scalar, n):
+        r, used = m.rows[i], m.used[i]
+        for j in range(0, scalar, 3):
+            k = m.rows[j]
+            put_columns(A, i, j, used * G[r, k], used * G[r, k + 1], used * G[r, k + 2], directions(m, j))
+        for j in range(scalar, n):
+            A[i, j] = m.used[j] * (used * G[r, m.rows[j]])
 
 
-def put_equations(problem, regular, slipping, m):
+def put_equations(problem, regular, slipping, m, n, contacts):
     """Write the matrix of all equations, C G B + D, with the proximal term. slipping: whether any contact slips."""
-    n, G = problem.rows, problem.G
+    G = problem.G
     if some(slipping):
-        combine(problem, m)
+        combine(G, m, n, contacts)
     else:
-        for r in range(n):
-            for k in vectorized(range(n)):
-                m.A[r, k] = m.used[k] * (m.used[r] * G[r, k])
+        for i in range(n):
+            for j in vectorized(range(n)):
+                m.A[i, j] = m.used[j] * (m.used[i] * G[m.rows[i], m.rows[j]])
     put_unit_rows(m.A, n)
-    for r in range(n):
-        m.rho[r] = select(m.A[r, r] == 0, 0, regular * mobility(problem, r))
-        m.A[r, r] = select(m.A[r, r] == 0, 1.0, m.A[r, r] + m.rho[r])
+    for i in range(n):
+        m.rho[i] = select(m.A[i, i] == 0, 0, regular * mobility(problem, m.rows[i]))
+        m.A[i, i] = select(m.A[i, i] == 0, 1.0, m.A[i, i] + m.rho[i])
 
 
 def slip_and_single(problem, m):
@@ -180,52 +199,67 @@ def find_band(problem, band):
     put_ends(band, problem.rows)
 
 
+def narrow(band, rows, n):
+    """Replace the band by that of n of its rows."""
+    k = 0
+    for i in range(n):
+        while rows[k] < band.begin[rows[i]]:
+            k += 1
+        band.begin[i] = k
+    put_ends(band, n)
+
+
 ONE_STATE = FactorFunctions(find_band, end_of_band, store_columns, lower_of_columns, upper_of_columns)
 
 
 def solve_unknowns(problem, impulse, sigma, regular, memory):
     """Compute the step memory.step of all impulses on the active sets."""
-    n = problem.rows
+    n, contacts = list_unknowns(problem, memory)
     m = memory._replace(A=compact(memory.A, n), L=compact(memory.L, n))
     slipping, single = slip_and_single(problem, m)
     proximal = select(single, 0, regular)
     factored = is_factored(problem, proximal, m)
-    put_unknowns(problem, impulse, sigma, m)
+    put_unknowns(problem, impulse, sigma, m, n, contacts)
+    for i in range(n):
+        m.step[i] = m.b[i]
     if some(slipping or not factored):
         m.band.by.find(problem, m.band)
-        put_equations(problem, proximal, slipping, m)
+        narrow(m.band, m.rows, n)
+        put_equations(problem, proximal, slipping, m, n, contacts)
         factor_in_order(m.A, m.L, m.band)
     solve_in_order(m.A, m.L, m.b, m.band)
-    repeat_proximal(problem, slipping, m)
-    put_step(problem, m)
+    repeat_proximal(slipping, m, n)
+    put_step(problem, m, n, contacts)
 
 
-def repeat_proximal(problem, slipping, m):
+def repeat_proximal(slipping, m, n):
     """Solve again for right-hand sides plus rho x, x from the solution before, where nothing slips.
 
     The velocity that a step leaves is the change of rho x. Each repetition multiplies it by the ratio of rho to the
     mobility of rows together, which is small unless they hardly move.
     """
-    n, taken, going = problem.rows, 0, not slipping
+    taken, going = 0, not slipping
     while taken < REPETITIONS and some(going):
-        for r in range(n):
-            m.first[r] = m.b[r]
-            m.b[r] = m.step[r] + m.rho[r] * m.b[r]
+        for i in range(n):
+            m.first[i] = m.b[i]
+            m.b[i] = m.step[i] + m.rho[i] * m.b[i]
         solve_in_order(m.A, m.L, m.b, m.band)
-        left = m.b[0] * 0
-        for r in range(n):
-            m.b[r] = select(going, m.b[r], m.first[r])
-            left = maximum(left, m.rho[r] * absolute(m.b[r] - m.first[r]))
+        left = m.s[0] * 0
+        for i in range(n):
+            m.b[i] = select(going, m.b[i], m.first[i])
+            left = maximum(left, m.rho[i] * absolute(m.b[i] - m.first[i]))
         going = going and left > ACCURATE
         taken += 1
 
 
-def put_step(problem, m):
+def put_step(problem, m, n, contacts):
     """Compute the step of all impulses from the changes m.b of the unknowns."""
-    for c in range(problem.contacts):
-        d, r = directions(m, c), 3 * c
-        m.step[r] = d.x * m.b[r] + d.mu_x * m.b[r + 2]
-        m.step[r + 1] = d.y * m.b[r] + d.second * m.b[r + 1] + d.mu_y * m.b[r + 2]
-        m.step[r + 2] = d.third * m.b[r + 2]
-    for r in range(3 * problem.contacts, problem.rows):
-        m.step[r] = m.b[r]
+    for r in range(problem.rows):
+        m.step[r] = m.s[0] * 0
+    for i in range(0, 3 * contacts, 3):
+        d, r = directions(m, i), m.rows[i]
+        m.step[r] = d.x * m.b[i] + d.mu_x * m.b[i + 2]
+        m.step[r + 1] = d.y * m.b[i] + d.second * m.b[i + 1] + d.mu_y * m.b[i + 2]
+        m.step[r + 2] = d.third * m.b[i + 2]
+    for i in range(3 * contacts, n):
+        m.step[m.rows[i]] = m.b[i]
