@@ -274,10 +274,11 @@ class Function:
         return vector
 
     def shuffle(self, x: Value, y: Value, lanes: Sequence[int]) -> Value:
-        """Append a vector of some lanes of two vectors, numbered through both."""
+        """Append a vector of some lanes, at least two, of two vectors, numbered through both."""
         if self.lanes.width == 1:
             return (x, y)[lanes[0]]
-        return self.make(f"shufflevector {typed(x)}, {typed(y)}, {typed(integers(lanes))}", x.type)
+        kind = Lanes(self.lanes.single, len(lanes)).vector
+        return self.make(f"shufflevector {typed(x)}, {typed(y)}, {typed(integers(lanes))}", kind)
 
     def broadcast(self, x: Value) -> Value:
         """Append a vector with a number in all lanes."""

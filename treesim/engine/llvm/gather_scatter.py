@@ -1,12 +1,12 @@
 """LLVM IR that gathers the caller's arrays into lanes, and scatters lanes back.
 
 An array has two strides: between numbers of a state, and between states. If a state's numbers are
-contiguous, square blocks of as many numbers as lanes are transposed in registers; the last block overlaps
-the one before if the count does not divide. If the states are contiguous, vectors are moved directly;
-numbers that all states share are broadcast. Other layouts are moved number by number. Results that occur in
-several places, such as zeros and the halves of a symmetric matrix, are in the lanes' memory once; a list
-has the vector's index for each number. Lanes beyond the last state repeat it: they compute the same
-results, and write them to the same place.
+contiguous, blocks of as many numbers as lanes, or of half or a quarter of them if a state has fewer, are
+transposed in registers; the last block overlaps the one before if the count does not divide. If the states
+are contiguous, vectors are moved directly; numbers that all states share are broadcast. Other layouts are
+moved number by number. Results that occur in several places, such as zeros and the halves of a symmetric
+matrix, are in the lanes' memory once; a list has the vector's index for each number. Lanes beyond the last
+state repeat it: they compute the same results, and write them to the same place.
 """
 
 from __future__ import annotations
@@ -15,8 +15,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from .builder import Function, Module
+from .lanes import Lanes
 from .values import I32, I64, PTR, Value
 
+LEAST = 4  # numbers of the smallest block, if there are as many lanes
 PARAMETERS = (
     f"{PTR} noalias array, {I64} size, {I64} element, {I64} stride, {I64} group, {I64} last, {PTR} noalias lanes"
 )
@@ -60,13 +62,15 @@ class _Mover:
 
     def write(self) -> None:
         """Write the function: the fastest way that the strides allow."""
-        f, room = self.f, self.f.sub(self.size, self.width)
-        by_rows = f.both(f.icmp("sge", room, 0), f.icmp("eq", self.element, 1))
+        f, block = self.f, self.width
         if self.gathers:
             with f.when(f.icmp("eq", self.stride, 0)):
                 self._spread()
-        with f.when(by_rows):
-            self._blocks(room)
+        while block >= min(LEAST, self.width):
+            room = f.sub(self.size, block)
+            with f.when(f.both(f.icmp("sge", room, 0), f.icmp("eq", self.element, 1))):
+                self._blocks(block, room)
+            block //= 2
         with f.when(f.both(self.full, f.icmp("eq", self.stride, 1))):
             self._columns()
         self._numbers()
@@ -79,21 +83,29 @@ class _Mover:
             f.store_at(f.broadcast(number), self.lanes, loop.k)
         f.ret()
 
-    def _blocks(self, room: Value) -> None:
-        """Append the transposition of contiguous numbers of each state, block after block."""
+    def _blocks(self, block: int, room: Value) -> None:
+        """Append the transposition of contiguous numbers of each state, block after block.
+
+        If a block has fewer numbers than there are lanes, a vector consists of parts: of rows k, k + block, ... before
+        each group of parts is transposed, and of number k of all rows after it.
+        """
         f = self.f
-        with f.loop(0, self.size, self.width, begins=True) as loop:
+        with f.loop(0, self.size, block, begins=True) as loop:
             start = f.select(f.icmp("slt", loop.k, room), loop.k, room)
-            theirs, ours = [], []
-            for lane, row in enumerate(self.rows):
-                theirs.append(f.at(row, start, f.number))
-                ours.append(f.at(self.lanes, self._place(f.add(start, lane))))
-            if not self.gathers:
+            theirs = [f.at(row, start, f.number) for row in self.rows]
+            ours = [f.at(self.lanes, self._place(f.add(start, k))) for k in range(block)]
+            parts = Lanes(f.lanes.single, block).vector
+            if self.gathers:
+                rows = [self._load(row, parts) for row in theirs]
+                vectors = _transposed(f, [_joined(f, rows[k::block]) for k in range(block)])
+                for x, place in zip(vectors, ours, strict=True):
+                    self._store(x, place)
+            else:
                 self._ask_ahead(theirs)
-            sources, targets = (theirs, ours) if self.gathers else (ours, theirs)
-            vectors = [self._load(source) for source in sources]
-            for x, target in zip(_transposed(f, vectors), targets, strict=True):
-                self._store(x, target)
+                vectors = _transposed(f, [self._load(place) for place in ours])
+                for lane, row in enumerate(theirs):
+                    x, first = vectors[lane % block], lane // block * block
+                    self._store(f.shuffle(x, x, range(first, first + block)), row)
         f.ret()
 
     def _ask_ahead(self, rows: Sequence[Value]) -> None:
@@ -132,19 +144,27 @@ class _Mover:
         """Append the address of a number's lanes: in order, or by the list."""
         return self.f.cast("zext", self.f.load_at(self.list[0], number, I32), I64) if self.list else number
 
-    def _load(self, source: Value) -> Value:
-        return self.f.load(source, align=self.f.lanes.unit if self.gathers else None)
+    def _load(self, source: Value, kind: str | None = None) -> Value:
+        return self.f.load(source, kind, align=self.f.lanes.unit if self.gathers else None)
 
     def _store(self, x: Value, target: Value) -> None:
         self.f.store(x, target, align=None if self.gathers else self.f.lanes.unit)
 
 
+def _joined(f: Function, parts: Sequence[Value]) -> Value:
+    """Append the vector of several parts, joined in pairs."""
+    while len(parts) > 1:
+        both = range(2 * f.lanes.width // len(parts))
+        parts = [f.shuffle(x, y, both) for x, y in zip(parts[::2], parts[1::2], strict=True)]
+    return parts[0]
+
+
 def _transposed(f: Function, vectors: Sequence[Value]) -> Sequence[Value]:
     """Append a transposition by butterflies: vectors i and i + d exchange the lanes whose positions differ in bit d."""
-    places, d = range(len(vectors)), 1
+    width, d = f.lanes.width, 1
     while d < len(vectors):
-        low = [p if not p & d else len(vectors) + p - d for p in places]
-        high = [p + d if not p & d else len(vectors) + p for p in places]
-        vectors = [f.shuffle(vectors[i & ~d], vectors[i | d], high if i & d else low) for i in places]
+        low = [p if not p & d else width + p - d for p in range(width)]
+        high = [p + d if not p & d else width + p for p in range(width)]
+        vectors = [f.shuffle(vectors[i & ~d], vectors[i | d], high if i & d else low) for i in range(len(vectors))]
         d *= 2
     return vectors
