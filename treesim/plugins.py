@@ -212,9 +212,11 @@ def get(kind: PluginKind, name: str) -> Any:
     PluginError
         If its package cannot be imported, or several distributions claim the name.
     """
-    if not isinstance(name, str):  # and perhaps not hashable
-        raise unknown_name(SINGULAR[kind], name, available(kind))
-    return _found(kind, str.__str__(name))  # without the methods of a subclass, which may fail
+    if type(name) is not str:
+        if not isinstance(name, str):  # and perhaps not hashable
+            raise unknown_name(SINGULAR[kind], name, available(kind))
+        name = str.__str__(name)  # without the methods of a subclass, which may fail
+    return _found(kind, name)
 
 
 @cache

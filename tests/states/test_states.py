@@ -44,4 +44,4 @@ def test_messages_name_the_declared_arguments():
 @pytest.mark.skipif(not runs_compiled(), reason="kernels run as plain Python")
 def test_one_state_takes_one_call():
     moved = state_function(integrate_states)
-    assert calls_of(lambda q, v, x: moved(ROBOT, *TABLES, q, v)) == ["on_state"]
+    assert calls_of(lambda q, v: moved(ROBOT, *TABLES, q, v), STATE.q, STATE.v) == ["on_state"]

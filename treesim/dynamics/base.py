@@ -20,7 +20,7 @@ from ..model.tree import Tree
 from ..states.arguments import refuse_regularized_rotors
 from ..states.physics import Numbers
 from ..states.pivots import first_massless_dof
-from ..states.states import on_states
+from ..states.states import call_with_mimic_joints, on_states
 from ..system.display import Implementation
 from ..types import Engine
 from ..validation.arrays import check_out
@@ -144,7 +144,10 @@ class CompiledBackend(Backend):
             # the common case, one state in float arrays, goes straight to machine code, which checks the sizes;
             # whatever it turns down is coerced, broadcast, or explained below
             ints, qdd = self.integers(robot) if self.planned else robot.ints, np.empty(robot.nv)
-            if self._fast.call(ints, robot.reals, q, v, tau, NO_FORCES, qdd) == FINE:
+            given = ints, robot.reals, q, v, tau, NO_FORCES, qdd
+            if self._fast.call(*given) == FINE:
+                return qdd
+            if self.negative_rotors and call_with_mimic_joints(type(self).entry, robot, *given) == FINE:
                 return qdd
         return self.evaluate(robot, q, v, tau, f_ext, gravity, armature, runner, engine, out)
 

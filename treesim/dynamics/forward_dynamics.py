@@ -123,7 +123,7 @@ def forward_dynamics(
     solver = plugins.get("dynamics", backend) if type(backend) is str else chosen_backend(backend)
     if not isinstance(solver, Backend):  # others' may ignore what they do not support
         check_supported(solver, robot, armature, f_ext)
-    if robot.mimic_map is not None:
+    if robot.mimic_map is not None and not getattr(solver, "serves_mimic_joints", False):
         solver = held_backend(solver, robot)
     if model_parameters is not None:
         kernel: Any = solver.taken(robot) if isinstance(solver, Auto) else solver

@@ -12,7 +12,7 @@ from ..kernels.entries.status import FINE
 from ..kernels.published.composite_inverse_dynamics import inverse_dynamics_composite_states
 from ..model.tree import Tree
 from ..states.arguments import checked_robot
-from ..states.states import on_states, state_function
+from ..states.states import call_with_mimic_joints, on_states, state_function
 from ..types import Engine, InverseDynamicsMethod
 from ..validation.arrays import precision
 from ..validation.values import known_name
@@ -88,7 +88,8 @@ def inverse_dynamics(
     plain = f_ext is None and gravity is None and armature is None and physics is None
     if plain and type(engine) is str and engine == "auto" and out is None:
         tau = np.empty(robot.nv)
-        if fast.call(robot.ints, robot.reals, q, v, a, NO_FORCES, tau) == FINE:
+        known = robot.ints, robot.reals, q, v, a, NO_FORCES, tau
+        if fast.call(*known) == FINE or call_with_mimic_joints(fast.entry, robot, *known) == FINE:
             return tau  # anything but one state in float arrays is coerced, broadcast, or explained below
     given, constants = (
         {"q": q, "v": v, "a": a, "f_ext": kernel_wrenches(robot, f_ext)},
@@ -133,7 +134,8 @@ def bias_forces(
     >>> treesim.bias_forces(robot, np.full(6, 0.5), np.zeros(6))[1:4].round(2)
     array([-46.46,  -8.3 ,   0.17])
     """
-    robot = checked_robot(robot)
+    if type(robot) is not Tree:
+        robot = checked_robot(robot)
     number = precision(q, v) if getattr(q, "dtype", None) == np.float32 else np.float64
     rest = np.zeros(robot.nv, number)
     return inverse_dynamics(robot, q, v, rest, f_ext=f_ext, gravity=gravity, model_parameters=model_parameters)

@@ -20,7 +20,7 @@ from ..model.inertia import Placement
 from ..model.tree import Tree
 from ..states.arguments import checked_robot
 from ..states.physics import Numbers
-from ..states.states import on_states
+from ..states.states import call_with_mimic_joints, on_states
 from ..types import Engine
 from ..validation.values import checked_text, checked_texts, known_name, whole_number
 from .auto import Auto
@@ -161,10 +161,11 @@ def wrenches_of_motion(
     f_ext (..., N, 6): external wrenches on the bodies' own links. welds: whether to compute the W welds.
     """
     tables = robot.body_rotations.reshape(-1), *(weld_tables(robot) if welds else NO_WELDS)
-    plain = f_ext is None and gravity is None and physics is None and robot.mimic_map is None
+    plain = f_ext is None and gravity is None and physics is None
     if plain and type(engine) is str and engine == "auto":
         out = np.empty((robot.n_bodies + (len(robot.welds) if welds else 0), 6))
-        if WRENCHES.call(robot.ints, robot.reals, *tables, q, v, a, NO_FORCES, out) == FINE:
+        known = robot.ints, robot.reals, *tables, q, v, a, NO_FORCES, out
+        if WRENCHES.call(*known) == FINE or call_with_mimic_joints(WRENCHES.entry, robot, *known) == FINE:
             return out  # anything but one state in float arrays is coerced, broadcast, or explained below
     given, constants = (
         {"q": q, "v": v, "a": a, "f_ext": kernel_wrenches(robot, f_ext)},

@@ -272,8 +272,10 @@ class Tree(Immutable):
         tuple of numpy.ndarray
             Two or four flat arrays.
         """
-        whole = self.spanning
-        return (whole.ints, whole.reals) if self.mimic_map is None else (whole.ints, whole.reals, *self.mimic_map[-2:])
+        whole, mimic_map = self._spanning, self.mimic_map
+        if whole is None or mimic_map is None:
+            return self.ints, self.reals
+        return whole.ints, whole.reals, mimic_map.ints, mimic_map.reals
 
     def expand(self, q: ArrayLike) -> np.ndarray:
         """Convert q to the configuration of the spanning tree, in which mimic joints have coordinates.

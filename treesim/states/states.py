@@ -137,6 +137,24 @@ def _few_states(
 _fast_entry = lru_cache(maxsize=256)(FastEntry)
 
 
+def call_with_mimic_joints(entry: Any, robot: Tree, ints: Any, reals: Any, *arguments: Any) -> int:
+    """Return the status of the fast call of an entry's variant for mimic joints; BAD_LAYOUT for robots without any.
+
+    The arguments are those of the entry's own fast call.
+    """
+    if robot.mimic_map is None:
+        return BAD_LAYOUT
+    own = ints is robot.ints and reals is robot.reals
+    tables = robot.spanning_tables() if own else mimic_constants(robot, (ints, reals))
+    return _mimic_fast_entry(entry).call(*tables, *arguments)
+
+
+@lru_cache(maxsize=256)
+def _mimic_fast_entry(entry: Any) -> FastEntry:
+    """Return the fast call of the variant; without one, that of the entry, for which there are too many tables."""
+    return _fast_entry(mimic_entry(entry) if serves_mimic_joints(entry) else entry)
+
+
 def for_mimic_joints(entry: Any, robot: Tree, constants: Sequence[Any]) -> tuple[Any, tuple[Any, ...]]:
     """Return the variant of an entry for robots with mimic joints, and its constants.
 
@@ -207,14 +225,15 @@ def state_function(
         *_symbols(signature, shape),
         f"result = empty(({shape},))",
         "if out is None and physics is None and type(engine) is str and engine == 'auto':",
-        f"    if fast.call({constants}, {values}, result) == {FINE}:",
+        f"    given = ({constants}, {values}, result)",
+        f"    if fast.call(*given) == {FINE} or with_mimic(fast.entry, tree, *given) == {FINE}:",
         "        return result",
         f"values = {{{', '.join(f'{name!r}: {name}' for name in names)}}}",
         "why = explain and partial(explain, tree)",
         f"return on_states(tree, ({constants}), values, why, physics, engine=engine, out=out)[0]",
     ]
     namespace = {"empty": np.empty, "fast": FastEntry(entry), "on_states": partial(on_states, entry)}
-    namespace |= {"explain": explain, "partial": partial}
+    namespace |= {"explain": explain, "partial": partial, "with_mimic": call_with_mimic_joints}
     place = f"state function of {entry.__module__}.{entry.__name__}"
     return made_function(f"<{place}>", "\n    ".join(lines) + "\n", "on_state", namespace)
 

@@ -18,7 +18,7 @@ from ...kernels.kinematics.jacobians import FRAME_AXES, WORLD_AXES, frame_veloci
 from ...model.quaternions import configuration
 from ...model.tree import Tree
 from ...states.arguments import checked_robot
-from ...states.states import on_states, state_function
+from ...states.states import call_with_mimic_joints, on_states, state_function
 from ...types import JacobianReference, Reference
 from ...validation.values import is_name_of
 
@@ -288,9 +288,10 @@ def frame_jacobian(
     except Exception:  # of a name that cannot be hashed
         codes, offsets = frame_codes(robot, (frame,), reference)
     J = np.empty((6, robot.nv))
-    if JACOBIAN.call(robot.ints, robot.reals, codes, offsets, q, J) == FINE:
+    given = robot.ints, robot.reals, codes, offsets, q, J
+    if JACOBIAN.call(*given) == FINE or call_with_mimic_joints(JACOBIAN.entry, robot, *given) == FINE:
         return J  # anything but one state in a float array is coerced, broadcast, or explained below
-    return on_states(JACOBIAN.entry, robot, (robot.ints, robot.reals, codes, offsets), {"q": q})[0]
+    return on_states(JACOBIAN.entry, robot, given[:4], {"q": q})[0]
 
 
 def frame_velocity(

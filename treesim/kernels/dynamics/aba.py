@@ -40,7 +40,7 @@ from ..algebra.tables import (
     put_motion,
     put_transform,
 )
-from ..entries.entry import entry
+from ..entries.entry import DRIVEN, entry
 from ..entries.scratch import scratch_memory
 from ..kinematics.bodies import base_acceleration, body_transform, body_velocity, zero_motion
 
@@ -155,6 +155,4 @@ def forward_dynamics(tree, q, v, tau, f_ext, qdd, X, V, C, IA, pA, U, D_inv, nu)
 scratch_for = scratch_memory("X 12, V 6, C 6, IA 21, pA 6", "U 6, D_inv, nu")
 
 
-forward_dynamics_states = entry(
-    forward_dynamics, scratch_for, q="nq", v="nv", tau="nv'", f_ext="N, 6 | none", qdd="-> nv", follows="qdd"
-)
+forward_dynamics_states = entry(forward_dynamics, scratch_for, **DRIVEN, qdd="-> nv", follows="qdd", articulated=True)

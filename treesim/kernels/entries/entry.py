@@ -69,6 +69,7 @@ class Origin(NamedTuple):
     returns_status: bool
     expands: bool
     follows: str
+    articulated: bool
     reduce: Callable[..., Any] | None
 
 
@@ -80,6 +81,7 @@ def entry(
     returns_status: bool = False,
     expands: bool = False,
     follows: str = "",
+    articulated: bool = False,
     reduce: Callable[..., Any] | None = None,
     name: str = "",
     **arrays: str,
@@ -96,11 +98,12 @@ def entry(
     which may be any. returns_status: whether the kernel returns a status; the entry returns the worst of all states.
     expands: whether the kernel is correct on the spanning tree of a robot with mimic joints, if its arrays are expanded
     and contracted (`mimic_entry`). follows: name of the result that is a response to forces there, such as qdd; the
-    constraints of the mimic joints correct it. reduce: kernel that converts the results there to those of the robot.
-    Its parameters may be the spanning tree, `mimic`, `rows` (`mimic`), tables and arrays. The entry's name is `name`,
-    by default the kernel's, with the suffix `_states`; it must be unique in a module. Kernels call those of other
-    entries without tables by `entry.memory(tree, ints, first array)` and `entry.one(tree, *arrays, memory)`, which
-    returns a status.
+    constraints of the mimic joints correct it. articulated: whether scratch memory named X, U and D_inv then has these
+    articulated quantities (`rjk`), so that the correction need not compute them. reduce: kernel that converts the
+    results there to those of the robot. Its parameters may be the spanning tree, `mimic`, `rows` (`mimic`), tables and
+    arrays. The entry's name is `name`, by default the kernel's, with the suffix `_states`; it must be unique in a
+    module. Kernels call those of other entries without tables by `entry.memory(tree, ints, first array)` and
+    `entry.one(tree, *arrays, memory)`, which returns a status.
     """
     declared = Signature(tables or {}, tuple(_array(name, text) for name, text in arrays.items()), sizes or {})
     name, wanted = f"{name or kernel.__name__}_states", parameters_of(kernel)
@@ -112,7 +115,7 @@ def entry(
     }  # fmt: skip
     made: Any = made_entry(name, _text(name, declared, wanted, scratch, returns_status), namespace)
     made.__doc__ = kernel.__doc__
-    made.origin = Origin(kernel, scratch, declared, returns_status, expands, follows, reduce)
+    made.origin = Origin(kernel, scratch, declared, returns_status, expands, follows, articulated, reduce)
     made.signature, made.kernel = declared, kernel
     if not (declared.tables or declared.sizes):
         texts = _part_texts(name, declared, wanted, scratch, returns_status)

@@ -272,7 +272,13 @@ def constrain_accelerations(tree, mimic, qdd, r):
 
 def follow(tree, mimic, q, qdd, r):
     """Correct accelerations qdd of the spanning tree, from any method, by the constraints of mimic joints, in place."""
-    respond_to_rows(tree, mimic, q, r)
+    articulated_quantities(tree, q, r.X, r.P, r.U, r.D_inv)
+    follow_articulated(tree, mimic, qdd, r)
+
+
+def follow_articulated(tree, mimic, qdd, r):
+    """Correct accelerations qdd of the spanning tree likewise, for articulated quantities X, U and D^-1 in r."""
+    sweep_mimic_rows(tree, mimic, r)
     constrain_accelerations(tree, mimic, qdd, r)
 
 

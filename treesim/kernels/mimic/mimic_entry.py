@@ -29,7 +29,7 @@ from ..entries.entry import (
 )
 from ..entries.status import FINE, WRONG_SIZE
 from . import mimic as between
-from .mimic import MIMIC_TABLES, follow, mimic_joints_of, mimic_row_memory, with_shared_rotors
+from .mimic import MIMIC_TABLES, follow, follow_articulated, mimic_joints_of, mimic_row_memory, with_shared_rotors
 
 SYMBOLS = {"nq": "mimic.nq", "nv": "mimic.nv", "N": "tree.n_bodies"}  # that shapes are made of
 
@@ -60,8 +60,8 @@ def mimic_entry(states: Any) -> Callable[..., int]:
     namespace: dict[str, Any] = {
         "__name__": origin.kernel.__module__, "kernel": origin.kernel, "np": np, **scratch_functions(origin.scratch),
         "FINE": FINE, "WRONG_SIZE": WRONG_SIZE, "tree_tables": tree_tables, "mimic_joints_of": mimic_joints_of,
-        "follow": follow, "mimic_row_memory": mimic_row_memory, "with_shared_rotors": with_shared_rotors,
-        "reduce": origin.reduce, **_between(),
+        "follow": follow, "follow_articulated": follow_articulated, "mimic_row_memory": mimic_row_memory,
+        "with_shared_rotors": with_shared_rotors, "reduce": origin.reduce, **_between(),
     }  # fmt: skip
     made: Any = made_entry(f"{name}_states", _text(f"{name}_states", origin, signature), namespace)
     made.__doc__, made.signature, made.kernel, made.mimic = states.__doc__, signature, origin.kernel, True
@@ -143,7 +143,11 @@ def _work(origin: Origin, array: Callable[[Array], str]) -> list[str]:
     lines = [f"status = max(status, {call})" if origin.returns_status else call]
     if origin.follows:
         followed = next(array(x) for x in arrays if x.name == origin.follows)
-        lines.append(f"follow(moved, mimic, {array(arrays[0])}, {followed}, rows)")
+        if origin.articulated:
+            known = "rows._replace(X=scratch.X, U=scratch.U, D_inv=scratch.D_inv)"
+            lines.append(f"follow_articulated(moved, mimic, {followed}, {known})")
+        else:
+            lines.append(f"follow(moved, mimic, {array(arrays[0])}, {followed}, rows)")
     if origin.reduce is not None:
         given |= {"mimic": "mimic", "rows": "rows"}
         lines.append(f"reduce({', '.join(given[parameter] for parameter in parameters_of(origin.reduce))})")
