@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..engine.call.evaluate import in_precision, refuse_overflow
-from ..engine.call.generic import compiled, runs_compiled
+from ..engine.call.generic import bound_call, runs_compiled
 from ..errors import ArgumentError, SingularInertiaError
 from ..kernels.dynamics import factored
 from ..kernels.entries.status import FINE
@@ -20,6 +20,9 @@ from ..system.display import batch, span
 from ..validation.arrays import Argument, check_copy, coerce, precision
 from ..validation.values import checked_flag, checked_part
 from .triangular_factors import TriangularFactors
+
+FEW_COLUMNS = 3  # as many, one on each SIMD lane, take less time than one after the other
+FEW_NUMBERS = 100_000  # of an argument, of which a copy fits into any memory
 
 
 class Pattern(NamedTuple):
@@ -39,6 +42,12 @@ def _pattern_of(topology: Topology) -> Pattern:
     return Pattern(
         topology.dof_parent - 1, depth, (ends - depth - 1).astype(np.int64), int(ends[-1]) if ends.size else 0
     )
+
+
+@lru_cache(maxsize=256)
+def _call(entry: Callable[..., int], topology: Topology) -> Callable[..., int]:
+    """Return the call of an entry with the pattern of a tree's factors."""
+    return bound_call(entry, *_pattern_of(topology)[:3])
 
 
 @lru_cache(maxsize=64)
@@ -87,19 +96,19 @@ class Factorization(TriangularFactors):
         self._packed = self._pack(H)
         # as plain Python, kernels raise for the square root of a negative pivot, which stays for `_check` to find
         with np.errstate(all="ignore"), suppress(ValueError):
-            self._run(factored.factorize_ltdl if unit else factored.factorize_ltl)
+            _call((factored.LTDL if unit else factored.LTL).factorize, topology)(self._packed.reshape(-1))
         self._check()
 
     def _is_factored(self, H: ArrayLike) -> bool:
         """Factorize one matrix in a float array in a single call; return False, for others to find why, if it fails."""
-        n, (parent, depth, start, nnz) = len(self._parent), self._pattern
+        n = len(self._parent)
         if not (type(H) is np.ndarray and H.dtype == np.float64 and H.shape == (n, n) and H.flags.carray and n):
             return False
         if not runs_compiled():  # plain Python would raise for the square root of a negative pivot
             return False
-        self._packed = np.empty(nnz)
-        entry = factored.factorize_matrix_ltdl if self._unit else factored.factorize_matrix_ltl
-        return bool(compiled(entry)(parent, depth, start, H.reshape(-1), self._packed) == FINE)
+        self._packed = np.empty(self._entries)
+        entry = (factored.LTDL if self._unit else factored.LTL).factorize_matrix
+        return _call(entry, self._tree)(H.reshape(-1), self._packed) == FINE
 
     @classmethod
     def of_packed(cls, topology: Topology, packed: np.ndarray) -> Self:
@@ -135,8 +144,8 @@ class Factorization(TriangularFactors):
 
     def _place(self, topology: Topology, unit: bool) -> None:
         checked_part("topology", topology, Topology)
-        self._tree, self._unit, self._pattern = topology, unit, _pattern_of(topology)
-        self._parent, self._depth, self._start, _ = self._pattern
+        self._tree, self._unit = topology, unit
+        self._parent, self._depth, self._start, self._entries = _pattern_of(topology)
 
     def __repr__(self) -> str:
         form = "L' D L" if self._unit else "L' L"
@@ -213,14 +222,38 @@ class Factorization(TriangularFactors):
         """
         return self._inverse_product(J)
 
-    def _run(self, entry: Callable[..., int], *arguments: Any) -> None:
-        compiled(entry)(self._parent, self._depth, self._start, self._packed.reshape(-1), *arguments)
+    def _apply(self, operation: int, x: ArrayLike) -> np.ndarray:
+        """Apply an operation to few numbers of a float array in a single call; in general where that fails."""
+        own = self._packed.ndim
+        if type(x) is np.ndarray and x.dtype == self._dtype == np.float64 and own <= x.ndim <= own + 1:
+            columns = 0 if x.ndim == own else x.shape[-1]
+            few = 0 < x.size < FEW_NUMBERS and (columns == 0 or columns >= FEW_COLUMNS)
+            if few and x.shape[:own] == self.shape and runs_compiled():
+                found = np.array(x, order="C")
+                if self._run(operation, found, columns) == FINE:
+                    return found
+        return super()._apply(operation, x)
 
     def _operate(self, operation: int, rows: np.ndarray) -> np.ndarray:
-        found = np.array(rows, float, order="C")
-        self._run(factored.apply_ltdl if self._unit else factored.apply_ltl, operation, found.reshape(-1))
-        refuse_overflow("the product", found)
-        return in_precision("the product", found, self._dtype)
+        return self._result(operation, np.array(rows, float, order="C"), 0)
+
+    def _operate_on_columns(self, operation: int, x: np.ndarray) -> np.ndarray:
+        if x.shape[-1] < FEW_COLUMNS or not runs_compiled():
+            return super()._operate_on_columns(operation, x)
+        return self._result(operation, np.array(x, float, order="C"), x.shape[-1])
+
+    def _result(self, operation: int, x: np.ndarray, columns: int) -> np.ndarray:
+        self._run(operation, x, columns)
+        refuse_overflow("the product", x)
+        return in_precision("the product", x, self._dtype)
+
+    def _run(self, operation: int, x: np.ndarray, columns: int) -> int:
+        """Apply an operation to the vectors (..., n), or to the columns (..., n, columns); return the status."""
+        entries = factored.LTDL if self._unit else factored.LTL
+        packed, numbers = self._packed.reshape(-1), x.reshape(-1)
+        if columns:
+            return _call(entries.apply_on_lanes, self._tree)(packed, operation, columns, numbers)
+        return _call(entries.apply, self._tree)(packed, operation, numbers)
 
     def _pack(self, H: ArrayLike) -> np.ndarray:
         n = len(self._parent)

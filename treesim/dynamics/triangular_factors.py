@@ -253,9 +253,12 @@ class TriangularFactors(ReprMixin, ABC):
     def _apply(self, operation: int, x: ArrayLike) -> np.ndarray:
         vectors, columns = self._vectors("x", x)
         if columns:
-            found = self._operate(operation, np.ascontiguousarray(np.swapaxes(vectors, -1, -2)))
-            return np.ascontiguousarray(np.swapaxes(found, -1, -2))
+            return self._operate_on_columns(operation, vectors)
         return self._operate(operation, vectors[..., None, :])[..., 0, :]
+
+    def _operate_on_columns(self, operation: int, x: np.ndarray) -> np.ndarray:
+        found = self._operate(operation, np.ascontiguousarray(np.swapaxes(x, -1, -2)))
+        return np.ascontiguousarray(np.swapaxes(found, -1, -2))
 
     def _vectors(self, name: str, x: ArrayLike) -> tuple[np.ndarray, bool]:
         """Return vectors or columns as an array, and whether they are columns."""

@@ -236,10 +236,11 @@ class Articulated(TriangularFactors):
         return on_states(entry, self.robot, constants, named, explain, engine=self._engine)[0]
 
     def _apply(self, operation: int, x: ArrayLike) -> np.ndarray:
-        out = np.empty(self.robot.nv)
-        if self._call(OPERATIONS[operation], self._quantities, x, out) == FINE:
-            return out
-        if operation == SOLVE and isinstance(x, np.ndarray) and x.ndim == 2 and x.shape[1] >= MANY:
+        if type(x) is np.ndarray and x.ndim == 1:
+            out = np.empty(self.robot.nv)
+            if self._call(OPERATIONS[operation], self._quantities, x, out) == FINE:
+                return out
+        elif operation == SOLVE and type(x) is np.ndarray and x.ndim == 2 and x.shape[1] >= MANY:
             solution = np.empty(x.shape)
             if self._call(solve_columns_states, _count(x.shape[1]), self._q, x, solution) == FINE:
                 return solution

@@ -9,11 +9,12 @@ from __future__ import annotations
 import ctypes
 import linecache
 import os
+import struct
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from types import FunctionType, ModuleType
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -71,13 +72,13 @@ def _checked(entry: Any) -> Any:
     return admitted(entry) if is_entry(entry) else entry
 
 
-def bound_call(entry: Any, *arguments: Any) -> Callable[[], int]:
-    """Return the compiled entry's call with these arguments, arrays whose contents may change.
+def bound_call(entry: Any, *first: Any) -> Callable[..., int]:
+    """Return the compiled entry's call with these first arguments, arrays whose contents may change.
 
-    It saves the 4 us that validation of five arrays takes. Raises as a call of `compiled(entry)`.
+    It saves their validation, about 0.4 us each. Raises as a call of `compiled(entry)`.
     """
     code = compiled(entry)
-    return code.bound_to(*arguments) if isinstance(code, EntryCode) else partial(code, *arguments)
+    return code.bound_to(*first) if isinstance(code, EntryCode) else partial(code, *first)
 
 
 class EntryCode:
@@ -91,10 +92,8 @@ class EntryCode:
     def __init__(self, entry: Any, whole: Any) -> None:
         kinds = [kind for label, kind in entry.__annotations__.items() if label != "return"]
         self.__name__ = entry.__name__
-        # of each argument: the type of an array's numbers, or False, and whether it may be written to
-        self._kinds = [
-            (KINDS[kind] is not INTEGER and KINDS[kind].element, kind in ("Reals", "Integers")) for kind in kinds
-        ]
+        # of each argument: the type of an array's numbers, or None of an integer, and whether it may be written to
+        self._kinds = [(_element(KINDS[kind]), kind in ("Reals", "Integers")) for kind in kinds]
         code = machine_code.linked(_name(entry), _identity(entry), lambda: _written(entry, whole))
         self._keep = keep = code, KeptMemory(code.engine.get_global_value_address(KEPT))
         self.address = code.address("run")
@@ -103,36 +102,38 @@ class EntryCode:
 
     def __call__(self, *arguments: Any) -> int:
         """Run the entry and return its status."""
-        return int(self._run(_job(self._words(arguments, self._kinds))))
+        return int(self._run(self._words(arguments, self._kinds)))
 
-    def bound_to(self, *arguments: Any) -> Callable[[], int]:
-        """Return the call with these arguments, which are validated once; arrays are read at every call."""
-        words, run = _job(self._words(arguments, self._kinds)), self._run
+    def bound_to(self, *first: Any) -> Callable[..., int]:
+        """Return the call with these first arguments, which are validated once; arrays are read at every call."""
+        words, rest = self._words(first, self._kinds[: len(first)]), self._kinds[len(first) :]
 
-        def call(owners: tuple[Any, ...] = (self, arguments)) -> int:  # of the code, and of the memory
-            return int(run(words))
+        def call(*arguments: Any, memory: tuple[Any, ...] = first) -> int:
+            return int(self._run(words + self._words(arguments, rest)))
 
         return call
 
-    def _words(self, arguments: Sequence[Any], kinds: Sequence[tuple[Any, bool]]) -> list[int]:
+    def _words(self, arguments: Sequence[Any], kinds: Sequence[tuple[np.dtype | None, bool]]) -> bytes:
         """Convert arguments to machine words: address and size of arrays, values of integers."""
         words: list[int] = []
         for x, (number, written) in zip(arguments, kinds, strict=True):
-            if number is False:
+            if number is None:
                 words.append(int(x))
             else:
-                self._check(x, number is INTEGER, written)
+                if not (type(x) is np.ndarray and x.ndim == 1 and (x.dtype is number or x.dtype == number)):
+                    self._refuse(x)
+                if not (x.flags.carray or (not written and x.flags.c_contiguous and x.flags.aligned)):
+                    self._refuse(x)
                 words += (address(x), x.size)
-        return words
+        return struct.pack(f"{len(words)}q", *words)
 
-    def _check(self, x: Any, whole: bool, written: bool) -> None:
-        fits = type(x) is np.ndarray and x.ndim == 1 and x.dtype == (np.int64 if whole else np.float64)
-        if not (fits and (x.flags.carray if written else x.flags.c_contiguous and x.flags.aligned)):
-            raise TypeError(f"{self.__name__}: {x!r} is no such array as it takes")
+    def _refuse(self, x: Any) -> NoReturn:
+        raise TypeError(f"{self.__name__}: {x!r} is no such array as it takes")
 
 
-def _job(words: Sequence[int]) -> ctypes.Array:
-    return (ctypes.c_int64 * len(words))(*words)
+def _element(kind: Any) -> np.dtype | None:
+    """Return the type of numbers of an array's kind, None of integers."""
+    return None if kind is INTEGER else np.dtype(np.int64 if kind.element is INTEGER else np.float64)
 
 
 def _name(entry: Any) -> str:

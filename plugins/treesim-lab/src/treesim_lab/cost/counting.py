@@ -18,7 +18,7 @@ from treesim.dynamics.inverse_dynamics import inverse_dynamics
 from treesim.dynamics.operational.base import CompiledMethod, OperationalMethod
 from treesim.engine.interpreter import Tally, run
 from treesim.kernels.dynamics.crba import mass_matrix_full_states
-from treesim.kernels.dynamics.factored import SOLVE, apply_ltdl, apply_ltl, factorize_ltdl, factorize_ltl
+from treesim.kernels.dynamics.factored import LTDL, LTL, SOLVE, Entries
 from treesim.kernels.dynamics.rnea import inverse_dynamics_states
 from treesim.model.tree import Tree
 from treesim.states.states import serving
@@ -97,25 +97,25 @@ class FactorCounts(NamedTuple):
 
 def ltdl(robot: Tree) -> FactorCounts:
     """Return the counts of H = LᵀDL and of a solve with it, with no entry of H on the tree's paths known to be zero."""
-    return _factor_counts(robot, factorize_ltdl, apply_ltdl)
+    return _factor_counts(robot, LTDL)
 
 
 def ltl(robot: Tree) -> FactorCounts:
     """Return the counts of H = LᵀL and of a solve with it, with no entry of H on the tree's paths known to be zero."""
-    return _factor_counts(robot, factorize_ltl, apply_ltl)
+    return _factor_counts(robot, LTL)
 
 
-def _factor_counts(robot: Tree, factorize: Callable[..., int], apply: Callable[..., int]) -> FactorCounts:
+def _factor_counts(robot: Tree, entries: Entries) -> FactorCounts:
     tree = robot.dof_topology
     last = np.cumsum(tree.dof_depth) - 1  # of each row
     pattern = (tree.dof_parent - 1, tree.dof_depth - 1, last + 1 - tree.dof_depth)
-    entries = np.full(int(tree.dof_depth.sum()), 1e-3)  # any positive definite matrix costs the same
-    entries[last] = 1.0 + robot.nv
+    H = np.full(int(tree.dof_depth.sum()), 1e-3)  # any positive definite matrix costs the same
+    H[last] = 1.0 + robot.nv
     tally = Tally()
-    factorize(*pattern, tally.variables(entries))
+    entries.factorize(*pattern, tally.variables(H))
     factored = _count(tally)
     tally = Tally()
-    apply(*pattern, tally.variables(entries), SOLVE, tally.variables(np.ones(robot.nv)))
+    entries.apply(*pattern, tally.variables(H), SOLVE, tally.variables(np.ones(robot.nv)))
     return FactorCounts(factored, _count(tally))
 
 

@@ -9,11 +9,11 @@ import numpy as np
 
 from treesim.dynamics.mass_matrix import mass_matrix
 from treesim.engine.call.generic import bound_call
-from treesim.kernels.dynamics.factored import SOLVE, apply_ltdl, apply_ltl, factorize_ltdl, factorize_ltl
+from treesim.kernels.dynamics.factored import LTDL, LTL, SOLVE
 from treesim.model.tree import Tree
 from treesim.validation.values import known_name
 
-KERNELS = {"ltdl": (factorize_ltdl, apply_ltdl), "ltl": (factorize_ltl, apply_ltl)}
+KERNELS = {"ltdl": LTDL, "ltl": LTL}
 
 
 class Factors(NamedTuple):
@@ -31,13 +31,13 @@ def sparse_factors(robot: Tree, q: Any, name: str) -> Factors:
 
     H is packed along the tree's paths, as in treesim's kernels. Raises UnknownNameError.
     """
-    factorize, apply = KERNELS[known_name("factorization", name, KERNELS)]
+    entries = KERNELS[known_name("factorization", name, KERNELS)]
     tree = robot.dof_topology
     depth = tree.dof_depth
     pattern = [np.array(table) for table in (tree.dof_parent - 1, depth - 1, np.cumsum(depth) - depth)]
     H = mass_matrix(robot, q)[tree.packed_pattern()]
     L, x, right = H.copy(), np.empty(robot.nv), np.ones(robot.nv)
-    factorize_L, solve_x = bound_call(factorize, *pattern, L), bound_call(apply, *pattern, L, SOLVE, x)
+    factorize_L, solve_x = bound_call(entries.factorize, *pattern, L), bound_call(entries.apply, *pattern, L, SOLVE, x)
 
     def factor() -> np.ndarray:
         L[:] = H
