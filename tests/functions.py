@@ -103,6 +103,8 @@ def bound(robot: Tree, engine: str, number: Any = np.float64) -> dict[str, Funct
         "centroidal_dynamics": Function("qvx", made.centroidal_dynamics),
         "joint_torque_regressor": Function("qvx", made.joint_torque_regressor),
         "body_poses": Function("q", made.body_poses),
+        "frame_poses": Function("q", lambda q, out=None: made.frame_poses(q, out=out)),
+        "joint_wrenches": Function("qvx", made.joint_wrenches),
         "frame_jacobian": Function("q", lambda q, out=None: made.frame_jacobian(q, last, out=out)),
         "inverse_operational_inertia": Function(
             "q", lambda q, out=None: made.inverse_operational_inertia(q, last, out=out)

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..kernels.dynamics.inverse_mass import inverse_mass_matrix_states, solve_mass_matrix_states
+from ..engine.call.fast_entry import FastEntry
+from ..kernels.dynamics.inverse_mass import inverse_mass_matrix_states, solve_columns_states, solve_mass_matrix_states
+from ..kernels.entries.status import FINE
+from ..model.frozen import frozen
 from ..model.quaternions import configuration
 from ..model.tree import Tree
 from ..states.arguments import checked_robot
@@ -14,6 +20,7 @@ from ..types import Engine
 from ..validation.arrays import coerce, precision
 from .base import copied, explain_failure
 
+COLUMNS = FastEntry(solve_columns_states)
 SOLVE = state_function(solve_mass_matrix_states, explain_failure)
 INVERSE = state_function(inverse_mass_matrix_states, explain_failure)
 
@@ -30,7 +37,7 @@ def solve_mass_matrix(
     q : array_like
         (..., nq) configurations.
     x : array_like
-        (..., nv) generalised forces.
+        (..., nv) generalised forces. For forces (k, nv) at one configuration, factors are computed once.
     engine : str
         As in `treesim.forward_dynamics`.
     out : numpy.ndarray, optional
@@ -66,6 +73,10 @@ def solve_mass_matrix(
     """
     if type(robot) is not Tree:
         robot = checked_robot(robot)
+    if getattr(x, "ndim", 1) == 2 and type(engine) is str and engine == "auto":
+        rows = solve_rows((robot.ints, robot.reals), q, x)
+        if rows is not None:
+            return copied(rows, out)
     return SOLVE(robot, robot.ints, robot.reals, q, x, engine, out)
 
 
@@ -119,6 +130,22 @@ def inverse_mass_matrix(
     columns = coerce(configuration(robot, q, "q"), precision(q))[..., None, :]
     inverse = SOLVE(robot, robot.ints, robot.reals, columns, np.eye(robot.nv, dtype=columns.dtype), engine)
     return copied(symmetric(inverse), out)
+
+
+def solve_rows(constants: tuple[Any, ...], q: Any, x: Any) -> np.ndarray | None:
+    """Return M^-1 x for the rows of x (k, nv) at one q (nq,), solved side by side; None for any other arrays."""
+    if not (isinstance(q, np.ndarray) and isinstance(x, np.ndarray) and q.ndim == 1 and x.ndim == 2):
+        return None
+    columns, solution = x.T.copy(), np.empty(x.shape[::-1])
+    if COLUMNS.call(*constants, table_of_count(len(x)), q, columns, solution) != FINE:
+        return None
+    return solution.T.copy()
+
+
+@lru_cache(maxsize=64)
+def table_of_count(columns: int) -> np.ndarray:
+    """Return a table of the number of columns."""
+    return frozen([columns], np.int64)
 
 
 def symmetric(matrices: np.ndarray) -> np.ndarray:

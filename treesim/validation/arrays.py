@@ -152,11 +152,17 @@ def check_out(out: Any, shape: Shape, number: Any) -> np.ndarray:
         fault = f", got {type(out).__name__}"
     elif out.dtype != number or out.shape != shape:
         fault = f", got {out.dtype} and shape {out.shape}"
-    elif not out.flags.writeable or any(n > 1 and s == 0 for n, s in zip(out.shape, out.strides, strict=True)):
+    elif not out.flags.writeable or _repeats(out):
         fault = "; it is read-only, or some of its numbers share their place"
     if fault is not None:
         raise ArgumentError(f"out must be a writable array of {np.dtype(number)} and shape {shape}{fault}")
     return out
+
+
+def _repeats(array: np.ndarray) -> bool:
+    """Return whether some numbers of an array share their place."""
+    axes = zip(array.shape, array.strides, strict=True)
+    return array.size > 0 and any(length > 1 and stride == 0 for length, stride in axes)
 
 
 def refuse_invalid(arguments: Sequence[Argument], arrays: Sequence[np.ndarray | None]) -> None:

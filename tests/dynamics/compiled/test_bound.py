@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import treesim
+from treesim.dynamics.compiled.bound_function import BoundFunction
 from treesim.engine.call import bound_entry, specialized
 from treesim.engine.call.generic import runs_compiled
 from treesim.engine.frontend.fastcall import BAD_LAYOUT, STATES
@@ -185,6 +186,8 @@ ONE_KERNEL = {
     "centroidal_dynamics": 3,
     "joint_torque_regressor": 3,
     "body_poses": 1,
+    "frame_poses": 1,
+    "joint_wrenches": 3,
     "energy": 2,
 }
 
@@ -205,12 +208,66 @@ def test_functions_of_one_kernel_are_the_plain_ones(robot: treesim.Tree, name: s
         assert method(*values, out=out) is out and np.array_equal(out, found)
 
 
+@pytest.mark.parametrize("engine", ["auto", "generic"])
+@pytest.mark.parametrize("name", ["ur5", "panda"])
+def test_wrenches_and_poses_of_names_are_the_plain_ones(name: str, engine: str) -> None:
+    """Also of welded links, of mimic joints, and under external forces; one name has no axis of its own."""
+    robot = treesim.load(name)
+    bound, (q, v, tau) = treesim.Dynamics(robot, engine=engine), state(robot)
+    forces = np.random.default_rng(1).standard_normal((2, robot.n_bodies, 6))
+    joints = [robot.joint_names[1], robot.welds[-1].link, robot.body_names[0]]
+    for f_ext, chosen in ((None, joints), (forces, joints), (forces, None), (forces[0], joints[1]), (None, joints[:1])):
+        plain = treesim.joint_wrenches(robot, q, v, tau, f_ext=f_ext, joints=chosen)
+        found = bound.joint_wrenches(q, v, tau, f_ext, chosen, np.empty_like(plain))
+        np.testing.assert_allclose(found, plain, rtol=0, atol=1e-12 * abs(plain).max())
+    frames = robot.frame_names[-2:]
+    for chosen in (None, [*frames], frames[:1], []):
+        plain = treesim.frame_poses(robot, q, chosen)
+        np.testing.assert_allclose(bound.frame_poses(q, chosen), plain, rtol=0, atol=1e-14)
+    with pytest.raises(UnknownNameError, match="nose"):
+        bound.joint_wrenches(q, v, tau, joints="nose")
+    with pytest.raises(UnknownNameError, match="nose"):
+        bound.frame_poses(q, ["nose"])
+    with pytest.raises(ArgumentError, match="frame_pose is for one"):
+        bound.frame_poses(q, frames[0])
+
+
+@pytest.mark.parametrize("name", ["ur5", "panda"])
+@pytest.mark.parametrize("count", [0, 1, 3, 40])
+def test_forces_at_one_configuration_are_solved_together(name: str, count: int) -> None:
+    robot = treesim.load(name)
+    bound, rng = treesim.Dynamics(robot), np.random.default_rng(3)
+    q, x = robot.random(rng), rng.standard_normal((count, robot.nv))
+    singles = np.array([bound.solve_mass_matrix(q, each) for each in x]).reshape(x.shape)
+    out = np.empty_like(x)
+    assert bound.solve_mass_matrix(q, x, out=out) is out
+    for found in (out, treesim.solve_mass_matrix(robot, q, x), treesim.solve_mass_matrix(robot, q, x.T.copy().T)):
+        np.testing.assert_allclose(found, singles, rtol=0, atol=1e-12 * abs(singles).max(initial=0))
+    for solve in (bound.solve_mass_matrix, lambda q, x: treesim.solve_mass_matrix(robot, q, x)):
+        with pytest.raises(ArgumentError, match="x has shape"):
+            solve(q, x[:, 1:])
+        if count:
+            with pytest.raises(NonFiniteError, match=r"x\[0, 0\] is nan"):
+                solve(q, x * np.nan)
+
+
+@needs_specialized
+def test_the_factors_for_many_forces_are_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    robot = ROBOTS["random"]()
+    bound, (q, _, x) = treesim.Dynamics(robot), state(robot)
+    monkeypatch.setattr(BoundFunction, "checked_call", None)
+    assert bound.solve_mass_matrix(q, np.array([x, 2 * x])).shape == (2, robot.nv)
+
+
 def test_centroidal_quantities_need_a_mass() -> None:
     light = treesim.Tree("light", [treesim.Body("link", 0, treesim.Joint("hinge", "revolute", axis=(0, 0, 1)))])
     with pytest.raises(ModelError, match="no mass"):
         treesim.Dynamics(light).centroidal_momentum(np.zeros(1), np.zeros(1))
     rock = treesim.Tree("rock", [])
     np.testing.assert_array_equal(treesim.Dynamics(rock).body_poses([]), treesim.body_poses(rock, []))
+    ground = treesim.Tree("ground", [], frames=[treesim.Frame("floor", 0)])
+    np.testing.assert_array_equal(treesim.Dynamics(ground).frame_poses([]), np.eye(4)[None])
+    assert treesim.Dynamics(rock).joint_wrenches([], [], []).shape == (0, 6)
 
 
 # below and above the limits of code of batches, of one thread that is not asked for, and of one that is

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from ... import plugins
 from ...engine.call.evaluate import check_engine
 from ...engine.threads import checked_threads, use_threads
 from ...errors import ArgumentError, UnsupportedError, quoted
@@ -17,26 +15,22 @@ from ...kernels.dynamics.crba import mass_matrix_full_states, mass_matrix_packed
 from ...kernels.dynamics.inverse_mass import inverse_mass_matrix_states, solve_mass_matrix_states
 from ...kernels.dynamics.rnea import inverse_dynamics_states
 from ...kernels.entries.status import FINE
-from ...kernels.kinematics.jacobians import jacobian_states
 from ...model.named_axes import velocity_argument
 from ...model.tree import Tree
-from ...states.arguments import checked_frames
 from ...system.display import ReprMixin, vector
-from ...types import Engine, JacobianReference, Reference
+from ...types import Engine
 from ...validation.arrays import coerce
-from ...validation.values import checked_text, checked_texts
 from ..base import DynamicsBackend, check_supported, chosen_backend, copied, explain_failure, is_one_kernel
 from ..forward_dynamics import held_backend
-from ..operational.base import CompiledMethod
-from ..operational.frames import SPATIAL, frame_codes, move_to_origin
 from ..packed_mass_matrix import mass_matrix_pattern
-from ..solve import symmetric
+from ..solve import solve_rows, symmetric
 from ..tables import constants_of
-from .bound_function import BoundFunction, InPython
+from .bound_function import BoundFunction, Explain, InPython
+from .frame_functions import FrameFunctions
 from .kernel_functions import KernelFunctions
 
 
-class Dynamics(KernelFunctions, ReprMixin):
+class Dynamics(KernelFunctions, FrameFunctions, ReprMixin):
     """Dynamics functions compiled for one robot, with little overhead per call.
 
     Arguments may have leading batch axes; batches of 8 states and more run in SIMD lanes, by code that the first of
@@ -240,7 +234,8 @@ class Dynamics(KernelFunctions, ReprMixin):
         Parameters
         ----------
         q, x : array_like
-            Configurations (..., nq), generalised forces (..., nv).
+            Configurations (..., nq), generalised forces (..., nv). For forces (k, nv) at one configuration,
+            factors are computed once.
         out : numpy.ndarray, optional
             Array for the result.
 
@@ -250,7 +245,10 @@ class Dynamics(KernelFunctions, ReprMixin):
             M^-1 x (..., nv).
         """
         solution = np.empty(self._vector, self.dtype) if out is None else out
-        return solution if self._solve.call(q, x, solution) == FINE else self._solve.checked_call((q, x), out)
+        if self._solve.call(q, x, solution) == FINE:
+            return solution
+        rows = None if self.engine == "specialized" or self.dtype != float else solve_rows(self._constants, q, x)
+        return self._solve.checked_call((q, x), out) if rows is None else copied(rows, out)
 
     def inverse_mass_matrix(self, q: ArrayLike, out: np.ndarray | None = None) -> np.ndarray:
         """Return the inverse M^-1 of the mass matrix; see `treesim.inverse_mass_matrix`.
@@ -270,76 +268,9 @@ class Dynamics(KernelFunctions, ReprMixin):
         inverse = np.empty(self._matrix, self.dtype) if out is None else out
         return inverse if self._inverse_mass.call(q, inverse) == FINE else self._inverse_mass.checked_call((q,), out)
 
-    def frame_jacobian(
-        self,
-        q: ArrayLike,
-        frame: str,
-        reference: JacobianReference = "local_world_aligned",
-        out: np.ndarray | None = None,
-    ) -> np.ndarray:
-        """Return the Jacobian of a frame; see `treesim.frame_jacobian`.
-
-        Parameters
-        ----------
-        q : array_like
-            Configurations (..., nq).
-        frame : str
-            Name of the frame.
-        reference : str
-            As in `treesim.frame_jacobian`.
-        out : numpy.ndarray, optional
-            Array for the result.
-
-        Returns
-        -------
-        numpy.ndarray
-            Jacobians J (..., 6, nv).
-        """
-        if not type(frame) is type(reference) is str:
-            frame, reference = checked_text("frame", frame), checked_text("reference", reference)  # type: ignore
-        if reference == SPATIAL:
-            return move_to_origin(self.robot, q, frame, self.frame_jacobian(q, frame, out=out))
-        function = self._frames.get((frame, reference)) or self._jacobian_function(frame, reference)
-        J = np.empty((6, *self._vector), self.dtype) if out is None else out
-        return J if function.call(q, J) == FINE else function.checked_call((q,), out)
-
-    def inverse_operational_inertia(
-        self,
-        q: ArrayLike,
-        frames: str | Sequence[str],
-        method: str = "pv_osim",
-        reference: Reference = "local_world_aligned",
-        out: np.ndarray | None = None,
-    ) -> np.ndarray:
-        """Return the inverse operational-space inertia Λ^-1 of k frames; see `treesim.inverse_operational_inertia`.
-
-        Parameters
-        ----------
-        q : array_like
-            Configurations (..., nq).
-        frames : str or sequence of str
-            Names of the frames.
-        method : str
-            Name of a method, see `available("operational")`.
-        reference : str
-            Axes: "local_world_aligned" or "local".
-        out : numpy.ndarray, optional
-            Array for the result.
-
-        Returns
-        -------
-        numpy.ndarray
-            Λ^-1 (..., 6k, 6k).
-        """
-        names = (frames,) if type(frames) is str else checked_texts("frames", checked_frames(frames))
-        method, reference = checked_text("method", method), checked_text("reference", reference)  # type: ignore
-        function = self._frames.get((names, method, reference)) or self._space_function(names, method, reference)
-        inertia = np.empty((6 * len(names),) * 2, self.dtype) if out is None else out
-        return inertia if function.call(q, inertia) == FINE else function.checked_call((q,), out)
-
-    def _bind(self, entry: Any, constants: tuple[Any, ...]) -> BoundFunction:
+    def _bind(self, entry: Any, constants: tuple[Any, ...], explain: Explain | None = None) -> BoundFunction:
         """Return an entry as a function of the robot."""
-        return BoundFunction(self, entry, constants)
+        return BoundFunction(self, entry, constants, explain)
 
     def _explained(self, named: dict[str, np.ndarray]) -> Exception:
         """Return the error for a mass matrix that could not be factored."""
@@ -382,18 +313,6 @@ class Dynamics(KernelFunctions, ReprMixin):
         """Return M^-1 of a robot with mimic joints."""
         unit = np.eye(self.robot.nv, dtype=self.dtype)
         return copied(symmetric(self.solve_mass_matrix(np.asarray(*values)[..., None, :], unit)), out)
-
-    def _jacobian_function(self, frame: str, reference: Reference) -> BoundFunction:
-        constants = (*self._constants, *frame_codes(self.robot, (frame,), reference))
-        return self._frames.setdefault((frame, reference), BoundFunction(self, jacobian_states, constants))
-
-    def _space_function(self, names: tuple[str, ...], method: str, reference: Reference) -> BoundFunction:
-        found = plugins.get("operational", method)
-        if not isinstance(found, CompiledMethod):
-            raise UnsupportedError(f"method {method!r} is no kernel of treesim's: call inverse_operational_inertia")
-        constants = (*self._constants, *found.constants(self.robot, names, reference)[2:])
-        function = BoundFunction(self, type(found).entry, constants, self._explained)
-        return self._frames.setdefault((names, method, reference), function)
 
 
 def _number(dtype: Any) -> np.dtype[Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,16 +15,18 @@ from ...kernels.dynamics.centroidal import (
 )
 from ...kernels.dynamics.coriolis import coriolis_matrix_states
 from ...kernels.dynamics.gravity import gravity_forces_states
+from ...kernels.dynamics.joint_wrenches import joint_wrenches_states
 from ...kernels.dynamics.torque_regressor import torque_regressor_states
 from ...kernels.entries.status import FINE
 from ...kernels.kinematics.bodies import body_poses_states, energy_and_momentum_states
 from ..base import copied
+from ..joint_wrenches import NO_WELDS, rows_of, weld_tables
 from ..operational.frames import body_poses
 from ..operational.motion import massive
 from .bound_function import BoundFunction
 
 CENTROIDAL = centroidal_momentum_states, centroidal_momentum_matrix_states, centroidal_dynamics_states
-TURNED = body_poses_states, torque_regressor_states  # whose tables end with rotations to the bodies' own axes
+TURNED = body_poses_states, torque_regressor_states, joint_wrenches_states  # tables begin with the bodies' own axes
 
 
 class KernelFunctions:
@@ -35,17 +37,30 @@ class KernelFunctions:
     _constants: tuple[Any, ...]
     _bind: Callable[[Any, tuple[Any, ...]], BoundFunction]
     _kernels: dict[Any, BoundFunction]
+    forward_dynamics: Callable[..., np.ndarray]
 
-    def _evaluate(self, entry: Any, values: tuple[ArrayLike, ...], out: np.ndarray | None) -> np.ndarray:
-        """Return the result of an entry, with an optional array for it."""
-        function = self._kernels.get(entry)
+    def _evaluate(
+        self,
+        entry: Any,
+        values: tuple[ArrayLike, ...],
+        out: np.ndarray | None,
+        f_ext: ArrayLike | None = None,
+        welds: bool = False,
+    ) -> np.ndarray:
+        """Return the result of an entry, with an optional array for it; welds: whether wrenches across them follow."""
+        key = (entry, welds) if welds else entry
+        function = self._kernels.get(key)
         if function is None:
             if entry in CENTROIDAL:
                 massive(self.robot)
-            more = (self.robot.body_rotations.reshape(-1),) if entry in TURNED else ()
-            function = self._kernels[entry] = self._bind(entry, (*self._constants, *more))
+            more: tuple[np.ndarray, ...] = (self.robot.body_rotations.reshape(-1),) if entry in TURNED else ()
+            if entry is joint_wrenches_states:
+                more += weld_tables(self.robot) if welds else NO_WELDS
+            function = self._kernels[key] = self._bind(entry, (*self._constants, *more))
         result = np.empty(function.result, self.dtype) if out is None else out
-        return result if function.call(*values, result) == FINE else function.checked_call(values, out)
+        if f_ext is None and function.call(*values, result) == FINE:
+            return result
+        return function.checked_call(values, out, f_ext)
 
     def gravity_forces(self, q: ArrayLike, out: np.ndarray | None = None) -> np.ndarray:
         """Return the gravity forces; see `treesim.gravity_forces`.
@@ -153,6 +168,39 @@ class KernelFunctions:
         """
         Y = self._evaluate(torque_regressor_states, (q, v, a), None).swapaxes(-1, -2)
         return Y if out is None else copied(Y, out)
+
+    def joint_wrenches(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        f_ext: ArrayLike | None = None,
+        joints: str | Sequence[str] | None = None,
+        out: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """Return the wrenches across joints, by forward and inverse dynamics; see `treesim.joint_wrenches`.
+
+        Parameters
+        ----------
+        q, v, tau : array_like
+            Configurations (..., nq), velocities (..., nv), generalised forces (..., nv).
+        f_ext : array_like, optional
+            (..., n_bodies, 6) wrenches on the bodies.
+        joints : str or sequence of str, optional
+            Names of k joints or links; all bodies by default.
+        out : numpy.ndarray, optional
+            Array for the result.
+
+        Returns
+        -------
+        numpy.ndarray
+            Wrenches (..., n_bodies, 6), (..., k, 6), or (..., 6) for one name [N, N m].
+        """
+        motion = q, v, self.forward_dynamics(q, v, tau, f_ext)
+        if joints is None:
+            return self._evaluate(joint_wrenches_states, motion, out, f_ext)
+        rows = rows_of(self.robot, joints)
+        return copied(self._evaluate(joint_wrenches_states, motion, None, f_ext, welds=True)[..., rows, :], out)
 
     def body_poses(self, q: ArrayLike, out: np.ndarray | None = None) -> np.ndarray:
         """Return the poses of the bodies' own frames in the world; see `treesim.body_poses`.

@@ -18,7 +18,6 @@ from ...kernels.dynamics.inverse_mass import solve_columns_states
 from ...kernels.entries.status import FINE
 from ...kernels.operational.pv_osim import articulated_inverse_inertia_states
 from ...kernels.published.innovations import articulated_factor_states
-from ...model.frozen import frozen
 from ...model.quaternions import configuration
 from ...model.tree import Tree
 from ...states.arguments import checked_frames, checked_robot
@@ -28,6 +27,7 @@ from ...types import Engine, Reference
 from ...validation.arrays import check_copy, coerce
 from ..base import explain_failure
 from ..factorization import Factorization
+from ..solve import table_of_count
 from ..tables import NO_FORCES, kernel_wrenches
 from ..triangular_factors import (
     MULTIPLY,
@@ -242,18 +242,12 @@ class Articulated(TriangularFactors):
                 return out
         elif operation == SOLVE and type(x) is np.ndarray and x.ndim == 2 and x.shape[1] >= MANY:
             solution = np.empty(x.shape)
-            if self._call(solve_columns_states, _count(x.shape[1]), self._q, x, solution) == FINE:
+            if self._call(solve_columns_states, table_of_count(x.shape[1]), self._q, x, solution) == FINE:
                 return solution
         return super()._apply(operation, x)
 
     def _operate(self, operation: int, rows: np.ndarray) -> np.ndarray:
         return self._evaluate(OPERATIONS[operation], quantities=self._quantities[..., None, :], x=rows)
-
-
-@lru_cache(maxsize=64)
-def _count(columns: int) -> np.ndarray:
-    """Return a table of the number of columns."""
-    return frozen([columns], np.int64)
 
 
 def _motion_at_body(rotation: np.ndarray, translation: np.ndarray) -> np.ndarray:
