@@ -20,7 +20,7 @@ from ..model.tree import Tree
 from ..states.arguments import refuse_regularized_rotors
 from ..states.physics import Numbers
 from ..states.pivots import first_massless_dof
-from ..states.states import call_with_mimic_joints, on_states
+from ..states.states import on_states, other_fast_call
 from ..system.display import Implementation
 from ..types import Engine
 from ..validation.arrays import check_out
@@ -141,14 +141,15 @@ class CompiledBackend(Backend):
         runner = self.runner(robot) if self.planned else None
         simple = f_ext is None and gravity is None and armature is None
         if simple and runner is None and type(engine) is str and engine == "auto" and out is None:
-            # the common case, one state in float arrays, goes straight to machine code, which checks the sizes;
-            # whatever it turns down is coerced, broadcast, or explained below
+            # the common case, one state or a few in float arrays, goes straight to machine code, which checks the
+            # sizes; whatever it refuses is coerced, broadcast, or explained below
             ints, qdd = self.integers(robot) if self.planned else robot.ints, np.empty(robot.nv)
             given = ints, robot.reals, q, v, tau, NO_FORCES, qdd
             if self._fast.call(*given) == FINE:
                 return qdd
-            if self.negative_rotors and call_with_mimic_joints(type(self).entry, robot, *given) == FINE:
-                return qdd
+            found = other_fast_call(self._fast, robot, given, self.negative_rotors)
+            if found is not None:
+                return found
         return self.evaluate(robot, q, v, tau, f_ext, gravity, armature, runner, engine, out)
 
     def evaluate(

@@ -12,7 +12,7 @@ from ..kernels.entries.status import FINE
 from ..kernels.published.composite_inverse_dynamics import inverse_dynamics_composite_states
 from ..model.tree import Tree
 from ..states.arguments import checked_robot
-from ..states.states import call_with_mimic_joints, on_states, state_function
+from ..states.states import on_states, other_fast_call, state_function
 from ..types import Engine, InverseDynamicsMethod
 from ..validation.arrays import precision
 from ..validation.values import known_name
@@ -89,8 +89,11 @@ def inverse_dynamics(
     if plain and type(engine) is str and engine == "auto" and out is None:
         tau = np.empty(robot.nv)
         known = robot.ints, robot.reals, q, v, a, NO_FORCES, tau
-        if fast.call(*known) == FINE or call_with_mimic_joints(fast.entry, robot, *known) == FINE:
-            return tau  # anything but one state in float arrays is coerced, broadcast, or explained below
+        if fast.call(*known) == FINE:
+            return tau
+        found = other_fast_call(fast, robot, known)
+        if found is not None:
+            return found  # what both refuse is coerced, broadcast, or explained below
     given, constants = (
         {"q": q, "v": v, "a": a, "f_ext": kernel_wrenches(robot, f_ext)},
         constants_of(robot, gravity, armature),

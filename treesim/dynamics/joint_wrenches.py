@@ -20,7 +20,7 @@ from ..model.inertia import Placement
 from ..model.tree import Tree
 from ..states.arguments import checked_robot
 from ..states.physics import Numbers
-from ..states.states import call_with_mimic_joints, on_states
+from ..states.states import on_states, other_fast_call
 from ..types import Engine
 from ..validation.values import checked_text, checked_texts, known_name, whole_number
 from .auto import Auto
@@ -165,8 +165,11 @@ def wrenches_of_motion(
     if plain and type(engine) is str and engine == "auto":
         out = np.empty((robot.n_bodies + (len(robot.welds) if welds else 0), 6))
         known = robot.ints, robot.reals, *tables, q, v, a, NO_FORCES, out
-        if WRENCHES.call(*known) == FINE or call_with_mimic_joints(WRENCHES.entry, robot, *known) == FINE:
-            return out  # anything but one state in float arrays is coerced, broadcast, or explained below
+        if WRENCHES.call(*known) == FINE:
+            return out
+        found = other_fast_call(WRENCHES, robot, known)
+        if found is not None:
+            return found  # what both refuse is coerced, broadcast, or explained below
     given, constants = (
         {"q": q, "v": v, "a": a, "f_ext": kernel_wrenches(robot, f_ext)},
         (*constants_of(robot, gravity), *tables),

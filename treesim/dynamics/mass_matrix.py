@@ -13,7 +13,7 @@ from ..kernels.published.mass_matrix_direct import mass_matrix_direct_states
 from ..kernels.published.mass_matrix_symmetric import mass_matrix_symmetric_states
 from ..model.tree import Tree
 from ..states.arguments import checked_robot
-from ..states.states import call_with_mimic_joints, on_states
+from ..states.states import on_states, other_fast_call
 from ..types import Engine, MassMatrixMethod
 from ..validation.values import checked_flag, known_name
 from .base import copied
@@ -103,8 +103,11 @@ def mass_matrix(
     if armature is None and physics is None and type(engine) is str and engine == "auto" and out is None:
         M = np.empty(robot.nnz) if packed else np.empty((robot.nv, robot.nv))
         given = robot.ints, robot.reals, q, M
-        if fast.call(*given) == FINE or call_with_mimic_joints(fast.entry, robot, *given) == FINE:
-            return M  # anything but one state in a float array is coerced, broadcast, or explained below
+        if fast.call(*given) == FINE:
+            return M
+        found = other_fast_call(fast, robot, given)
+        if found is not None:
+            return found  # what both refuse is coerced, broadcast, or explained below
     constants = constants_of(robot, None, armature)
     return on_states(fast.entry, robot, constants, {"q": q}, physics=physics, engine=engine, out=out)[0]
 

@@ -137,16 +137,27 @@ def _few_states(
 _fast_entry = lru_cache(maxsize=256)(FastEntry)
 
 
-def call_with_mimic_joints(entry: Any, robot: Tree, ints: Any, reals: Any, *arguments: Any) -> int:
-    """Return the status of the fast call of an entry's variant for mimic joints; BAD_LAYOUT for robots without any.
+def other_fast_call(fast: FastEntry, robot: Tree, given: Sequence[Any], mimic: bool = True) -> np.ndarray | None:
+    """Return the only result of an entry for a robot with mimic joints, or for a few states, in a single call.
 
-    The arguments are those of the entry's own fast call.
+    given: arguments that the fast call refused; the last is the result of one state. mimic: whether the variant for
+    mimic joints serves. Returns None for what it refuses: anything but one state or a few, in float arrays.
     """
-    if robot.mimic_map is None:
-        return BAD_LAYOUT
-    own = ints is robot.ints and reals is robot.reals
-    tables = robot.spanning_tables() if own else mimic_constants(robot, (ints, reals))
-    return _mimic_fast_entry(entry).call(*tables, *arguments)
+    if robot.mimic_map is not None:
+        if not mimic:
+            return None
+        own = given[0] is robot.ints and given[1] is robot.reals
+        tables = robot.spanning_tables() if own else mimic_constants(robot, given[:2])
+        fast, given = _mimic_fast_entry(fast.entry), (*tables, *given[2:])
+        if fast.call(*given) == FINE:
+            found: np.ndarray = given[-1]
+            return found
+    signature = fast.entry.signature  # type: ignore[attr-defined]
+    q, axes = given[2 + len(signature.tables)], len(signature.arrays[0].shape)
+    if type(q) is not np.ndarray or q.ndim != axes + 1 or len(q) >= STATES:
+        return None
+    result = np.empty((len(q), *given[-1].shape))
+    return result if fast.call(*given[:-1], result) == FINE else None
 
 
 @lru_cache(maxsize=256)
@@ -225,15 +236,18 @@ def state_function(
         *_symbols(signature, shape),
         f"result = empty(({shape},))",
         "if out is None and physics is None and type(engine) is str and engine == 'auto':",
-        f"    given = ({constants}, {values}, result)",
-        f"    if fast.call(*given) == {FINE} or with_mimic(fast.entry, tree, *given) == {FINE}:",
+        f"    given = {constants}, {values}, result",
+        f"    if fast.call(*given) == {FINE}:",
+        "        return result",
+        "    result = other_fast_call(fast, tree, given)",
+        "    if result is not None:",
         "        return result",
         f"values = {{{', '.join(f'{name!r}: {name}' for name in names)}}}",
         "why = explain and partial(explain, tree)",
         f"return on_states(tree, ({constants}), values, why, physics, engine=engine, out=out)[0]",
     ]
     namespace = {"empty": np.empty, "fast": FastEntry(entry), "on_states": partial(on_states, entry)}
-    namespace |= {"explain": explain, "partial": partial, "with_mimic": call_with_mimic_joints}
+    namespace |= {"other_fast_call": other_fast_call, "explain": explain, "partial": partial}
     place = f"state function of {entry.__module__}.{entry.__name__}"
     return made_function(f"<{place}>", "\n    ".join(lines) + "\n", "on_state", namespace)
 

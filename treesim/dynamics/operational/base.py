@@ -13,7 +13,7 @@ from ...errors import TreesimError
 from ...kernels.entries.status import FINE
 from ...model.tree import Tree
 from ...states.arguments import refuse_regularized_rotors
-from ...states.states import call_with_mimic_joints, on_states
+from ...states.states import on_states, other_fast_call
 from ...system.display import Sourced
 from ...types import Reference
 from ..base import explain_failure
@@ -68,8 +68,9 @@ class CompiledMethod(Method):
         given = robot.ints, robot.reals, *tables, q, out
         if self._fast.call(*given) == FINE:
             return out
-        if self.negative_rotors and call_with_mimic_joints(self._fast.entry, robot, *given) == FINE:
-            return out  # anything but one state in a float array is coerced, broadcast, or explained below
+        found = other_fast_call(self._fast, robot, given, self.negative_rotors)
+        if found is not None:
+            return found  # what both refuse is coerced, broadcast, or explained below
         constants = self._with_tables(robot, tables)
         return on_states(self._fast.entry, robot, constants, {"q": q}, lambda named: explain_failure(robot, named))[0]
 

@@ -18,7 +18,7 @@ from ...kernels.kinematics.jacobians import FRAME_AXES, WORLD_AXES, frame_veloci
 from ...model.quaternions import configuration
 from ...model.tree import Tree
 from ...states.arguments import checked_robot
-from ...states.states import call_with_mimic_joints, on_states, state_function
+from ...states.states import on_states, other_fast_call, state_function
 from ...types import JacobianReference, Reference
 from ...validation.values import is_name_of
 
@@ -289,8 +289,11 @@ def frame_jacobian(
         codes, offsets = frame_codes(robot, (frame,), reference)
     J = np.empty((6, robot.nv))
     given = robot.ints, robot.reals, codes, offsets, q, J
-    if JACOBIAN.call(*given) == FINE or call_with_mimic_joints(JACOBIAN.entry, robot, *given) == FINE:
-        return J  # anything but one state in a float array is coerced, broadcast, or explained below
+    if JACOBIAN.call(*given) == FINE:
+        return J
+    found = other_fast_call(JACOBIAN, robot, given)
+    if found is not None:
+        return found  # what both refuse is coerced, broadcast, or explained below
     return on_states(JACOBIAN.entry, robot, given[:4], {"q": q})[0]
 
 
