@@ -113,6 +113,20 @@ def test_inverse_dynamics_mass_matrix_and_energy_are_the_spanning_trees(seed):
         np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-11 * (1 + np.abs(wanted).max()))
 
 
+@pytest.mark.parametrize("name", ["panda", "tiago_pro"])
+def test_the_inverse_mass_matrix_of_real_robots(name):
+    """Of single states and of batches; symmetric to the bit, as for other robots."""
+    robot, rng = treesim.load(name), np.random.default_rng(0)
+    q = np.array([robot.random(rng) for _ in range(65)])
+    bound, single = treesim.Dynamics(robot), treesim.Dynamics(robot, dtype=np.float32)
+    for M, found, own in zip(treesim.mass_matrix(robot, q), treesim.inverse_mass_matrix(robot, q), q, strict=True):
+        for inverse in (found, treesim.inverse_mass_matrix(robot, own), bound.inverse_mass_matrix(own)):
+            error, unit = M @ inverse - np.eye(robot.nv), np.abs(M) @ np.abs(inverse)
+            assert (np.abs(error) <= 1e-14 * unit.max()).all() and np.array_equal(inverse, inverse.T)
+        rough = single.inverse_mass_matrix(own)
+        assert rough.dtype == np.float32 and abs(M @ rough - np.eye(robot.nv)).max() <= 1e-5 * unit.max()
+
+
 @pytest.mark.parametrize("backend", ["aba", "crba_ltdl", "reference", Foreign()], ids=str)
 @pytest.mark.parametrize("k", [1.0, -1.0, -0.5, 3.0])
 def test_parallel_gripper(backend, k):

@@ -12,12 +12,10 @@ from ..engine.call.fast_entry import FastEntry
 from ..kernels.dynamics.inverse_mass import inverse_mass_matrix_states, solve_columns_states, solve_mass_matrix_states
 from ..kernels.entries.status import FINE
 from ..model.frozen import frozen
-from ..model.quaternions import configuration
 from ..model.tree import Tree
 from ..states.arguments import checked_robot
 from ..states.states import state_function
 from ..types import Engine
-from ..validation.arrays import coerce, precision
 from .base import copied, explain_failure
 
 COLUMNS = FastEntry(solve_columns_states)
@@ -114,7 +112,7 @@ def inverse_mass_matrix(
     -----
     The method is CRBA, LTDL factorization without fill-in, and the equation L M^-1 = D^-1 L'^-1, solved row by row. The
     rows cost about n D1 / 2 multiply-adds for n degrees of freedom (`Topology.D1`). For a robot with mimic joints,
-    each column is computed by `solve_mass_matrix`.
+    the inverse of its spanning tree is corrected by their constraints.
 
     Examples
     --------
@@ -125,11 +123,7 @@ def inverse_mass_matrix(
     """
     if type(robot) is not Tree:
         robot = checked_robot(robot)
-    if robot.mimic_map is None:
-        return INVERSE(robot, robot.ints, robot.reals, q, engine, out)
-    columns = coerce(configuration(robot, q, "q"), precision(q))[..., None, :]
-    inverse = SOLVE(robot, robot.ints, robot.reals, columns, np.eye(robot.nv, dtype=columns.dtype), engine)
-    return copied(symmetric(inverse), out)
+    return INVERSE(robot, robot.ints, robot.reals, q, engine, out)
 
 
 def solve_rows(constants: tuple[Any, ...], q: Any, x: Any) -> np.ndarray | None:
@@ -146,8 +140,3 @@ def solve_rows(constants: tuple[Any, ...], q: Any, x: Any) -> np.ndarray | None:
 def table_of_count(columns: int) -> np.ndarray:
     """Return a table of the number of columns."""
     return frozen([columns], np.int64)
-
-
-def symmetric(matrices: np.ndarray) -> np.ndarray:
-    """Return the symmetric part of matrices (..., n, n)."""
-    return (matrices + matrices.swapaxes(-1, -2)) / 2

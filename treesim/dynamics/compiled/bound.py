@@ -23,7 +23,7 @@ from ...validation.arrays import coerce
 from ..base import DynamicsBackend, check_supported, chosen_backend, copied, explain_failure, is_one_kernel
 from ..forward_dynamics import held_backend
 from ..packed_mass_matrix import mass_matrix_pattern
-from ..solve import solve_rows, symmetric
+from ..solve import solve_rows
 from ..tables import constants_of
 from .bound_function import BoundFunction, Explain, InPython
 from .frame_functions import FrameFunctions
@@ -107,7 +107,7 @@ class Dynamics(KernelFunctions, FrameFunctions, ReprMixin):
         self._mass = BoundFunction(self, mass_matrix_full_states, self._constants)
         self._packed_mass = self._packed_function()
         self._solve = BoundFunction(self, solve_mass_matrix_states, self._constants, self._explained)
-        self._inverse_mass = self._inverse_mass_function()
+        self._inverse_mass = BoundFunction(self, inverse_mass_matrix_states, self._constants, self._explained)
         self._kernels: dict[Any, BoundFunction] = {}
         self._frames: dict[tuple[Any, ...], BoundFunction] = {}
 
@@ -303,16 +303,6 @@ class Dynamics(KernelFunctions, FrameFunctions, ReprMixin):
             pattern = mass_matrix_pattern(self.robot)
             return InPython(lambda values, out: copied(self.mass_matrix(*values)[..., *pattern], out))
         return BoundFunction(self, mass_matrix_packed_states, self._constants)
-
-    def _inverse_mass_function(self) -> BoundFunction | InPython:
-        if self.robot.mimic_map is not None:
-            return InPython(self._inverse_by_columns)
-        return BoundFunction(self, inverse_mass_matrix_states, self._constants, self._explained)
-
-    def _inverse_by_columns(self, values: tuple[Any, ...], out: Any) -> np.ndarray:
-        """Return M^-1 of a robot with mimic joints."""
-        unit = np.eye(self.robot.nv, dtype=self.dtype)
-        return copied(symmetric(self.solve_mass_matrix(np.asarray(*values)[..., None, :], unit)), out)
 
 
 def _number(dtype: Any) -> np.dtype[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..algebra.cholesky import factor_definite, solve
 from ..entries.entry import entry
 from .crba import mass_matrix, put_packed
 from .inertia_matrix_dynamics import scratch_for, solve_ltdl
@@ -25,7 +26,29 @@ def inverse_mass_matrix(tree, q, inverse, scratch):
     invert(tree.dof_parent, tree.dof_depth, tree.row_start, H, inverse)
 
 
-inverse_mass_matrix_states = entry(inverse_mass_matrix, scratch_for, q="nq", inverse="-> nv, nv")
+def constrain_inverse(mimic, inverse, rows):
+    """inverse -= Z S^-1 Z' with Z = inverse A' and S = A Z, for the rows A of mimic joints (`kernels.mimic.mimic`)."""
+    Z, S = rows.Z, rows.G
+    for b in range(mimic.count):
+        own, mimicked, multiplier = mimic.v[b], mimic.mimicked_v[b], mimic.multiplier[b]
+        for k in range(inverse.shape[0]):
+            Z[k, b] = inverse[k, own] - multiplier * inverse[k, mimicked]
+        for c in range(b + 1):
+            S[b, c] = Z[own, c] - multiplier * Z[mimicked, c]
+    factor_definite(S)
+    for k in range(inverse.shape[0]):
+        for b in range(mimic.count):
+            rows.force[b] = Z[k, b]
+        solve(S, rows.force)
+        for j in range(k + 1):
+            for b in range(mimic.count):
+                inverse[k, j] -= rows.force[b] * Z[j, b]
+            inverse[j, k] = inverse[k, j]
+
+
+inverse_mass_matrix_states = entry(
+    inverse_mass_matrix, scratch_for, q="nq", inverse="-> nv, nv", reduce=constrain_inverse
+)
 
 
 def solve_columns(tree, q, x, out, scratch):

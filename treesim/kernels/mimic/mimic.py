@@ -107,6 +107,13 @@ def contract_force(mimic, tau, y):
         y[mimic.onto[b]] += mimic.multiplier[b] * tau[mimic.v[b]]
 
 
+def pick_matrix(mimic, M, y):
+    """y = the rows and columns of M of independent coordinates."""
+    for i in range(mimic.nv):
+        for j in range(mimic.nv):
+            y[i, j] = M[mimic.independent_v[i], mimic.independent_v[j]]
+
+
 def contract_columns(mimic, J, y):
     """y = J G, row by row."""
     for r in range(J.shape[0]):
