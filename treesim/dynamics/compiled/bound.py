@@ -26,11 +26,10 @@ from ..packed_mass_matrix import mass_matrix_pattern
 from ..solve import solve_rows
 from ..tables import constants_of
 from .bound_function import BoundFunction, Explain, InPython
-from .frame_functions import FrameFunctions
 from .kernel_functions import KernelFunctions
 
 
-class Dynamics(KernelFunctions, FrameFunctions, ReprMixin):
+class Dynamics(KernelFunctions, ReprMixin):
     """Dynamics functions compiled for one robot, with little overhead per call.
 
     Arguments may have leading batch axes; batches of 8 states and more run in SIMD lanes, by code that the first of
