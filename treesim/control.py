@@ -1,7 +1,5 @@
 """Controllers of simulations, and the protocol of a user's own."""
 
-from __future__ import annotations
-
 from .simulation.control import PD, Controller, Function, Pushed, Zero, default_controller, make_controller
 
 __all__ = ["PD", "Controller", "Function", "Pushed", "Zero", "default_controller", "make_controller"]

@@ -1,7 +1,5 @@
 """Measures: reductions of states by `treesim.rollout` and `treesim.sweep` during the computation."""
 
-from __future__ import annotations
-
 from .rollouts.measured_wrenches import joint_wrench
 from .rollouts.measures import (
     Measure,

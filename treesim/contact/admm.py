@@ -1,7 +1,5 @@
 """The contact solver "admm": alternating direction method of multipliers, for stacks and large mass ratios."""
 
-from __future__ import annotations
-
 from ..kernels.contact.admm import admm_memory, solve_admm
 from .base import ContactSolver
 

@@ -1,7 +1,5 @@
 """The contact solver "convex": the convex relaxation of contact, whose velocities are unique."""
 
-from __future__ import annotations
-
 from ..kernels.contact.admm import admm_memory, solve_admm
 from .base import ContactSolver
 

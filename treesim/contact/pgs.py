@@ -1,7 +1,5 @@
 """The contact solver "pgs": block Gauss-Seidel with exact contact solves, active sets if slow, ADMM if both stall."""
 
-from __future__ import annotations
-
 from ..kernels.contact.pgs import pgs_memory, solve_pgs
 from .base import ContactSolver
 

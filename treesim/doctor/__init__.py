@@ -1,7 +1,5 @@
 """Checks of robot descriptions: everything wrong or doubtful, why it matters, and how to fix it."""
 
-from __future__ import annotations
-
 from .check import check
 from .diagnosis import Diagnosis
 from .element_usage import Entry

@@ -5,8 +5,6 @@ Range reduction after Cody and Waite with pi/2 in three parts, then minimax poly
 one unit in the last place of the larger of the two; for larger angles the C library is used.
 """
 
-from __future__ import annotations
-
 from math import cos, sin
 
 from ..kernels.algebra.numbers import absolute, less, select

@@ -10,8 +10,6 @@ test is one line:
 provide inputs.
 """
 
-from __future__ import annotations
-
 from ..dynamics.base import Capabilities
 from .constrained import check_constrained
 from .contact import check_contact_solver

@@ -1,7 +1,5 @@
 """Advice on shapes, colours and mesh files; none of these findings prevents loading."""
 
-from __future__ import annotations
-
 from .base import Advice
 
 CYLINDER = '<geometry><cylinder radius="0.03" length="0.4"/></geometry>'

@@ -1,7 +1,5 @@
 """Advice on the tree of links and joints."""
 
-from __future__ import annotations
-
 from .base import END, Advice
 
 SHOULDER = '<joint name="shoulder" type="revolute">'

@@ -1,7 +1,5 @@
 """Advice on the text: XML, elements, attributes, numbers."""
 
-from __future__ import annotations
-
 from .base import END, GOOD, Advice
 
 MASS, LIMIT = '<mass value="2"/>', '<limit lower="-2" upper="2" effort="40" velocity="3"/>'

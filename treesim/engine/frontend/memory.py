@@ -1,7 +1,5 @@
 """Arrays and functions at memory addresses, for kernels that read Python objects; available in compiled code only."""
 
-from __future__ import annotations
-
 
 def words_at(address, count):  # type: ignore[no-untyped-def]
     """Return `count` words at an address as an array of int64."""

@@ -1,7 +1,5 @@
 """Kernel that runs a program: several compiled functions one after the other, see `engine.call.call_sequence`."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ...kernels.entries.status import FINE, NOT_FINITE

@@ -5,8 +5,6 @@ the reciprocals of the pivots D on the diagonal. There is no square root; consta
 nothing.
 """
 
-from __future__ import annotations
-
 from .linear import Matrix, Symmetric
 from .spatial import ArticulatedInertia, motion_to_child
 from .tables import motion_at, put_motion

@@ -1,7 +1,5 @@
 """Gaussian elimination of small matrices, not necessarily symmetric, in place, with pivots in order."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from .numbers import some, vectorized

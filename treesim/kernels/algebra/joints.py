@@ -1,7 +1,5 @@
 """Joint transforms by joint type."""
 
-from __future__ import annotations
-
 from .linear import Matrix, Vector, add, matmul, rotate
 from .numbers import sincos
 from .rotations import GENERAL, Transform

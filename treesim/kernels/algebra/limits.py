@@ -1,7 +1,5 @@
 """Effort limits."""
 
-from __future__ import annotations
-
 from .numbers import less, select
 
 UNLIMITED = 1e30  # stands for an effort limit that is none: infinity must not enter compiled arithmetic

@@ -1,7 +1,5 @@
 """Vectors and matrices of three dimensions as named tuples, and their products, written out."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 Number = Any

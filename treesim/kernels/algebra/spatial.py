@@ -4,8 +4,6 @@ Functions use only `+ - * /` on named tuples. So the same source runs on floats,
 runs on any other number type.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from .linear import (

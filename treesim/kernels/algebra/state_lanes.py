@@ -3,8 +3,6 @@
 The compiler translates operations on them to vector instructions (`engine.frontend.masks`); plain Python has none.
 """
 
-from __future__ import annotations
-
 
 class OnLanes:
     """Dtype of arrays whose elements are the numbers of several states."""

@@ -4,8 +4,6 @@ Row 0 of every table over bodies is the fixed base, row i body i. Degrees of fre
 (the base).
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from .linear import Matrix, Symmetric, Vector

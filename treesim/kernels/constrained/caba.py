@@ -8,8 +8,6 @@ are allowed.
 The dampers' inertia amplifies rounding errors: accelerations are accurate to about 1e-16 / mu.
 """
 
-from __future__ import annotations
-
 from ..algebra.cholesky import SMALL_ENTRY
 from ..algebra.spatial import articulated_downdate, force_component, force_scale, force_sub, force_to_parent
 from ..algebra.tables import articulated_at, body_transform_at, force_at, put_articulated, put_force

@@ -1,7 +1,5 @@
 """Shared part of compiled methods of constrained forward dynamics: memory, and the response to constraint forces."""
 
-from __future__ import annotations
-
 from ..algebra.rotations import compose
 from ..algebra.spatial import force_add, force_component, force_scale, force_sub, force_to_parent
 from ..algebra.tables import body_transform_at, force_at, put_force, put_transform, transform_at

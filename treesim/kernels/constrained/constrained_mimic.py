@@ -6,8 +6,6 @@ from any method, are corrected by `hold`. H is the matrix of the given articulat
 added to them.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

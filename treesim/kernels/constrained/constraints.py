@@ -8,8 +8,6 @@ In the bodies' coordinates this is A_first a_first + A_second a_second + bias = 
 force of row r acts on the bodies as A'. The second frame of a frame constraint is on body 0, which is fixed.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from ..algebra.linear import Vector, add, cross, dot, matmul, rotate_back, scale, sub, transpose

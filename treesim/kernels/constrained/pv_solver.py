@@ -5,8 +5,6 @@ constraint forces, rhs. At the base Λ^-1 f = alpha - rhs is solved for the forc
 nu. The rows of both frames of a loop are propagated to the base at the same time, and add up where their paths merge.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..algebra.cholesky import factor, solve

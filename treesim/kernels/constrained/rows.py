@@ -8,8 +8,6 @@ Rows of frames and loops are those of `constraints`. The second frame of a frame
 base. The gap of a row is the displacement of the first frame from the second along it.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

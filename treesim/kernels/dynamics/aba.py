@@ -4,8 +4,6 @@ A joint with several degrees of freedom is eliminated one unit screw at a time, 
 elimination with D = S' IA S, and needs no inverse of a matrix.
 """
 
-from __future__ import annotations
-
 from ..algebra.spatial import (
     articulated,
     articulated_add,

@@ -7,8 +7,6 @@ in `aba`, so L and D are those of LTDL. `published.innovations` forms the factor
 `operational.pv_osim` Λ^-1.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from ..algebra.spatial import (

@@ -4,8 +4,6 @@ All vectors are along the world's axes, linear part first. Moments are taken abo
 they do not lose digits far from the world's origin.
 """
 
-from __future__ import annotations
-
 from ..algebra.linear import Vector, add, cross, rotate, scale, sub
 from ..algebra.rotations import compose
 from ..algebra.spatial import Force, Motion, force_add, net_force, rigid_add, rigid_apply, rigid_column, rigid_to_parent

@@ -4,8 +4,6 @@ Of the matrices with C v = (bias - gravity), this is the one of Christoffel's sy
 skew-symmetric.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from ..algebra.linear import (

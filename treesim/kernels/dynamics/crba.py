@@ -4,8 +4,6 @@ Row k of the packed matrix has H_kj for the ancestors j of k, root first, and H_
 non-zero (F05, section 2), so no other is stored.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..algebra.linear import Vector

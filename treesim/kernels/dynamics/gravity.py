@@ -1,7 +1,5 @@
 """Gravity forces: inverse dynamics at rest (RBDA Table 5.1), in which all bodies accelerate as the base, by -g."""
 
-from __future__ import annotations
-
 from ..algebra.linear import cross, scale
 from ..algebra.spatial import Force, force_add, force_component, force_to_parent, to_child
 from ..algebra.tables import body_transform_at, central_at, force_at, put_force, put_transform

@@ -1,7 +1,5 @@
 """Forward dynamics by the mass matrix: qdd = H^-1 (tau - C), H by CRBA, factored sparsely (F05)."""
 
-from __future__ import annotations
-
 from ..entries.scratch import scratch_memory
 from .crba import mass_matrix, put_packed
 from .ltdl import factorize as factorize_ltdl

@@ -1,7 +1,5 @@
 """H^-1, and H^-1 times vectors: H by CRBA, factored without fill-in (F05)."""
 
-from __future__ import annotations
-
 from ..algebra.cholesky import factor_definite, solve
 from ..entries.entry import entry
 from .crba import mass_matrix, put_packed

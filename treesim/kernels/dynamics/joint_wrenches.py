@@ -4,8 +4,6 @@ Links that are welded to a body, or to the base, are part of it in a tree. The w
 the welds and bodies that it carries, in the coordinates of the body that it belongs to.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from ..algebra.linear import cross, rotate, rotate_back, sub

@@ -5,8 +5,6 @@ one contiguous loop. D is stored on the diagonal of L. Four consecutive rows of 
 processed together.
 """
 
-from __future__ import annotations
-
 
 def ends_line(dof_parent, k):
     """Return whether k - 3, k - 2, k - 1 and k are a line: numbered consecutively, each the parent of the next."""

@@ -1,7 +1,5 @@
 """Sparse factorization H = L' L without fill-in (F05, section 2); matrices packed by ancestor depth."""
 
-from __future__ import annotations
-
 from ..algebra.numbers import sqrt
 
 

@@ -1,7 +1,5 @@
 """Pivots D of H = L' D L by articulated quantities, and H's own diagonal, in O(N), to find joints without inertia."""
 
-from __future__ import annotations
-
 from ..algebra.spatial import force_component, rigid_column
 from ..algebra.tables import body_inertia, put_rigid, rigid_at
 from ..entries.entry import entry

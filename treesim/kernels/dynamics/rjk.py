@@ -6,8 +6,6 @@ required blocks of Omega (Figure 15). Joints with several degrees of freedom are
 `aba`.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from ..algebra.blocks import SIX, put_zero, transform, transform_rows

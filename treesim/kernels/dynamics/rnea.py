@@ -1,7 +1,5 @@
 """Recursive Newton-Euler algorithm: tau = ID(q, qd, qdd) (RBDA Table 5.1)."""
 
-from __future__ import annotations
-
 from ..algebra.spatial import force_add, force_component, force_sub, force_to_parent, net_force
 from ..algebra.tables import body_transform_at, central_at, force_at, motion_at, put_force, put_motion, put_transform
 from ..entries.entry import MOVING, entry

@@ -4,8 +4,6 @@ Inverse dynamics are linear in each body's I, h = m c and m (Atkeson, An and Hol
 the force of a body whose parameter c is one and whose others are zero, propagated to the base.
 """
 
-from __future__ import annotations
-
 from ..algebra.linear import Vector, add, cross, rotate, rotate_back
 from ..algebra.spatial import Force, Motion, force_component, force_to_parent
 from ..algebra.tables import body_transform_at, matrix_at, motion_at, put_motion, put_transform

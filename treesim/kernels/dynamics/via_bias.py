@@ -1,7 +1,5 @@
 """Forward dynamics by the bias: qdd = M^-1 (tau - C), C by RNEA, for any method that solves with M."""
 
-from __future__ import annotations
-
 from ..entries.entry import DRIVEN, entry
 from ..entries.scratch import scratch_memory
 from .rnea import inverse_dynamics

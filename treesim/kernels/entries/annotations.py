@@ -1,7 +1,5 @@
 """Types of an entry's arguments, which determine its compiled signature."""
 
-from __future__ import annotations
-
 from typing import Any
 
 Integer = int

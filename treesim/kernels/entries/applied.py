@@ -1,7 +1,5 @@
 """A traced function as an entry, so that it can be compiled for batches of rows."""
 
-from __future__ import annotations
-
 from .status import FINE
 
 

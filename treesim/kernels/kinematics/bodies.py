@@ -1,7 +1,5 @@
 """Forward kinematics: poses, velocities, energy and momentum of the bodies (RBDA section 4.1, 5.3)."""
 
-from __future__ import annotations
-
 from ..algebra.joints import joint_transform
 from ..algebra.linear import Vector, add, dot, matmul_transposed, rotate, scale
 from ..algebra.rotations import GENERAL, Transform, compose

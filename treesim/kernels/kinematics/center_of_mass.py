@@ -1,7 +1,5 @@
 """Centre of mass of all bodies: its motion, and its Jacobian by composite masses."""
 
-from __future__ import annotations
-
 from ..algebra.linear import Vector, add, cross, rotate, scale, sub
 from ..algebra.spatial import net_force, rigid_apply, unit_scaled_add
 from ..algebra.tables import body_inertia, central_at, motion_at, transform_at

@@ -4,8 +4,6 @@ Rotations are unit quaternions xyzw. Velocities are in the body's own axes, line
 (the order of its degrees of freedom). So a joint moves by the exponential of a body twist.
 """
 
-from __future__ import annotations
-
 from ..algebra.joints import FLOATING, PLANAR, SPHERICAL, quaternion_matrix, unit_quaternion_matrix
 from ..algebra.linear import Vector, add, cross, dot, rotate, rotate_back, scale, sub
 from ..algebra.numbers import absolute, atan2, cos, less, maximum, select, sin, sqrt

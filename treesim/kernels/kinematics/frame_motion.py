@@ -1,7 +1,5 @@
 """Poses, velocities and classical accelerations of frames along a motion (RBDA sections 2.11, 4.1 and 5.3)."""
 
-from __future__ import annotations
-
 from ..algebra.linear import add, cross
 from ..algebra.rotations import compose
 from ..algebra.spatial import Motion

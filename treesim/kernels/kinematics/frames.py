@@ -1,7 +1,5 @@
 """Frames as arguments of entries: a table of integers and a table of numbers."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 FRAMES = {"codes": "TableOfIntegers", "offsets": "TableOfReals"}  # tables of an entry

@@ -1,7 +1,5 @@
 """Time derivative of a frame's Jacobian: in moving axes, d(X S)/dt = X (v_i - v_f) x S (RBDA section 2.10)."""
 
-from __future__ import annotations
-
 from ..algebra.linear import add, cross, rotate, scale, sub
 from ..algebra.rotations import compose
 from ..algebra.spatial import Motion, motion_add, motion_cross, motion_to_child, unit_scaled_add

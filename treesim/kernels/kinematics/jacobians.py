@@ -4,8 +4,6 @@ Rows of a frame are linear first, in the world's axes (about the frame's origin)
 Jacobian contains the columns along its body's path, root first; no other is non-zero (F10, s. 5).
 """
 
-from __future__ import annotations
-
 from ..algebra.linear import Matrix, Vector, add, cross, rotate, transpose
 from ..algebra.rotations import GENERAL, Transform, compose, to_parent
 from ..algebra.spatial import Motion, motion_to_child, unit_scaled_add

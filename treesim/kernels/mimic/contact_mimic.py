@@ -5,8 +5,6 @@ Z_A of the rows A, and S = A (M + D)^-1 A', mu = -S^-1 Z_A' D^-1 Z lambda. So it
 Z_A' D^-1 Z. G = Z' D^-1 Z and the response to impulses are then those of the independent coordinates.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from ..algebra.cholesky import solve

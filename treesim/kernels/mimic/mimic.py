@@ -8,8 +8,6 @@ A row is a unit force across joint b, and -k of one across joint a, which a back
 `pv_osim`. A body processes only the rows that reach it: O(N + m d + m^3) in all.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from ..algebra.cholesky import factor_definite, solve

@@ -4,8 +4,6 @@ Rows Y_D = J L_d^-1 D^-1 of frames are packed along their paths (`sparse_rows`);
 them, are dense. H = L_d' D L_d.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -4,8 +4,6 @@ The forces of each task are propagated to the base once. For two tasks with near
 Λ^-1_kl = chi_k' Omega_aa chi_l. Joints are treated one unit screw at a time, as in `aba`.
 """
 
-from __future__ import annotations
-
 from ..algebra.spatial import force_to_parent
 from ..algebra.tables import body_transform_at, force_at, put_force
 from ..dynamics.rjk import articulated_quantities, diagonal_block, nearest_common_ancestor

@@ -4,8 +4,6 @@ With rows A of mimic joints (see `mimic`), Λ^-1 of a robot is Λ^-1 - B S^-1 B'
 and S = A H^-1 A'. This correction is the same for every method.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..algebra.tables import motion_at, put_linear_first, transform_at

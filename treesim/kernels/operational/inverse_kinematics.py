@@ -5,8 +5,6 @@ where targets are reached. Its factor follows from success and failure of steps.
 given up for the next one. With a posture, the redundant motion is then used to approach it.
 """
 
-from __future__ import annotations
-
 from ..algebra.joints import FLOATING
 from ..entries.entry import entry
 from ..kinematics.configuration import difference

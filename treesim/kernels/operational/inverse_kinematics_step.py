@@ -5,8 +5,6 @@ derivative, and s is a desired step, or zero. Joints that the step would move be
 the step is computed again; joints that would leave their bound are released (active set, Lawson and Hanson 1974).
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from ..algebra.cholesky import factor_definite, solve

@@ -5,8 +5,6 @@ exp(phi x) = R_target R'. The derivative of phi is -Jr(phi)^-1 w for the angular
 Jacobian of rotations.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from ..algebra.linear import (

@@ -6,8 +6,6 @@ rows is one right-hand side: O(N + k N'), N' the bodies of the paths that lead t
 all in the time of one.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Λ^-1 = R Omega R' with the blocks of Omega from RJK (F10, appendix B)."""
 
-from __future__ import annotations
-
 from ..algebra.tables import motion_at, put_linear_first, transform_at
 from ..dynamics.rjk import COLUMNS, articulated_quantities, inverse_inertia_blocks, load_block, required_in
 from ..entries.scratch import scratch_memory

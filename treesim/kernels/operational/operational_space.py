@@ -4,8 +4,6 @@ Rows of frames are used along the tree's paths only: H = L_d' D L_d, Y_d = J L_d
 (F10 eq. 22 and 23), J H^-1 C = Y_D L_d^-T C. All joints move the centre of mass: its rows are dense.
 """
 
-from __future__ import annotations
-
 from ..algebra.linear import Vector, add
 from ..algebra.rotations import compose
 from ..algebra.spatial import motion_sub, motion_to_child

@@ -1,7 +1,5 @@
 """Λ^-1 = J H^-1 J' by the sparse factors of H (F10, section 6), using only entries along the tasks' paths."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..dynamics.crba import mass_matrix, put_packed

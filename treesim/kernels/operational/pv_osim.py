@@ -5,8 +5,6 @@ way eliminates its component Z = S' K. Two tasks have D^-1 in common where their
 that Z' is Y_d = J L^-1 of F10, found without H. Joints are treated one unit screw at a time, as in `aba`.
 """
 
-from __future__ import annotations
-
 from ..algebra.spatial import force_component, force_scale, force_sub, force_to_parent
 from ..algebra.tables import body_transform_at, force_at, put_force
 from ..dynamics.articulated import QUANTITIES, quantities_of

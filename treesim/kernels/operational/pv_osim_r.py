@@ -7,8 +7,6 @@ Omega_x = L_x + E_x' Omega_above E_x. For two tasks with nearest common node a, 
 Forces are rows of 6x6 blocks. Joints are treated one unit screw at a time, as in `aba`.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..algebra.spatial import force_to_parent

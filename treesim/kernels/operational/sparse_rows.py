@@ -4,8 +4,6 @@ Row r has entries for last[r], the last degree of freedom that moves it, and for
 ancestor depth, root first: Y[r, depth]. The names and the costs are those of F10 Table 1, d_r entries in row r.
 """
 
-from __future__ import annotations
-
 
 def common_depth(dof_parent, dof_depth, p, q):
     """Return d_pq, the number of degrees of freedom that the paths to p and q have in common (F10 Table 1)."""

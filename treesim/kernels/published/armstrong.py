@@ -7,8 +7,6 @@ lam (L vd + n), F = Omega vd + beta. The children's contributions, with their le
 beta) summed over the children. J91 eq. 48 has two different forms of beta; the second, used here, follows from eq. 47.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from ..algebra.linear import Matrix, Symmetric, Vector, add, full, matmul, rotate, rotate_back, sub, symmetric_apply

@@ -1,7 +1,5 @@
 """Inverse dynamics at rest: tau = H a, without velocity and gravity (J91, s. 3)."""
 
-from __future__ import annotations
-
 from ..algebra.spatial import force_add, force_component, force_to_parent, motion_to_child, rigid_apply, unit_scaled_add
 from ..algebra.tables import body_inertia, body_transform_at, force_at, motion_at, put_force, put_motion
 from ..kinematics.bodies import zero_motion

@@ -5,8 +5,6 @@ for y (backward) and a (forward) are independent. J91 treats the system at rest;
 parent include c = v x S qd, and the forces include b = v x* I v - f_ext.
 """
 
-from __future__ import annotations
-
 from ..algebra.spatial import (
     force_add,
     force_component,

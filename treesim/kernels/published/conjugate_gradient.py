@@ -9,8 +9,6 @@ when
 straight ones more.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

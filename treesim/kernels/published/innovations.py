@@ -6,8 +6,6 @@ propagated to the base, either unchanged or through articulated joints. It is bu
 freedom, so (1 + H phi K)' is the L of LTDL, and rows are packed like its rows.
 """
 
-from __future__ import annotations
-
 from ..algebra.spatial import force_component, force_scale, force_sub, force_to_parent
 from ..algebra.tables import body_transform_at, force_at
 from ..dynamics.articulated import QUANTITIES, quantities_of

@@ -3,8 +3,6 @@
 It takes nv recursions over all bodies: O(nv N), compared with O(N d) for `crba`.
 """
 
-from __future__ import annotations
-
 from ..algebra.tables import put_transform
 from ..dynamics.crba import put_full
 from ..entries.entry import entry

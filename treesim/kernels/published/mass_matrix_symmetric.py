@@ -5,8 +5,6 @@ entries of i and below; those above follow from the symmetry of H. O(nv N) at mo
 membership; the arithmetic is that of the subtrees.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..algebra.spatial import force_add, force_component, force_to_parent, motion_to_child, rigid_apply, unit_scaled_add

@@ -10,8 +10,6 @@ Joint forces can be rounding errors of 0, as of a pendulum that hangs straight, 
 principal axis. So ROUNDED of the wrenches across joints, and of momenta times angular velocities, also counts.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 import numpy as np

@@ -5,8 +5,6 @@ the constrained rows there, as in RATTLE (Andersen 1983), with the midpoint rule
 is symmetric, and of order 2. Without rows it is `step.implicit_midpoint`.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..algebra.numbers import maximum, minimum, sqrt

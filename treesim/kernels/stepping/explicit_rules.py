@@ -5,8 +5,6 @@ Damping and gains are evaluated at the state of each stage; the control is const
 included.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..algebra.limits import within

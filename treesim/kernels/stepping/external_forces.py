@@ -4,8 +4,6 @@ They are constant during a step, like the forces of controllers. Wrenches along 
 configuration `lead` seconds ahead, such as the predicted midpoint, which makes them of order 2 for turning bodies.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

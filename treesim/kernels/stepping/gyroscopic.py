@@ -7,8 +7,6 @@ about its centre of mass. One Newton step from w, with the explicit acceleration
 It dissipates energy where the explicit integrator adds it. The acceleration of the centre of mass does not change.
 """
 
-from __future__ import annotations
-
 from ..algebra.joints import FLOATING
 from ..algebra.linear import Vector, add, cross, dot, scale, sub, symmetric_apply
 from ..algebra.tables import central_at

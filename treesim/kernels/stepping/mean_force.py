@@ -5,8 +5,6 @@ at the start, by which gains are saturated, and may be beyond the effort limit. 
 at its limit (`treesim.simulation.effort_limits`).
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 import numpy as np

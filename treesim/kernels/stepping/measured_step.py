@@ -1,7 +1,5 @@
 """Steps of rollouts with measures: any step, followed by a reduction of its end state."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 from ..algebra.numbers import less, select

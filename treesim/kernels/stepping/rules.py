@@ -1,7 +1,5 @@
 """Table of the compiled integrators: all that simulations, rollouts, steppers and exports use of each."""
 
-from __future__ import annotations
-
 from math import inf
 from typing import Any, NamedTuple
 

@@ -8,8 +8,6 @@ evaluated implicitly, at a time theta h ahead: (M + D) qdd = force - C - d v - t
 joint limits and contacts.
 """
 
-from __future__ import annotations
-
 import hashlib
 import linecache
 from typing import Any, NamedTuple

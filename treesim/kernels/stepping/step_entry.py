@@ -1,7 +1,5 @@
 """Entries of one time step by an integrator, with the inputs and results that are requested."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import Any, NamedTuple
 

@@ -3,8 +3,6 @@
 Predictions come from one table of rules with their evidence; installed programs can be run to verify them.
 """
 
-from __future__ import annotations
-
 from .reading import Examination, Place, Reading, examine, readings, verifications
 from .rule import Reader, Rule
 from .table import READERS

@@ -1,7 +1,5 @@
 """All readers with rules, by name."""
 
-from __future__ import annotations
-
 from .drake import DRAKE
 from .gazebo import GAZEBO
 from .isaac import ISAAC

@@ -1,7 +1,5 @@
 """Triggers that rules of several readers have: what the file contains, how it is found, and an example."""
 
-from __future__ import annotations
-
 from . import examples as ex
 from . import predicates as p
 from .effects import moments_text

@@ -14,8 +14,6 @@ Its row of a screw without armature is y_s = 0.
 Source: Featherstone 1999, Parts 1 and 2; instead of V^-1, which need not exist, M = w V w + [1] is factorized.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ...algebra.blocks import (

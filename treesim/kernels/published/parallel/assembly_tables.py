@@ -1,7 +1,5 @@
 """Tables of assemblies: the elimination plan, and the memory of every body (see `assemblies`)."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from ...algebra.tables import HEADER

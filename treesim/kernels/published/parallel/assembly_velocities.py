@@ -5,8 +5,6 @@ assemblies are joined by composition of their maps, as in `path_velocities`. Bac
 computes the velocity of the body below its joint from that above. What hangs on a raw body moves with it.
 """
 
-from __future__ import annotations
-
 from ...algebra.rotations import compose
 from ...algebra.spatial import motion_add, motion_to_child
 from ...algebra.tables import body_transform_at, motion_at, put_motion, put_transform, transform_at

@@ -15,8 +15,6 @@ The first block of a path is eliminated last. Its Schur complement T_1 determine
 inertia P = W T_1^-1 W' and a force, as in the articulated-body algorithm.
 """
 
-from __future__ import annotations
-
 from ...algebra.blocks import (
     SIX,
     add,

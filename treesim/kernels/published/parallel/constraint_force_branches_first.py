@@ -4,8 +4,6 @@ Every subtree on the base has a main chain, its heavy path. A branch adds an ine
 hangs on, and moves with that body afterwards.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ...algebra.blocks import SIX, factorize

@@ -6,8 +6,6 @@ of the branches' size. Bodies without inertia of their own, and all beyond, are 
 `constraint_force_branches_first`.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

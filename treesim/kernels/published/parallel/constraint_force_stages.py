@@ -3,8 +3,6 @@
 The work of a stage is split into motion, matrices and vectors, since Λ^-1 needs the matrices once for many vectors.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ...algebra.blocks import SIX, factorize

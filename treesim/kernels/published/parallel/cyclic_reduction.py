@@ -4,8 +4,6 @@ The first block of a path is never eliminated, so it ends as the T_1 of eliminat
 neighbours, block e has upper neighbour u = e - h and lower neighbour d = e + h; L_e couples e to u.
 """
 
-from __future__ import annotations
-
 from ...algebra.blocks import (
     SIX,
     copy,

@@ -6,8 +6,6 @@ A *stage* is work that can be done for all places of a range of that order at on
 its kind, its round, and the range. Stages run one after the other.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -5,8 +5,6 @@ substitution, and has fewer correct digits than cyclic reduction. Six more right
 first block's, so that the motion of a path's base can be added afterwards.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from ...algebra.blocks import (

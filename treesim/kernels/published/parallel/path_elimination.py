@@ -1,7 +1,5 @@
 """Block-tridiagonal systems along paths, one block after another from the tip to the base: O(N), serial."""
 
-from __future__ import annotations
-
 from ...algebra.blocks import (
     SIX,
     copy,

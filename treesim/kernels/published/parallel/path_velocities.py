@@ -7,8 +7,6 @@ in place: 2 log2 L stages for a path of L bodies, O(L) work. Source: Blelloch 19
 up-sweep that reach no further body, as in Brent and Kung 1982.
 """
 
-from __future__ import annotations
-
 from ...algebra.rotations import GENERAL, Transform, compose, rotation
 from ...algebra.spatial import motion_add, motion_to_child
 from ...algebra.tables import body_transform_at, motion_at, put_motion, put_transform, transform_at

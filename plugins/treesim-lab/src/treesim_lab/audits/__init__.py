@@ -1,7 +1,5 @@
 """Accuracy report of a robot without another engine: high-precision reference (40 digits) and identities."""
 
-from __future__ import annotations
-
 from .audit import audit
 from .report import Audit, Row
 
