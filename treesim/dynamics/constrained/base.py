@@ -104,8 +104,8 @@ class Method(Sourced):
 class CompiledConstrained(Method):
     """A method that is one kernel entry.
 
-    `kernels.constrained.constrained_dynamics_entry` declares `entry`, and `mimic_constrained_dynamics_entry` its
-    variant for robots with mimic joints, `mimic_entry`. The entry's settings are mu, tolerance and the largest number
+    `kernels.constrained.constrained_dynamics_entries` declares `entry`, and `mimic_entry`, its variant for robots with
+    mimic joints. The entry's settings are mu, tolerance and the largest number
     of iterations. A negative number of iterations in its result means failure.
     """
 

@@ -128,18 +128,24 @@ def put_transform(A, i, X):
         A[i, 6], A[i, 7], A[i, 8] = R.zx, R.zy, R.zz
 
 
+def symmetric_at(A, i, k):
+    """Symmetric matrix in row i, from element k on."""
+    return Symmetric(A[i, k], A[i, k + 1], A[i, k + 2], A[i, k + 3], A[i, k + 4], A[i, k + 5])
+
+
+def put_symmetric(A, i, k, S):
+    """Write a symmetric matrix to row i, from element k on."""
+    A[i, k], A[i, k + 1], A[i, k + 2], A[i, k + 3], A[i, k + 4], A[i, k + 5] = S.xx, S.yy, S.zz, S.xy, S.xz, S.yz
+
+
 def rigid_at(A, i):
     """Rigid-body inertia in row i."""
-    return RigidInertia(
-        Symmetric(A[i, 0], A[i, 1], A[i, 2], A[i, 3], A[i, 4], A[i, 5]), Vector(A[i, 6], A[i, 7], A[i, 8]), A[i, 9]
-    )
+    return RigidInertia(symmetric_at(A, i, 0), Vector(A[i, 6], A[i, 7], A[i, 8]), A[i, 9])
 
 
 def central_at(A, i):
     """Rigid-body inertia about the centre of mass in row i of the tree's table."""
-    return CentralInertia(
-        Symmetric(A[i, 0], A[i, 1], A[i, 2], A[i, 3], A[i, 4], A[i, 5]), Vector(A[i, 6], A[i, 7], A[i, 8]), A[i, 9]
-    )
+    return CentralInertia(symmetric_at(A, i, 0), Vector(A[i, 6], A[i, 7], A[i, 8]), A[i, 9])
 
 
 def body_inertia(tree, i):
@@ -149,25 +155,25 @@ def body_inertia(tree, i):
 
 def put_rigid(A, i, inertia):
     """Write a rigid-body inertia to row i."""
-    S, h = inertia.I, inertia.h
-    A[i, 0], A[i, 1], A[i, 2], A[i, 3], A[i, 4], A[i, 5] = S.xx, S.yy, S.zz, S.xy, S.xz, S.yz
+    h = inertia.h
+    put_symmetric(A, i, 0, inertia.I)
     A[i, 6], A[i, 7], A[i, 8], A[i, 9] = h.x, h.y, h.z, inertia.m
 
 
 def articulated_at(A, i):
     """Articulated-body inertia in row i."""
     return ArticulatedInertia(
-        Symmetric(A[i, 0], A[i, 1], A[i, 2], A[i, 3], A[i, 4], A[i, 5]),
+        symmetric_at(A, i, 0),
         Matrix(A[i, 6], A[i, 7], A[i, 8], A[i, 9], A[i, 10], A[i, 11], A[i, 12], A[i, 13], A[i, 14]),
-        Symmetric(A[i, 15], A[i, 16], A[i, 17], A[i, 18], A[i, 19], A[i, 20]),
+        symmetric_at(A, i, 15),
     )
 
 
 def put_articulated(A, i, inertia):
     """Write an articulated-body inertia to row i."""
-    S, H, M = inertia.I, inertia.H, inertia.M
-    A[i, 0], A[i, 1], A[i, 2], A[i, 3], A[i, 4], A[i, 5] = S.xx, S.yy, S.zz, S.xy, S.xz, S.yz
+    H = inertia.H
+    put_symmetric(A, i, 0, inertia.I)
     A[i, 6], A[i, 7], A[i, 8] = H.xx, H.xy, H.xz
     A[i, 9], A[i, 10], A[i, 11] = H.yx, H.yy, H.yz
     A[i, 12], A[i, 13], A[i, 14] = H.zx, H.zy, H.zz
-    A[i, 15], A[i, 16], A[i, 17], A[i, 18], A[i, 19], A[i, 20] = M.xx, M.yy, M.zz, M.xy, M.xz, M.yz
+    put_symmetric(A, i, 15, inertia.M)

@@ -14,9 +14,8 @@ from ..algebra.tables import articulated_at, body_transform_at, force_at, put_ar
 from ..dynamics.aba import articulate_inward
 from .constrained import (
     apply_multipliers,
-    constrained_dynamics_entry,
+    constrained_dynamics_entries,
     find_residual,
-    mimic_constrained_dynamics_entry,
     prepare,
 )
 
@@ -92,15 +91,4 @@ def by_caba(tree, task, mimic_constraint, q, v, tau, f_ext, alpha, scratch, sett
     return -iterations if lacking > tolerance else iterations
 
 
-def constrained_dynamics_caba(
-    tree, settings, q, v, tau, f_ext, target, qdd, force, residual, iterations, task, mimic_constraint, memory
-):
-    """Constrained forward dynamics by cABA, for frames fixed in the world (no loops)."""
-    with_rotors = mimic_constraint.with_rotors(tree, mimic_constraint)
-    iterations[0] = by_caba(
-        with_rotors, task, mimic_constraint, q, v, tau, f_ext, target, memory, settings, qdd, force, residual
-    )
-
-
-constrained_dynamics_caba_states = constrained_dynamics_entry(constrained_dynamics_caba)
-mimic_constrained_dynamics_caba_states = mimic_constrained_dynamics_entry(constrained_dynamics_caba)
+constrained_dynamics_caba_states, mimic_constrained_dynamics_caba_states = constrained_dynamics_entries(by_caba, "caba")

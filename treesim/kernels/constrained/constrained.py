@@ -71,14 +71,23 @@ def find_residual(task, A, acceleration, wanted, residual):
         residual[r] = wanted[r] - residual[r]
 
 
-def constrained_dynamics_entry(kernel):
-    """Return the entry of a method of constrained dynamics; target: required derivatives of the rows (m,)."""
-    return _made(kernel, no_mimic_constraint, mimic=False)
+def constrained_dynamics_entries(method, name):
+    """Return the entries of a method of constrained dynamics: without mimic joints, and with them.
 
+    method: computes one state for target, the required derivatives of the rows (m,), and returns its iterations.
+    """
 
-def mimic_constrained_dynamics_entry(kernel):
-    """Return the entry of a method of constrained dynamics for robots with mimic joints."""
-    return mimic_entry(_made(kernel, mimic_constraint_memory, mimic=True))
+    def constrained_dynamics(
+        tree, settings, q, v, tau, f_ext, target, qdd, force, residual, iterations, task, mimic_constraint, memory
+    ):
+        with_rotors = mimic_constraint.with_rotors(tree, mimic_constraint)
+        iterations[0] = method(
+            with_rotors, task, mimic_constraint, q, v, tau, f_ext, target, memory, settings, qdd, force, residual
+        )
+
+    constrained_dynamics.__name__, constrained_dynamics.__doc__ = f"constrained_dynamics_{name}", method.__doc__
+    with_mimic_joints = _made(constrained_dynamics, mimic_constraint_memory, mimic=True)
+    return _made(constrained_dynamics, no_mimic_constraint, mimic=False), mimic_entry(with_mimic_joints)
 
 
 def _made(kernel, mimic_constraint, mimic):

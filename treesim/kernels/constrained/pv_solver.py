@@ -14,9 +14,8 @@ from ..dynamics.aba import articulate_inward
 from ..kinematics.bodies import base_acceleration
 from .constrained import (
     apply_multipliers,
-    constrained_dynamics_entry,
+    constrained_dynamics_entries,
     find_residual,
-    mimic_constrained_dynamics_entry,
     prepare,
 )
 
@@ -110,15 +109,4 @@ def by_pv(tree, task, mimic_constraint, q, v, tau, f_ext, alpha, scratch, settin
     return 1 if dependent < 0 else -1
 
 
-def constrained_dynamics_pv(
-    tree, settings, q, v, tau, f_ext, target, qdd, force, residual, iterations, task, mimic_constraint, memory
-):
-    """Constrained forward dynamics by Popov-Vereshchagin; iterations: -1 if rows depend on others."""
-    with_rotors = mimic_constraint.with_rotors(tree, mimic_constraint)
-    iterations[0] = by_pv(
-        with_rotors, task, mimic_constraint, q, v, tau, f_ext, target, memory, settings, qdd, force, residual
-    )
-
-
-constrained_dynamics_pv_states = constrained_dynamics_entry(constrained_dynamics_pv)
-mimic_constrained_dynamics_pv_states = mimic_constrained_dynamics_entry(constrained_dynamics_pv)
+constrained_dynamics_pv_states, mimic_constrained_dynamics_pv_states = constrained_dynamics_entries(by_pv, "pv")

@@ -12,19 +12,23 @@ from .via_bias import via_bias_entry
 scratch_for = scratch_memory("X 12, Ic 10", H="nnz")
 
 
+def factors(tree, q, factorize, X, Ic, H):
+    """H = the packed factors of the mass matrix."""
+    mass_matrix(tree, q, X, Ic, H, put_packed)
+    factorize(tree.dof_parent, tree.dof_depth, tree.row_start, H)
+
+
 def solve_ltdl(tree, q, scratch, x):
     """x <- H^-1 x by H = L' D L, in place."""
     X, Ic, H = scratch
-    mass_matrix(tree, q, X, Ic, H, put_packed)
-    factorize_ltdl(tree.dof_parent, tree.dof_depth, tree.row_start, H)
+    factors(tree, q, factorize_ltdl, X, Ic, H)
     substitute_ltdl(tree.dof_parent, tree.dof_depth, tree.row_start, H, x)
 
 
 def solve_ltl(tree, q, scratch, x):
     """x <- H^-1 x by H = L' L, in place."""
     X, Ic, H = scratch
-    mass_matrix(tree, q, X, Ic, H, put_packed)
-    factorize_ltl(tree.dof_parent, tree.dof_depth, tree.row_start, H)
+    factors(tree, q, factorize_ltl, X, Ic, H)
     substitute_ltl(tree.dof_parent, tree.dof_depth, tree.row_start, H, x)
 
 

@@ -2,8 +2,7 @@
 
 from ..algebra.cholesky import factor_definite, solve
 from ..entries.entry import entry
-from .crba import mass_matrix, put_packed
-from .inertia_matrix_dynamics import scratch_for, solve_ltdl
+from .inertia_matrix_dynamics import factors, scratch_for, solve_ltdl
 from .ltdl import factorize, invert, solve_matrix
 
 
@@ -19,8 +18,7 @@ solve_mass_matrix_states = entry(solve_mass_matrix, scratch_for, q="nq", x="nv'"
 def inverse_mass_matrix(tree, q, inverse, scratch):
     """inverse = H^-1, symmetric to the bit."""
     X, Ic, H = scratch
-    mass_matrix(tree, q, X, Ic, H, put_packed)
-    factorize(tree.dof_parent, tree.dof_depth, tree.row_start, H)
+    factors(tree, q, factorize, X, Ic, H)
     invert(tree.dof_parent, tree.dof_depth, tree.row_start, H, inverse)
 
 
@@ -52,8 +50,7 @@ inverse_mass_matrix_states = entry(
 def solve_columns(tree, q, x, out, scratch):
     """out = H^-1 x, for the columns of x together."""
     X, Ic, H = scratch
-    mass_matrix(tree, q, X, Ic, H, put_packed)
-    factorize(tree.dof_parent, tree.dof_depth, tree.row_start, H)
+    factors(tree, q, factorize, X, Ic, H)
     out[:] = x
     solve_matrix(tree.dof_parent, tree.dof_depth, tree.row_start, H, out)
 

@@ -21,14 +21,18 @@ def inverse_dynamics(tree, q, v, a, f_ext, tau, X, V, A, F):
         put_force(F, i, net_force(central_at(tree.inertia, i), velocity, acceleration))
     for i in range(1, f_ext.shape[0] + 1):
         put_force(F, i, force_sub(force_at(F, i), force_at(f_ext, i - 1)))
+    joint_forces(tree, X, F, a, tau)
+
+
+def joint_forces(tree, X, F, a, tau):
+    """Backward sweep: tau = S' f, with the forces of rotors at accelerations a. Overwrites F."""
     for i in range(tree.n_bodies, 0, -1):
         f = force_at(F, i)
         for k in range(tree.v_start[i], tree.v_start[i + 1]):
             tau[k] = force_component(f, tree.screw[k]) + tree.armature[k] * a[k]  # tau_i = S' f
         p = tree.parent[i]
         if p > 0:
-            f_parent = force_to_parent(body_transform_at(tree, X, i), f)
-            put_force(F, p, force_add(force_at(F, p), f_parent))  # f_λ += X' f
+            put_force(F, p, force_add(force_at(F, p), force_to_parent(body_transform_at(tree, X, i), f)))  # f_λ += X' f
 
 
 scratch_for = scratch_memory("X 12, V 6, A 6, F 6")

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..dynamics.crba import mass_matrix, put_packed
+from ..dynamics.inertia_matrix_dynamics import factors
 from ..dynamics.ltdl import factorize as factorize_ltdl
 from ..dynamics.ltl import factorize as factorize_ltl
 from ..entries.scratch import scratch_memory
@@ -27,29 +27,25 @@ scratch_for = scratch_memory(
 )
 
 
-def inverse_inertia_ltdl(tree, q, out, frames, memory):
-    """Λ^-1 = Y_D Y_d' by H = L' D L."""
+def inverse_inertia(tree, q, out, frames, memory, factorize, divide):
+    """Λ^-1 by the rows Y and Z that `divide` computes from J and the factors of H."""
     bodies, placement, reference = frames
     (X, Ic, H, Y, Z), last = memory, last_of_rows(tree, bodies)
-    mass_matrix(tree, q, X, Ic, H, put_packed)
-    factorize_ltdl(tree.dof_parent, tree.dof_depth, tree.row_start, H)
+    factors(tree, q, factorize, X, Ic, H)
     packed_jacobian(tree, stored_transform, X, bodies, placement, reference, Y)
-    divide_ltdl(tree.dof_parent, tree.dof_depth, tree.row_start, H, last, Y, Z)
+    divide(tree.dof_parent, tree.dof_depth, tree.row_start, H, last, Y, Z)
     multiply_rows(tree.dof_parent, tree.dof_depth, last, Z, Y, out)
+
+
+def inverse_inertia_ltdl(tree, q, out, frames, memory):
+    """Λ^-1 = Y_D Y_d' by H = L' D L."""
+    inverse_inertia(tree, q, out, frames, memory, factorize_ltdl, divide_ltdl)
 
 
 def inverse_inertia_ltl(tree, q, out, frames, memory):
     """Λ^-1 = Y Y' by H = L' L."""
-    bodies, placement, reference = frames
-    (X, Ic, H, Y, Z), last = memory, last_of_rows(tree, bodies)
-    mass_matrix(tree, q, X, Ic, H, put_packed)
-    factorize_ltl(tree.dof_parent, tree.dof_depth, tree.row_start, H)
-    packed_jacobian(tree, stored_transform, X, bodies, placement, reference, Y)
-    divide_ltl(tree.dof_parent, tree.dof_depth, tree.row_start, H, last, Y, Z)
-    multiply_rows(tree.dof_parent, tree.dof_depth, last, Z, Y, out)
+    inverse_inertia(tree, q, out, frames, memory, factorize_ltl, divide_ltl)
 
 
 inverse_inertia_ltdl_states = inverse_inertia_entry(inverse_inertia_ltdl, (frames_of, scratch_for))
-
-
 inverse_inertia_ltl_states = inverse_inertia_entry(inverse_inertia_ltl, (frames_of, scratch_for))

@@ -1,7 +1,8 @@
 """Inverse dynamics at rest: tau = H a, without velocity and gravity (J91, s. 3)."""
 
-from ..algebra.spatial import force_add, force_component, force_to_parent, motion_to_child, rigid_apply, unit_scaled_add
-from ..algebra.tables import body_inertia, body_transform_at, force_at, motion_at, put_force, put_motion
+from ..algebra.spatial import motion_to_child, rigid_apply, unit_scaled_add
+from ..algebra.tables import body_inertia, body_transform_at, motion_at, put_force, put_motion
+from ..dynamics.rnea import joint_forces
 from ..kinematics.bodies import zero_motion
 
 
@@ -14,10 +15,4 @@ def apply_mass_matrix(tree, X, a, tau, A, F):
             acceleration = unit_scaled_add(acceleration, tree.screw[k], a[k])  # a_i = X a_λ + S qdd
         put_motion(A, i, acceleration)
         put_force(F, i, rigid_apply(body_inertia(tree, i), acceleration))
-    for i in range(tree.n_bodies, 0, -1):
-        f = force_at(F, i)
-        for k in range(tree.v_start[i], tree.v_start[i + 1]):
-            tau[k] = force_component(f, tree.screw[k]) + tree.armature[k] * a[k]  # tau_i = S' f
-        p = tree.parent[i]
-        if p > 0:
-            put_force(F, p, force_add(force_at(F, p), force_to_parent(body_transform_at(tree, X, i), f)))
+    joint_forces(tree, X, F, a, tau)

@@ -55,6 +55,7 @@ from ...algebra.tables import (
     transform_at,
 )
 from ...dynamics.aba import eliminate_screw, pass_force, release_screw, velocity_product
+from ...dynamics.rjk import zero_force
 from ...entries.scratch import views_of
 from ...kinematics.bodies import base_acceleration, zero_motion
 
@@ -101,8 +102,7 @@ def body_bias(tree, w, i, v, tau):
     velocity = motion_at(w.V, i)
     put_motion(w.c, i, velocity_product(tree, i, velocity, v))
     put_force(w.b, i, velocity_force(central_at(tree.inertia, i), velocity))
-    for c in range(6):
-        w.F[i, c] = tree.gravity[0] * 0
+    put_force(w.F, i, zero_force(tree))
     for k in range(tree.v_start[i], tree.v_start[i + 1]):
         w.F[i, tree.screw[k]] = tau[k]
     joint_compliance(tree, i, w.compliance[i])
@@ -176,8 +176,7 @@ def put_where_held(w, i, x, m):
 def equation_vector(tree, paths, w, i):
     """r = c + X u_prev - u."""
     carried = motion_to_child(body_transform_at(tree, w.X, i), motion_at(w.u, paths.previous[i]))
-    for c in range(6):
-        w.r[i, c] = tree.gravity[0] * 0
+    put_force(w.r, i, zero_force(tree))
     put_where_held(w, i, w.r[i], motion_sub(motion_add(motion_at(w.c, i), carried), motion_at(w.u, i)))
 
 

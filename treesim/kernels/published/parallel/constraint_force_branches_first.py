@@ -8,7 +8,7 @@ import numpy as np
 
 from ...algebra.blocks import SIX, factorize
 from ...algebra.spatial import force_sub
-from ...algebra.tables import body_transform_at, force_at, motion_at, put_force, put_motion, put_transform
+from ...algebra.tables import force_at, motion_at, put_force, put_motion, put_transform
 from ...kinematics.bodies import body_transform, body_velocity
 from .constraint_force import (
     NUMBERS,
@@ -41,12 +41,16 @@ def main_chains(tree, q):
     return paths
 
 
-def velocities(tree, w, v):
-    """Forward sweep: velocities of all bodies."""
+def move_bodies(tree, w, q, v, tau, f_ext):
+    """Forward sweep: transforms, velocities and forces of all bodies."""
     put_nothing(tree, w)
     for i in range(1, tree.n_bodies + 1):
-        X = body_transform_at(tree, w.X, i)
+        X = body_transform(tree, i, q)
+        put_transform(w.X, i, X)
         put_motion(w.V, i, body_velocity(tree, i, X, motion_at(w.V, tree.parent[i]), v))
+        body_bias(tree, w, i, v, tau)
+    for i in range(1, f_ext.shape[0] + 1):
+        put_force(w.b, i, force_sub(force_at(w.b, i), force_at(f_ext, i - 1)))
 
 
 def is_branch(tree, paths, i):
@@ -92,13 +96,7 @@ def solve_chain(tree, paths, w, head, qdd):
 
 def forward_dynamics_constraint_force_branches_first(tree, q, v, tau, f_ext, qdd, paths, w):
     """qdd = FD(q, v, tau): branches inward, main chains, branches outward."""
-    for i in range(1, tree.n_bodies + 1):
-        put_transform(w.X, i, body_transform(tree, i, q))
-    velocities(tree, w, v)
-    for i in range(1, tree.n_bodies + 1):
-        body_bias(tree, w, i, v, tau)
-    for i in range(1, f_ext.shape[0] + 1):
-        put_force(w.b, i, force_sub(force_at(w.b, i), force_at(f_ext, i - 1)))
+    move_bodies(tree, w, q, v, tau, f_ext)
     for place in range(tree.n_bodies):
         i = paths.order[place]
         if paths.start[place] == place:

@@ -23,13 +23,11 @@ from ...algebra.blocks import (
     subtract_transposed_apply,
     transform_rows,
 )
-from ...algebra.spatial import force_add, force_sub, force_to_parent, motion_to_child
-from ...algebra.tables import body_transform_at, force_at, motion_at, put_force, put_transform
-from ...kinematics.bodies import body_transform
+from ...algebra.spatial import force_add, force_to_parent, motion_to_child
+from ...algebra.tables import body_transform_at, force_at, motion_at, put_force
 from .constraint_force import (
     NUMBERS,
     acceleration,
-    body_bias,
     equation_matrix,
     equation_vector,
     given_acceleration,
@@ -38,7 +36,7 @@ from .constraint_force import (
     put_where_held,
     work_in,
 )
-from .constraint_force_branches_first import main_chains, move_branch, velocities, yield_to_branch
+from .constraint_force_branches_first import main_chains, move_bodies, move_branch, yield_to_branch
 from .constraint_force_stages import constraint_force_entry, soundness
 from .path_elimination import EXTRA
 
@@ -268,13 +266,7 @@ def accelerate(tree, paths, w, g, qdd):
 
 def forward_dynamics_constraint_force_grouped(tree, q, v, tau, f_ext, qdd, paths, w, g):
     """qdd = FD(q, v, tau): equations of all joints, chain by chain, then accelerations."""
-    for i in range(1, tree.n_bodies + 1):
-        put_transform(w.X, i, body_transform(tree, i, q))
-    velocities(tree, w, v)
-    for i in range(1, tree.n_bodies + 1):
-        body_bias(tree, w, i, v, tau)
-    for i in range(1, f_ext.shape[0] + 1):
-        put_force(w.b, i, force_sub(force_at(w.b, i), force_at(f_ext, i - 1)))
+    move_bodies(tree, w, q, v, tau, f_ext)
     for place in range(tree.n_bodies):
         bring_force_inward(tree, paths, w, g, place)
     equations(tree, paths, w, g)
