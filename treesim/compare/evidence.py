@@ -78,7 +78,7 @@ class Evidence:
     ) -> None:
         self.robot, self.states, self.theirs, self.tolerance = robot, states, theirs, tolerance
         self.scales = Scales.of(robot)
-        self.solved = solved or not _has_forces(theirs)
+        self.solved = solved or not ("inverse_dynamics" in theirs or {"bias", "mass_matrix"} <= theirs.keys())
         self.parents = np.array([body.parent for body in robot.bodies], dtype=int)
         self.poses = None if "pose" not in theirs else relative(theirs["pose"], self.parents)
         self.a, self.tau, self.allowed = self._forces()
@@ -142,10 +142,6 @@ class Evidence:
         """Return the errors that exceed the tolerance, as error / tolerance by quantity and body; includes NaN."""
         wrong = np.flatnonzero(~(found <= self.tolerance))
         return {(quantity, int(i) + 1): float(found[i] / self.tolerance) for i in wrong}
-
-
-def _has_forces(theirs: Mapping[str, np.ndarray]) -> bool:
-    return "inverse_dynamics" in theirs or {"bias", "mass_matrix"} <= theirs.keys()
 
 
 def _largest(values: np.ndarray) -> float:

@@ -155,7 +155,7 @@ class Isolated:
         return run
 
     def _answer(self, job: Job | SceneJob) -> Any:
-        self._process = self._process or _started()
+        self._process = self._process or PythonProcess(module_command("treesim.compare.worker"))
         try:
             outcome, found = self._process.ask(job, self.timeout, str(job))
         except ProcessFailure as error:
@@ -197,7 +197,3 @@ class IsolatedModel(EngineModel):
     def evaluate(self, states: StateBatch) -> Results:
         """Return the engine's results for a batch of states."""
         return self._isolated.results(self.robot, *self._text, states)
-
-
-def _started() -> PythonProcess:
-    return PythonProcess(module_command("treesim.compare.worker"))

@@ -245,7 +245,7 @@ class NamedWrenches(np.ndarray):
 
         It has none without an axis of parts, or if arrays are among the indices that may reorder the axes.
         """
-        arrays = [x for x in states if not _is_basic(x)]
+        arrays = [x for x in states if not (x is None or isinstance(x, slice | int | np.integer))]
         slices = sum(isinstance(x, slice) for x in states)
         if len(parts) != 1 or not isinstance(parts[0], slice) or (arrays and slices + 1 != len(states)):
             return found
@@ -356,8 +356,3 @@ def _is_mask(x: Any) -> bool:
 
 def _are_names(x: Any) -> bool:
     return isinstance(x, list) and bool(x) and all(isinstance(name, str) for name in x)
-
-
-def _is_basic(x: Any) -> bool:
-    """Return whether an index of one axis is no array."""
-    return x is None or isinstance(x, slice | int | np.integer)

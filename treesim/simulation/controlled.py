@@ -47,10 +47,6 @@ class GivenTorque(NamedTuple):
     v: np.ndarray
     tau: np.ndarray
 
-    def is_at(self, t: float, q: np.ndarray, v: np.ndarray) -> bool:
-        """Return whether this is the torque at time t [s] and state q, v."""
-        return t == self.t and np.array_equal(q, self.q) and np.array_equal(v, self.v)
-
 
 class Progress(NamedTuple):
     """State of a `ControlledRobot` after its steps so far.
@@ -144,7 +140,7 @@ class ControlledRobot:
         The controller is not called again for the first state of a run that continues another one.
         """
         known, self.repeated = self.repeated, None
-        if known is None or not known.is_at(t, q, v):
+        if known is None or not (t == known.t and np.array_equal(q, known.q) and np.array_equal(v, known.v)):
             known = GivenTorque(t, q, v, self._given(t, np.array(q), np.array(v)))
         self.latest = known
         return known.tau

@@ -101,16 +101,12 @@ def _at_rest(robot: Tree, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.nda
     return state.q, np.zeros(robot.nv), state.tau
 
 
-def _rows(robot: Tree, q: np.ndarray, held: list[FrameConstraint]) -> np.ndarray:
-    return np.concatenate([np.asarray(c.rows) @ frame_jacobian(robot, q, c.frame) for c in held])
-
-
 def _demand_solution(method: Any, robot: Tree, held: list[FrameConstraint], tolerance: float) -> None:
     """Compare with the dense system at rest, where dJ/dt v = 0: [M -Jᵀ; J 0] [qdd; f] = [tau - bias; target]."""
     q, still, tau = _at_rest(robot)
     found = solved(method, robot, (q, still, tau), held)
     demand(isinstance(found, ConstrainedAcceleration), f"it returns a {type(found).__name__}")
-    M, J = mass_matrix(robot, q), _rows(robot, q, held)
+    M, J = mass_matrix(robot, q), np.concatenate([np.asarray(c.rows) @ frame_jacobian(robot, q, c.frame) for c in held])
     sides = tau - bias_forces(robot, q, still), np.concatenate([np.asarray(c.target) for c in held])
     system = np.block([[M, -J.T], [J, np.zeros((len(J), len(J)))]])
     truth = np.split(np.linalg.solve(system, np.concatenate(sides)), [robot.nv])

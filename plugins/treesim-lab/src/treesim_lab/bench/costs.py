@@ -11,7 +11,6 @@ import numpy as np
 import treesim
 from treesim import plugins
 from treesim.dynamics import advice as dynamics_advice
-from treesim.dynamics.advice import Advice
 from treesim.dynamics.operational import advice as operational_advice
 from treesim.errors import TreesimError
 from treesim.model.tree import Tree
@@ -52,7 +51,7 @@ def robot_costs(robot: Tree, base: str, frames: Sequence[str] | None, repeats: i
         "dynamics": [_row(entry, timings, dynamics_name) for entry in dynamics],
         "operational": [_row(entry, timings, operational_name) for entry in operational],
         "space": [_row(entry, timings, "") for entry in space],
-        "advice": {purpose: _advice(advice) for purpose, advice in advised.items()},
+        "advice": {purpose: {"name": advice.name, "reason": advice.reason} for purpose, advice in advised.items()},
         "notes": [
             *failures,
             *costs.differences(robot, [*parts, *dynamics]),
@@ -60,10 +59,6 @@ def robot_costs(robot: Tree, base: str, frames: Sequence[str] | None, repeats: i
             *costs.followed(robot),
         ],
     }
-
-
-def _advice(advice: Advice) -> dict[str, str]:
-    return {"name": advice.name, "reason": advice.reason}
 
 
 def _row(entry: Entry, timings: dict[tuple[str, str], Timing], advised: str) -> dict[str, Any]:

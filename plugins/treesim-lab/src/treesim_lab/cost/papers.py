@@ -66,7 +66,15 @@ def computed_quantities() -> dict[str, Section]:
         "Featherstone 2005": _tree_1_of_2005() | _dense_over_sparse(),
         "Featherstone 2005, Figure 2": {"lambda_e Tree1, joints 1,2,6 with 2,2,3 DoF": _expansion(_FIGURE_2)},
         "Featherstone 2005, Table 2": _table_2_of_2005(),
-        "Featherstone 2005, section 5": _section_5_primitives(),
+        "Featherstone 2005, section 5": {
+            "ra": f05.RIGID_BODY_ADD,
+            "rx DH": f05.RX_DH,
+            "vx DH": f05.VX_DH,
+            "rx non-DH": f05.RX_GENERAL,
+            "vx non-DH": f05.VX_GENERAL,
+            "floating-base rx saving": f05.RX_FLOATING_SAVING,
+            "floating-base vx saving": f05.VX_FLOATING_SAVING,
+        },
         "Featherstone 2005, section 6": _section_6_topology() | _section_6_costs() | _section_6_primitives(),
         "Featherstone 2010": _asimo_facts(),
         "Featherstone 2010, Figure 3": {"lambda_e Tree1, joint 2 with 3 DoF": _expansion(_FIGURE_3)},
@@ -199,18 +207,6 @@ def _section_6_costs() -> Section:
 
 def _merged(cost: Operations) -> Operations:
     return cost.divisions_as_multiplications()
-
-
-def _section_5_primitives() -> Section:
-    return {
-        "ra": f05.RIGID_BODY_ADD,
-        "rx DH": f05.RX_DH,
-        "vx DH": f05.VX_DH,
-        "rx non-DH": f05.RX_GENERAL,
-        "vx non-DH": f05.VX_GENERAL,
-        "floating-base rx saving": f05.RX_FLOATING_SAVING,
-        "floating-base vx saving": f05.VX_FLOATING_SAVING,
-    }
 
 
 def _section_6_primitives() -> Section:
