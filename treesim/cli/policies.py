@@ -92,8 +92,7 @@ def _function_of(file: str, name: str) -> Callable[..., None]:
     functions = [key for key, value in vars(module).items() if callable(value) and not key.startswith("_")]
     if name not in functions:
         raise ArgumentError(f"--policy: {unknown_name('function', name, functions, of=str(file)).args[0]}")
-    found: Callable[..., None] = getattr(module, name)
-    return found
+    return getattr(module, name)
 
 
 def _network_of(file: str, name: str, given: np.ndarray | None, robot: Tree, options: SimulationOptions) -> GivenPolicy:

@@ -38,7 +38,6 @@ class EngineAdapter(Protocol):
 
     def version(self) -> str:
         """Return the version of the adapter's engine."""
-        ...
 
     def refuses(self, robot: Tree) -> str | None:
         """Return the reason why the engine cannot evaluate a robot; None if it can.
@@ -53,7 +52,6 @@ class EngineAdapter(Protocol):
         str or None
             Reason; None if the engine can evaluate the robot.
         """
-        ...
 
     def read(self, robot: Tree, urdf: str, level: str) -> EngineModel:
         """Return the engine's model of a robot, read from URDF text or, at the level NUMBERED, built from a Tree.
@@ -79,7 +77,6 @@ class EngineAdapter(Protocol):
         EngineError
             If the engine fails on the text, or finds other joints in the text than treesim.
         """
-        ...
 
 
 @runtime_checkable
@@ -94,7 +91,6 @@ class ControlledAdapter(EngineAdapter, Protocol):
         mapping
             {description of an error: adapter with this error}.
         """
-        ...
 
 
 @runtime_checkable
@@ -121,4 +117,3 @@ class SimulatingAdapter(EngineAdapter, Protocol):
         EngineError
             If the engine fails.
         """
-        ...

@@ -39,7 +39,6 @@ class ModelMaker(Protocol):
         The model's `robot` is the spanning tree if mimic joints have coordinates of their own in the engine. Raises
         UnsupportedError for features that the engine lacks.
         """
-        ...
 
 
 @runtime_checkable
@@ -51,7 +50,6 @@ class MimicConstraintModel(Protocol):
 
         A compliance is the acceleration by which a mimic joint yields to a unit force of its constraint.
         """
-        ...
 
 
 class ModelLayoutMaker(Protocol):
@@ -59,7 +57,6 @@ class ModelLayoutMaker(Protocol):
 
     def layout_of_model(self, robot: Tree, model: Any) -> Layout:
         """Return the state layout of a robot in the user's model; raises ArgumentError if the joints differ."""
-        ...
 
 
 def converted(robot: Tree, engine: str) -> Any:

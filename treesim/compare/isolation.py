@@ -126,8 +126,7 @@ class Isolated:
         EngineError
             If the engine fails, crashes, or exceeds the time limit.
         """
-        results: Results = self._answer(Job(self.adapter, robot, urdf, level, states))
-        return results
+        return self._answer(Job(self.adapter, robot, urdf, level, states))
 
     def simulate(self, scene: Scene) -> SceneRun:
         """Simulate a scene in the engine's process.
@@ -151,8 +150,7 @@ class Isolated:
         """
         if not isinstance(self.adapter, SimulatingAdapter):
             raise UnsupportedError(f"the adapter to {self.title} simulates no scenes")
-        run: SceneRun = self._answer(SceneJob(self.adapter, scene))
-        return run
+        return self._answer(SceneJob(self.adapter, scene))
 
     def _answer(self, job: Job | SceneJob) -> Any:
         self._process = self._process or PythonProcess(module_command("treesim.compare.worker"))

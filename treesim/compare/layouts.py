@@ -30,7 +30,6 @@ class Layout(Protocol):
         ndarray
             Configuration in the engine's layout.
         """
-        ...
 
     def configuration_from_engine(self, theirs: np.ndarray) -> np.ndarray:
         """Convert a configuration from the engine's layout to treesim's.
@@ -45,7 +44,6 @@ class Layout(Protocol):
         ndarray, shape (..., nq)
             Configuration q.
         """
-        ...
 
     def velocity_to_engine(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Convert a velocity from treesim's layout to the engine's.
@@ -62,7 +60,6 @@ class Layout(Protocol):
         ndarray
             Velocity in the engine's layout.
         """
-        ...
 
     def velocity_from_engine(self, q: np.ndarray, theirs: np.ndarray) -> np.ndarray:
         """Convert a velocity from the engine's layout to treesim's.
@@ -79,7 +76,6 @@ class Layout(Protocol):
         ndarray, shape (..., nv)
             Velocity v.
         """
-        ...
 
     def acceleration_to_engine(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
         """Convert an acceleration to the time derivative of the engine's velocity.
@@ -98,7 +94,6 @@ class Layout(Protocol):
         ndarray
             Acceleration in the engine's layout.
         """
-        ...
 
     def acceleration_from_engine(self, q: np.ndarray, v: np.ndarray, theirs: np.ndarray) -> np.ndarray:
         """Convert the time derivative of the engine's velocity to that of treesim's velocity v.
@@ -117,7 +112,6 @@ class Layout(Protocol):
         ndarray, shape (..., nv)
             Time derivative of v.
         """
-        ...
 
     def force_to_engine(self, q: np.ndarray, tau: np.ndarray) -> np.ndarray:
         """Convert generalised forces from treesim's layout to the engine's.
@@ -134,7 +128,6 @@ class Layout(Protocol):
         ndarray
             Generalised forces in the engine's layout.
         """
-        ...
 
     def force_from_engine(self, q: np.ndarray, theirs: np.ndarray) -> np.ndarray:
         """Convert generalised forces from the engine's layout to treesim's.
@@ -151,7 +144,6 @@ class Layout(Protocol):
         ndarray, shape (..., nv)
             Generalised forces tau.
         """
-        ...
 
     def matrix_to_engine(self, q: np.ndarray, M: np.ndarray) -> np.ndarray:
         """Convert a mass matrix from treesim's layout to the engine's.
@@ -168,7 +160,6 @@ class Layout(Protocol):
         ndarray
             Mass matrix in the engine's layout.
         """
-        ...
 
     def matrix_from_engine(self, q: np.ndarray, theirs: np.ndarray) -> np.ndarray:
         """Convert a mass matrix from the engine's layout to treesim's.
@@ -185,7 +176,6 @@ class Layout(Protocol):
         ndarray, shape (..., nv, nv)
             Mass matrix M.
         """
-        ...
 
 
 class Reordered:

@@ -43,32 +43,26 @@ class OtherRobot(Protocol):
     @property
     def label(self) -> str:
         """Name of the second description."""
-        ...
 
     @property
     def joints(self) -> Mapping[str, str]:
         """Types of the second description's moving joints, by name."""
-        ...
 
     @property
     def parameters(self) -> Mapping[str, Mapping[str, float]]:
         """Parameters of each joint by name, without parameters that the second description does not contain."""
-        ...
 
     @property
     def mimics(self) -> Mapping[str, Line]:
         """Mimicked joint, multiplier and offset of each mimic joint of the second description."""
-        ...
 
     @property
     def tolerance(self) -> float:
         """Tolerance for differences that rounding in the file format causes, relative to physical scales."""
-        ...
 
     @property
     def description(self) -> Description | None:
         """URDF text of the second description; None for other formats."""
-        ...
 
     def model(self, robot: Tree, joints: Collection[str]) -> EngineModel:
         """Return the second description as a model whose results `compare` can compare with treesim's.
@@ -85,7 +79,6 @@ class OtherRobot(Protocol):
         EngineModel
             Model of the second description.
         """
-        ...
 
 
 @runtime_checkable
@@ -94,7 +87,6 @@ class FileReader(Protocol):
 
     def open_file(self, path: str) -> OtherRobot:
         """Return the robot of a file; raises UnsupportedError if the engine cannot read it."""
-        ...
 
 
 @dataclass(frozen=True, repr=False)

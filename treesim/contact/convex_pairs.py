@@ -216,5 +216,4 @@ def spanning(points: np.ndarray, gaps: np.ndarray, n: np.ndarray) -> list[int]:
 
 def _poses(robot: Tree, q: np.ndarray) -> np.ndarray:
     """Poses of all bodies (..., N + 1, 4, 4)."""
-    poses: np.ndarray = POSES(robot, robot.ints, robot.reals, robot.body_rotations.reshape(-1), q)
-    return poses
+    return POSES(robot, robot.ints, robot.reals, robot.body_rotations.reshape(-1), q)

@@ -160,8 +160,7 @@ class StaticMesh(SolidSurface):
     @property
     def edges(self) -> MeshEdges:
         """Edges and vertices of the mesh, after vertices with equal coordinates were merged."""
-        found: MeshEdges = vars(self)["_edges"]
-        return found
+        return vars(self)["_edges"]
 
     @cached_property
     def table(self) -> MeshTable:

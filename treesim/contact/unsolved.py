@@ -28,8 +28,7 @@ def all_solved(substeps: Sequence[ContactStep]) -> bool:
 
 def is_solved(solver_info: np.ndarray) -> np.ndarray:
     """Return whether the contact problems of steps (...) are solved, from diagnostics (..., 7) (`ContactReport`)."""
-    solved: np.ndarray = np.all([solver_info[..., k] <= largest for k, largest in bounds_if_solved()], axis=0)
-    return solved
+    return np.all([solver_info[..., k] <= largest for k, largest in bounds_if_solved()], axis=0)
 
 
 def bounds_if_solved() -> Sequence[tuple[int, float]]:
@@ -39,8 +38,7 @@ def bounds_if_solved() -> Sequence[tuple[int, float]]:
 
 def worst_residual(solver_info: np.ndarray) -> np.ndarray:
     """Return the larger residual (...) of velocities and positions [m/s, rad/s]."""
-    worst: np.ndarray = np.maximum(solver_info[..., INFO.residual], solver_info[..., INFO.position_residual])
-    return worst
+    return np.maximum(solver_info[..., INFO.residual], solver_info[..., INFO.position_residual])
 
 
 def misses(solver_info: np.ndarray) -> list[str]:

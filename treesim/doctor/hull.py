@@ -96,5 +96,4 @@ class Hull:
 
     def widths(self, axes: np.ndarray) -> np.ndarray:
         """Return the extent (k,) [m] along each column of `axes` (3, k)."""
-        extents: np.ndarray = np.ptp(self.points @ axes, axis=0)
-        return extents
+        return np.ptp(self.points @ axes, axis=0)

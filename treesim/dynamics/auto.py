@@ -31,5 +31,4 @@ class Auto(Backend):
 
     def forward_dynamics(self, robot: Tree, *arguments: Any, **choices: Any) -> np.ndarray:
         """Return qdd (..., nv); arguments as of `CompiledBackend.forward_dynamics`."""
-        found: np.ndarray = self.taken(robot).forward_dynamics(robot, *arguments, **choices)
-        return found
+        return self.taken(robot).forward_dynamics(robot, *arguments, **choices)

@@ -88,7 +88,6 @@ class DynamicsBackend(Protocol):
         armature: ArrayLike | None = None,
     ) -> np.ndarray:
         """Return qdd (..., nv) with the arguments and errors of `treesim.forward_dynamics`."""
-        ...
 
 
 class Backend(Implementation):

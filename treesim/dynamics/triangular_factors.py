@@ -127,8 +127,7 @@ class TriangularFactors(ReprMixin, ABC):
     @property
     def log_det(self) -> np.ndarray:
         """Natural logarithm (...) of the determinant of H."""
-        found: np.ndarray = np.log(self.D).sum(axis=-1)
-        return found
+        return np.log(self.D).sum(axis=-1)
 
     def whiten_forces(self, tau: ArrayLike) -> np.ndarray:
         """Return z = D^-1/2 L'^-1 tau, for which z' z = tau' H^-1 tau.

@@ -360,8 +360,7 @@ def _free_inertias(M: np.ndarray) -> np.ndarray:
 
 def _which(fields: Mapping[str, Given], *names: str) -> np.ndarray:
     """Return the degrees of freedom for which any of the named fields is given."""
-    found: np.ndarray = np.unique(np.concatenate([np.empty(0, int), *(fields[x].which for x in names if x in fields)]))
-    return found
+    return np.unique(np.concatenate([np.empty(0, int), *(fields[x].which for x in names if x in fields)]))
 
 
 def _column(robot: Tree, name: str, which: np.ndarray, values: np.ndarray) -> Numbers:

@@ -44,7 +44,6 @@ class Controller(Protocol):
 
     def torque(self, t: float, q: np.ndarray, v: np.ndarray) -> ArrayLike:
         """Return the generalised forces (nv,) [N m, N] at time t [s], configuration q (nq,) and velocity v (nv,)."""
-        ...
 
 
 class StatelessController:

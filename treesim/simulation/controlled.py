@@ -158,8 +158,7 @@ class ControlledRobot:
             tau = self._converted(given)
         if not all(np.isfinite(tau).tolist()):  # faster than the array's method for a few numbers
             raise self._non_finite(tau)
-        limited: np.ndarray = np.maximum(np.minimum(tau, self._limit), -self._limit)
-        return limited
+        return np.maximum(np.minimum(tau, self._limit), -self._limit)
 
     def _converted(self, given: Any) -> np.ndarray:
         """Convert a controller's result to float64; raises ControllerError if it is not (nv,) real numbers."""

@@ -24,11 +24,9 @@ class Format(Protocol):
 
     def write(self, trajectory: Trajectory, stream: IO[bytes]) -> Any:
         """Write a trajectory to a stream of bytes."""
-        ...
 
     def read(self, path: Path) -> Trajectory:
         """Return the trajectory in a file; raises ValueError or OSError if that is not possible."""
-        ...
 
 
 def suffixes() -> tuple[str, ...]:

@@ -20,7 +20,6 @@ class System(Protocol):
 
     def acceleration(self, t: float, q: Vector, v: Vector) -> Vector:
         """Return qdd (nv,) at time t [s], with joint damping at the velocity v."""
-        ...
 
     def compiled_step(self, rule: str, t: float, q: Vector, v: Vector, dt: float) -> tuple[Vector, Vector]:
         """Return (q, v) at t + dt by a compiled integrator (`treesim.kernels.stepping.rules`).
@@ -28,7 +27,6 @@ class System(Protocol):
         It includes damping, Coulomb friction and the controller's gains. The controller's torque is that of time t
         [s].
         """
-        ...
 
 
 @runtime_checkable
@@ -45,7 +43,6 @@ class Integrator(Protocol):
 
     def step(self, system: System, t: float, q: Vector, v: Vector, dt: float) -> tuple[Vector, Vector]:
         """Return (q, v) at t + dt; the arguments must not be changed."""
-        ...
 
 
 class CompiledRule(Implementation):

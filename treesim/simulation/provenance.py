@@ -189,8 +189,7 @@ def contact_impulses(trajectory: Trajectory, where: Literal["start", "end"]) -> 
     if provenance is None:
         return None
     if isinstance(provenance, DeferredProvenance):
-        known: np.ndarray | None = getattr(provenance, where)
-        return known
+        return getattr(provenance, where)
     found = restored(getattr(unpacked(provenance() if callable(provenance) else provenance), where))
     if found is not None and not isinstance(found, np.ndarray):
         raise ArgumentError(f"the recording's impulses of contact are damaged: {short_repr(found)} is no array")

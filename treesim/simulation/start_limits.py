@@ -31,8 +31,7 @@ class PositionLimits(NamedTuple):
     def excess(self, q: np.ndarray) -> np.ndarray:
         """Return by how much coordinates of q (..., nq) exceed their limits (..., L); negative within them."""
         x = q[..., self.coordinate]
-        beyond: np.ndarray = np.maximum(x - self.upper, self.lower - x)
-        return beyond
+        return np.maximum(x - self.upper, self.lower - x)
 
 
 @lru_cache(maxsize=64)

@@ -261,8 +261,7 @@ def _theta(robot: Tree, rule: Rule, h: float, gains: list[np.ndarray]) -> np.nda
 
 def step_stiffness(h: float, damping: np.ndarray, kp: np.ndarray, kd: np.ndarray) -> np.ndarray:
     """Return the inertia (..., nv) that damping and gains add in a step of h [s]: h (d + kd) + h^2 kp."""
-    stiffness: np.ndarray = h * (np.maximum(damping, 0) + kd) + h * h * kp
-    return stiffness
+    return h * (np.maximum(damping, 0) + kd) + h * h * kp
 
 
 def implicitness(stiffness: np.ndarray, least: np.ndarray, rule: Rule) -> np.ndarray:

@@ -575,8 +575,7 @@ class Trajectory(ReprMixin):
         ArgumentError
             If the dataset is not one of `to_xarray`. If a digest shows that numbers or the description were changed.
         """
-        found: Trajectory = plugins.get("formats", "nc").trajectory_of(dataset)
-        return found
+        return plugins.get("formats", "nc").trajectory_of(dataset)
 
     def plot(self, path: str | os.PathLike[str]) -> Path:
         """Plot the joints that move most, the floating base, contact forces and energy over time.

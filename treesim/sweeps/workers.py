@@ -65,11 +65,9 @@ class Pool(Protocol):
 
     def map(self, job: Job, tasks: Sequence[Task]) -> Iterator[tuple[Task, Outcome]]:
         """Yield each task and its outcome in order of completion; raises SweepError if no task can run."""
-        ...
 
     def close(self) -> None:
         """Stop at once."""
-        ...
 
 
 class LocalPool:

@@ -187,8 +187,7 @@ def demand_array(found: Any, shape: Sequence[int], what: str) -> np.ndarray:
     demand(found.shape == tuple(shape), f"{what} has the shape {found.shape}, {tuple(shape)} is needed")
     demand(found.dtype == np.float64, f"{what} holds {found.dtype}, float64 is needed")
     demand(bool(np.isfinite(found).all()), f"{what} is not finite")
-    array: np.ndarray = found
-    return array
+    return found
 
 
 def demand_near(found: np.ndarray, truth: np.ndarray, bound: float, what: str) -> None:

@@ -45,8 +45,7 @@ def _solid(kind: str, size: tuple[float, ...]) -> trimesh.Trimesh:
         "cylinder": lambda radius, length: creation.cylinder(radius, length),
         "capsule": lambda radius, length: creation.capsule(length, radius),
     }
-    solid: trimesh.Trimesh = solids[kind](*size)
-    return solid
+    return solids[kind](*size)
 
 
 def _plain(mesh: trimesh.Trimesh) -> TriangleMesh:

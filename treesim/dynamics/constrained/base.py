@@ -92,7 +92,6 @@ class ConstrainedMethod(Protocol):
 
     def solve(self, problem: Problem) -> ConstrainedAcceleration:
         """Return accelerations and constraint forces; errors as in `treesim.constrained_dynamics`."""
-        ...
 
 
 class Method(Sourced):

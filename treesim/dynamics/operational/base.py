@@ -28,7 +28,6 @@ class OperationalMethod(Protocol):
 
     def inverse_inertia(self, robot: Tree, q: ArrayLike, frames: tuple[str, ...], reference: Reference) -> np.ndarray:
         """Return Λ^-1 (..., 6k, 6k) with the arguments and errors of `treesim.inverse_operational_inertia`."""
-        ...
 
 
 class Method(Sourced):

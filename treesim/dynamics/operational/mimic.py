@@ -57,8 +57,7 @@ def inverse_inertia_by(
     Compiled methods support them in their kernels (`kernels.operational.inverse_inertia`).
     """
     if robot.mimic_map is None or isinstance(method, CompiledMethod):
-        found: np.ndarray = method.inverse_inertia(robot, q, frames, reference)
-        return found
+        return method.inverse_inertia(robot, q, frames, reference)
     answer = constraint_response(robot, q)
     free = method.inverse_inertia(answer.whole, answer.q, frames, reference)
     rows = [frame_jacobian(answer.whole, answer.q, name, reference=reference) for name in frames]

@@ -103,8 +103,7 @@ class Linked(NamedTuple):
 
     def address(self, symbol: str) -> int:
         """Return the address of a function."""
-        found: int = self.engine.get_function_address(symbol)
-        return found
+        return self.engine.get_function_address(symbol)
 
 
 class Loaded(NamedTuple):

@@ -111,8 +111,7 @@ def binding_version() -> tuple[int, ...]:
     """Return LLVM's version."""
     from llvmlite import binding
 
-    version: tuple[int, ...] = binding.llvm_version_info
-    return version
+    return binding.llvm_version_info
 
 
 def exported(content: bytes, exports: Sequence[str]) -> WasmModule:

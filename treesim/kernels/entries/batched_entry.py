@@ -40,8 +40,7 @@ def batched_entry(
         kind = dict(kinds) | dict.fromkeys(places, "TableOfIntegers") | {"numbers": "Reals"}
         made.__annotations__ = {label: kind[label] for label in parameters} | {"return": "int"}
     made.__doc__, made.mimic, made.fuses = states.__doc__, is_mimic_entry(states), fuses(states)
-    function: Callable[..., int] = made
-    return function
+    return made
 
 
 def _text(

@@ -120,8 +120,7 @@ def entry(
     if not (declared.tables or declared.sizes):
         texts = _part_texts(name, declared, wanted, scratch, returns_status)
         made.memory, made.one = (made_entry(part, text, dict(namespace)) for part, text in texts.items())
-    function: FunctionType = made
-    return function
+    return made
 
 
 def fuses(states: Any) -> bool:
@@ -164,8 +163,7 @@ def made_function(place: str, text: str, name: str, namespace: dict[str, Any]) -
     """Return the function `name` that generated source defines; `inspect` finds the source in the file `place`."""
     linecache.cache[place] = (len(text), None, text.splitlines(keepends=True), place)
     exec(compile(text, place, "exec"), namespace)  # with this file's __future__: annotations are names
-    function: FunctionType = namespace[name]
-    return function
+    return namespace[name]
 
 
 def _part_texts(

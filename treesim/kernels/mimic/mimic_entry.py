@@ -68,8 +68,7 @@ def mimic_entry(states: Any) -> Callable[..., int]:
     if origin.follows and not (origin.signature.tables or signature.sizes):
         texts = _part_texts(f"{name}_memory", f"{name}_one", origin)
         made.memory, made.one = (made_entry(part, text, dict(namespace)) for part, text in texts.items())
-    function: Callable[..., int] = made
-    return function
+    return made
 
 
 def _between() -> dict[str, Any]:

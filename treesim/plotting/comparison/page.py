@@ -68,8 +68,7 @@ def page(found: Comparison) -> str:
         E.style(STYLE),
     )
     body = E.body(E.h1(title), *_header(found), *(_report(report) for report in found.reports))
-    text: str = html.tostring(E.html(head, body, lang="en"), encoding="unicode", doctype="<!DOCTYPE html>")
-    return text
+    return html.tostring(E.html(head, body, lang="en"), encoding="unicode", doctype="<!DOCTYPE html>")
 
 
 def _header(found: Comparison) -> Iterator[Any]:

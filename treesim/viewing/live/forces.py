@@ -53,8 +53,7 @@ class Force(BodyPoint):
 
     def generalised(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return J^T f (nv,) at q (nq,) [N, N m]; v is unused."""
-        tau: np.ndarray = self.at(q)[1].T @ self.force
-        return tau
+        return self.at(q)[1].T @ self.force
 
     def to_dict(self) -> dict[str, Any]:
         """Return body, point [m] and vector [N] for the page."""

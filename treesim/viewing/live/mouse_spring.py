@@ -66,8 +66,7 @@ class MouseSpring(BodyPoint):
         f = self.stiffness * (self.target - x) - self.damping * (J @ v)
         size = math.hypot(*f)  # which does not overflow
         self.force = f * min(1.0, self.strongest / size) if size > 0 else f
-        tau: np.ndarray = J.T @ self.force
-        return tau
+        return J.T @ self.force
 
     def to_dict(self) -> dict[str, Any]:
         """Return body, point [m], target [m], and magnitude and vector of the force [N] for the page."""

@@ -55,7 +55,6 @@ class Library(Protocol):
 
     def load(self, robot: str, base: str) -> tuple[Scene, Settings]:
         """Return a robot's scene and initial settings; raises TreesimError."""
-        ...
 
 
 class _EndedError(Exception):

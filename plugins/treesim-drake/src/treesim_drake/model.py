@@ -105,5 +105,4 @@ def _accelerations(plant: Any, context: Any, forces: np.ndarray) -> np.ndarray:
         derivatives = plant.EvalTimeDerivatives(context).CopyToVector()
     except RuntimeError as error:
         raise UnsupportedError(f"Drake has no acceleration of this robot ({error})") from error
-    accelerations: np.ndarray = derivatives[plant.num_positions() :]
-    return accelerations
+    return derivatives[plant.num_positions() :]

@@ -34,11 +34,9 @@ class TaskFunctions(Protocol):
 
         c (n, m, 6): contact wrenches.
         """
-        ...
 
     def begin(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return q (n, nq), v (n, nv) and p (n, k) at the start of episodes, from random numbers (n, r)."""
-        ...
 
 
 def functions_of(task: Task, engine: Engine) -> TaskFunctions:

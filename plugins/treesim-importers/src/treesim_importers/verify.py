@@ -86,8 +86,7 @@ def _asked(reader: str, path: Path, time_limit: float) -> dict[str, Any]:
             return {"error": f"not finished in {time_limit:g} s"}
         if not answer.is_file():
             return {"error": f"the process ended: {done.failed or 'it wrote no answer'}"}
-        found: dict[str, Any] = json.loads(answer.read_text(encoding="utf-8"))
-        return found
+        return json.loads(answer.read_text(encoding="utf-8"))
 
 
 def _differences(outcome: Outcome, answer: dict[str, Any]) -> Iterator[str]:

@@ -53,8 +53,7 @@ def _quaternions(R: np.ndarray) -> np.ndarray:
 
 def frame_number(frame: bytes) -> int:
     """Return the sequence number of a binary message."""
-    number: int = _FRAME_HEAD.unpack_from(frame)[1]
-    return number
+    return _FRAME_HEAD.unpack_from(frame)[1]
 
 
 def pose_frame(sequence: int, seconds: float, poses: np.ndarray) -> bytes:

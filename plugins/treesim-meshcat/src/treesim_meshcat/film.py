@@ -108,8 +108,7 @@ def _own_browser() -> str:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        path: str = playwright.chromium.executable_path
-        return path
+        return playwright.chromium.executable_path
 
 
 def installed_browser() -> str | None:

@@ -146,8 +146,7 @@ def centre_of_pressure(force: np.ndarray, moment: np.ndarray, n: np.ndarray, hei
     force and moment (3,) about the origin; n (3,) is the plane's unit normal, and n . force is not 0. From m =
     r x f + c n: n x m = r (n . f) - f (n . r).
     """
-    r: np.ndarray = (np.cross(n, moment) + height * force) / (n @ force)
-    return r
+    return (np.cross(n, moment) + height * force) / (n @ force)
 
 
 def _reach(robot: Tree, body: int) -> float:

@@ -86,13 +86,11 @@ class PybulletModel(EngineModel):
     @property
     def layout(self) -> BulletLayout:  # type: ignore[override]  # known once Bullet has read the robot
         """Layout between treesim's and Bullet's coordinates."""
-        layout: BulletLayout = self.machine.layout
-        return layout
+        return self.machine.layout
 
     def bodies(self) -> dict[str, np.ndarray]:
         """Return the bodies' mass, com and inertia."""
-        found: dict[str, np.ndarray] = self.machine.model()
-        return found
+        return self.machine.model()
 
     def body_poses(self, q: np.ndarray) -> np.ndarray:
         """Return the bodies' poses (N, 4, 4)."""
@@ -116,8 +114,7 @@ class PybulletModel(EngineModel):
 
     def trajectory(self, q0: np.ndarray, v0: np.ndarray, steps: int, dt: float) -> tuple[np.ndarray, np.ndarray]:
         """Return q (steps + 1, nq) and v (steps + 1, nv) of the free motion."""
-        found: tuple[np.ndarray, np.ndarray] = self.machine.trajectory(q0, v0, steps, dt)
-        return found
+        return self.machine.trajectory(q0, v0, steps, dt)
 
     def prepare_timing(self) -> None:
         """Load the robot in this process, after it succeeded in a process of its own.

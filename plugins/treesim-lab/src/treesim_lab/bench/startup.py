@@ -53,5 +53,4 @@ def first_results(source: str, base: str, mimic: str | None, cold: bool) -> dict
         ended = run(python_command(_SCRIPT), json.dumps(given), environment=environment)
     if ended.failed:
         raise TreesimError(f"the process that measures the first call failed: {ended.failed.last_line}")
-    found: dict[str, Any] = json.loads(ended.output.splitlines()[-1])
-    return found
+    return json.loads(ended.output.splitlines()[-1])

@@ -55,8 +55,7 @@ def rows() -> list[Row]:
 def printed_entries() -> list[dict[str, Any]]:
     """Return the papers' numbers: source, quantity, kind, printed, and if applicable decimals and note."""
     text = resources.files(__package__).joinpath("printed.json").read_text(encoding="utf-8")
-    entries: list[dict[str, Any]] = json.loads(text)
-    return entries
+    return json.loads(text)
 
 
 def computed_quantities() -> dict[str, Section]:
