@@ -16,13 +16,11 @@ from treesim.kernels.algebra.tables import (
     body_inertia,
     body_transform_at,
     force_at,
-    put_transform,
     transform_at,
     tree_tables,
 )
 from treesim.kernels.dynamics.aba import eliminate_screw, forward_dynamics_states
 from treesim.kernels.dynamics.rjk import articulated_quantities
-from treesim.kernels.kinematics.bodies import body_transform
 from treesim.kernels.published.parallel import constraint_force as kernel
 from treesim.kernels.published.parallel import constraint_force_branches_first as branches_first
 from treesim.kernels.published.parallel import constraint_force_grouped as grouped
@@ -265,11 +263,7 @@ def test_groups_couple_to_their_neighbours_only(robot):
 
 def equations_of_groups(robot, tree, paths, g, state):
     w = kernel.work_in(robot.n_bodies + 1, np.zeros((robot.n_bodies + 1) * kernel.NUMBERS))
-    for i in range(1, tree.n_bodies + 1):
-        put_transform(w.X, i, body_transform(tree, i, state.q))
-    branches_first.velocities(tree, w, state.v)
-    for i in range(1, tree.n_bodies + 1):
-        kernel.body_bias(tree, w, i, state.v, state.tau)
+    branches_first.move_bodies(tree, w, state.q, state.v, state.tau, np.empty((0, 6)))
     grouped.equations(tree, paths, w, g)
     return w
 
