@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
+import treesim
+
 from ..errors import ArgumentError, PluginError
 from ..system.installation import installed_by
 from .common import (
@@ -84,8 +86,6 @@ def check(
     --repair
         Further repair to make with --fix: limits, fixed or armature. May be repeated.
     """
-    import treesim
-
     from ..doctor.advice import TIERS
 
     form = "json" if json else checked_name("format", format, FORMATS)
@@ -112,8 +112,6 @@ def check(
 
 def _fixed(robots: Sequence[str], out: Path, repairs: Sequence[str], base: BaseChoice, mimic: Mimic | None) -> str:
     """Write the repaired file, list the changes, and return its name."""
-    import treesim
-
     if len(robots) > 1:
         raise ArgumentError(f"--fix writes one robot, and {len(robots)} were given")
     repaired = treesim.repair(robots[0], out, repairs=("unambiguous", *repairs), base=base, mimic=mimic)  # type: ignore[arg-type]

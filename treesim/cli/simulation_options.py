@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, NamedTuple, cast
 
+import treesim
+
 from ..errors import ArgumentError, UnknownNameError, quoted
 from ..plugins import DEFAULT_INTEGRATOR
 from .common import (
@@ -169,8 +171,6 @@ def build_simulation(source: str, options: RunOptions) -> SimulationSetup:
     `treesim.control.default_controller`, on a ground with gains that support the robot. Raises a TreesimError
     that names the wrong option.
     """
-    import treesim
-
     from ..simulation.control import default_controller
     from ..states.support import candidates
 
@@ -227,8 +227,6 @@ def _world(robot: Tree, friction: float | None, terrain: str | None) -> World:
 
     Raises ArgumentError without shapes, or for invalid friction; for a mesh also ModelError.
     """
-    import treesim
-
     mu = FRICTION if friction is None else friction
     try:
         floor: StaticSurface = treesim.Ground(friction=mu)
@@ -260,8 +258,6 @@ def _with_push(drive: Controller, robot: Tree, push: str, push_at: float | None,
 
     Raises ArgumentError without a floating base, or for invalid numbers.
     """
-    import treesim
-
     from ..states.arguments import positive_number
 
     force = push_vector(push)

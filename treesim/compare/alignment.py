@@ -8,7 +8,7 @@ from ..errors import UnsupportedError
 from ..model.inertia import Inertia, Placement
 from ..model.tree import Tree
 from ..urdf.export import rpy_from_rotation
-from .engine_model import EngineModel, bodies_of
+from .engine_model import EngineModel, bodies_of, delegating
 from .evidence import TOLERANCE
 from .measures import Scales
 from .treesim_engine import TreesimEngine
@@ -16,6 +16,7 @@ from .treesim_engine import TreesimEngine
 STATES = 4  # at which offsets are evaluated
 
 
+@delegating("inner", "mass_matrix", "inverse_mass_matrix", "inverse_dynamics", "forward_dynamics")
 class Aligned(EngineModel):
     """Adapter of another model that expresses its poses and inertias in treesim's body frames.
 
@@ -35,22 +36,6 @@ class Aligned(EngineModel):
     def body_poses(self, q: np.ndarray) -> np.ndarray:
         """Return the poses (N, 4, 4) of treesim's body frames in the world."""
         return self.inner.body_poses(q) @ np.linalg.inv(self.offsets)
-
-    def mass_matrix(self, q: np.ndarray) -> np.ndarray:
-        """Return the mass matrix M (nv, nv)."""
-        return self.inner.mass_matrix(q)
-
-    def inverse_mass_matrix(self, q: np.ndarray) -> np.ndarray:
-        """Return the inverse of M (nv, nv)."""
-        return self.inner.inverse_mass_matrix(q)
-
-    def inverse_dynamics(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
-        """Return the joint forces tau (nv,)."""
-        return self.inner.inverse_dynamics(q, v, a)
-
-    def forward_dynamics(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
-        """Return the accelerations (nv,), the time derivative of v."""
-        return self.inner.forward_dynamics(q, v, tau)
 
 
 def moved(bodies: dict[str, np.ndarray], offsets: np.ndarray) -> dict[str, np.ndarray]:

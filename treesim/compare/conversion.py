@@ -95,7 +95,7 @@ def differences(robot: Tree, model: EngineModel, states: int = STATES, seed: int
     return result_rows(CANONICAL, robot, ours.evaluate(batch), model.evaluate(batch))
 
 
-def held_rows(robot: Tree, model: EngineModel, states: int = STATES, seed: int = 0) -> Iterator[Row]:
+def held_rows(robot: Tree, model: EngineModel) -> Iterator[Row]:
     """Yield a row for the accelerations of a robot whose mimic joints the engine enforces by constraints, if any.
 
     With A v = 0 for the mimic joints and constraints that yield by R to a unit force, A a = -R lambda, the acceleration
@@ -103,8 +103,8 @@ def held_rows(robot: Tree, model: EngineModel, states: int = STATES, seed: int =
     """
     if robot.mimic_map is None or not isinstance(model, MimicConstraintModel):
         return
-    batch, A, whole = random_batch(robot, states, seed, 0, 1e-3), robot.mimic_map.A, model.robot
-    tau = np.zeros((states, whole.nv))
+    batch, A, whole = random_batch(robot, STATES, 0, 0, 1e-3), robot.mimic_map.A, model.robot
+    tau = np.zeros((STATES, whole.nv))
     tau[:, robot.mimic_map.independent_v] = batch.tau
     ours, theirs, worst_condition = np.empty_like(tau), np.empty_like(tau), 0.0
     for k, (q, v) in enumerate(zip(robot.expand(batch.q), robot.expand_velocity(batch.v), strict=True)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from typing import TypeVar
 
 import numpy as np
 
@@ -16,6 +17,19 @@ from .layouts import Layout
 from .results import Results, StateBatch
 
 INVERSE_MASS_MATRICES = 10  # states; an engine may need nv calls for each
+
+M = TypeVar("M", bound="EngineModel")
+
+
+def delegating(part: str, *names: str) -> Callable[[type[M]], type[M]]:
+    """Return a decorator of models whose named methods call those of the attribute `part`."""
+
+    def decorated(model: type[M]) -> type[M]:
+        for name in names:
+            setattr(model, name, lambda self, *given, name=name: getattr(getattr(self, part), name)(*given))
+        return model
+
+    return decorated
 
 
 class EngineModel:

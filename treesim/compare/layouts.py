@@ -7,6 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
+from ..model.matrices import rotation_of
 from ..model.tree import Tree
 
 
@@ -352,17 +353,6 @@ def floating_joints(robot: Tree) -> list[tuple[int, int]]:
     """Return first indices in q and v of the floating joints on the fixed base."""
     free = [body.joint.name for body in robot.bodies if body.parent == 0 and body.joint.type == "floating"]
     return [(robot.q_index[name].start, robot.v_index[name].start) for name in free]
-
-
-def rotation_of(quaternion: np.ndarray) -> np.ndarray:
-    """Return the rotation matrices (..., 3, 3) of unit quaternions xyzw (..., 4)."""
-    x, y, z, w = np.moveaxis(quaternion, -1, 0)
-    rows = [
-        [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
-        [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
-        [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
-    ]
-    return np.moveaxis(np.array(rows), (0, 1), (-2, -1))
 
 
 def put_back(theirs: np.ndarray, order: np.ndarray) -> np.ndarray:

@@ -35,14 +35,14 @@ def constants_of(
     return robot.ints, reals
 
 
-def on_mimicked(robot: Tree, values: np.ndarray, others: float = 0.0) -> np.ndarray:
+def on_mimicked(robot: Tree, values: np.ndarray) -> np.ndarray:
     """Return numbers (..., n) of the spanning tree's degrees of freedom from those (..., nv) of the independent ones.
 
-    Mimic joints get the value `others`.
+    Mimic joints get 0.
     """
     if robot.mimic_map is None:
         return values
-    whole = np.full((*values.shape[:-1], robot.spanning.nv), others)
+    whole = np.zeros((*values.shape[:-1], robot.spanning.nv))
     whole[..., robot.mimic_map.independent_v] = values
     return whole
 

@@ -17,6 +17,18 @@ IDENTITY = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
 ROTATIONS = 60  # at most, of Jacobi's method; it needs about 10
 
 
+def rotation_of(quaternion: np.ndarray) -> np.ndarray:
+    """Return the rotation matrices (..., 3, 3) of unit quaternions xyzw (..., 4)."""
+    one = quaternion.ndim == 1
+    x, y, z, w = quaternion.tolist() if one else np.moveaxis(quaternion, -1, 0)
+    R = np.array([
+        [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
+        [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
+        [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
+    ])  # fmt: skip
+    return R if one else np.moveaxis(R, (0, 1), (-2, -1))
+
+
 def rotation_from_rpy(rpy: Sequence[float]) -> np.ndarray:
     """Return the 3x3 rotation Rz(yaw) Ry(pitch) Rx(roll) of URDF's fixed-axis angles [rad]."""
     if not any(rpy):

@@ -71,11 +71,10 @@ class Mimic(ReprMixin):
         if self.multiplier == 0:
             raise ModelError(f"a joint that mimics {quoted(self.joint)}: multiplier 0 locks it: use a fixed joint")
 
+    _row_labels = ("joint", "multiplier", "offset")
+
     def __repr__(self) -> str:
         return f"<Mimic: {self.multiplier:g} times joint {self.joint!r} + {self.offset:g}>"
-
-    def _repr_fields(self) -> list[tuple[str, Any]]:
-        return [("joint", self.joint), ("multiplier", self.multiplier), ("offset", self.offset)]
 
 
 class MimicMap(NamedTuple):

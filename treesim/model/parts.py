@@ -75,12 +75,11 @@ class Body(ReprMixin):
         if self.line is not None:
             whole_number(f"line of {owner}", self.line)
 
+    _row_labels = ("parent", "joint", "inertia")
+
     def __repr__(self) -> str:
         joint = f"{self.joint.type} joint {self.joint.name!r}"
         return f"<Body {self.name!r}: {self.inertia.mass:.6g} kg, on body {self.parent} by the {joint}>"
-
-    def _repr_fields(self) -> list[tuple[str, Any]]:
-        return [("parent", self.parent), ("joint", self.joint), ("inertia", self.inertia)]
 
 
 @record(eq=False)
@@ -119,11 +118,10 @@ class Frame(ReprMixin):
         object.__setattr__(self, "body", body_number(f"body of {owner}", self.body))
         checked_part(f"placement of {owner}", self.placement, Placement)
 
+    _row_labels = ("body", "placement")
+
     def __repr__(self) -> str:
         return f"<Frame {self.name!r}: on body {self.body} at {vector(self.placement.translation)}>"
-
-    def _repr_fields(self) -> list[tuple[str, Any]]:
-        return [("body", self.body), ("placement", self.placement)]
 
 
 @record(eq=False)

@@ -139,14 +139,13 @@ class CollisionShape(Immutable, ReprMixin):
             return self._vertices
         return NO_VERTICES if self.file is None else hull_of_file(self.file, self.scale)
 
+    _row_labels = ("link", "body", "placement", "file")
+
     def __repr__(self) -> str:
         of = f" of link {self.link!r}" if self.link else ""
         size = f" {vector(self.size)}" if self.size else ""
         place = f"on body {self.body} at {vector(self.placement.translation)}"
         return f"<CollisionShape: {self.kind}{size}{of}, {place}>"
-
-    def _repr_fields(self) -> list[tuple[str, Any]]:
-        return [("link", self.link), ("body", self.body), ("placement", self.placement), ("file", self.file)]
 
 
 def _points(vertices: ArrayLike) -> np.ndarray:

@@ -12,7 +12,7 @@ from ..model.quaternions import unit_quaternions
 from ..model.tree import Tree
 from ..system.user_warnings import warn
 from ..validation.arrays import Argument, coerce
-from ..validation.values import finite_number, parts_or_none, short_repr
+from ..validation.values import finite_seconds, parts_or_none, short_repr
 from .provenance import contact_impulses
 from .state import State
 from .trajectory import Trajectory
@@ -75,7 +75,7 @@ def run_start(start: Trajectory | State | RunStart | Pair, world: World, has_con
     return made._replace(
         q=_state(coordinate_argument(robot, "start: q", made.q)),
         v=_state(velocity_argument(robot, "start: v", made.v)),
-        t=finite_number("start: t", made.t),
+        t=finite_seconds("start: t", made.t),
         impulses=impulses,
     )
 

@@ -70,11 +70,10 @@ class Function(ReprMixin):
     def __init__(self, function: Callable[..., ArrayLike]) -> None:
         self.function = function
 
+    _row_labels = ("function",)
+
     def __repr__(self) -> str:
         return f"<Function: {controller_name(self)}>"
-
-    def _repr_fields(self) -> list[tuple[str, Any]]:
-        return [("function", self.function)]
 
     @property
     def torque(self) -> Callable[..., ArrayLike]:

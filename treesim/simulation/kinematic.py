@@ -12,7 +12,7 @@ import numpy as np
 from ..dynamics.constrained.constraints import ConstraintTables
 from ..dynamics.energy import energy
 from ..errors import ArgumentError, ContactWarning, EnergyWarning, quoted, reason_of, unknown_name
-from ..model.matrices import is_rotation
+from ..model.matrices import is_rotation, rotation_of
 from ..model.tree import Tree
 from ..system.user_warnings import warn
 from ..validation.values import short_repr
@@ -232,10 +232,10 @@ class StepMotion:
 
     def _power(self, body: KinematicBody, q: np.ndarray, v: np.ndarray, part: Any) -> Any:
         """Return the power (...) of contact and controls on a body in a substep from (q, v) on."""
-        R = _rotation(q[..., body.q])
+        R = rotation_of(q[..., body.q][..., 3:])
         rate = _turned(R, part.v[..., body.v])
         if self.midpoint:
-            end = _turned(_rotation(part.q[..., body.q]), part.v[..., body.v])
+            end = _turned(rotation_of(part.q[..., body.q][..., 3:]), part.v[..., body.v])
             rate = (_turned(R, v[..., body.v]) + end) / 2
         wrench = _turned(R, part.force[..., body.v])
         if part.wrench is not None:
@@ -293,7 +293,7 @@ class StepMotion:
         """Return velocities with those of the surfaces of conveyors at poses (..., nq)."""
         for body in self.of.bodies:
             if isinstance(body.motion, Conveyor):
-                linear = _rotation(pose[..., body.q]).swapaxes(-1, -2) @ body.motion.velocity
+                linear = rotation_of(pose[..., body.q][..., 3:]).swapaxes(-1, -2) @ body.motion.velocity
                 rate = rate.copy()
                 rate[..., body.v] = np.concatenate([linear, np.zeros_like(linear)], axis=-1)
         return rate
@@ -302,17 +302,6 @@ class StepMotion:
 def _speeds(rate: np.ndarray) -> np.ndarray:
     """Return the linear and angular speeds (..., 2) of velocities (..., 6)."""
     return np.linalg.norm(rate.reshape(*rate.shape[:-1], 2, 3), axis=-1)
-
-
-def _rotation(pose: np.ndarray) -> np.ndarray:
-    """Return the rotation (..., 3, 3) of poses (..., 7)."""
-    x, y, z, w = pose[3:].tolist() if pose.ndim == 1 else np.moveaxis(pose[..., 3:], -1, 0)
-    R = np.array([
-        [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
-        [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
-        [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
-    ])  # fmt: skip
-    return R if pose.ndim == 1 else np.moveaxis(R, (0, 1), (-2, -1))
 
 
 def _turned(R: np.ndarray, twist: np.ndarray) -> np.ndarray:
@@ -327,7 +316,9 @@ def _in_axes(of: np.ndarray, given: np.ndarray, twist: np.ndarray) -> np.ndarray
     if same.all():
         return twist
     # a state's bits do not depend on whether the bodies of others turn
-    return np.where(same, twist, _turned(_rotation(of).swapaxes(-1, -2) @ _rotation(given), twist))
+    return np.where(
+        same, twist, _turned(rotation_of(of[..., 3:]).swapaxes(-1, -2) @ rotation_of(given[..., 3:]), twist)
+    )
 
 
 def _body_of(robot: Tree, name: str, motion: Motion) -> KinematicBody:

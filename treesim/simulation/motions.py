@@ -92,11 +92,10 @@ class Waypoints(ReprMixin):
             turn = (start * Rotation.from_rotvec(s * (start.inv() * end).as_rotvec())).as_quat()
         return np.concatenate([(1 - s) * self.positions[k] + s * self.positions[k + 1], turn])
 
+    _row_labels = ("periodic",)
+
     def __repr__(self) -> str:
         return f"<Waypoints: {len(self.times)} poses, {self.times[0]:g} ... {self.times[-1]:g} s>"
-
-    def _repr_fields(self) -> list[tuple[str, Any]]:
-        return [("periodic", self.periodic)]
 
 
 @dataclass(frozen=True, repr=False)

@@ -26,7 +26,7 @@ from ..system.display import ReprMixin, vector
 from ..system.user_warnings import warn
 from ..types import Engine
 from ..validation.arrays import Argument, coerce
-from ..validation.values import checked_flag, finite_number
+from ..validation.values import checked_flag, finite_seconds
 from .continuation import Pair, RunStart, initial_array, run_start
 from .control import Controller, controller_name
 from .controlled import REAL, ControlledRobot
@@ -211,7 +211,7 @@ class Simulation(ReprMixin):
         if not (type(q) is type(v) is np.ndarray and q.dtype is v.dtype is REAL and (q.shape, v.shape) == shapes):
             q, v = (self._one(*given) for given in ((coordinate_argument, "q", q), (velocity_argument, "v", v)))
         if type(t) is not float or not math.isfinite(t):
-            t = finite_number("t", t)
+            t = finite_seconds("t", t)
         self.system.applied = None
         q, v = self._method.step(self.system, t, q, v, self.dt)
         return q, v

@@ -26,7 +26,7 @@ from ..plugins import DEFAULT_INTEGRATOR
 from ..system.display import ReprMixin, vector
 from ..types import Engine
 from ..validation.arrays import check_copy, coerce
-from ..validation.values import checked_part, finite_number
+from ..validation.values import checked_part, finite_seconds
 from .external_forces import Wrenches, wrench_table
 from .options import StepOptions
 from .report import Report, summed
@@ -192,7 +192,7 @@ class Stepper(ReprMixin):
         LimitWarning
             If joints are beyond their position limits; at most once for a stepper.
         """
-        robot, t = self.robot, finite_number("t", t)
+        robot, t = self.robot, finite_seconds("t", t)
         q = coerce(coordinate_argument(robot, "q0", self.world.close(robot.neutral()) if q0 is None else q0))
         v = coerce(velocity_argument(robot, "v0", np.zeros(robot.nv) if v0 is None else v0))
         for label, x in (("q0", q), ("v0", v)):

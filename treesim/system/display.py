@@ -16,12 +16,17 @@ PAGE_HEIGHT = 480  # pixels, of a page in a notebook
 
 
 class ReprMixin:
-    """Base class with an HTML table for notebooks: `repr`, and the rows (label, value) of `_repr_fields`."""
+    """Base class with an HTML table for notebooks: `repr`, and the rows (label, value) of `_repr_fields`.
+
+    _row_labels: names of the attributes that are the rows of a class without `_repr_fields` of its own.
+    """
 
     __slots__ = ()
 
+    _row_labels: ClassVar[tuple[str, ...]]
+
     def _repr_fields(self) -> Iterable[Sequence[Any]]:
-        raise NotImplementedError
+        return [(label, getattr(self, label)) for label in self._row_labels]
 
     def _repr_html_(self) -> str:
         return html_table(repr(self), self._repr_fields())

@@ -56,14 +56,11 @@ def positive_number(
     return number
 
 
-def finite_number(label: str, value: Any, what: str = "number of seconds") -> float:
-    """Return `value` as a float if it is one finite real number; raises ArgumentError naming `label` otherwise.
-
-    what: the kind of number, for the error.
-    """
+def finite_seconds(label: str, value: Any) -> float:
+    """Return `value` as a float if it is one finite real number; raises ArgumentError naming `label` otherwise."""
     number = finite_or_nan(value)
     if math.isnan(number):
-        raise ArgumentError(f"{label} must be a finite {what}, got {short_repr(value)}")
+        raise ArgumentError(f"{label} must be a finite number of seconds, got {short_repr(value)}")
     return number
 
 

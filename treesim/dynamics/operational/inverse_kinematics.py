@@ -82,11 +82,10 @@ class IKTarget(ReprMixin):
         weight = _weight(self, len(_rows(task, _values(self).turned)))
         object.__setattr__(self, "weight", frozen(weight) if weight.ndim else float(weight))
 
+    _row_labels = ("task", "value", "weight")
+
     def __repr__(self) -> str:
         return f"<IKTarget {self.name!r}>"
-
-    def _repr_fields(self) -> list[tuple[str, Any]]:
-        return [("task", self.task), ("value", self.value), ("weight", self.weight)]
 
 
 def _name_of(task: Any) -> str:

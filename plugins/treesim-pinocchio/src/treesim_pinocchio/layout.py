@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,18 +21,14 @@ class PinocchioLayout(Reordered):
     """Layout of one robot in a Pinocchio model; joints are matched by name.
 
     The angle of a continuous or planar joint is (cos, sin) in Pinocchio, and comes back between -pi and pi.
-    Velocities, forces and matrices are only reordered. ids: the joints' numbers in the model, by default those of
-    their names.
+    Velocities, forces and matrices are only reordered.
     """
 
-    def __init__(self, robot: Tree, model: Any, ids: Mapping[str, int] | None = None) -> None:
+    def __init__(self, robot: Tree, model: Any) -> None:
         q_order, v_order = np.empty(model.nq, dtype=int), np.empty(model.nv, dtype=int)
-        cosines = []
-        if ids is None:
-            numbers_of = joint_numbers(model)
-            ids = {name: numbers_of[name] for name in robot.q_index}
-        for name, k in ids.items():
-            where, joint = robot.q_index[name], model.joints[k]
+        cosines, numbers_of = [], joint_numbers(model)
+        for name, where in robot.q_index.items():
+            joint = model.joints[numbers_of[name]]
             numbers = list(range(where.start, where.stop))
             if joint.nq == len(numbers) + 1:
                 cosines.append(joint.idx_q + joint.nq - 2)

@@ -23,6 +23,7 @@ from treesim.compare import (
     States,
 )
 from treesim.compare.cases import INVERSE, MASS
+from treesim.compare.engine_model import delegating
 from treesim.compare.treesim_engine import random_batch
 from treesim.errors import UnsupportedError
 
@@ -53,6 +54,9 @@ SPHERICAL = "calculateMassMatrix and calculateInverseDynamics are wrong when a s
 LISTS = "takes lists and returns tuples of Python's numbers"
 
 
+@delegating(
+    "machine", "body_poses", "mass_matrix", "inverse_mass_matrix", "inverse_dynamics", "forward_dynamics", "trajectory"
+)
 class PybulletModel(EngineModel):
     """A robot in a PyBullet world of its own, in this process.
 
@@ -91,30 +95,6 @@ class PybulletModel(EngineModel):
     def bodies(self) -> dict[str, np.ndarray]:
         """Return the bodies' mass, com and inertia."""
         return self.machine.model()
-
-    def body_poses(self, q: np.ndarray) -> np.ndarray:
-        """Return the bodies' poses (N, 4, 4)."""
-        return self.machine.body_poses(q)
-
-    def mass_matrix(self, q: np.ndarray) -> np.ndarray:
-        """Return the mass matrix M (nv, nv); only for robots without spherical joints."""
-        return self.machine.mass_matrix(q)
-
-    def inverse_mass_matrix(self, q: np.ndarray) -> np.ndarray:
-        """Return the inverse of M (nv, nv), by one step for each unit force."""
-        return self.machine.inverse_mass_matrix(q)
-
-    def inverse_dynamics(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
-        """Return the joint forces tau (nv,); only for robots without spherical joints."""
-        return self.machine.inverse_dynamics(q, v, a)
-
-    def forward_dynamics(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
-        """Return the accelerations (nv,), computed from one step."""
-        return self.machine.forward_dynamics(q, v, tau)
-
-    def trajectory(self, q0: np.ndarray, v0: np.ndarray, steps: int, dt: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return q (steps + 1, nq) and v (steps + 1, nv) of the free motion."""
-        return self.machine.trajectory(q0, v0, steps, dt)
 
     def prepare_timing(self) -> None:
         """Load the robot in this process, after it succeeded in a process of its own.

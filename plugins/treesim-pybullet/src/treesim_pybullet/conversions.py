@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from treesim.compare import layouts
+from treesim.model import matrices
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +39,7 @@ class BulletBase:
 
 def rotation_of(quaternion: np.ndarray) -> np.ndarray:
     """Return the (3, 3) rotation of a quaternion xyzw of any non-zero length."""
-    return layouts.rotation_of(np.asarray(quaternion, dtype=float) / np.linalg.norm(quaternion))
+    return matrices.rotation_of(np.asarray(quaternion, dtype=float) / np.linalg.norm(quaternion))
 
 
 def quaternion_of(rotation: np.ndarray) -> np.ndarray:

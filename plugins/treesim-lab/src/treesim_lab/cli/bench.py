@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json as json_format
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
+import numpy as np
 import typer
 
+import treesim
 from treesim.cli.common import (
     BaseOption,
     JsonOption,
@@ -23,6 +26,9 @@ from treesim.cli.common import (
     plain,
     print_json,
 )
+from treesim.engine.frontend.fastcall import STATES
+from treesim.engine.llvm.machine_code import processor
+from treesim.engine.threads import thread_count, use_threads
 from treesim.errors import ArgumentError, named
 from treesim.system.files import write_whole
 
@@ -109,8 +115,6 @@ def bench(
     --save
         JSON file to which the result is also written.
     """
-    from treesim.engine.threads import use_threads
-
     if plot is not None:
         from treesim.plotting import require_matplotlib
 
@@ -189,8 +193,6 @@ class _Report:
 
 def _load() -> float | None:
     """Return the system load average over one minute; None if the system does not report it."""
-    import os
-
     try:
         return os.getloadavg()[0]
     except (AttributeError, OSError):
@@ -199,16 +201,10 @@ def _load() -> float | None:
 
 def _environment() -> dict[str, Any]:
     """Return the processor, the number of threads, and the versions of treesim and numpy."""
-    import numpy
-
-    import treesim
-    from treesim.engine.llvm.machine_code import processor
-    from treesim.engine.threads import thread_count
-
     here = processor()
     return {
         "processor": here.name, "vector_bytes": here.vector_bytes, "threads": thread_count(),
-        "versions": {"treesim": treesim.__version__, "numpy": numpy.__version__},
+        "versions": {"treesim": treesim.__version__, "numpy": np.__version__},
     }  # fmt: skip
 
 
@@ -238,18 +234,12 @@ def _repr_fields(found: Benchmark) -> dict[str, Any]:
 
 
 def _first_batch(robot: BenchRobot) -> str:
-    import numpy as np
-
-    from treesim.engine.frontend.fastcall import STATES
-
     from ..bench.engine_choice import engine_of_batch
 
     return f"the batch of {STATES} states by the {engine_of_batch(robot.tree, STATES, np.float64)} one"
 
 
 def _batches(report: _Report, robot: BenchRobot, count: int, rounds: int, seed: int) -> None:
-    from treesim.engine.threads import thread_count
-
     from ..bench import time_batches
     from .bench_tables import arithmetic_table, timing_table
 
@@ -273,8 +263,6 @@ def _batches(report: _Report, robot: BenchRobot, count: int, rounds: int, seed: 
 
 
 def _sizes(report: _Report, robot: BenchRobot, largest: int, single: bool, seed: int) -> None:
-    import numpy as np
-
     from ..bench import time_sizes
     from ..bench.sizes import SIZES
     from .bench_tables import size_table

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import asdict, astuple, dataclass
+from operator import add
 
 
 @dataclass(frozen=True)
@@ -21,19 +22,16 @@ class Operations:
     @property
     def total(self) -> int:
         """Number of all operations, with equal weight."""
-        return sum(self._counts())
-
-    def _counts(self) -> tuple[int, ...]:
-        return self.mul, self.add, self.div, self.sqrt, self.trig
+        return sum(astuple(self))
 
     def __add__(self, other: Operations) -> Operations:
-        return Operations(*(a + b for a, b in zip(self._counts(), other._counts(), strict=True)))
+        return Operations(*map(add, astuple(self), astuple(other)))
 
     def __sub__(self, other: Operations) -> Operations:
         return self + -1 * other
 
     def __mul__(self, times: int) -> Operations:
-        return Operations(*(times * count for count in self._counts()))
+        return Operations(*(times * count for count in astuple(self)))
 
     __rmul__ = __mul__
 
@@ -43,8 +41,7 @@ class Operations:
 
     def as_dict(self) -> dict[str, int]:
         """Return the nonzero counts by name."""
-        counts = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {name: count for name, count in counts.items() if count}
+        return {name: count for name, count in asdict(self).items() if count}
 
 
 MUL = Operations(mul=1)
