@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
+from lxml.etree import _Element
 
 import treesim
 
@@ -27,9 +28,6 @@ from ..urdf.read import Source, SourceBytes, parse
 from ..urdf.resolve import is_robot_name, open_source
 from ..urdf.schema import clean
 from .source import without_losses
-
-if TYPE_CHECKING:
-    from lxml.etree import _Element
 
 Edit = Callable[[Any], None]
 Line = tuple[str, float, float]  # mimicked joint, multiplier, offset [rad, m]

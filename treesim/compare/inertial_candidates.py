@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
+from lxml.etree import _Element
 
 from ..model.inertia import Inertia, Placement
 from ..model.matrices import cross_matrix, rotation_from_rpy
@@ -14,9 +14,6 @@ from ..urdf.document import numbers
 from ..urdf.export import rpy_from_rotation
 from .candidates import Candidate, Side
 from .description import Description, named, rotation_xyz, write
-
-if TYPE_CHECKING:
-    from lxml.etree import _Element
 
 BOX = (0.002**2 + 0.002**2) / 12  # m^2, of 1 kg: what Bullet gives to a link without shapes
 ENTRIES = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
+from lxml.etree import _Element
 
 from ..model.joints import JOINT_TYPES
 from ..model.matrices import rotation_from_rpy
@@ -14,9 +14,6 @@ from ..urdf.document import numbers
 from ..urdf.export import rpy_from_rotation
 from .candidates import Candidate, Side
 from .description import Description, named, rotation_xyz, write
-
-if TYPE_CHECKING:
-    from lxml.etree import _Element
 
 ZERO = np.zeros(3)
 DEGREE = np.pi / 180

@@ -6,7 +6,7 @@ import hashlib
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import treesim
 
@@ -14,9 +14,7 @@ from ..errors import TreesimError, UrdfWarning
 from ..model.inertia import Inertia
 from ..model.tree import Tree
 from ..types import BaseChoice
-
-if TYPE_CHECKING:
-    from ..urdf.read import Source
+from ..urdf.read import Source
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from ..errors import UrdfError
 from ..model.tree import Tree
+from ..types import BaseChoice, Mimic
 from ..urdf.build import check_options, tree_of
 from ..urdf.document import Document
 from ..urdf.findings import CODES, Finding, Findings
-from ..urdf.read import parse, xacro_allowed
+from ..urdf.read import Source, parse, xacro_allowed
 from ..urdf.resolve import MeshResolver, open_source
 from ..urdf.visuals import MeshFinder
 from ..validation.values import checked_flag, checked_parts, known_name
@@ -24,10 +24,6 @@ from .limits import check_limits
 from .links import Group, rigid_groups
 from .overlaps import check_overlaps
 from .poses import check_poses
-
-if TYPE_CHECKING:
-    from ..types import BaseChoice, Mimic
-    from ..urdf.read import Source
 
 
 def check(

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ..model.tree import Tree
 from ..system.display import ReprMixin
 from ..urdf.document import Document
 from ..urdf.findings import CODES, Finding, Severity
 from .advice import ADVICE, TIER_OF
 from .element_usage import Entry
-
-if TYPE_CHECKING:
-    from ..model.tree import Tree
 
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
 

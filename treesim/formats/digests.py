@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..errors import ArgumentError
+from ..simulation.trajectory import Trajectory
 from ..system.files import DIGITS, digest_of
-
-if TYPE_CHECKING:
-    from ..simulation.trajectory import Trajectory
 
 KEY, DESCRIPTION = "digests", "description"  # in a description, and there that of the description itself
 LABELS = ("t", "q", "v", "tau", "energy", "work")

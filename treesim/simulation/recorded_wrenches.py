@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ..contact.history import ContactHistory
 from ..dynamics.joint_wrenches import rows_of
 from ..errors import ArgumentError, UnsupportedError, quoted
+from ..model.tree import Tree
 from ..validation.values import checked_text
 from .external_forces import wrench_table
 from .provenance import recorded_forces, recorded_world
 from .sensors import ForceTorque, Steps, readings_of
+from .trajectory import Trajectory
 from .transmitted_wrenches import carried_welds, contact_sides, wrench_across
-
-if TYPE_CHECKING:
-    from ..contact.history import ContactHistory
-    from ..model.tree import Tree
-    from .trajectory import Trajectory
-    from .world import World
+from .world import World
 
 
 def joint_wrench(trajectory: Trajectory, joint: str) -> np.ndarray:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from math import isnan
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from ..errors import ArgumentError, quoted, unknown_name
 from ..model.coordinates import Q_PARTS, V_PARTS, configuration_names, index_of, velocity_names
 from ..model.joints import JOINT_TYPES
 from ..model.named_axes import coordinates_of, velocities_of
+from ..model.tree import Tree
 from ..states.arguments import checked_robot
 from ..system.display import ReprMixin, arrays, html_table, span
 from ..system.files import checked_output, write_whole
@@ -35,9 +36,6 @@ from ..validation.values import (
     short_repr,
 )
 from .readings import NO_READINGS, Readings
-
-if TYPE_CHECKING:
-    from ..model.tree import Tree
 
 ONE_COORDINATE = {name for name, kind in JOINT_TYPES.items() if kind.nq == 1}
 PLOT_SUFFIXES = (".png", ".svg", ".pdf")

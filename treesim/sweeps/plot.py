@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,9 +13,7 @@ from ..plotting.figures import new_figure, save
 from ..simulation.trajectory import PLOT_SUFFIXES
 from ..states.arguments import whole_number
 from ..system.files import checked_output
-
-if TYPE_CHECKING:
-    from .study import Study
+from .study import Study
 
 
 def plot(study: Study, name: str, over: str, path: str | os.PathLike[str] | None, bins: int) -> Any:

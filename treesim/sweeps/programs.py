@@ -15,16 +15,13 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ..errors import ArgumentError, reason_of
 from ..system.files import cannot_write, write_whole
 from ..system.input_files import LARGEST_DETAILS, read_input
+from .manifest import Manifest
+from .plan import Plan
 from .store import ASIDE
-
-if TYPE_CHECKING:
-    from .manifest import Manifest
-    from .plan import Plan
 
 PLAN = f"{ASIDE}/plan.pickle"
 OF_A_CALL = "call.{}.pickle"  # in ASIDE

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from numpy.typing import ArrayLike
 
 from ..errors import UrdfWarning
+from ..model.inertia import Placement
+from ..model.tree import Tree
+from ..types import BaseChoice, Mimic, Repairs
 from ..validation.values import checked_flag
 from .build import build_tree, check_options
 from .export import to_urdf
 from .findings import Finding, Findings
 from .installed import RobotEntry, installed_robots
-from .read import xacro_allowed
+from .read import Source, xacro_allowed
 from .repaired import Repaired, repair, with_repairs
 from .repairs import REPAIRS
 from .resolve import open_source
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from ..model.inertia import Placement
-    from ..model.tree import Tree
-    from ..types import BaseChoice, Mimic, Repairs
-    from .read import Source
 
 __all__ = [
     "REPAIRS",

@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
 from xml.sax.saxutils import quoteattr
 
 import numpy as np
@@ -17,18 +16,16 @@ from ..errors import UnsupportedError, quoted
 from ..kernels.algebra.limits import UNLIMITED
 from ..model.inertia import Inertia, Placement
 from ..model.joints import Joint
+from ..model.loops import Loop
 from ..model.matrices import principal_axes
+from ..model.shapes import CollisionShape
+from ..model.tree import Frame, Tree, Visual
 from ..states.arguments import checked_robot
 from ..validation.values import checked_flag
 from .base import ROOT_JOINT
 from .geometry import SIZES
 from .numbers import number_text
 from .schema import ATTRIBUTES
-
-if TYPE_CHECKING:
-    from ..model.loops import Loop
-    from ..model.shapes import CollisionShape
-    from ..model.tree import Frame, Tree, Visual
 
 NEEDS_LIMITS = ("revolute", "prismatic")
 NO_XML = re.compile("[^\\t\\n\\r\\x20-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]")  # XML 1.0, section 2.2

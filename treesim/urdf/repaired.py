@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ..errors import ArgumentError, UrdfError, quoted
 from ..system.display import ReprMixin
 from ..system.files import path_of, writable, write_whole
+from ..types import BaseChoice, Mimic, Repairs
 from ..validation.values import checked_flag
 from .build import check_options, tree_of
 from .findings import Finding, Findings
@@ -20,9 +20,6 @@ from .markup import Edit, Markup, edited
 from .read import ODD_DECLARATION, Source, SourceBytes, bytes_of_text, parse, parsed, xacro_allowed
 from .repairs import REPAIRS, Fix, wanted_repairs
 from .resolve import MeshResolver, open_source
-
-if TYPE_CHECKING:
-    from ..types import BaseChoice, Mimic, Repairs
 
 CHANGED = "U314"
 _WIDE = ("utf-32-le", "utf-32-be", "utf-16-le", "utf-16-be")

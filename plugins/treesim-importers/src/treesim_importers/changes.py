@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from lxml.etree import _Element
 
 from treesim.urdf.document import child_of, name_of
 
+from .outcome import Outcome
 from .predicates import mass_of_shapes
-
-if TYPE_CHECKING:
-    from lxml.etree import _Element
-
-    from .outcome import Outcome
 
 
 def merge_fixed(outcome: Outcome, joints: list[_Element]) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
 from treesim.cli.common import FAILED, JsonOption, RobotArgument, examples, guarded, output, print_json
 
-if TYPE_CHECKING:
-    from . import Examination, Place, Reading, Verification
+from . import Examination, Place, Reading, Verification
 
 MOST_PLACES = 3  # that a cell of the table names
 

@@ -5,18 +5,14 @@ from __future__ import annotations
 import math
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from lxml.etree import _Element
 
 from treesim.urdf.document import Document
 from treesim.urdf.findings import Findings
 from treesim.urdf.numbers import BadNumberError, parse_numbers
-from treesim.urdf.read import parse
+from treesim.urdf.read import Source, parse
 from treesim.urdf.resolve import open_source
-
-if TYPE_CHECKING:
-    from lxml.etree import _Element
-
-    from treesim.urdf.read import Source
 
 WORLD = "world"  # several readers treat a link of this name as the ground
 _NUMBER = re.compile(r"\s*([+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|[+-]?nan)", re.IGNORECASE)

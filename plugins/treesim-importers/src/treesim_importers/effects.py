@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
+from lxml.etree import _Element
 
 from treesim.errors import listed, quoted
 from treesim.model.inertia import Placement
 from treesim.model.matrices import unit_vector
-from treesim.urdf.document import child_of, name_of
+from treesim.urdf.document import Document, child_of, name_of
 
 from .description import numbers
+from .outcome import Outcome
 from .predicates import principal_moments
-
-if TYPE_CHECKING:
-    from lxml.etree import _Element
-
-    from treesim.urdf.document import Document
-
-    from .outcome import Outcome
 
 GRAVITY = np.array([0.0, 0.0, -9.81])  # m/s^2, in the root link's axes
 ROUNDING = 1e-9  # [kg], [N m] smaller differences are rounding

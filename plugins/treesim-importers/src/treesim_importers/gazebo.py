@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+
+from lxml.etree import _Element
 
 from treesim.urdf.document import child_of, name_of, parent_of
 
@@ -12,13 +13,9 @@ from . import examples as ex
 from . import predicates as p
 from . import urdfdom
 from .description import WORLD
+from .outcome import Outcome
 from .rule import Reader, Trigger, adds, alters, drops, refusal
 from .triggers import ARMATURE, MIMIC, NEGATIVE_MASS, WORLD_LINK
-
-if TYPE_CHECKING:
-    from lxml.etree import _Element
-
-    from .outcome import Outcome
 
 SMALLEST = 1e-6  # [kg] sdformat treats smaller masses as zero
 KEEPING = ("preserveFixedJoint", "disableFixedJointLumping")

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+
+from lxml.etree import _Element
 
 from treesim.urdf.document import name_of
 
 from . import examples as ex
 from . import predicates as p
+from .outcome import Outcome
 from .rule import Reader, Trigger, adds, alters, ignores
 from .triggers import FIXED_JOINT, SHAPES_ALONE
-
-if TYPE_CHECKING:
-    from lxml.etree import _Element
-
-    from .outcome import Outcome
 
 CONFIG = "https://docs.isaacsim.omniverse.nvidia.com/5.0.0/py/api/structisaacsim_1_1asset_1_1importer_1_1urdf_1_1_import_config.html"
 IMPORTER = "https://docs.isaacsim.omniverse.nvidia.com/latest/importer_exporter/ext_isaacsim_asset_importer_urdf.html"

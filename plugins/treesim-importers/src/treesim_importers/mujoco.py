@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from lxml.etree import _Element
 
 from treesim.urdf.document import child_of, name_of
 
@@ -13,13 +14,9 @@ from . import examples as ex
 from . import predicates as p
 from .description import WORLD, folder_of, mass_of, moments_of, number
 from .effects import moments_text
+from .outcome import Outcome
 from .rule import Reader, Trigger, adds, alters, drops, ignores, refusal
 from .triggers import ARMATURE_ALONE, INERTIA_ALONE, MIMIC, NEGATIVE_DAMPING, NEGATIVE_MASS, PLANAR_JOINT, SHAPES_ALONE
-
-if TYPE_CHECKING:
-    from lxml.etree import _Element
-
-    from .outcome import Outcome
 
 JOINTS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar", "spherical")
 SHAPES = ("box", "sphere", "cylinder", "capsule", "mesh")

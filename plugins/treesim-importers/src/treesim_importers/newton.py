@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+
+from lxml.etree import _Element
 
 from treesim.urdf.document import child_of, name_of, parent_of
 
@@ -11,13 +12,9 @@ from . import changes as c
 from . import examples as ex
 from . import predicates as p
 from .description import number
+from .outcome import Outcome
 from .rule import Reader, Trigger, adds, alters, drops, ignores, refusal
 from .triggers import ARMATURE_ALONE, IMPOSSIBLE_INERTIA, INERTIA_ALONE, MIMIC, PLANAR_JOINT, SHAPES_ALONE
-
-if TYPE_CHECKING:
-    from lxml.etree import _Element
-
-    from .outcome import Outcome
 
 ODD_DECLARATION = "U106"  # the finding of treesim's parser
 JOINTS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from copy import copy
-from typing import TYPE_CHECKING
 
-from treesim.urdf.document import child_of, name_of
+from treesim.urdf.document import Document, child_of, name_of
 
 from .description import DOFS, mass_of
-
-if TYPE_CHECKING:
-    from treesim.urdf.document import Document
 
 
 class Outcome:

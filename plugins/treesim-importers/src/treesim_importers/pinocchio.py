@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+
+from lxml.etree import _Element
 
 from treesim.urdf.document import parent_of
 
@@ -12,13 +13,9 @@ from . import examples as ex
 from . import predicates as p
 from . import urdfdom
 from .description import mass_of
+from .outcome import Outcome
 from .rule import Reader, Trigger, adds, alters, ignores
 from .triggers import ARMATURE, FIXED_JOINT, IMPOSSIBLE_INERTIA, MIMIC, NEGATIVE_MASS, PLANAR_JOINT
-
-if TYPE_CHECKING:
-    from lxml.etree import _Element
-
-    from .outcome import Outcome
 
 
 def _idle(outcome: Outcome) -> Iterator[_Element]:

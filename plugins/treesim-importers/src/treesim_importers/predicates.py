@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
+from lxml.etree import _Element
 
 from treesim.urdf.document import child_of, name_of, parent_of
 from treesim.urdf.numbers import BadNumberError, parse_numbers
 from treesim.urdf.resolve import MeshResolver
 
 from .description import WORLD, mass_of, moments_of, number, numbers
-
-if TYPE_CHECKING:
-    from lxml.etree import _Element
-
-    from .outcome import Outcome
-    from .rule import Find
+from .outcome import Outcome
+from .rule import Find
 
 AXIAL = ("revolute", "continuous", "prismatic")
 UNIT = 1e-6  # allowed deviation of an axis's length from 1

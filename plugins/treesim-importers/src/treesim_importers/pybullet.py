@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from lxml.etree import _Element
 
 from treesim.compare.inertial_candidates import BOX
 from treesim.urdf.document import name_of
@@ -14,13 +15,9 @@ from . import examples as ex
 from . import predicates as p
 from .description import WORLD, folder_of, mass_of, moments_of
 from .effects import moments_text
+from .outcome import Outcome
 from .rule import Reader, Trigger, adds, alters, ignores, refusal
 from .triggers import ARMATURE, EMPTY_DYNAMICS, FRICTION, MIMIC, NAMELESS_ROBOT
-
-if TYPE_CHECKING:
-    from lxml.etree import _Element
-
-    from .outcome import Outcome
 
 JOINTS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar", "spherical")
 SHAPES = ("box", "sphere", "cylinder", "capsule", "mesh", "plane", "cdf")

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
-if TYPE_CHECKING:
-    from lxml.etree import _Element
+from lxml.etree import _Element
 
-    from .outcome import Outcome
+from .outcome import Outcome
 
 Action = Literal["refuses", "drops", "alters", "ignores", "adds", "differs"]
 Find = Callable[["Outcome"], "Iterable[_Element]"]

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+
+from lxml.etree import _Element
 
 from treesim.urdf.document import name_of
 
 from . import examples as ex
 from . import predicates as p
 from .description import number
+from .outcome import Outcome
 from .rule import Rule, Trigger, drops, refusal
 from .triggers import EMPTY_DYNAMICS, NAMELESS_ROBOT
-
-if TYPE_CHECKING:
-    from lxml.etree import _Element
-
-    from .outcome import Outcome
 
 JOINTS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 

@@ -10,17 +10,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from subprocess import TimeoutExpired
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lxml import etree
 
 from treesim.errors import listed, shortened
 from treesim.system.subprocesses import file_command, run
+from treesim.urdf.document import Document
 
-if TYPE_CHECKING:
-    from treesim.urdf.document import Document
-
-    from .outcome import Outcome
+from .outcome import Outcome
 
 ENGINES = Path(__file__).with_name("engines.py")
 EXPANDED = "U105"  # the finding's code

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,14 +22,18 @@ class PinocchioLayout(Reordered):
     """Layout of one robot in a Pinocchio model; joints are matched by name.
 
     The angle of a continuous or planar joint is (cos, sin) in Pinocchio, and comes back between -pi and pi.
-    Velocities, forces and matrices are only reordered.
+    Velocities, forces and matrices are only reordered. ids: the joints' numbers in the model, by default those of
+    their names.
     """
 
-    def __init__(self, robot: Tree, model: Any) -> None:
+    def __init__(self, robot: Tree, model: Any, ids: Mapping[str, int] | None = None) -> None:
         q_order, v_order = np.empty(model.nq, dtype=int), np.empty(model.nv, dtype=int)
-        cosines, numbers_of = [], joint_numbers(model)
-        for name, where in robot.q_index.items():
-            joint = model.joints[numbers_of[name]]
+        cosines = []
+        if ids is None:
+            numbers_of = joint_numbers(model)
+            ids = {name: numbers_of[name] for name in robot.q_index}
+        for name, k in ids.items():
+            where, joint = robot.q_index[name], model.joints[k]
             numbers = list(range(where.start, where.stop))
             if joint.nq == len(numbers) + 1:
                 cosines.append(joint.idx_q + joint.nq - 2)

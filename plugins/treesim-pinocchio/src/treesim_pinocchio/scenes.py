@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from treesim.compare import Scene, SceneRun
@@ -11,10 +9,8 @@ from treesim.errors import UnsupportedError
 
 from .conversion import converted
 from .limits import LimitSolver
+from .model import PinocchioModel
 from .reading import from_tree
-
-if TYPE_CHECKING:
-    from .model import PinocchioModel
 
 INTEGRATOR = "midpoint"
 SOLVES = "aba and integrate, explicit midpoint rule by the adapter; damping is part of the force"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,9 +18,6 @@ from treesim.urdf import to_urdf
 
 from .machine import BASE, BulletMachine, loaded
 from .strip import strip
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ERP = 0.2  # share of a position error that Bullet removes in a step
 ITERATIONS, GEAR_ITERATIONS = 200, 1000  # gears converge slowly

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from itertools import groupby
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -25,10 +25,8 @@ from treesim.cli.common import (
 )
 from treesim.errors import named
 
+from ..audits import Audit, Row
 from .tables import new_table, print_notes
-
-if TYPE_CHECKING:
-    from ..audits import Audit, Row
 
 ROUNDING = 2.0**-52
 
