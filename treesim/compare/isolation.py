@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import TracebackType
 from typing import Any
 
 from ..errors import UnsupportedError
@@ -153,7 +152,7 @@ class Isolated:
         return self._answer(SceneJob(self.adapter, scene))
 
     def _answer(self, job: Job | SceneJob) -> Any:
-        self._process = self._process or PythonProcess(module_command("treesim.compare.worker"))
+        self._process = self._process or _started()
         try:
             outcome, found = self._process.ask(job, self.timeout, str(job))
         except ProcessFailure as error:
@@ -174,9 +173,7 @@ class Isolated:
     def __enter__(self) -> Isolated:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __del__(self) -> None:
@@ -195,3 +192,7 @@ class IsolatedModel(EngineModel):
     def evaluate(self, states: StateBatch) -> Results:
         """Return the engine's results for a batch of states."""
         return self._isolated.results(self.robot, *self._text, states)
+
+
+def _started() -> PythonProcess:
+    return PythonProcess(module_command("treesim.compare.worker"))

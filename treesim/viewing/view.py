@@ -6,7 +6,6 @@ import math
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from types import TracebackType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -101,9 +100,7 @@ class View(ReprMixin):
     def __enter__(self) -> View:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:

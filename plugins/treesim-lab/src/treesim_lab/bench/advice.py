@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
-import numpy as np
-
 import treesim
 from treesim.dynamics.advice import advise
 from treesim.dynamics.operational.advice import advise as advise_operational
@@ -17,6 +15,7 @@ from treesim.model.tree import Tree
 from treesim.types import Base, PluginKind
 
 from ..cost.robot import AUTO, limb_tips
+from .robots import random_states
 from .timing import interleaved
 
 ROBOTS: tuple[tuple[str, Base], ...] = (
@@ -76,9 +75,7 @@ def compared(label: str, robot: Tree, repeats: int) -> Iterator[dict[str, Any]]:
 
 
 def _tasks(robot: Tree) -> Iterator[_Task]:
-    rng = np.random.default_rng(0)
-    q, (v, a) = robot.random(rng), rng.normal(size=(2, robot.nv))
-    tau = treesim.inverse_dynamics(robot, q, v, a)
+    q, v, _, tau = random_states(robot, 0)
     forward = partial(treesim.forward_dynamics, robot, q, v, tau)
     yield _Task("forward dynamics", "dynamics", forward, "backend", advise(robot).name)
     for most in MOST_FRAMES:

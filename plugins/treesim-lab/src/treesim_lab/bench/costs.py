@@ -6,8 +6,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 import treesim
 from treesim import plugins
 from treesim.dynamics import advice as dynamics_advice
@@ -18,6 +16,7 @@ from treesim.model.tree import Tree
 from ..cost import robot as costs
 from ..cost.factorization import sparse_factors
 from ..cost.robot import Entry
+from .robots import random_states
 from .timing import Timing, interleaved
 
 
@@ -95,9 +94,7 @@ def _timings(
 def _calls(robot: Tree, entries: Sequence[Entry], frames: Sequence[str]) -> dict[tuple[str, str], Callable[[], object]]:
     if robot.nv == 0:
         return {}
-    rng = np.random.default_rng(0)
-    q, (v, a) = robot.random(rng), rng.normal(size=(2, robot.nv))
-    tau = treesim.inverse_dynamics(robot, q, v, a)
+    q, v, _, tau = random_states(robot, 0)
     calls: dict[tuple[str, str], Callable[[], object]] = {
         ("part", "mass_matrix"): lambda: treesim.mass_matrix(robot, q),
         ("part", "bias_forces"): lambda: treesim.bias_forces(robot, q, v),

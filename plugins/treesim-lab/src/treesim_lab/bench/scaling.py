@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 import treesim
 from treesim import plugins
 from treesim.errors import TreesimError
@@ -15,6 +13,7 @@ from treesim.system.subprocesses import python_command, run
 
 from ..cost.robot import AUTO
 from ..cost.scaling import FAMILIES, Family, expected_exponent, fitted_exponent, next_seconds
+from .robots import random_states
 from .timing import shortest
 
 _PEAK = """
@@ -89,9 +88,7 @@ def _measure(row: dict[str, Any], robot: Tree, budget: float) -> None:
 
 def _call(robot: Tree, backend: str) -> Callable[[], object]:
     """Return a call of forward dynamics at a random state, with the forces of a random acceleration."""
-    rng = np.random.default_rng(0)
-    q, (v, a) = robot.random(rng), rng.normal(size=(2, robot.nv))
-    tau = treesim.inverse_dynamics(robot, q, v, a)
+    q, v, _, tau = random_states(robot, 0)
     return lambda: treesim.forward_dynamics(robot, q, v, tau, backend=backend)
 
 
