@@ -75,6 +75,13 @@ def test_plain_functions_of_robots_with_mimic_joints_pass_through_three_more(nam
     assert 1 <= len(calls_of(PLAIN[name], MIMIC, MIMIC.neutral(), v, v)) <= others + 3
 
 
+@pytest.mark.parametrize("name", sorted(PLAIN.keys() - {"bias_forces"}))  # whose accelerations are broadcast
+def test_plain_functions_of_many_states_pass_through_thirty(name):
+    q, v, tau = (np.tile(x, (64, 1)) for x in (STATE.q, STATE.v, STATE.tau))
+    PLAIN[name](ROBOT, q, v, tau)  # the call after the one that compiles adds machine code for the checks
+    assert len(calls_of(PLAIN[name], ROBOT, q, v, tau)) <= 30
+
+
 @pytest.mark.parametrize("name", OF_BOUND)
 def test_bound_functions_are_one_call(name):
     assert len(calls_of(OF_BOUND[name], STATE.q, STATE.v, STATE.tau)) == 1

@@ -7,6 +7,7 @@ import pytest
 
 import treesim
 from tests import sensitivity, trees
+from tests.engine.fresh_code import forget_code
 from treesim.engine.call import specialized
 from treesim.engine.call.generic import runs_compiled
 from treesim.errors import ArgumentError
@@ -188,6 +189,7 @@ def test_few_states_go_on_lanes_if_asked(batch, monkeypatch):
     runs = []
     run = specialized.BatchCode.run
     monkeypatch.setattr(specialized.BatchCode, "run", lambda *a: runs.append(a) or run(*a))
+    forget_code(monkeypatch)
     q, v, tau = batch
     whole = treesim.forward_dynamics(ROBOT, q, v, tau)
     one = treesim.forward_dynamics(ROBOT, q[3], v[3], tau[3], engine="specialized")
@@ -205,6 +207,7 @@ def test_why_there_is_no_specialized_code_is_told(batch, monkeypatch):
     with pytest.raises(treesim.UnsupportedError, match="depends on the values of its inputs"):
         treesim.forward_dynamics(ROBOT, q, v, tau, backend="conjugate_gradient", engine="specialized")
     monkeypatch.setattr(specialized, "runs_compiled", lambda: False)
+    forget_code(monkeypatch)
     with pytest.raises(treesim.UnsupportedError, match="NUMBA_DISABLE_JIT is set"):
         treesim.forward_dynamics(ROBOT, q, v, tau, engine="specialized")
     assert treesim.forward_dynamics(ROBOT, q, v, tau).shape == (COUNT, NV)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
+from operator import is_
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,10 +15,14 @@ from numpy.typing import ArrayLike
 from ..engine.argument_checks import CONFIGURATIONS
 from ..engine.call.batched import BatchedTables
 from ..engine.call.bound_entry import BoundEntry
+from ..engine.call.buffer_pool import empty
 from ..engine.call.evaluate import Argument, evaluate, precision, run_states, specialized_or_generic
 from ..engine.call.fast_entry import FastEntry
 from ..engine.frontend.fastcall import BAD_LAYOUT, STATES, has_fast_entry
+from ..engine.frontend.object_layout import address
 from ..engine.graph.trace import is_traced, on_traced
+from ..engine.llvm.strategies import wanted
+from ..engine.threads import thread_count
 from ..errors import ArgumentError
 from ..kernels.entries.entry import SYMBOLS, Signature, is_mimic_entry, made_function
 from ..kernels.entries.status import FINE
@@ -32,6 +38,8 @@ if TYPE_CHECKING:
 
 NOTHING = np.empty(0)
 OBJECT = np.dtype(object)
+NUMBERS, SIMD = (np.float64, np.float32), ("auto", "specialized")  # numbers and engines of SIMD code
+KEPT = 64  # entries of a robot whose code for batches is known
 Shape = tuple[int, ...]
 Explain = Callable[[dict[str, np.ndarray]], Exception]
 
@@ -76,9 +84,11 @@ def on_states(
         return _on_traced_numbers(entry, robot, constants, values)
     if robot.mimic_map is not None:
         entry, constants = for_mimic_joints(entry, robot, constants)
-    found = _few_states(entry, robot, constants, values, **options) if physics is None else None
-    if found is not None:
-        return found
+    if physics is None:
+        found = _many_states(entry, robot, constants, values, **options)
+        found = _few_states(entry, robot, constants, values, **options) if found is None else found
+        if found is not None:
+            return found
     arguments, results = declared(entry, robot, constants, values)
     if physics is None:
         return evaluate(entry, constants, arguments, results, explain, **options)
@@ -106,6 +116,55 @@ def _on_traced_numbers(
                 f"are not known yet"
             )
     return on_traced(entry, constants, arrays, results)
+
+
+def _many_states(
+    entry: Any,
+    robot: Tree,
+    constants: Sequence[Any],
+    values: Mapping[str, Any],
+    engine: str = "auto",
+    out: np.ndarray | None = None,
+    runner: Any = None,
+    **_: Any,
+) -> list[np.ndarray] | None:
+    """Return the results of many states in dense arrays, by SIMD code; None where there is none."""
+    inputs = [(array, values[array.name]) for array in entry.signature.arrays if not array.result]
+    given = [x for array, x in inputs if x is not None or not array.optional]
+    if type(engine) is not str or engine not in SIMD or runner is not None or not robot.nq:
+        return None
+    lengths = {x.shape[:1] if type(x) is np.ndarray else () for x in given}
+    if len(lengths) > 1 or max(lengths) < (STATES,):
+        return None
+    if out is not None and (type(out) is not np.ndarray or any([np.may_share_memory(out, x) for x in given])):
+        return None  # arguments that explain an error must not be overwritten
+    own = robot.spanning_tables()
+    others = constants[len(own) :]
+    if not all(map(is_, own, constants)) or any([type(x) is not np.ndarray or x.flags.writeable for x in others]):
+        return None  # constants of this call only: code is looked up by what they contain
+    count, number, alone = len(given[0]), given[0].dtype.type, thread_count() == 1
+    key = entry, number, alone, wanted(), *[(address(x), x.size) for x in others], *[x is None for _, x in inputs]
+    entries = _batch_entries.setdefault(robot, {})
+    bound = entries.get(key)
+    if bound is None:
+        if number not in NUMBERS:
+            return None
+        if len(entries) >= KEPT:
+            entries.clear()
+        shapes = [*zip(entry.signature.arrays, _shapes_of(entry)(robot, *constants[2:]), strict=True)]
+        taken = [(0,) if values[array.name] is None else shape for array, shape in shapes if not array.result]
+        results = [shape for array, shape in shapes if array.result]
+        bound = entries[key] = BoundEntry(entry, constants, taken, results, number, alone=alone, single=False)
+    found = [] if out is None else [out]
+    found += [empty((count, *shape), number) for shape in bound.results[len(found) :]]
+    status = bound.call(*given, *found)
+    if status == BAD_LAYOUT:
+        status = bound.batch(*given, *found)
+    return found if status == FINE else None
+
+
+# by entry, kind of arguments, and addresses of further tables, which each keeps
+_batch_entries: WeakKeyDictionary[Tree, dict[Any, BoundEntry]] = WeakKeyDictionary()
 
 
 def _few_states(

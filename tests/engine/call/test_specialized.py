@@ -6,6 +6,7 @@ import pytest
 import treesim
 from tests import sensitivity, trees
 from tests.dynamics.test_batches import FUNCTIONS, ROBOT, allowed
+from tests.engine.fresh_code import forget_code
 from tests.engine.least_states import ALWAYS, NEVER, specialize
 from treesim.engine.call import specialized
 from treesim.engine.call.generic import runs_compiled
@@ -136,16 +137,17 @@ class Disk:
     """The kept objects of an empty cache, and code that is made anew as in a new process."""
 
     def __init__(self, folder, monkeypatch):
-        thread_pool.thread_pool()  # its code is stored elsewhere
+        thread_pool.thread_pool()  # its code is stored elsewhere, and so is that of calls, of the same shapes
+        self.monkeypatch = monkeypatch
+        self.matrix()
         monkeypatch.setattr(object_cache, "cache_directory", lambda: folder)
-        monkeypatch.setattr(specialized, "_codes", type(specialized._codes)())
         compilations = []
         compile_text = machine_code._compile
         monkeypatch.setattr(machine_code, "_compile", lambda *a: compilations.append(a) or compile_text(*a))
         self.folder, self.compilations = folder, compilations
 
     def matrix(self):
-        specialized._codes._recent.clear()
+        forget_code(self.monkeypatch)
         return treesim.mass_matrix(ROBOT, states(ROBOT, 600).q)
 
     def file(self):

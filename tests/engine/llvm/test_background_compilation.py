@@ -11,12 +11,11 @@ import pytest
 
 import treesim
 from tests import trees
+from tests.engine.fresh_code import forget_code
 from tests.waiting import PATIENCE
-from treesim.engine.call import specialized
 from treesim.engine.call.generic import runs_compiled
 from treesim.engine.llvm import background_compilation, chunks, machine_code, object_cache
 from treesim.engine.llvm.object_code import CompileRequest, framed, object_code, unframed
-from treesim.engine.llvm.shared_code import SharedCode
 from treesim.engine.llvm.straight_line import Code
 
 pytestmark = pytest.mark.skipif(not runs_compiled(), reason="kernels run as plain Python: nothing is compiled")
@@ -168,8 +167,7 @@ def test_code_in_two_modules_gives_the_same_bits(helped, two_cores, tmp_path, mo
     q, v, tau = robot.integrate(robot.neutral(), rng.normal(size=(70, robot.nv))), *rng.normal(size=(2, 70, robot.nv))
 
     def found():
-        for name in ("_codes", "_functions"):
-            monkeypatch.setattr(specialized, name, SharedCode())
+        forget_code(monkeypatch)
         call = treesim.Dynamics(robot, engine="specialized").forward_dynamics
         return treesim.forward_dynamics(robot, q, v, tau, engine="specialized"), call(q[3], v[3], tau[3])
 

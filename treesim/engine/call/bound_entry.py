@@ -12,12 +12,13 @@ from ...errors import UnsupportedError
 from ...kernels.entries.entry import on_mass_matrix
 from ...validation.arrays import Shape
 from ..frontend.fastcall import BAD_LAYOUT, STATES, owner_of_code
+from ..frontend.object_layout import layout_is_known
 from ..graph.graph import LONGEST
 from .call_sequence import Call, Place
 from .evaluate import check_engine, lanes_for
 from .fast_entry import fast_call
 from .generic import compiled, runs_compiled
-from .specialized import BatchCode, single_code, with_batches
+from .specialized import BatchCode, batches_only, single_code, with_batches
 
 # Operations of kernels of the mass matrix whose straight-line code engine "auto" selects. Generic code executes the
 # loops along rows of this matrix by SIMD instructions. Measured by calls of `treesim.Dynamics` with both engines, for
@@ -35,7 +36,8 @@ class BoundEntry:
     shapes and of `number`. For anything else it does nothing and returns BAD_LAYOUT. engine: as in
     `treesim.Dynamics`. The first call compiles or loads the code; it may raise UnsupportedError for
     "specialized". All arrays may have an axis of states in front: `call` accepts few of them, and after a call of
-    `batch`, which accepts at least `least`, some more. alone: whether batches always run on one thread.
+    `batch`, which accepts at least `least`, some more. alone: whether batches always run on one thread. single: whether
+    to compile code for single states.
     """
 
     def __init__(
@@ -48,11 +50,12 @@ class BoundEntry:
         engine: str = "auto",
         least: int = STATES,
         alone: bool = False,
+        single: bool = True,
     ) -> None:
         check_engine(engine)
         self.entry, self.constants = entry, tuple(constants)
         self.inputs, self.results = tuple(inputs), tuple(results)
-        self.number, self.engine, self._least, self._alone = number, engine, least, alone
+        self.number, self.engine, self._least, self._alone, self._single = number, engine, least, alone, single
         self.call: Callable[..., int] = self._first_call
         self._lanes: BatchCode | None = None
         self._specialized = False  # whether `call` is straight-line code
@@ -111,6 +114,10 @@ class BoundEntry:
     def _code(self) -> Callable[..., int]:
         if not any(map(math.prod, self.results)):
             return _turned_down  # a robot that cannot move: there is nothing to compute
+        if not self._single:
+            self._specialized = runs_compiled() and layout_is_known()
+            shapes = self.inputs, self.results, self.number is np.float32
+            return batches_only(*shapes) if self._specialized else _turned_down
         if self.engine != "generic":
             limited = self.engine == "auto" and self.number is np.float64 and on_mass_matrix(self.entry)
             longest = LONGEST_ON_MASS_MATRIX if limited else LONGEST

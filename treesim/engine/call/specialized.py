@@ -13,6 +13,7 @@ import threading
 import weakref
 from array import array
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -29,7 +30,7 @@ from ..llvm import machine_code
 from ..llvm.lanes import Lanes
 from ..llvm.object_cache import kernel_hash
 from ..llvm.shared_code import SharedCode
-from ..llvm.single_state import NO_BATCHES, single_state
+from ..llvm.single_state import NO_BATCHES, many_states, single_state
 from ..llvm.straight_line import Code
 from ..llvm.strategies import emit, wanted
 from ..llvm.thread_pool import together
@@ -245,6 +246,16 @@ def _single_function(
 
     code = machine_code.linked(name, key.encode(), write)
     return builtin(entry.__name__, code.address("fast"), number, code, NO_BATCHES)
+
+
+@lru_cache(maxsize=64)
+def batches_only(
+    inputs: tuple[tuple[int, ...], ...], results: tuple[tuple[int, ...], ...], single: bool
+) -> Callable[..., int]:
+    """Return a function as `single_code` does, without code for single states, which serves only `with_batches`."""
+    key = repr(("batches", kernel_hash(), inputs, results, lanes(single))).encode()
+    code = machine_code.linked("calls of batches", key, lambda: many_states(lanes(single), inputs, results))
+    return builtin("batches", code.address("fast"), np.float32 if single else np.float64, code, NO_BATCHES)
 
 
 def with_batches(function: Callable[..., int], batch: BatchCode, alone: bool) -> Callable[..., int]:

@@ -76,6 +76,16 @@ def single_state(
     return whole_code(module, apart, 0)
 
 
+def many_states(wide: Lanes, inputs: Sequence[Shape], results: Sequence[Shape]) -> Code:
+    """Return the code of a function `fast` that only batches have; wide, inputs, results: as above."""
+    module = Module(wide)
+    arrays = [*((shape, False) for shape in inputs if math.prod(shape)), *((shape, True) for shape in results)]
+    single = module.function("single", ", ".join(f"{PTR} a{k}" for k in range(len(arrays))), I64)
+    single.ret(constant(1, I64))  # few states fail, and are computed by other code
+    _fast(module, single, arrays, inputs)
+    return Code(module.text(), 0)
+
+
 def _turned(
     twin: Sequence[tuple[int, int]], angles: Sequence[int], inputs: int, width: int
 ) -> Iterator[tuple[int, int]]:
