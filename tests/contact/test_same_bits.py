@@ -5,6 +5,7 @@ import pytest
 
 import treesim
 from treesim.contact import lanes
+from treesim.contact.bodies import MOST_FREE
 
 DT = 1e-3
 RULES = ["semi_implicit_euler", "implicit_midpoint"]
@@ -12,6 +13,12 @@ BOX = treesim.free_body("box", "box", (0.2, 0.3, 0.4), 2.0)
 DRUM = treesim.free_body("drum", "cylinder", (0.1, 0.3), 1.0)
 # a humanoid, quadrupeds, one with mimic joints; feet of boxes, spheres, hulls and meshes
 ROBOTS = ["simple_humanoid", "hyq", "solo12", "talos", "icub", "panda", "g1_29dof_rev_1_0", "anymal", "go2", "a1"]
+
+
+def balls(count):
+    """World of balls on a plane."""
+    first, *others = (treesim.free_body(f"ball {k}", "sphere", (0.1,), 1.0) for k in range(count))
+    return treesim.World(first, bodies=others, ground=treesim.Ground())
 
 
 class Case:
@@ -90,6 +97,20 @@ def test_bounces_have_the_same_bits_in_all_of_them(rule):
 @pytest.mark.parametrize("rule", RULES)
 def test_rolling_friction_and_restitution_have_the_same_bits_in_all_of_them(rule, body):
     check_all(Case(body, rule, 5, 150, restitution=0.3, rolling_friction=0.01, torsional_friction=0.005))
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_many_free_bodies_have_the_same_bits_in_steps_and_rollouts(rule):
+    """Steps of one state loop over them, rollouts run straight-line code of them."""
+    world, rng = balls(MOST_FREE + 1), np.random.default_rng(0)
+    q, v = np.tile(world.robot.neutral(), (3, 1)), rng.normal(0, 0.3, (3, world.robot.nv))
+    q[:, 0::7], q[:, 2::7] = 0.19 * np.arange(MOST_FREE + 1), 0.1
+    rolled = treesim.rollout(world, q, v, dt=DT, steps=30, integrator=rule)
+    stepper = treesim.Stepper(world, DT, integrator=rule)
+    state = stepper.reset(q[1], v[1])
+    for _ in range(30):
+        state, _ = stepper.step(state)
+    assert np.array_equal(state.q, rolled.q[1, -1]) and np.array_equal(state.v, rolled.v[1, -1])
 
 
 def test_steps_read_nothing_beside_their_tables(monkeypatch):

@@ -19,6 +19,8 @@ from ..validation.values import LONGEST, checked_text, finite_vector, is_name_of
 from .solid import Solid
 from .solids import CONTACTS
 
+MOST_FREE = 8  # bodies of whose steps straight-line code is compiled
+
 
 def free_body(name: str, kind: CollisionKind, size: Sequence[float], mass: float) -> Tree:
     """Return a tree of one homogeneous free body, for example a ball or a box that a robot pushes.
@@ -111,3 +113,18 @@ def wholly(a: CollisionShape, b: CollisionShape) -> bool:
 def _apart(robot: Tree, a: int, b: int) -> bool:
     """Return whether two bodies of a tree (0 = the fixed base) are different and not adjacent."""
     return a != b and (not a or robot.bodies[a - 1].parent != b) and (not b or robot.bodies[b - 1].parent != a)
+
+
+def engine_of_one_state(robot: Tree, engine: str) -> str:
+    """Return the engine of single states: "generic" instead of "auto" where there are many free bodies.
+
+    The compile time of straight-line code grows with their number, and steps in contact gain nothing by it.
+    """
+    if engine != "auto":
+        return engine
+    parents = set(robot.parent.tolist())
+    free = [
+        body.parent == 0 and body.joint.type == "floating" and k not in parents
+        for k, body in enumerate(robot.bodies, 1)
+    ]
+    return "generic" if sum(free) > MOST_FREE else engine

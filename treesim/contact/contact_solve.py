@@ -31,6 +31,7 @@ from ..system.memory import free_memory
 from ..types import Engine
 from ..validation.arrays import Shape
 from .base import ContactSolver, chosen_solver
+from .bodies import engine_of_one_state
 from .tables import Touching
 
 ROOM = 128  # contacts by which the capacity grows
@@ -98,7 +99,8 @@ class ContactSolve:
         if variant.with_kinematics:
             made = ((kinematics_size(robot.n_bodies, robot.nv),),)
             given = (*inputs[:5], settings.shape)
-            self.kinematics = BoundEntry(contact_kinematics_states, self.constants[:2], given, made, engine=engine)
+            alone = engine_of_one_state(robot, engine)
+            self.kinematics = BoundEntry(contact_kinematics_states, self.constants[:2], given, made, engine=alone)
             self._inputs, self._settings = (*inputs, *made), _writable(settings)
         self.bound = BoundEntry(self.entry, self.constants, self._inputs, self.shapes, engine="generic")
         self.quick: BoundEntry | None = None

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeGuard
 import numpy as np
 
 from .. import plugins
+from ..contact.bodies import engine_of_one_state
 from ..contact.contact_solve import ContactSolve
 from ..contact.convex_pairs import nothing_found
 from ..dynamics.auto import Auto
@@ -112,7 +113,11 @@ class StepCode:
             n = (robot.nv,)
             inputs = (robot.nq,), n, n, *([n] if with_forces else [])
             results: tuple[Shape, ...] = ((robot.nq,), n, n, (2,), *((world.m,) for _ in self._results[2:]))
+            alone = engine_of_one_state(robot, engine)
+            entry = entry if alone == engine else unfused(entry)  # so that loops have the bits of batches
             self.bound = self._single = BoundEntry(entry, self.constants, inputs, results, engine=engine)
+            if alone != engine:
+                self._single = BoundEntry(entry, self.constants, inputs, results, engine=alone)
         elif engine == "specialized" and robot.nv:
             raise UnsupportedError(f"backend {solver.name!r} is no kernel of treesim's: it has no specialized code")
         self.stage: ContactSolve | None = None
@@ -132,7 +137,7 @@ class StepCode:
             self.bound = BoundEntry(unfused(entry), self.constants, inputs, results, engine=engine)
             entry = step_entry(rule, forward, results=("force", "work", "extra"), extra=KINEMATICS)
             results = (*results, self._kinematics)
-            self._single = BoundEntry(unfused(entry), self.constants, inputs, results, engine=engine)
+            self._single = BoundEntry(unfused(entry), self.constants, inputs, results, engine=alone)
         self._sequences: dict[int, StepSequence] = {}
         self._outside = bool(world.convex.pairs)
         kept = world.touching.rows if self.stage is not None else 0

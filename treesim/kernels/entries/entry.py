@@ -134,6 +134,8 @@ def unfused(states: Any) -> Any:
 
     Then all code for it has the same bits: for one state or many, traced or not.
     """
+    if not fuses(states):
+        return states
     made = FunctionType(states.__code__, states.__globals__, states.__name__, None, states.__closure__)
     made.__dict__.update(states.__dict__)
     made.__annotations__, made.__doc__ = states.__annotations__, states.__doc__
