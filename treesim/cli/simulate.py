@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import ArgumentError, TreesimError
+from ..errors import ArgumentError, DivergedWarning, EnergyWarning, TreesimError
 from ..system.progress import progress_bar
 from . import common
 from .common import OUTPUT, JsonOption, QuietOption, RecordOption, RobotArgument, examples, guarded, option
@@ -118,7 +118,6 @@ def simulate(
     --viewer
         Viewer that records the motion. Default: meshcat if installed, otherwise another installed viewer.
     """
-    from ..errors import DivergedWarning
     from ..rollouts.replay import source_digest
     from ..simulation.durations import check_room
     from ..viewing.protocols import drawables
@@ -167,8 +166,6 @@ def _kept(outputs: Outputs, robot: Tree, made: dict[str, Any]) -> Iterator[None]
 
 def _first_call(simulation: Simulation, q: np.ndarray, v: np.ndarray, show: bool) -> float:
     """Return the duration [s] of a first step, which loads or compiles kernels."""
-    from ..errors import EnergyWarning
-
     waiting = common.messages().status("preparing kernels ...") if show else nullcontext()
     began = time.perf_counter()
     with waiting, warnings.catch_warnings():

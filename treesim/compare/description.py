@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
-from lxml.etree import _Element
+from lxml.etree import SubElement, _Element
 
 import treesim
 
@@ -122,11 +122,9 @@ def named(root: _Element, tag: str, name: str) -> _Element:
 
 def write(parent: _Element, tag: str, **values: object) -> None:
     """Set attributes of a child element, creating it if needed; numbers are written exactly."""
-    from lxml import etree
-
     element = parent.find(tag)
     if element is None:
-        element = etree.SubElement(parent, tag)
+        element = SubElement(parent, tag)
     for attribute, value in values.items():
         element.set(attribute, " ".join(repr(float(x)) for x in np.atleast_1d(np.asarray(value, dtype=float))))
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-from lxml.etree import _Element
+from lxml.etree import SubElement, _Element
 
 from ..model.inertia import Inertia, Placement
 from ..model.matrices import cross_matrix, rotation_from_rpy
@@ -158,11 +158,9 @@ def inertial_of(link: _Element) -> Inertial:
 
 def write_inertial(link: _Element, part: Inertial) -> None:
     """Write an inertial into a link."""
-    from lxml import etree
-
     inertial = link.find("inertial")
     if inertial is None:
-        inertial = etree.SubElement(link, "inertial")
+        inertial = SubElement(link, "inertial")
     write(inertial, "origin", xyz=part.xyz, rpy=part.rpy)
     write(inertial, "mass", value=part.mass)
     write(inertial, "inertia", **dict(zip(ENTRIES, part.inertia[ROWS, COLUMNS], strict=True)))

@@ -8,13 +8,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import cast
 
+from lxml import etree
+
 import treesim
 
 from ..errors import TreesimError, UrdfWarning
 from ..model.inertia import Inertia
 from ..model.tree import Tree
 from ..types import BaseChoice
-from ..urdf.read import Source
+from ..urdf.findings import Findings
+from ..urdf.read import Source, parse
+from ..urdf.resolve import is_robot_name, open_source
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,12 +51,6 @@ def read(source: object, base: BaseChoice) -> RobotSource:
     """
     if isinstance(source, Tree):
         return RobotSource(source.spanning, mimic_robot=source if source.mimic_joints else None)
-    from lxml import etree
-
-    from ..urdf.findings import Findings
-    from ..urdf.read import Source, parse
-    from ..urdf.resolve import is_robot_name, open_source
-
     findings = Findings("<source>", strict=False)
     given = open_source(cast(Source, source), findings)  # once: a stream cannot be read twice
     robot = treesim.load(given.path or given.data, base=base, mimic="free")

@@ -207,3 +207,11 @@ def product(A, B, n, k, m, C):
         for j in range(1, k):
             for c in range(m):
                 C[r, c] += A[r, j] * B[j, c]
+
+
+def sum_of_products(x, y):
+    """x' y of two arrays."""
+    total = x[0] * y[0]
+    for k in range(1, x.size):
+        total += x[k] * y[k]
+    return total

@@ -4,6 +4,7 @@ Rows of frames are used along the tree's paths only: H = L_d' D L_d, Y_d = J L_d
 (F10 eq. 22 and 23), J H^-1 C = Y_D L_d^-T C. All joints move the centre of mass: its rows are dense.
 """
 
+from ..algebra.blocks import sum_of_products
 from ..algebra.linear import Vector, add
 from ..algebra.rotations import compose
 from ..algebra.spatial import motion_sub, motion_to_child
@@ -87,14 +88,6 @@ def divide_by_mass(tree, last, memory, J, Y, factors, inverse):
         product(parent, depth, last, memory.Y, row, memory.of_rows)
         for s in range(first):
             inverse[r, s] = inverse[s, r] = memory.of_rows[s]
-
-
-def sum_of_products(x, y):
-    """x' y."""
-    total = x[0] * y[0]
-    for k in range(1, x.size):
-        total += x[k] * y[k]
-    return total
 
 
 def put_bias(tree, last, memory, motions, Y, factors, bias):

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..algebra.blocks import sum_of_products
 from ..algebra.numbers import sqrt
 from ..algebra.spatial import force_component, rigid_column
 from ..algebra.tables import body_inertia, put_rigid, put_transform, rigid_at
@@ -96,14 +97,6 @@ def precondition(preconditioned, Phi, r, z):
         substitute(Phi.parent, Phi.depth, Phi.start, Phi.values, z)
 
 
-def dot(a, b):
-    """Return a'b."""
-    total = a[0] * b[0]
-    for k in range(1, a.size):
-        total += a[k] * b[k]
-    return total
-
-
 def iterate(tree, scratch, x, tolerance, most, preconditioned):
     """x <- H^-1 x, in place (J91 eq. 30, corrected); return the number of steps and |r| / |x|."""
     Phi, (X, _, A, F, r, z, p, Hp) = scratch
@@ -113,19 +106,19 @@ def iterate(tree, scratch, x, tolerance, most, preconditioned):
     precondition(preconditioned, Phi, r, z)
     for k in range(tree.nv):
         p[k] = z[k]
-    gain, whole, steps = dot(r, z), sqrt(dot(r, r)), 0
+    gain, whole, steps = sum_of_products(r, z), sqrt(sum_of_products(r, r)), 0
     left = whole / whole
     while steps < most and not left < tolerance:
         apply_mass_matrix(tree, X, p, Hp, A, F)
-        s = gain / dot(p, Hp)
+        s = gain / sum_of_products(p, Hp)
         for k in range(tree.nv):
             x[k] += s * p[k]
             r[k] -= s * Hp[k]
         precondition(preconditioned, Phi, r, z)
-        before, gain = gain, dot(r, z)
+        before, gain = gain, sum_of_products(r, z)
         for k in range(tree.nv):
             p[k] = z[k] + gain / before * p[k]
-        left = sqrt(dot(r, r)) / whole
+        left = sqrt(sum_of_products(r, r)) / whole
         steps += 1
     return steps, left
 
@@ -139,7 +132,7 @@ def solve(tree, q, scratch, x, tolerance, most, preconditioned):
     zero = tree.gravity[0] * 0
     if not regular:
         return 0, zero + 1
-    if status_of(x) != FINE or dot(x, x) == 0:
+    if status_of(x) != FINE or sum_of_products(x, x) == 0:
         return 0, zero
     return iterate(tree, scratch, x, tolerance, most, preconditioned)
 
