@@ -36,8 +36,8 @@ class TableGraph(Graph):
     saves operations, but blocks with different zeros then differ.
     """
 
-    def __init__(self, fold_zeros: bool = False) -> None:
-        super().__init__()
+    def __init__(self, fold_zeros: bool = False, longest: int = LONGEST) -> None:
+        super().__init__(longest)
         self.fold_zeros = fold_zeros
         self.marks: list[tuple[int, int]] = []  # site of a loop, number of nodes when its mark was met
 
