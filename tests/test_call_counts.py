@@ -87,6 +87,12 @@ def test_bound_functions_are_one_call(name):
     assert len(calls_of(OF_BOUND[name], STATE.q, STATE.v, STATE.tau)) == 1
 
 
+def test_bound_functions_of_a_batch_make_four_calls_for_its_result():
+    arrays = [np.tile(x, (64, 1)) for x in (STATE.q, STATE.v, STATE.tau)]
+    BOUND.forward_dynamics(*arrays)
+    assert len(calls_of(BOUND.forward_dynamics, *arrays)) <= 4
+
+
 HUMANOID = treesim.load("g1_29dof_rev_1_0", base="floating")
 STANDING, STILL = treesim.standing(HUMANOID, HUMANOID.neutral()), np.zeros(HUMANOID.nv)
 WORLD = treesim.World(HUMANOID, ground=treesim.Ground())

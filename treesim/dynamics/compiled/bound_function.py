@@ -64,16 +64,19 @@ class BoundFunction:
 
     def checked_call(self, values: tuple[Any, ...], out: Any, f_ext: ArrayLike | None = None) -> np.ndarray:
         """Coerce and broadcast the arguments, run batches on the owner's threads, and raise errors."""
+        result: np.ndarray | None = out
+        if out is None and f_ext is None and isinstance(values[0], np.ndarray) and values[0].ndim == 2:
+            result = empty((len(values[0]), *self.result), self.owner.dtype)
+            if self.call(*values, result) == FINE:
+                return result
         with use_threads(self.owner.threads):
+            if result is not None and f_ext is None and self._bound.batch(*values, result) == FINE:
+                self.call = self._bound.call
+                return result
             return self._checked_call(values, out, f_ext)
 
     def _checked_call(self, values: tuple[Any, ...], out: Any, f_ext: ArrayLike | None) -> np.ndarray:
         owner, number, bound = self.owner, self.owner.dtype, self._bound
-        if f_ext is None and isinstance(values[0], np.ndarray) and values[0].ndim == 2:
-            result = empty((len(values[0]), *self.result), number) if out is None else out
-            if bound.batch(*values, result) == FINE:
-                self.call = bound.call
-                return result
         arrays = [
             ordered_numbers(a._replace(value=x), number.type) for a, x in zip(self.arguments, values, strict=True)
         ]
