@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,8 +22,9 @@ Size = int | Sequence[int]
 class TriangularFactors(ReprMixin, ABC):
     """Factors H = L' D L of matrices (..., n, n), L lower triangular.
 
-    Arguments x are vectors (..., n) with the leading axes of H, or matrices (..., n, k) of k such columns. Results have
-    the shape of x. Methods raise ArgumentError for other shapes, and NonFiniteError for numbers that are not finite.
+    Arguments x are vectors (..., n), or matrices (..., n, k) of k columns: any array whose last axis but one has the
+    length n, except one of the shape of a vector for each H. Leading axes of x are broadcast with those of H. Methods
+    raise ArgumentError for other shapes, and NonFiniteError for numbers that are not finite.
     """
 
     @property
@@ -144,7 +146,7 @@ class TriangularFactors(ReprMixin, ABC):
         numpy.ndarray
             z, of the same shape.
         """
-        return self._divided_by_root(self.solve_lower_transposed(tau))
+        return self._mapped("tau", tau, lambda x: self._divided_by_root(self._operated(SOLVE_LOWER_TRANSPOSED, x)))
 
     def whiten_velocities(self, v: ArrayLike) -> np.ndarray:
         """Return z = D^1/2 L v, for which z' z = v' H v, twice the kinetic energy.
@@ -161,7 +163,7 @@ class TriangularFactors(ReprMixin, ABC):
         numpy.ndarray
             z, of the same shape.
         """
-        return self._times_root(self.multiply(v))
+        return self._mapped("v", v, lambda x: self._times_root(self._operated(MULTIPLY, x)))
 
     def color_forces(self, z: ArrayLike) -> np.ndarray:
         """Return tau = L' D^1/2 z, which has the covariance H for white noise z; inverse of `whiten_forces`.
@@ -176,7 +178,7 @@ class TriangularFactors(ReprMixin, ABC):
         numpy.ndarray
             Generalised forces, of the same shape.
         """
-        return self.multiply_transposed(self._times_root(self._vectors("z", z)[0]))
+        return self._mapped("z", z, lambda x: self._operated(MULTIPLY_TRANSPOSED, self._times_root(x)))
 
     def color_velocities(self, z: ArrayLike) -> np.ndarray:
         """Return v = L^-1 D^-1/2 z, which has the covariance H^-1 for white noise z; inverse of `whiten_velocities`.
@@ -191,7 +193,7 @@ class TriangularFactors(ReprMixin, ABC):
         numpy.ndarray
             Velocities, of the same shape.
         """
-        return self.solve_lower(self._divided_by_root(self._vectors("z", z)[0]))
+        return self._mapped("z", z, lambda x: self._operated(SOLVE_LOWER, self._divided_by_root(x)))
 
     def sample(self, rng: np.random.Generator, size: Size = ()) -> np.ndarray:
         """Return random vectors of the normal distribution N(0, H^-1).
@@ -250,24 +252,43 @@ class TriangularFactors(ReprMixin, ABC):
         return x / self._root(x)
 
     def _apply(self, operation: int, x: ArrayLike) -> np.ndarray:
-        vectors, columns = self._vectors("x", x)
-        if columns:
-            return self._operate_on_columns(operation, vectors)
-        return self._operate(operation, vectors[..., None, :])[..., 0, :]
+        return self._mapped("x", x, lambda vectors: self._operated(operation, vectors))
+
+    def _operated(self, operation: int, x: np.ndarray) -> np.ndarray:
+        """Apply an operation to a vector for each matrix, or to columns."""
+        if x.ndim > len(self.shape):
+            return self._operate_on_columns(operation, x)
+        return self._operate(operation, x[..., None, :])[..., 0, :]
 
     def _operate_on_columns(self, operation: int, x: np.ndarray) -> np.ndarray:
         found = self._operate(operation, np.ascontiguousarray(np.swapaxes(x, -1, -2)))
         return np.ascontiguousarray(np.swapaxes(found, -1, -2))
 
-    def _vectors(self, name: str, x: ArrayLike) -> tuple[np.ndarray, bool]:
-        """Return vectors or columns as an array, and whether they are columns."""
-        vectors = real_numbers(name, x, self.dtype.type)
-        columns = vectors.ndim == len(self.shape) + 1
-        if (vectors.shape[:-1] if columns else vectors.shape) != self.shape:
-            leading = "".join(f"{k}, " for k in self.shape[:-1])
-            n = self.shape[-1]
-            needed = f"({leading}{n}{'' if leading else ','}) or ({leading}{n}, k)"
-            raise ArgumentError(f"{name} has shape {vectors.shape}, but {needed} is needed")
-        check_copy(name, vectors.shape)
-        refuse_non_finite([Argument(name, x, self.shape)], [vectors])
-        return vectors, columns
+    def _mapped(self, name: str, x: ArrayLike, function: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+        """Apply a function of a vector for each matrix, or of columns, to vectors or columns with any leading axes.
+
+        Axes in front of those of the matrices become further columns.
+        """
+        given, own = real_numbers(name, x, self.dtype.type), self.shape[:-1]
+        full, tail = self._axes(name, given.shape)
+        check_copy(name, (*full, *tail))
+        refuse_non_finite([Argument(name, x, self.shape)], [given])
+        vectors = np.broadcast_to(given, (*full, *tail))
+        if full == own:
+            return function(vectors)
+        count, columns = math.prod(full[: len(full) - len(own)]), math.prod(tail[1:])
+        parts = np.moveaxis(vectors.reshape(count, *own, *tail), 0, -1)
+        found = function(np.ascontiguousarray(parts).reshape(*self.shape, columns * count)).reshape(parts.shape)
+        return np.ascontiguousarray(np.moveaxis(found, -1, 0)).reshape(vectors.shape)
+
+    def _axes(self, name: str, shape: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Return the leading axes of an argument after broadcasting, and those of a vector or of columns."""
+        own, n = self.shape[:-1], self.shape[-1]
+        columns = shape != self.shape and shape[-2:-1] == (n,)
+        tail = shape[-2:] if columns else shape[-1:]
+        with suppress(ValueError):  # of axes that do not fit
+            full = np.broadcast_shapes(shape[: len(shape) - len(tail)], own)
+            if tail[:1] == (n,) and full[len(full) - len(own) :] == own:
+                return full, tail
+        leading = f", whose first axes can be broadcast to {own}" if own else ""
+        raise ArgumentError(f"{name} has shape {shape}, but (..., {n}) or (..., {n}, k){leading} is needed")
