@@ -15,8 +15,6 @@ next. On SIMD lanes (`state_lanes`) every lane has its own sets. Loops run until
 others do not change by a bit.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -8,8 +8,6 @@ Pivots are taken in order, since their choice would differ between lanes. A poor
 `run_active_set` then rejects.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

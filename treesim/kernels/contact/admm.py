@@ -8,8 +8,6 @@ Rows are first scaled to mobility 1, G -> s G s, lambda -> lambda / s, since mob
 differ by a factor of a thousand. The three rows of a contact have one s, which does not change their cone.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Internal edges: faces between adjacent static boxes of a world must not cause contacts."""
 
-from __future__ import annotations
-
 from ..algebra.linear import Vector, add, rotate, rotate_back, scale, sub
 from ..algebra.numbers import absolute, maximum, minimum
 from ..algebra.tables import transform_at

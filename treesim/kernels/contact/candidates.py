@@ -1,7 +1,5 @@
 """Points of shapes in the world, and the list of contact candidates of a pair."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

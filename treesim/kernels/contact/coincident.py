@@ -1,7 +1,5 @@
 """Contacts that two shapes find of each other at the same point, as boxes do whose corners coincide."""
 
-from __future__ import annotations
-
 from ..algebra.linear import dot, sub
 from ..algebra.numbers import absolute
 from .candidates import put_row

@@ -7,8 +7,6 @@ edges touch between the points (`edges`). Contacts on internal edges of adjacent
 (`box_internal_edges`). Contacts of other pairs of convex shapes are arguments (`treesim.contact.convex_pairs`).
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from ..algebra.linear import Vector, add, dot, rotate, rotate_back, scale, sub

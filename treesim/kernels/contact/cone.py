@@ -9,8 +9,6 @@ F(s) = |lambda_t| - mu lambda_n. It is found by Newton's method in u = 1 / (t + 
 nearly linear, within a bracket in closed form.
 """
 
-from __future__ import annotations
-
 from ..algebra.linear import Symmetric, Vector
 from ..algebra.numbers import maximum, sqrt
 

@@ -5,8 +5,6 @@ normal. Then follow torsional and rolling friction (`rolling_friction`), limits 
 with friction, rows of constrained frames and loops, and speed limits.
 """
 
-from __future__ import annotations
-
 from ..algebra.linear import cross, dot, scale, sub
 from ..algebra.numbers import maximum, minimum, select, some, sqrt
 from ..constrained.constraints import constraint_rows

@@ -1,7 +1,5 @@
 """Entries of steps with contact: the variants of `contact_step` that are compiled."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 from ..entries.entry import entry

@@ -4,8 +4,6 @@ Nothing of it depends on which rows act. So engines write it as straight-line co
 whose branches and loops depend on contacts, starts from its results.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

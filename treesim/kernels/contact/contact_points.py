@@ -1,7 +1,5 @@
 """Contact points of a step: place, gap, force and velocity of each contact, for reports."""
 
-from __future__ import annotations
-
 from ..algebra.linear import add, cross, scale
 from .constraint_rows import surface_of
 from .signed_distance import across, vector_of

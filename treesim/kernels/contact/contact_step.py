@@ -18,8 +18,6 @@ result of a lane does not depend on the others, and is that of its state alone, 
 those of `one_state` and of `simd_functions`.
 """
 
-from __future__ import annotations
-
 from ..algebra.numbers import maximum, select, some
 from ..algebra.tables import with_armature
 from ..kinematics.configuration import advance, retrace

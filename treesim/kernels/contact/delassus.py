@@ -7,8 +7,6 @@ change the velocities by (M + D)^-1 J' lambda, from D^-1 Z lambda by a forward s
 where their paths merge, since the sweep is linear. Cost O(N + m d), and m^2 d for G, d the bodies on a path.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

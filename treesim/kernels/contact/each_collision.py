@@ -4,8 +4,6 @@ It supports all collision geometry. The contacts are then those of SIMD lanes: c
 contact of all, as in `simd_collision`.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

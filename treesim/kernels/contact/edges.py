@@ -1,7 +1,5 @@
 """Contacts between the points of shapes: sides of capsules, and crossing edges of boxes."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from ..algebra.linear import Vector, add, cross, dot, scale, sub

@@ -4,8 +4,6 @@ Only nodes and cells below the shape are looked at. Each cell of the grid is cut
 least x and y. Beyond the border there is nothing; border edges collide as the edges of a solid with vertical sides.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from ..algebra.linear import Vector, cross, dot, rotate, rotate_back, scale, sub

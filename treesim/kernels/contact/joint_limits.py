@@ -1,7 +1,5 @@
 """Test whether a step may reach a joint limit, for robots without contact; it precedes the contact solve."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from ..entries.entry import entry

@@ -4,8 +4,6 @@ What may differ are numbers of the tree, settings of the step, and of contact th
 of joints. Collision geometry is that of all states.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

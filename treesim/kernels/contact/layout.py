@@ -3,8 +3,6 @@
 A constant such as `PAIR` contains the index of each column under the column's name: `touch.pair[k, PAIR.solid]`.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from ..constrained.constraints import ROW_COUNT

@@ -1,7 +1,5 @@
 """Smallest distance of rollouts from their limits so far, a result of their unconstrained steps."""
 
-from __future__ import annotations
-
 from ..algebra.numbers import absolute, minimum
 from ..stepping.mean_force import mean_force
 from ..stepping.step import settings_of

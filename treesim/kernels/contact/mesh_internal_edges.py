@@ -3,8 +3,6 @@
 They are searched for where there are several surfaces, or a mesh with several parts.
 """
 
-from __future__ import annotations
-
 from ..algebra.linear import add, cross, dot, rotate, rotate_back, scale, sub
 from ..algebra.numbers import absolute, minimum, sqrt
 from ..algebra.tables import transform_at

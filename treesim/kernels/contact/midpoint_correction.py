@@ -15,8 +15,6 @@ for worlds with constrained frames, whose unconstrained step satisfies the const
 are known at the start only, nor for robots with mimic joints.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

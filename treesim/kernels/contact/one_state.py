@@ -1,7 +1,5 @@
 """Functions of a step with contact (`step_records.StepFunctions`) of one state."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from ..algebra.numbers import maximum

@@ -1,7 +1,5 @@
 """Block Gauss-Seidel (PGS) for contact impulses, with an exact solution of each contact, in a fixed order."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

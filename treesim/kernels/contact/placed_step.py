@@ -4,8 +4,6 @@ Both need the transforms, and semi-implicit Euler the articulated inertias of M 
 robot they are computed once.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..stepping.step_entry import Extra

@@ -6,8 +6,6 @@ conditions of `cone`. The others are scalar: low <= lambda <= high, sigma = 0 in
 infinite for constrained frames and loops.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from ..algebra.linear import Vector

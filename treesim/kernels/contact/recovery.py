@@ -9,8 +9,6 @@ overlaps are compliant, which bounds their impulses by u / (YIELD G_rr). The imp
 long an overlap has lasted, and do not change velocities. Overlaps of soft surfaces are not recovered.
 """
 
-from __future__ import annotations
-
 from ..algebra.numbers import maximum, minimum, some
 from .constraint_rows import end_of_contacts, is_constrained, is_soft, limit_gap, put_bounds
 from .layout import LIMIT, RECOVERY

@@ -1,7 +1,5 @@
 """Restitution that adds no energy, and the energy that impulses add to a step."""
 
-from __future__ import annotations
-
 from ..algebra.numbers import maximum, minimum, select, some, sqrt
 from .problem import copy, relative_velocities
 from .work import any_soft

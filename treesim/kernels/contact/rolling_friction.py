@@ -19,8 +19,6 @@ disk of the sum. Rows of groups stand behind those of the contacts, rolling firs
 group is that of one contact, on the lanes on which this contact is the first of its kind.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -4,8 +4,6 @@ A shape is a ball, a capsule, a cylinder, or a convex polyhedron given by the pl
 normals are in the axes of the shape's body. The distance from a convex shape is a convex function of the point.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from ..algebra.linear import Vector, add, dot, scale, sub

@@ -1,7 +1,5 @@
 """Solids as collision geometry: signed distance of a point from each, and outward normal."""
 
-from __future__ import annotations
-
 from ..algebra.linear import Vector, dot, scale, sub
 from ..algebra.numbers import absolute, maximum, minimum, sqrt
 from .layout import PAIR

@@ -5,8 +5,6 @@ contact of all, with points and slots that differ. `active` is 1 on the lanes of
 others, where it must have no effect. The result of a lane does not depend on the others.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

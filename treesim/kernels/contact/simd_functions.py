@@ -4,8 +4,6 @@ Searches continue until every lane is within the tolerance; converged lanes do n
 unsolved: those that the solver does not solve, and those that have more than `simd_collision.MOST` contacts.
 """
 
-from __future__ import annotations
-
 from ..algebra.numbers import maximum, select
 from ..mimic.contact_mimic import any_tree, constrain_mimic_joints, constrain_nothing, with_mimic_rotors
 from .constraint_rows import MARGIN, put_constrained, put_none_constrained

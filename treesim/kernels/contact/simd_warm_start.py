@@ -4,8 +4,6 @@ A state has its impulses as in `warm_start`. Behind them stand the number of slo
 these slots. So impulses of an earlier step are cleared without a pass over thousands.
 """
 
-from __future__ import annotations
-
 from ..algebra.numbers import select
 from ..algebra.state_lanes import gathered, scattered
 from .rolling_friction import first_stored

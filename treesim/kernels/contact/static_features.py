@@ -5,8 +5,6 @@ lie between those of its two faces, a corner's between those of all its faces. V
 axes.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from ..algebra.linear import Vector, add, dot, rotate, rotate_back, scale, sub

@@ -5,8 +5,6 @@ triangles of one plane, and concave ones, have no contacts of their own. A borde
 solid whose side is perpendicular to the triangle. Points behind the surface touch the triangle nearest to them.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from ..algebra.linear import Vector, dot, rotate, rotate_back, scale, sub

@@ -7,8 +7,6 @@ widen the support most, unless their gap is large. Points of a soft surface are 
 The same functions serve one state, and several on SIMD lanes.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from ..algebra.linear import cross, dot, scale, sub

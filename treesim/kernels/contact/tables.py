@@ -1,7 +1,5 @@
 """Constant contact tables, from two flat arrays."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from .layout import COUNT, OPTIONS, PAIR, SURFACE, bounds_at, joint_tables, pair_reals, pair_table

@@ -3,8 +3,6 @@
 Angular impulses of torsional and rolling friction stand behind those of contacts and rows, by slot, too.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from .constraint_rows import end_of_contacts

@@ -17,8 +17,6 @@ restitution, forces and velocity products, where v is that of the unconstrained 
 lambda' G lambda / 2 <= 0: friction and impacts only dissipate.
 """
 
-from __future__ import annotations
-
 from ..algebra.linear import Vector, cross, rotate_back, scale
 from ..algebra.numbers import absolute, maximum, minimum, select, some
 from ..algebra.spatial import Force, force_add, force_component, force_to_parent

@@ -1,7 +1,5 @@
 """Contact tables, and scratch memory of a step with contact."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

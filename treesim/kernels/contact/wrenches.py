@@ -1,7 +1,5 @@
 """Contact wrenches on bodies, and of pairs of bodies, from the impulses of a step."""
 
-from __future__ import annotations
-
 from ..algebra.linear import add, cross, scale, sub
 from ..algebra.numbers import absolute
 from ..algebra.tables import transform_at
