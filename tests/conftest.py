@@ -218,7 +218,10 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     if os.environ.get("TREESIM_TESTS_STRICT") == "1" and whole:
         found = vars(session.config).get("listed_tests", set())
         if gone := set.union(*LISTED.values()) - found:
-            raise pytest.UsageError(f"no tests: remove from tests/slow_tests.txt, nightly_tests.txt {sorted(gone)}")
+            why = f"no tests: remove from tests/slow_tests.txt, nightly_tests.txt {sorted(gone)}"
+            with session.config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():
+                print(why, file=sys.stderr)  # of processes of xdist, the error itself is not shown
+            raise pytest.UsageError(why)
 
 
 settings.register_profile(
