@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import treesim
-from treesim.contact.bodies import meeting
+from treesim.contact.bodies import MOST_FREE, engine_of_one_state, meeting
 
 
 def boxes(masses, side=0.2):
@@ -182,3 +182,13 @@ def test_what_is_no_free_body_is_refused():
     for bad in (("c", "hull", (), 1.0), ("c", "box", (0.1, 0.1, -1), 1.0), ("c", "sphere", (0.1,), 0.0)):
         with pytest.raises(treesim.TreesimError):
             treesim.free_body(*bad)
+
+
+def test_steps_of_many_free_bodies_run_generic_code():
+    """Only above a number of them, and unless an engine is given; a humanoid has many bodies, none of them free."""
+    few, many = (
+        treesim.World(x[0], bodies=x[1:]).robot for x in (boxes([1.0] * k) for k in (MOST_FREE, MOST_FREE + 1))
+    )
+    assert engine_of_one_state(few, "auto") == "auto" and engine_of_one_state(many, "auto") == "generic"
+    assert engine_of_one_state(many, "specialized") == "specialized"
+    assert engine_of_one_state(treesim.load("g1", base="floating"), "auto") == "auto"

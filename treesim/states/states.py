@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from functools import lru_cache, partial
 from operator import is_
 from typing import TYPE_CHECKING, Any
@@ -142,25 +142,33 @@ def _many_states(
     others = constants[len(own) :]
     if not all(map(is_, own, constants)) or any([type(x) is not np.ndarray or x.flags.writeable for x in others]):
         return None  # constants of this call only: code is looked up by what they contain
-    count, number, alone = len(given[0]), given[0].dtype.type, thread_count() == 1
-    key = entry, number, alone, wanted(), *[(address(x), x.size) for x in others], *[x is None for _, x in inputs]
-    entries = _batch_entries.setdefault(robot, {})
-    bound = entries.get(key)
-    if bound is None:
-        if number not in NUMBERS:
-            return None
-        if len(entries) >= KEPT:
-            entries.clear()
-        shapes = [*zip(entry.signature.arrays, _shapes_of(entry)(robot, *constants[2:]), strict=True)]
-        taken = [(0,) if values[array.name] is None else shape for array, shape in shapes if not array.result]
-        results = [shape for array, shape in shapes if array.result]
-        bound = entries[key] = BoundEntry(entry, constants, taken, results, number, alone=alone, single=False)
+    number = given[0].dtype.type
+    if number not in NUMBERS:
+        return None
+    bound = _batch_entry(entry, robot, constants, others, {array.name for array, x in inputs if x is None}, number)
     found = [] if out is None else [out]
-    found += [empty((count, *shape), number) for shape in bound.results[len(found) :]]
+    found += [empty((len(given[0]), *shape), number) for shape in bound.results[len(found) :]]
     status = bound.call(*given, *found)
     if status == BAD_LAYOUT:
         status = bound.batch(*given, *found)
     return found if status == FINE else None
+
+
+def _batch_entry(
+    entry: Any, robot: Tree, constants: Sequence[Any], others: Sequence[np.ndarray], absent: Set[str], number: Any
+) -> BoundEntry:
+    """Return an entry bound for batches, made at the first call; absent: names of arguments that are None."""
+    alone, entries = thread_count() == 1, _batch_entries.setdefault(robot, {})
+    key = entry, number, alone, wanted(), frozenset(absent), *[(address(x), x.size) for x in others]
+    bound = entries.get(key)
+    if bound is None:
+        if len(entries) >= KEPT:
+            entries.clear()
+        shapes = [*zip(entry.signature.arrays, _shapes_of(entry)(robot, *constants[2:]), strict=True)]
+        taken = [(0,) if array.name in absent else shape for array, shape in shapes if not array.result]
+        results = [shape for array, shape in shapes if array.result]
+        bound = entries[key] = BoundEntry(entry, constants, taken, results, number, alone=alone, single=False)
+    return bound
 
 
 # by entry, kind of arguments, and addresses of further tables, which each keeps

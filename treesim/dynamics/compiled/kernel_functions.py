@@ -206,7 +206,11 @@ class KernelFunctions:
         numpy.ndarray
             Wrenches (..., n_bodies, 6), (..., k, 6), or (..., 6) for one name [N, N m].
         """
-        motion = q, v, self.forward_dynamics(q, v, tau, f_ext)
+        qdd = None
+        if f_ext is None and type(q) is np.ndarray and q.ndim == 2:  # a batch; what is broadcast gets its memory there
+            shape = len(q), *self._vector
+            qdd = np.empty(shape, self.dtype) if np.shape(v) == np.shape(tau) == shape else None
+        motion = q, v, self.forward_dynamics(q, v, tau, f_ext, qdd)
         if joints is None:
             return self._evaluate(joint_wrenches_states, motion, out, f_ext)
         rows = rows_of(self.robot, joints)

@@ -109,7 +109,7 @@ class EntryCode:
         words, rest = self._words(first, self._kinds[: len(first)]), self._kinds[len(first) :]
 
         def call(*arguments: Any, memory: tuple[Any, ...] = first) -> int:
-            return int(self._run(words + self._words(arguments, rest) if rest else words))
+            return int(self._run(words + self._words(arguments, rest) if rest or arguments else words))
 
         return call
 

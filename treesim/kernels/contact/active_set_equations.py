@@ -242,7 +242,7 @@ def repeat_proximal(slipping, m, n):
             m.first[i] = m.b[i]
             m.b[i] = m.step[i] + m.rho[i] * m.b[i]
         solve_in_order(m.A, m.L, m.b, m.band)
-        left = m.s[0] * 0
+        left = m.regular[0] * 0
         for i in range(n):
             m.b[i] = select(going, m.b[i], m.first[i])
             left = maximum(left, m.rho[i] * absolute(m.b[i] - m.first[i]))
@@ -253,7 +253,7 @@ def repeat_proximal(slipping, m, n):
 def put_step(problem, m, n, contacts):
     """Compute the step of all impulses from the changes m.b of the unknowns."""
     for r in range(problem.rows):
-        m.step[r] = m.s[0] * 0
+        m.step[r] = problem.g[0] * 0
     for i in range(0, 3 * contacts, 3):
         d, r = directions(m, i), m.rows[i]
         m.step[r] = d.x * m.b[i] + d.mu_x * m.b[i + 2]
