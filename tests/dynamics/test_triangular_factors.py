@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import treesim
-from tests import trees
+from tests import sensitivity, trees
 from treesim.errors import ArgumentError
 
 ROBOTS = {"plain": trees.tree("random_a"), "mimic": treesim.load("panda")}
@@ -35,10 +35,29 @@ def test_leading_axes_are_broadcast(name, states, leading, columns):
     x = np.random.default_rng(2).normal(size=(*leading, n, *columns))
     expected = dense_solution(M, x, columns)
     for found in factors:
-        np.testing.assert_allclose(found.solve(x), expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
+        solved, white = found.solve(x), found.whiten_velocities(x)
         back = found.color_forces(found.whiten_forces(x))
-        np.testing.assert_allclose(back, np.broadcast_to(x, back.shape), rtol=0, atol=1e-9)
-        assert back.shape == expected.shape == found.whiten_velocities(x).shape
+        assert solved.shape == white.shape == back.shape == expected.shape
+        L, tau = found.L, np.broadcast_to(x, expected.shape)
+        growth = np.abs(np.swapaxes(L, -1, -2)) @ np.abs(np.linalg.inv(np.swapaxes(L, -1, -2)))
+        allowed = sensitivity.ROUNDINGS * np.finfo(float).eps * product(growth, np.abs(tau), columns)
+        assert (np.abs(back - tau) <= allowed).all()
+        one, *others = (vectors(a, n, columns) for a in (solved, expected, tau))
+        matrices = np.broadcast_to(M, (*expected.shape[: expected.ndim - 1 - len(columns)], n, n))
+        for k, matrix in enumerate(np.repeat(matrices.reshape(-1, n, n), *columns or (1,), axis=0)):
+            solution, force = (a[k] for a in others)
+            bound = 2 * sensitivity.of_solution(matrix, np.abs(force), solution)  # both err
+            assert sensitivity.farthest(one[k], solution) < bound
+
+
+def product(A, x, columns):
+    """A x for vectors or columns x."""
+    return A @ x if columns else (A @ x[..., None])[..., 0]
+
+
+def vectors(x, n, columns):
+    """All vectors of an array as rows."""
+    return (np.swapaxes(x, -1, -2) if columns else x).reshape(-1, n)
 
 
 def test_axes_that_cannot_be_broadcast_are_refused():
