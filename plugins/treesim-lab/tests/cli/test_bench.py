@@ -336,3 +336,14 @@ def test_contact_is_timed_and_judged(
     assert found["kp"] == 3000 and found["base"] == "floating" and len(found["contact"]) == 4
     assert all(row["min_s"] > 0 for row in found["rollouts"])
     assert "stick error" in text and "Stepper.step, semi_implicit_euler" in text and "moving-1: with random" in text
+
+
+@pytest.mark.slow
+def test_worlds_of_many_bodies_need_no_robot(
+    treesim: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(bench, "time_worlds", partial(bench.time_worlds, engines=[]))
+    saved = tmp_path / "worlds.json"
+    text = treesim("bench", "--worlds", "--scene", "apart-1", *QUICK, "--save", saved).stdout
+    rows = json.loads(saved.read_text())["worlds"]
+    assert [row["scene"] for row in rows] == ["apart-1"] * 2 and "1 boxes slide apart" in text

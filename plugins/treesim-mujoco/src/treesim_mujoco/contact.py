@@ -13,7 +13,7 @@ import numpy as np
 from treesim import ConversionWarning, Ground, HeightField, StaticBox, StaticMesh, Surface
 from treesim.compare.cases import ROLLOUT, BenchmarkCase, ContactScene, Stepping
 from treesim.errors import UnsupportedError
-from treesim.states.support import candidates
+from treesim.states.support import usable_shapes
 
 from .layout import MujocoLayout
 from .reading import bodies_alone, body_name, model_of
@@ -110,22 +110,25 @@ def stepped_by(model: Any, way: Way) -> Any:
 
 
 def contact_model(scene: ContactScene) -> Any:
-    """Return MuJoCo's model of a scene: robots do not collide with themselves.
+    """Return MuJoCo's model of a scene, in which the robot collides with itself only if treesim's does.
 
     Contacts have condim 3, or 6 for surfaces with torsional or rolling friction.
 
     Raises UnsupportedError if MuJoCo does not support the bodies, shapes or ground.
     """
-    if scene.world.surfaces or scene.world.pairs:
-        raise UnsupportedError("contact scenes for MuJoCo have no surfaces of links and pairs")
-    collide = int(bool(scene.world.bodies))
-    between = scene.world.surface if collide else Surface(friction=0)
+    world = scene.world
+    if world.surfaces or world.pairs or world.kinematic:
+        raise UnsupportedError("contact scenes for MuJoCo have no surfaces of links and pairs, and no kinematic bodies")
+    between = world.surface if world.bodies or world.self_collision else Surface(friction=0)
+    own = {shape.link for shape in world.alone.shapes}  # names differ between the trees of a world
 
     def furnish(spec: Any) -> None:
         for k, surface in enumerate(scene.world.ground):
             add_ground(spec, surface, f"ground_{k}")
-        for k, shape in enumerate(dict.fromkeys(candidates(scene.robot).shapes)):
-            add_shape(spec, scene.robot, between, shape, f"hull_{k}", collide)
+        for k, shape in enumerate(usable_shapes(scene.robot)):
+            if shape.body or world.bodies or world.self_collision:
+                collide = int(world.self_collision or shape.link not in own)
+                add_shape(spec, scene.robot, between, shape, f"hull_{k}", collide)
         for k, body in _tracked(scene):
             gain = scene.kp[k]
             spec.add_actuator(
@@ -215,7 +218,8 @@ def add_shape(spec: Any, robot: Tree, surface: Surface, shape: CollisionShape, l
     else:
         size = [0.5 * x for x in shape.size] if shape.kind == "box" else [*radius, *half]
         geom["size"] = [*size, 0, 0][:3]
-    spec.body(body_name(robot.body_names[shape.body - 1])).add_geom(
+    body = spec.body(body_name(robot.body_names[shape.body - 1])) if shape.body else spec.worldbody
+    body.add_geom(
         **geom, pos=shape.placement.translation, quat=quaternion, mass=0,
         **_contact(surface), contype=1, conaffinity=collide,
     )  # fmt: skip

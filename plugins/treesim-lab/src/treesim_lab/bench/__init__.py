@@ -1,6 +1,7 @@
 """Benchmarks of treesim, compared with other engines in the same process; the functions behind `treesim bench`.
 
-`time_calls`, `time_batches`, `time_sizes`, `time_contact` and `time_requests` return a `Benchmark`; `time_start` and
+`time_calls`, `time_batches`, `time_sizes`, `time_contact`, `time_requests` and `time_worlds` return
+a `Benchmark`; `time_start` and
 `time_robots` plain dictionaries. `interleaved` times any calls in turns, and `measured` any
 `treesim.compare.BenchmarkCase`.
 """
@@ -13,6 +14,7 @@ from .results import Benchmark
 from .robots import BenchRobot, bench_robot
 from .runs import time_batches, time_calls, time_robots, time_sizes, time_start
 from .timing import Timing, interleaved
+from .worlds import time_worlds
 
 __all__ = [
     "BenchRobot",
@@ -29,4 +31,5 @@ __all__ = [
     "time_robots",
     "time_sizes",
     "time_start",
+    "time_worlds",
 ]

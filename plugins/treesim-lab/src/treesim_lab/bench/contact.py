@@ -30,6 +30,7 @@ from .contact_scenes import (
     bare_robot,
     box_on_incline,
     chosen_scenes,
+    targets,
 )
 from .measure import measured
 from .results import Benchmark
@@ -114,7 +115,7 @@ def time_contact(
     rows: list[dict[str, Any]] = []
     rolled: list[dict[str, Any]] = []
     titles: dict[str, str] = {}
-    read_models = lru_cache(maxsize=None)(lambda tree: _models(adapters, tree, notes))
+    read_models = lru_cache(maxsize=None)(lambda tree: engine_models(adapters, tree, notes))
     for kind in kinds:
         scene = kind.make(options)
         models = read_models(scene.robot)
@@ -136,7 +137,8 @@ def time_contact(
     return Benchmark("contact", name, "floating", nv, tuple(rows), rounds, None, titles, remarks, more)
 
 
-def _models(adapters: Sequence[EngineAdapter], robot: Tree, notes: list[str]) -> list[EngineModel]:
+def engine_models(adapters: Sequence[EngineAdapter], robot: Tree, notes: list[str]) -> list[EngineModel]:
+    """Return the models of a robot without losses of the engines that support it; adds notes on the others."""
     bare = without_losses(robot)
     return read_by_engines(adapters, bare, lambda level: canonical(bare), notes)
 
@@ -147,22 +149,13 @@ def _steppings(scene: ContactScene, models: Sequence[EngineModel]) -> list[Stepp
 
 def our_steppings(scene: ContactScene) -> list[Stepping]:
     """Return treesim's methods of stepping a scene: both integrators with contact, with their default substeps."""
-    return [_our_stepping(scene, rule) for rule in reversed(CONTACT_RULES)]
+    return [our_stepping(scene, rule) for rule in reversed(CONTACT_RULES)]
 
 
-def _targets(scene: ContactScene) -> np.ndarray:
-    """Return the targets (nv,) of the PD controller."""
-    found = np.zeros(scene.robot.nv)
-    for body in scene.robot.bodies:
-        k = scene.robot.v_index[body.joint.name]
-        if scene.kp[k].any():
-            found[k] = scene.posture[scene.robot.q_index[body.joint.name]]
-    return found
-
-
-def _our_stepping(scene: ContactScene, rule: str) -> Stepping:
+def our_stepping(scene: ContactScene, rule: str) -> Stepping:
+    """Return treesim's method of stepping a scene by an integrator, with its default substeps."""
     stepper = Stepper(scene.world, scene.dt, integrator=rule, kp=scene.kp, kd=scene.kd)
-    u, starts = _targets(scene), [stepper.reset(q, v) for q, v in zip(scene.q0, scene.v0, strict=True)]
+    u, starts = targets(scene), [stepper.reset(q, v) for q, v in zip(scene.q0, scene.v0, strict=True)]
     now: list[Any] = [starts[0], None]
 
     def start(k: int = 0) -> None:
@@ -239,7 +232,7 @@ def _incline_rows(adapters: Sequence[EngineAdapter], notes: list[str]) -> list[d
     found: dict[str, dict[str, Any]] = {}
     for key, mu in (("stick_error", SLOPE + NEAR), ("slip_error", SLOPE - NEAR)):
         scene = box_on_incline(mu)
-        for way in _steppings(scene, _models(adapters, scene.robot, notes)):
+        for way in _steppings(scene, engine_models(adapters, scene.robot, notes)):
             way.start()
             run_steps(way, round(SLIDING / scene.dt))
             error = abs(float(np.linalg.norm(way.state()[1][:3])) - speed_on_incline(mu))
@@ -259,7 +252,7 @@ def _rollout_rows(
 
 def _our_rollout(scene: ContactScene, rule: str, count: int, steps: int) -> BenchmarkCase:
     q0, v0 = np.resize(scene.q0, (count, scene.robot.nq)), np.resize(scene.v0, (count, scene.robot.nv))
-    u = np.tile(_targets(scene), (steps, 1))
+    u = np.tile(targets(scene), (steps, 1))
     out = np.empty((count, steps, scene.robot.nq)), np.empty((count, steps, scene.robot.nv))
     how: dict[str, Any] = {"kp": scene.kp, "kd": scene.kd, "integrator": rule, "threads": 1, "out": out}
     call = partial(rollout, scene.world, q0, v0, u, scene.dt, **how)

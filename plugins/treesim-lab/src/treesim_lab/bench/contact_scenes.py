@@ -166,6 +166,16 @@ def stack_scene(options: SceneOptions, push: float = 0.0) -> ContactScene:
     return scene
 
 
+def targets(scene: ContactScene) -> np.ndarray:
+    """Return the targets (nv,) of the PD controller."""
+    found = np.zeros(scene.robot.nv)
+    for body in scene.robot.bodies:
+        k = scene.robot.v_index[body.joint.name]
+        if scene.kp[k].any():
+            found[k] = scene.posture[scene.robot.q_index[body.joint.name]]
+    return found
+
+
 def box_on_incline(friction: float) -> ContactScene:
     """Return a box of 10 kg on a plane of slope 0.5, aligned with it: it sticks if friction is at least 0.5."""
     half = math.atan(SLOPE) / 2

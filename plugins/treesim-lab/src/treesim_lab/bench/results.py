@@ -9,15 +9,16 @@ from treesim.compare.cases import OURS
 from treesim.system.display import ReprMixin
 
 MADE_OF = {"calls": "calls on one state", "batches": "calls on {} states each", "sizes": "sizes of batches",
-           "contact": "methods of stepping with contact", "requests": "requests of rollouts in contact"}  # fmt: skip
+           "contact": "methods of stepping with contact", "requests": "requests of rollouts in contact",
+           "worlds": "rows of scenes and integrators"}  # fmt: skip
 
 
 @dataclass(frozen=True, repr=False)
 class Benchmark(ReprMixin):
     """Times of one robot's calls.
 
-    kind: "calls", "batches", "sizes", "contact" or "requests". base: "fixed" or "floating". repeats: rounds of each
-    call. states: of each batch; None for single states. engines: versions of the other engines that support the
+    kind: "calls", "batches", "sizes", "contact", "requests" or "worlds". base: "fixed" or "floating". repeats: rounds
+    of each call. states: of each batch; None for single states. engines: versions of the other engines that support the
     robot. notes: remarks on the times. more: further measurements, by name. rows: a dictionary for each call,
     with quantity, engine, call, numbers, min_s, median_s (seconds per state), error (relative), does
     (description), and for treesim times_faster_than by engine; for each size states, min_s and bytes.
@@ -43,6 +44,8 @@ class Benchmark(ReprMixin):
             return [(f"{row['states']} states", f"{1e9 * row['min_s']:.0f} ns per state") for row in self.rows]
         if self.kind == "requests":
             return [(row["request"], f"{1e6 * row['min_s']:.3g} us, factor {row['factor']:.2f}") for row in self.rows]
+        if self.kind == "worlds":
+            return [(row["scene"], row["call"], f"{1e6 * row['mean_s']:.3g} us a step") for row in self.rows]
         return [
             (row["quantity"], row["engine"], row["call"], row["numbers"], f"{1e6 * row['min_s']:.3g} us")
             for row in self.rows

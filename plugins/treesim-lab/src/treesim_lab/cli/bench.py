@@ -48,6 +48,7 @@ BUSY = 0.5  # load average above which other processes disturb the times
     "treesim bench ur5 --batch 4096 --threads 1",
     "treesim bench g1_29dof_rev_1_0 --contact --scene moving-1 --scene stack",
     "treesim bench --summary",
+    "treesim bench --worlds --scene towers --scene dominoes",
     "treesim bench energy ur5",
 )
 def bench(
@@ -60,6 +61,7 @@ def bench(
     summary: bool = False,
     contact: bool = False,
     requests: bool = False,
+    worlds: bool = False,
     scene: list[str] | None = None,
     kp: Annotated[float, option(min=0)] = 1000.0,
     backends: bool = False,
@@ -98,8 +100,10 @@ def bench(
     --requests
         Measure the time of a step in rollouts of the standing ROBOT, with forces, measures, sensors and parameters of
         each.
+    --worlds
+        Measure solves, residuals and times of steps and rollouts of worlds of many bodies, without ROBOT.
     --scene
-        Scene whose steps are timed with --contact. May be repeated. By default all scenes.
+        Scene whose steps are timed with --contact or --worlds. May be repeated. By default all scenes.
     --kp
         Position gain kp of every joint with --contact (N m/rad, N/m). The velocity gain is 0.05 s times kp.
     --backends
@@ -123,6 +127,9 @@ def bench(
     with use_threads(threads):
         if summary or len(robots or ()) > 1:
             _summary(report, robots, base, mimic, batch, repeats, seed)
+            return
+        if worlds:
+            _worlds(report, scene, repeats or CONTACT_ROUNDS)
             return
         if not robots:
             raise ArgumentError("name a robot, or take --summary for the five standard ones")
@@ -302,6 +309,19 @@ def _requests(report: _Report, name: str, rounds: int) -> None:
         found = time_requests(name, rounds=rounds)
     report.print(request_table(f"{named(found.robot)}, {found.states} standing robots, one thread", found.rows))
     report.finish({**_repr_fields(found), "requests": found.rows, **found.more})
+
+
+def _worlds(report: _Report, scenes: list[str] | None, rounds: int) -> None:
+    from ..bench import time_worlds
+    from .bench_tables import world_table
+
+    with messages().status("preparing kernels and timing ..."):
+        found = time_worlds(scenes, rounds)
+    report.notes += found.notes
+    report.print(world_table("worlds of many bodies, one step of 1 ms", found.rows))
+    report.print(*(f"{name}: {about}" for name, about in found.more["scenes"].items()))
+    report.explain([])
+    report.finish({"engines": found.engines, "repeats": rounds, "worlds": found.rows, **found.more})
 
 
 def _summary(

@@ -77,6 +77,24 @@ def request_table(title: str, rows: Sequence[dict[str, Any]]) -> Table:
     return table
 
 
+def world_table(title: str, rows: Sequence[dict[str, Any]]) -> Table:
+    """Return the table of solves, times and residuals of worlds of many bodies by scene and integrator."""
+    others = list(dict.fromkeys(name for row in rows for name in row["others"]))
+    solves, times = ("solves", "90 %", "most"), ("min", "mean", "longest", "rollout", "steps of the same")
+    title = f"{title}, times in us"
+    headings = ("contacts", "components", *solves, *times, *others, "ratio", "residual [m/s]")
+    table, lines = new_table(title, "scene", "integrator", numbers=headings), []
+    for row in rows:
+        cells = [str(row["contacts"]), str(row["components"] or "")]
+        cells += [f"{row['iterations_mean']:.1f}", f"{row['iterations_90']:.0f}", str(row["iterations_max"])]
+        cells += [f"{1e6 * row[key]:.1f}" for key in ("min_s", "mean_s", "longest_s", "rollout_s", "steps_s")]
+        cells += [f"{1e6 * row['others'][name]:.1f}" if name in row["others"] else "" for name in others]
+        ratio = "" if row["ratio"] is None else f"{row['ratio']:.2f}"
+        lines.append([row["scene"], row["call"], *cells, ratio, f"{row['residual']:.0e}"])
+    add_groups(table, lines)
+    return table
+
+
 def incline_table(rows: Sequence[dict[str, Any]]) -> Table:
     """Return the table of the errors of a box's speed on an incline."""
     title = "a box on an incline of slope 0.5 with friction 0.501 and 0.499, after 1 s"
