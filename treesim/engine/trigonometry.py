@@ -7,7 +7,7 @@ one unit in the last place of the larger of the two; for larger angles the C lib
 
 from math import cos, sin
 
-from ..kernels.algebra.numbers import absolute, less, select
+from ..kernels.algebra.numbers import absolute, less, select, vectorized
 
 LARGEST = 5e5
 TWO_OVER_PI = 6.36619772367581382433e-01
@@ -49,8 +49,8 @@ def sincos(x):
     return (-first if quadrant & 2 else first), (-second if (quadrant + 1) & 2 else second)
 
 
-def sincos_on_lanes(x):
-    """(sin x, cos x) of a vector of numbers (`kernels.algebra.state_lanes`)."""
+def sincos_without_branch(x):
+    """(sin x, cos x) for |x| <= LARGEST, of a number or of a vector (`kernels.algebra.state_lanes`)."""
     turns = (x * TWO_OVER_PI + ROUND) - ROUND
     r = ((x - turns * PI_2_HIGH) - turns * PI_2_MIDDLE) - turns * PI_2_LOW
     s, c = sincos_near_zero(r)
@@ -59,10 +59,24 @@ def sincos_on_lanes(x):
     full = (half * 0.5 - 0.25 + ROUND) - ROUND
     first, second = select(odd, c, s), select(odd, s, c)
     opposite = half - 2 * full
-    first, second = select(opposite, -first, first), select(odd != opposite, -second, second)
+    return select(opposite, -first, first), select(odd != opposite, -second, second)
+
+
+def sincos_on_lanes(x):
+    """(sin x, cos x) of a vector of numbers."""
+    first, second = sincos_without_branch(x)
     if not abs(x) <= LARGEST:
         first, second = sin(x), cos(x)
     return first, second
+
+
+def put_sincos(x, sine, cosine):
+    """Write (sin x, cos x) of all numbers of an array, a vector at a time."""
+    for k in vectorized(range(x.size)):
+        sine[k], cosine[k] = sincos_without_branch(x[k])
+    for k in range(x.size):
+        if not abs(x[k]) <= LARGEST:
+            sine[k], cosine[k] = sin(x[k]), cos(x[k])
 
 
 def arctangent(y, x):

@@ -6,11 +6,15 @@ import pkgutil
 import numpy as np
 import pytest
 
+import treesim
 import treesim.kernels
 from tests import trees
 from treesim.engine.call import generic
 from treesim.engine.call.fast_entry import FastEntry
 from treesim.engine.call.generic import runs_compiled
+from treesim.engine.trigonometry import LARGEST
+from treesim.kernels.algebra.joints import sincos_at
+from treesim.kernels.algebra.numbers import sincos
 from treesim.kernels.entries.entry import Array, entry, stages_of
 from treesim.kernels.entries.status import FINE, NOT_CONVERGED, NOT_FINITE, WRONG_SIZE
 
@@ -50,6 +54,29 @@ SUM = entry(
 )
 FACTORS = np.array([3.0])
 FACTORS.setflags(write=False)
+
+
+def angles_of(tree, q, out):
+    """Sine and cosine of each coordinate, and those that were computed before."""
+    for k in range(tree.nq):
+        out[0, k], out[1, k] = sincos(q[k])
+        out[2, k], out[3, k] = sincos_at(tree.angles, q, k)
+    out[4, 0] = len(tree.angles)
+
+
+ANGLES = entry(angles_of, q="nq", out="-> 5, nq", angles=True)
+
+
+@pytest.mark.parametrize("reach", [1e-8, 3.0, 1e4, LARGEST, 1e9])
+def test_angles_that_are_computed_together_have_the_same_bits(reach):
+    robot = treesim.load("ur5")
+    q = np.random.default_rng(3).uniform(-reach, reach, (3, robot.nq))  # states one after the other share memory
+    out = np.empty((3, 5, robot.nq))
+    out[:, 4] = 0
+    run = generic.compiled(ANGLES)
+    assert run(robot.ints, robot.reals, q.ravel(), out.ravel()) == FINE
+    np.testing.assert_array_equal(out[:, 2:4], out[:, :2])
+    assert (out[:, 4, 0] == 2 * runs_compiled()).all()
 
 
 def first_memory(tree):

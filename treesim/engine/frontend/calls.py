@@ -15,7 +15,7 @@ from ...kernels.algebra import numbers as elementary
 from ...kernels.algebra import state_lanes
 from ..exponentials import exponential, hyperbolic_tangent
 from ..primitives import PRIMITIVES
-from ..trigonometry import arctangent, sincos, sincos_on_lanes
+from ..trigonometry import arctangent, put_sincos, sincos, sincos_on_lanes
 from . import arithmetic, arrays, masks
 from .masks import merged
 from .memory import call_at, reals_at, unchanged, words_at
@@ -237,6 +237,7 @@ KNOWN: dict[Any, Callable[..., Value]] = {
     elementary.sincos: lambda body, x: (
         body.call(sincos_on_lanes, [x]) if x.type == LANES else body.call(sincos, [arithmetic.converted(body, x, REAL)])
     ),
+    elementary.put_sincos: lambda body, *arrays: body.call(put_sincos, arrays),
     elementary.some: masks.some_active,
     state_lanes.gathered: masks.gathered,
     state_lanes.lane_count: lambda body: integer(WIDTH),

@@ -1,10 +1,44 @@
 """Joint transforms by joint type."""
 
+from typing import Any, NamedTuple
+
+import numpy as np
+
 from .linear import Matrix, Vector, add, matmul, rotate
-from .numbers import sincos
+from .numbers import in_vectors, put_sincos, sincos
 from .rotations import GENERAL, Transform
 
 REVOLUTE, PRISMATIC, SPHERICAL, PLANAR, FLOATING = 0, 1, 2, 3, 4
+
+
+class Angles(NamedTuple):
+    """Sine and cosine of all coordinates of a configuration, of which those of angles have a meaning."""
+
+    sine: Any  # (nq,)
+    cosine: Any
+
+
+def angle_memory(tree, q):
+    """Return memory for sines and cosines, with the dtype of q."""
+    return Angles(np.empty(tree.nq, q.dtype), np.empty(tree.nq, q.dtype))
+
+
+def with_angles(tree, q, angles):
+    """Return the tree with the sines and cosines of its configuration, which are computed a vector at a time.
+
+    Transforms of this tree must all be at q. Where loops are not vectorized, each transform computes its own.
+    """
+    if in_vectors():
+        put_sincos(q, angles.sine, angles.cosine)
+        return tree._replace(angles=angles)
+    return tree
+
+
+def sincos_at(angles, q, k):
+    """Sine and cosine of the angle q[k], read where they are known."""
+    if len(angles) > 0:
+        return angles.sine[k], angles.cosine[k]
+    return sincos(q[k])
 
 
 def turned_about_z(R, c, s):
@@ -38,14 +72,14 @@ def scaled_quaternion_matrix(x, y, z, w, s):
     )  # fmt: skip
 
 
-def joint_transform(code, kind, fixed, q, k):
+def joint_transform(code, kind, fixed, angles, q, k):
     """Pose of the body's frame in its parent: `fixed` (placement on the parent) times the joint's own displacement.
 
     q[k:]: the joint's coordinates: angle; length; quaternion xyzw; x, y, angle; or x, y, z, quaternion xyzw.
-    kind: kind of rotation of a revolute joint, see `rotations`.
+    kind: kind of rotation of a revolute joint, see `rotations`. angles: those of q, or ().
     """
     if code == REVOLUTE:
-        s, c = sincos(q[k])
+        s, c = sincos_at(angles, q, k)
         if kind == GENERAL:
             return Transform(GENERAL, turned_about_z(fixed.R, c, s), fixed.p)
         return Transform(kind, Matrix(c, -s, c, s, c, c, c, c, c), fixed.p)  # of R only c and s are looked at
@@ -56,7 +90,7 @@ def joint_transform(code, kind, fixed, q, k):
         return Transform(GENERAL, matmul(fixed.R, quaternion_matrix(q[k], q[k + 1], q[k + 2], q[k + 3])), fixed.p)
     if code == PLANAR:
         shift = Vector(q[k], q[k + 1], q[k] * 0)
-        s, c = sincos(q[k + 2])
+        s, c = sincos_at(angles, q, k + 2)
         return Transform(GENERAL, turned_about_z(fixed.R, c, s), add(fixed.p, rotate(fixed.R, shift)))
     shift = Vector(q[k], q[k + 1], q[k + 2])
     R = quaternion_matrix(q[k + 3], q[k + 4], q[k + 5], q[k + 6])

@@ -42,6 +42,12 @@ def sincos(x):
     return sin(x), cos(x)
 
 
+def put_sincos(x, sine, cosine):
+    """Write sine and cosine of all numbers of an array."""
+    for k in range(x.size):
+        sine[k], cosine[k] = sincos(x[k])
+
+
 def sqrt(x):
     """Return the square root of a number."""
     return _library(x).sqrt(x)

@@ -37,6 +37,7 @@ class Tree(NamedTuple):
     inertia: Any  # (N+1, 10) I about the centre of mass (xx yy zz xy xz yz), the centre of mass c, m
     armature: Any  # (nv,) rotor inertia, added to H's diagonal
     gravity: Any  # (3,) in base axes
+    angles: Any = ()  # sines and cosines of the configuration where they are known, see joints
 
 
 def tree_tables(ints, reals):
@@ -57,7 +58,7 @@ def tree_tables(ints, reals):
     return Tree(
         N, nq, nv, nnz, parent, code, kind, q_start, v_start, last_dof,
         ints[d : d + nv], ints[d + nv : d + 2 * nv], ints[d + 2 * nv : d + 3 * nv], ints[d + 3 * nv : d + 4 * nv],
-        placement, inertia, reals[r : r + nv], reals[r + nv : r + nv + 3],
+        placement, inertia, reals[r : r + nv], reals[r + nv : r + nv + 3], (),
     )  # fmt: skip
 
 

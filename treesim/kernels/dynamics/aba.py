@@ -153,4 +153,6 @@ def forward_dynamics(tree, q, v, tau, f_ext, qdd, X, V, C, IA, pA, U, D_inv, nu)
 scratch_for = scratch_memory("X 12, V 6, C 6, IA 21, pA 6", "U 6, D_inv, nu")
 
 
-forward_dynamics_states = entry(forward_dynamics, scratch_for, **DRIVEN, qdd="-> nv", follows="qdd", articulated=True)
+forward_dynamics_states = entry(
+    forward_dynamics, scratch_for, **DRIVEN, qdd="-> nv", follows="qdd", articulated=True, angles=True
+)

@@ -43,7 +43,7 @@ def constrain_inverse(mimic, inverse, rows):
 
 
 inverse_mass_matrix_states = entry(
-    inverse_mass_matrix, scratch_for, q="nq", inverse="-> nv, nv", reduce=constrain_inverse
+    inverse_mass_matrix, scratch_for, q="nq", inverse="-> nv, nv", reduce=constrain_inverse, angles=True
 )
 
 

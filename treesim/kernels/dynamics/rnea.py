@@ -39,5 +39,5 @@ scratch_for = scratch_memory("X 12, V 6, A 6, F 6")
 
 
 inverse_dynamics_states = entry(
-    inverse_dynamics, scratch_for, **MOVING, f_ext="N, 6 | none", tau="-> nv'", expands=True
+    inverse_dynamics, scratch_for, **MOVING, f_ext="N, 6 | none", tau="-> nv'", expands=True, angles=True
 )

@@ -15,6 +15,7 @@ from itertools import chain
 from types import FunctionType
 from typing import Any, NamedTuple
 
+from ..algebra.joints import angle_memory, with_angles
 from ..algebra.tables import tree_tables
 from .status import FINE, NOT_FINITE, WRONG_SIZE
 
@@ -25,6 +26,8 @@ MOVING = {"q": "nq", "v": "nv", "a": "nv"}  # arguments of functions of a motion
 
 KERNELS = "treesim.kernels"  # the package of treesim's own kernels
 MADE = "<entry "  # begins the file name of functions that are made here
+# functions on trees that sources generated for entries call
+TREES = {"tree_tables": tree_tables, "angle_memory": angle_memory, "with_angles": with_angles}
 
 
 class Array(NamedTuple):
@@ -71,6 +74,7 @@ class Origin(NamedTuple):
     follows: str
     articulated: bool
     reduce: Callable[..., Any] | None
+    angles: bool
 
 
 def entry(
@@ -83,6 +87,7 @@ def entry(
     follows: str = "",
     articulated: bool = False,
     reduce: Callable[..., Any] | None = None,
+    angles: bool = False,
     name: str = "",
     **arrays: str,
 ) -> Callable[..., int]:
@@ -101,21 +106,22 @@ def entry(
     constraints of the mimic joints correct it. articulated: whether scratch memory named X, U and D_inv then has these
     articulated quantities (`rjk`), so that the correction need not compute them. reduce: kernel that converts the
     results there to those of the robot. Its parameters may be the spanning tree, `mimic`, `rows` (`mimic`), tables and
-    arrays. The entry's name is `name`, by default the kernel's, with the suffix `_states`; it must be unique in a
-    module. Kernels call those of other entries without tables by `entry.memory(tree, ints, first array)` and
-    `entry.one(tree, *arrays, memory)`, which returns a status.
+    arrays. angles: whether all transforms of the kernel are at its argument q, so that their sines and cosines can be
+    computed before it (`joints.with_angles`). The entry's name is `name`, by default the kernel's, with the suffix
+    `_states`; it must be unique in a module. Kernels call those of other entries without tables by
+    `entry.memory(tree, ints, first array)` and `entry.one(tree, *arrays, memory)`, which returns a status.
     """
     declared = Signature(tables or {}, tuple(_array(name, text) for name, text in arrays.items()), sizes or {})
     name, wanted = f"{name or kernel.__name__}_states", parameters_of(kernel)
     if isinstance(scratch, tuple):
         scratch = dict(zip(wanted[-len(scratch) :], scratch, strict=True))
     namespace: dict[str, Any] = {
-        "__name__": kernel.__module__, "kernel": kernel, "tree_tables": tree_tables, **scratch_functions(scratch),
+        "__name__": kernel.__module__, "kernel": kernel, **TREES, **scratch_functions(scratch),
         "FINE": FINE, "NOT_FINITE": NOT_FINITE, "WRONG_SIZE": WRONG_SIZE,
     }  # fmt: skip
-    made: Any = made_entry(name, _text(name, declared, wanted, scratch, returns_status), namespace)
+    made: Any = made_entry(name, _text(name, declared, wanted, scratch, returns_status, angles), namespace)
     made.__doc__ = kernel.__doc__
-    made.origin = Origin(kernel, scratch, declared, returns_status, expands, follows, articulated, reduce)
+    made.origin = Origin(kernel, scratch, declared, returns_status, expands, follows, articulated, reduce, angles)
     made.signature, made.kernel = declared, kernel
     if not (declared.tables or declared.sizes):
         texts = _part_texts(name, declared, wanted, scratch, returns_status)
@@ -240,13 +246,14 @@ def memory_of(scratch: Any, first: Array) -> str | None:
     return f"({', '.join(calls)},)" if isinstance(scratch, dict) else calls[0]
 
 
-def _text(name: str, declared: Signature, wanted: list[str], scratch: Any, returns_status: bool) -> str:
+def _text(name: str, declared: Signature, wanted: list[str], scratch: Any, returns_status: bool, angles: bool) -> str:
     """Return the entry's source; wanted: parameters of the kernel. Raises TypeError for some that are not declared."""
     arrays, first, memory = declared.arrays, declared.arrays[0], memory_of(scratch, declared.arrays[0])
     kinds = {"ints": "TableOfIntegers", "reals": "TableOfReals", **declared.tables, **{x.name: "Reals" for x in arrays}}
     parameters = ", ".join(f"{name}: {kind}" for name, kind in kinds.items())
     symbols = [f"{symbol} = {value}" for symbol, value in (SYMBOLS | declared.sizes).items()]
-    given = {"tree": "tree", "scratch": "scratch", **{table: table for table in declared.tables}}
+    given = {"tree": tree_at("tree", angles, next((state_of(x) for x in arrays if x.name == "q"), ""))}
+    given |= {"scratch": "scratch", **{table: table for table in declared.tables}}
     given |= {x.name: state_of(x) for x in arrays}
     missing = [parameter for parameter in wanted if parameter not in given]
     fits = (
@@ -266,11 +273,17 @@ def _text(name: str, declared: Signature, wanted: list[str], scratch: Any, retur
         f"if count < 1 or {' or '.join(map(misfit, arrays))}:",
         "    return WRONG_SIZE",
         *([] if memory is None else [f"scratch = {memory}"]),
+        *(["angles = angle_memory(tree, q)"] if angles else []),
         "status = FINE",
         "for s in range(count):",
         f"    status = max(status, {call})" if returns_status else f"    {call}",
         "return status\n",
     ])  # fmt: skip
+
+
+def tree_at(tree: str, angles: bool, q: str) -> str:
+    """Return the expression of the tree that a kernel gets, at a configuration; angles: as in `entry`."""
+    return f"with_angles({tree}, {q}, angles)" if angles else tree
 
 
 def misfit(x: Array) -> str:

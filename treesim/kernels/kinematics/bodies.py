@@ -45,7 +45,8 @@ def base_acceleration(tree):
 
 def body_transform(tree, i, q):
     """X of body i at configuration q."""
-    return joint_transform(tree.code[i], tree.kind[i], transform_at(tree.placement, i), q, tree.q_start[i])
+    fixed = transform_at(tree.placement, i)
+    return joint_transform(tree.code[i], tree.kind[i], fixed, tree.angles, q, tree.q_start[i])
 
 
 def stored_transform(tree, i, X):

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from ..algebra.tables import tree_tables
 from ..entries.entry import (
+    TREES,
     Array,
     Origin,
     Signature,
@@ -26,6 +26,7 @@ from ..entries.entry import (
     parameters_of,
     scratch_functions,
     state_of,
+    tree_at,
 )
 from ..entries.status import FINE, WRONG_SIZE
 from . import mimic as between
@@ -59,7 +60,7 @@ def mimic_entry(states: Any) -> Callable[..., int]:
     signature = origin.signature._replace(tables=MIMIC_TABLES | origin.signature.tables)
     namespace: dict[str, Any] = {
         "__name__": origin.kernel.__module__, "kernel": origin.kernel, "np": np, **scratch_functions(origin.scratch),
-        "FINE": FINE, "WRONG_SIZE": WRONG_SIZE, "tree_tables": tree_tables, "mimic_joints_of": mimic_joints_of,
+        "FINE": FINE, "WRONG_SIZE": WRONG_SIZE, **TREES, "mimic_joints_of": mimic_joints_of,
         "follow": follow, "follow_articulated": follow_articulated, "mimic_row_memory": mimic_row_memory,
         "with_shared_rotors": with_shared_rotors, "reduce": origin.reduce, **_between(),
     }  # fmt: skip
@@ -89,7 +90,7 @@ def _text(name: str, origin: Origin, signature: Signature) -> str:
     count = f"count = {arrays[0].name}.size // ({arrays[0].size})"
     changed = [x for x in arrays if _is_expanded(x)]
     number = f"{arrays[0].name}.dtype"
-    scratch = memory_of(origin.scratch, arrays[0])
+    scratch, own = memory_of(origin.scratch, arrays[0]), lambda x: f"full_{x.name}" if x in changed else state_of(x)
     return "\n    ".join([
         f"def {name}({', '.join(f'{label}: {kind}' for label, kind in kinds.items())}) -> int:",
         "tree, mimic = tree_tables(ints, reals), mimic_joints_of(mimic_ints, mimic_reals)",
@@ -101,10 +102,11 @@ def _text(name: str, origin: Origin, signature: Signature) -> str:
         *(f"full_{x.name} = np.empty({_full_shape(x)}, {number})" for x in changed),
         *([f"rows = mimic_row_memory(tree, mimic, {arrays[0].name})"] if _has_rows(origin) else []),
         *(["moved = with_shared_rotors(tree, mimic, rows)"] if _has_rows(origin) else []),
+        *(["angles = angle_memory(tree, full_q)"] if origin.angles else []),
         "status = FINE",
         "for s in range(count):",
         *(f"    {_expansion(x)}" for x in changed if not x.result),
-        *(f"    {line}" for line in _work(origin, lambda x: f"full_{x.name}" if x in changed else state_of(x))),
+        *(f"    {line}" for line in _work(origin, origin.angles, own)),
         *(f"    {_contraction(x)}" for x in changed if x.result),
         "return status\n",
     ])  # fmt: skip
@@ -123,20 +125,21 @@ def _part_texts(memory: str, one: str, origin: Origin) -> dict[str, str]:
             "scratch, mimic, rows = memory",
             "moved = with_shared_rotors(tree, mimic, rows)",
             "status = FINE",
-            *_work(origin, lambda x: x.name),
+            *_work(origin, False, lambda x: x.name),
             "return status\n",
         ]),
     }  # fmt: skip
 
 
-def _work(origin: Origin, array: Callable[[Array], str]) -> list[str]:
+def _work(origin: Origin, angles: bool, array: Callable[[Array], str]) -> list[str]:
     """Return the source lines that call the kernel on one state, and apply the constraints of mimic joints.
 
-    array: function that returns the expression of an array.
+    angles: as in `entry`. array: function that returns the expression of an array.
     """
     wanted, arrays = parameters_of(origin.kernel), origin.signature.arrays
     tree = "moved" if _has_rows(origin) else "tree"
-    given = {"tree": tree, "scratch": "scratch", **{table: table for table in MIMIC_TABLES | origin.signature.tables}}
+    given = {"tree": tree_at(tree, angles, "full_q"), "scratch": "scratch"}
+    given |= {table: table for table in MIMIC_TABLES | origin.signature.tables}
     given |= {x.name: array(x) for x in arrays}
     call = kernel_call(wanted, given, origin.scratch)
     lines = [f"status = max(status, {call})" if origin.returns_status else call]
