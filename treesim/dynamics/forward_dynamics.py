@@ -131,9 +131,25 @@ def forward_dynamics(
         return kernel.evaluate(robot, q, v, tau, f_ext, gravity, armature, None, engine, out, physics)
     if type(engine) is str and engine == "auto" and out is None and not refinements:
         return solver.forward_dynamics(robot, q, v, tau, f_ext, gravity, armature)
-    solve = _with_engine(solver, robot, engine)
     if not refinements:
-        return solve(robot, q, v, tau, f_ext, gravity, armature, out=out)
+        return _with_engine(solver, robot, engine)(robot, q, v, tau, f_ext, gravity, armature, out=out)
+    return copied(_refined(solver, robot, q, v, tau, f_ext, gravity, armature, refinements, engine), out)
+
+
+def _refined(
+    solver: DynamicsBackend,
+    robot: Tree,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike,
+    f_ext: ArrayLike | None,
+    gravity: ArrayLike | None,
+    armature: ArrayLike | None,
+    refinements: int,
+    engine: Engine,
+) -> np.ndarray:
+    """Return accelerations after iterative refinement; arguments as of `forward_dynamics`."""
+    solve = _with_engine(solver, robot, engine)
     qdd = solve(robot, q, v, tau, f_ext, gravity, armature)
 
     def left(a: np.ndarray) -> np.ndarray:
@@ -147,7 +163,7 @@ def forward_dynamics(
         else:
             qdd = qdd + solve(robot, q, np.zeros(robot.nv), left(qdd), None, NO_GRAVITY, armature)
     refuse_overflow("the refinement of forward dynamics", qdd.astype(float))
-    return copied(qdd, out)
+    return qdd
 
 
 def _batched_parameters(
