@@ -6,6 +6,9 @@ skew-symmetric.
 
 from typing import NamedTuple
 
+import numpy as np
+
+from ..algebra.columns import column_at, columns_to_parent, put_column, start_columns
 from ..algebra.linear import (
     Matrix,
     Vector,
@@ -20,13 +23,13 @@ from ..algebra.linear import (
     sub,
     symmetric_apply,
 )
+from ..algebra.numbers import in_vectors
 from ..algebra.rotations import matrix_to_parent, to_parent
 from ..algebra.spatial import (
     Force,
     force_add,
     force_component,
     force_dot,
-    force_to_parent,
     rigid_add,
     rigid_apply,
     rigid_column,
@@ -47,6 +50,7 @@ from ..algebra.tables import (
 from ..entries.entry import entry
 from ..entries.scratch import scratch_memory
 from ..kinematics.bodies import body_transform, body_velocity, zero_motion
+from .crba import LONGEST_LINE, first_of_line
 
 
 class CoriolisFactor(NamedTuple):
@@ -118,24 +122,52 @@ def put_factor(A, i, B):
 scratch_for = scratch_memory("X 12, V 6, Ic 10, Bc 12")
 
 
-def coriolis_column(tree, j, k, C, m):
-    """Entries of C between degree of freedom k of joint j and those of j and its ancestors."""
-    S, Sd = unit_scaled_add(zero_motion(tree), tree.screw[k], tree.placement[0, 0]), screw_rate(tree, j, k, m.V)
+def start_joint(tree, j, end, F, C, m):
+    """Write the forces of joint j to columns, those of k to column end - 1 - k, and its own entries of C.
+
+    F: forces F1 = Ic Sd + Bc S, F2 = Ic S, F3 = Bc' S. Adds Ic and Bc to those of the parent.
+    """
     inertia, B = rigid_at(m.Ic, j), factor_at(m.Bc, j)
-    F1 = force_add(rigid_apply(inertia, Sd), factor_apply(B, S))  # Ic Sd + Bc S
-    F2, F3 = rigid_column(inertia, tree.screw[k]), factor_apply_transposed(B, S)  # Ic S, Bc' S
-    for e in range(tree.v_start[j], tree.v_start[j + 1]):
-        C[e, k] = force_component(F1, tree.screw[e])
-    i = j
-    while tree.parent[i] > 0:
-        X = body_transform_at(tree, m.X, i)
-        F1, F2, F3 = force_to_parent(X, F1), force_to_parent(X, F2), force_to_parent(X, F3)
-        i = tree.parent[i]
+    for k in range(tree.v_start[j], tree.v_start[j + 1]):
+        S, Sd = unit_scaled_add(zero_motion(tree), tree.screw[k], tree.placement[0, 0]), screw_rate(tree, j, k, m.V)
+        F1 = force_add(rigid_apply(inertia, Sd), factor_apply(B, S))
+        put_column(F[0], end - 1 - k, F1)
+        put_column(F[1], end - 1 - k, rigid_column(inertia, tree.screw[k]))
+        put_column(F[2], end - 1 - k, factor_apply_transposed(B, S))
+        for e in range(tree.v_start[j], tree.v_start[j + 1]):
+            C[e, k] = force_component(F1, tree.screw[e])
+    p = tree.parent[j]
+    if p > 0:
+        X = body_transform_at(tree, m.X, j)
+        put_rigid(m.Ic, p, rigid_add(rigid_at(m.Ic, p), rigid_to_parent(X, inertia)))
+        put_factor(m.Bc, p, factor_add(factor_at(m.Bc, p), factor_to_parent(X, B)))
+
+
+def coriolis_line(tree, first, last, C, m):
+    """Entries of C between the degrees of freedom of the bodies first .. last of a line and those and their ancestors.
+
+    Their forces are in columns (`start_joint`), to which every body of the line adds its own on the way to the base.
+    """
+    F = np.empty((3, 6, LONGEST_LINE), C.dtype)
+    end = begin = tree.v_start[last + 1]
+    for r in range(3):
+        start_columns(F[r], end - tree.v_start[first])
+    i = last
+    while i > 0:
         for e in range(tree.v_start[i], tree.v_start[i + 1]):
-            C[e, k] = force_component(F1, tree.screw[e])  # C_ij = S_i' F1
-            C[k, e] = force_dot(F2, screw_rate(tree, i, e, m.V)) + force_component(
-                F3, tree.screw[e]
-            )  # Sd_i'F2 + S_i'F3
+            Sd = screw_rate(tree, i, e, m.V)
+            for c in range(end - begin):
+                k = end - 1 - c
+                C[e, k] = F[0, tree.screw[e], c]  # C_ij = S_i' F1, C_ji = Sd_i' F2 + S_i' F3
+                C[k, e] = force_dot(column_at(F[1], c), Sd) + F[2, tree.screw[e], c]
+        if i >= first:
+            start_joint(tree, i, end, F, C, m)
+            begin = tree.v_start[i]
+        if tree.parent[i] > 0:
+            X = body_transform_at(tree, m.X, i)
+            for r in range(3):
+                columns_to_parent(X, F[r], end - begin)
+        i = tree.parent[i]
 
 
 def screw_rate(tree, i, k, V):
@@ -154,14 +186,13 @@ def coriolis_matrix(tree, q, v, C, m):
         put_motion(m.V, i, velocity)
         put_rigid(m.Ic, i, inertia)
         put_factor(m.Bc, i, coriolis_factor(inertia, velocity))
-    for j in range(tree.n_bodies, 0, -1):
-        for k in range(tree.v_start[j], tree.v_start[j + 1]):
-            coriolis_column(tree, j, k, C, m)
-        p = tree.parent[j]
-        if p > 0:
-            X = body_transform_at(tree, m.X, j)
-            put_rigid(m.Ic, p, rigid_add(rigid_at(m.Ic, p), rigid_to_parent(X, rigid_at(m.Ic, j))))
-            put_factor(m.Bc, p, factor_add(factor_at(m.Bc, p), factor_to_parent(X, factor_at(m.Bc, j))))
+    last = tree.n_bodies
+    while last > 0:
+        first = first_of_line(tree, last) if in_vectors() else last
+        coriolis_line(tree, first, last, C, m)
+        last = first - 1
 
 
-coriolis_matrix_states = entry(coriolis_matrix, (scratch_for,), q="nq", v="nv", C="-> nv', nv'", expands=True)
+coriolis_matrix_states = entry(
+    coriolis_matrix, (scratch_for,), q="nq", v="nv", C="-> nv', nv'", expands=True, angles=True
+)

@@ -6,17 +6,17 @@ non-zero (F05, section 2), so no other is stored.
 
 import numpy as np
 
-from ..algebra.linear import Vector
+from ..algebra.columns import columns_to_parent, put_column, start_columns
 from ..algebra.numbers import in_vectors
-from ..algebra.spatial import Force, force_component, force_to_parent, rigid_add, rigid_column, rigid_to_parent
+from ..algebra.spatial import force_component, force_to_parent, rigid_add, rigid_column, rigid_to_parent
 from ..algebra.tables import body_inertia, body_transform_at, put_rigid, put_transform, rigid_at
 from ..entries.entry import entry
 from ..entries.scratch import scratch_memory
 from ..kinematics.bodies import body_transform
 
 # a line: bodies numbered in a row, each the parent of the next; its degrees of freedom
-SHORT_LINE = 16  # so many at most, its rows are made one after the other
-LONGEST_LINE = 128  # more belong to another line; a constant, so that compilers see that the rows of F do not overlap
+SHORT_LINE = 4  # so many at most, its rows are made one after the other
+LONGEST_LINE = 120  # more belong to another line; a constant, so that compilers see that the rows of F do not overlap
 
 
 def put_packed(tree, H, k, j, value):
@@ -74,19 +74,6 @@ def first_of_line(tree, last):
     return first
 
 
-def put_column(F, c, f):
-    """Write a force to column c."""
-    F[0, c], F[1, c], F[2, c] = f.n.x, f.n.y, f.n.z
-    F[3, c], F[4, c], F[5, c] = f.f.x, f.f.y, f.f.z
-
-
-def columns_to_parent(X, F, count):
-    """X' f of each of the first `count` columns, in place; they are independent, so that the loop vectorizes."""
-    for c in range(count):
-        f = Force(Vector(F[0, c], F[1, c], F[2, c]), Vector(F[3, c], F[4, c], F[5, c]))
-        put_column(F, c, force_to_parent(X, f))
-
-
 def start_rows(tree, i, end, X, Ic, F, H, put):
     """Add the forces Ic S of joint i to the columns, row k in column end - 1 - k; write the diagonal of H."""
     inertia = rigid_at(Ic, i)
@@ -104,6 +91,7 @@ def mass_matrix_line(tree, first, last, X, Ic, H, put):
     """
     F = np.empty((6, LONGEST_LINE), X.dtype)
     end = begin = tree.v_start[last + 1]
+    start_columns(F, end - tree.v_start[first])
     i = last
     while i > 0:
         if i >= first:
@@ -156,5 +144,5 @@ def mass_matrix_packed(tree, q, M, X, Ic):
     mass_matrix(tree, q, X, Ic, M, put_packed)
 
 
-mass_matrix_full_states = entry(mass_matrix_full, scratch_for, q="nq", M="-> nv', nv'", expands=True)
-mass_matrix_packed_states = entry(mass_matrix_packed, scratch_for, q="nq", M="-> nnz")
+mass_matrix_full_states = entry(mass_matrix_full, scratch_for, q="nq", M="-> nv', nv'", expands=True, angles=True)
+mass_matrix_packed_states = entry(mass_matrix_packed, scratch_for, q="nq", M="-> nnz", angles=True)

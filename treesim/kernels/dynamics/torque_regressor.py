@@ -4,14 +4,18 @@ Inverse dynamics are linear in each body's I, h = m c and m (Atkeson, An and Hol
 the force of a body whose parameter c is one and whose others are zero, propagated to the base.
 """
 
+import numpy as np
+
+from ..algebra.columns import columns_to_parent, put_column, start_columns
 from ..algebra.linear import Vector, add, cross, rotate, rotate_back
-from ..algebra.spatial import Force, Motion, force_component, force_to_parent
+from ..algebra.spatial import Force, Motion
 from ..algebra.tables import body_transform_at, matrix_at, motion_at, put_motion, put_transform
 from ..entries.entry import MOVING, entry
 from ..entries.scratch import scratch_memory
 from ..kinematics.bodies import base_acceleration, body_acceleration, body_transform, body_velocity, zero_motion
 
 PARAMETERS = 10  # of a body: m; m c; I about the origin as xx, xy, yy, xz, yz, zz
+COLUMNS = 16  # those of the parameters, and others that fill whole vectors
 
 
 def unit(c, one):
@@ -69,6 +73,8 @@ def torque_regressor(tree, q, v, a, Y, turns, X, V, A):
     turns: rotations from kernel coordinates to each body's own axes, in which the parameters are.
     """
     Y.reshape(Y.size)[:] = 0
+    F = np.empty((6, COLUMNS), X.dtype)  # force of each parameter
+    start_columns(F, PARAMETERS)
     own, one = turns.reshape((tree.n_bodies + 1, 9)), tree.placement[0, 0]
     put_motion(V, 0, zero_motion(tree))
     put_motion(A, 0, base_acceleration(tree))
@@ -82,18 +88,26 @@ def torque_regressor(tree, q, v, a, Y, turns, X, V, A):
         R = matrix_at(own, i)
         velocity, acceleration = own_axes(R, motion_at(V, i)), own_axes(R, motion_at(A, i))
         for c in range(PARAMETERS):
-            f = kernel_axes(R, parameter_force(c, velocity, acceleration, one))
-            j = i
-            while j > 0:
-                for k in range(tree.v_start[j], tree.v_start[j + 1]):
-                    Y[PARAMETERS * (i - 1) + c, k] = force_component(f, tree.screw[k])
-                f = force_to_parent(body_transform_at(tree, X, j), f)
-                j = tree.parent[j]
+            put_column(F, c, kernel_axes(R, parameter_force(c, velocity, acceleration, one)))
+        rows, j = Y[PARAMETERS * (i - 1) : PARAMETERS * i], i
+        while j > 0:
+            for k in range(tree.v_start[j], tree.v_start[j + 1]):
+                for c in range(PARAMETERS):
+                    rows[c, k] = F[tree.screw[k], c]
+            if tree.parent[j] > 0:
+                columns_to_parent(body_transform_at(tree, X, j), F, PARAMETERS)
+            j = tree.parent[j]
 
 
 scratch_for = scratch_memory("X 12, V 6, A 6")
 
 
 torque_regressor_states = entry(
-    torque_regressor, scratch_for, {"turns": "TableOfReals"}, **MOVING, Y=f"-> {PARAMETERS} * N, nv'", expands=True
+    torque_regressor,
+    scratch_for,
+    {"turns": "TableOfReals"},
+    **MOVING,
+    Y=f"-> {PARAMETERS} * N, nv'",
+    expands=True,
+    angles=True,
 )
