@@ -17,7 +17,6 @@ from ..kernels.contact.edges import AXIS, CROSSING, CROSSINGS, FEATURES
 from ..kernels.contact.layout import (
     COUNT,
     PAIR,
-    SURFACE,
     Counts,
     PairColumns,
     RecoveryOptions,
@@ -132,7 +131,7 @@ class Touching:
     @cached_property
     def is_soft(self) -> bool:
         """True if any surface that something may touch has a stiffness."""
-        return bool(self.counts.slots and touch_tables(self.layout, self.geometry).surface[:, SURFACE.stiffness].any())
+        return bool(self.counts.soft)
 
     def batched_places(self, places: np.ndarray) -> np.ndarray:
         """Return where numbers of `geometry` stand in `kernels.contact.lane_parameters.LaneParameters.contact`."""
@@ -180,7 +179,7 @@ def touching(
         pairs=len(made.ints), points=made.count, limits=len(bound), frictions=len(rough),
         capacity=min(CAPACITY, made.capacity), slots=made.slots, most=made.most, speeds=len(speed),
         groups=max(1, len(made.groups)), external=max(1, min(MOST_EXTERNAL, PER_PAIR * len(convex))),
-        reports_pairs=1, resists=int(made.resists), reports_points=0,
+        reports_pairs=1, resists=int(made.resists), reports_points=0, soft=int(made.soft),
     )  # fmt: skip
     rows: list[Any] = [counts, made.ints, limit, independent_v[rough], speed]
     options = RecoveryOptions(fraction=RECOVERY, fastest=FASTEST, rebound_speed=REBOUND_SPEED, allowed_overlap=LEFT)
@@ -241,7 +240,7 @@ class _Pairs:
         self.links: list[tuple[str, str]] = []
         self.groups: dict[tuple[str, str], int] = {}
         self.slots = self.most = self.capacity = self.count = 0
-        self.resists = False  # whether any pair has torsional or rolling friction
+        self.resists = self.soft = False  # whether any pair has torsional or rolling friction, or a stiffness
         self._first: dict[int, tuple[int, int]] = {}  # of each shape: index of the first point, number of planes
         self._surfaces: dict[tuple[int, int], tuple[Surface, SurfaceColumns]] = {}
         self._places: dict[int, tuple[Solid, np.ndarray]] = {}
@@ -306,6 +305,7 @@ class _Pairs:
             rolling_friction=surface.rolling_friction,
         )  # fmt: skip
         self.resists |= bool(columns.torsional_friction or columns.rolling_friction)
+        self.soft |= columns.stiffness > 0
         return self._surfaces.setdefault((id(surface), springs), (surface, columns))
 
     def _put_place(self, solid: Solid) -> tuple[Solid, np.ndarray]:

@@ -162,10 +162,14 @@ def spread_joint(tree, r, row, i, k):
 
 
 def body_of(tree, k):
-    """Return the body that degree of freedom k moves."""
-    i = 1
-    while tree.v_start[i + 1] <= k:
-        i += 1
+    """Return the body that degree of freedom k moves, by bisection."""
+    i, end = 1, tree.n_bodies + 1
+    while end - i > 1:
+        middle = (i + end) // 2
+        if tree.v_start[middle] <= k:
+            i = middle
+        else:
+            end = middle
     return i
 
 

@@ -24,6 +24,7 @@ class Counts(NamedTuple):
     reports_pairs: Any  # 1 if wrenches of pairs of bodies are returned
     resists: Any  # 1 if any pair has torsional or rolling friction
     reports_points: Any  # 1 if contact points are returned
+    soft: Any  # 1 if any surface is soft
 
 
 class PairColumns(NamedTuple):

@@ -38,6 +38,7 @@ class Touch(NamedTuple):
     reports_pairs: Any  # as in `Counts`
     resists: Any
     reports_points: Any
+    soft: Any
 
 
 def slot_of(touch, k, j):
@@ -63,4 +64,5 @@ def touch_tables(layout, geometry):
         limit, friction, speed, geometry[b : b + limits], geometry[b + limits : c],
         geometry[c : c + speeds], geometry[c + speeds : c + 2 * speeds], geometry[c + 2 * speeds :],
         geometry[:OPTIONS], layout[COUNT.reports_pairs], layout[COUNT.resists], layout[COUNT.reports_points],
+        layout[COUNT.soft],
     )  # fmt: skip

@@ -73,10 +73,7 @@ def taken_by_dampers(m, nc, dt):
 
 def any_soft(touch):
     """Return whether any surface is soft."""
-    found = False
-    for k in range(touch.pair.shape[0]):
-        found = found or touch.surface[k, SURFACE.stiffness] > 0
-    return found
+    return touch.soft == 1
 
 
 def is_external_contact(m, c):
