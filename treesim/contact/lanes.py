@@ -145,9 +145,10 @@ def clear_warm_start(impulses: np.ndarray, slots: int) -> None:
 
 
 def finder_of(touching: Touching) -> Finder:
-    """Return the collision detection of several states: on SIMD lanes, or of each state for solids with edges."""
+    """Return the collision detection of several states: on SIMD lanes, or of each for edges and many bodies."""
     pairs = pair_table(touching.layout)
-    if set(pairs[:, PAIR.solid].tolist()) <= set(SMOOTH) and not pairs[:, PAIR.between].any():
+    smooth = set(pairs[:, PAIR.solid].tolist()) <= set(SMOOTH) and not pairs[:, PAIR.between].any()
+    if smooth and not touching.is_swept:
         return SMOOTH_SOLIDS
     return EACH_MESHES if touching.on_meshes else EACH_SOLIDS
 

@@ -25,6 +25,7 @@ from ..kernels.contact.layout import (
     pair_of,
     pair_table,
 )
+from ..kernels.contact.near_pairs import FEW
 from ..kernels.contact.signed_distance import CONVEX, MESH, PLANE, groups_of
 from ..kernels.contact.static_features import CORNERS, EDGES
 from ..kernels.contact.tables import PER_PAIR, RIM, touch_tables
@@ -35,6 +36,7 @@ from ..model.tree import Tree
 from ..states.support import candidates
 from .bodies import solid_of_shape
 from .named_wrenches import WrenchRows
+from .pair_boxes import BoxedPair, boxes_of
 from .pairs import GROUND
 from .shape_points import KNOWN, ShapePoints, shape_points
 from .solid import Solid
@@ -94,6 +96,11 @@ class Touching:
     def on_meshes(self) -> bool:
         """True if the world has a static mesh."""
         return bool((self._solids == MESH).any())
+
+    @property
+    def is_swept(self) -> bool:
+        """True if the broad phase sorts boxes, instead of testing each pair of them."""
+        return bool(self.counts.boxed > FEW * self.counts.boxes)
 
     @property
     def _solids(self) -> np.ndarray:
@@ -167,11 +174,12 @@ def touching(
     made = _Pairs(robot, bool(pairs) or any(ground._has_edges for ground in grounds), surfaces)
     _add_grounds(made, robot, grounds, kinematic)
     for one, other in pairs:
-        made.add(one, cast("Solid", solid_of_shape(other)), Surface(), other.link)
+        made.add(one, made.solid_of(other), Surface(), other.link, other)
     first_convex = len(made.ints)
     for one, other in convex:
         made.add(one, Solid(other.body, CONVEX, (0.0,) * 4, other.placement), Surface(), other.link)
     limit, bound = _limits(robot) if limits else ([], [])
+    boxes = boxes_of(made.pairs)
     rough = np.flatnonzero(robot.joint_friction) if friction else np.empty(0, np.int64)
     _, independent_v = robot.kept()
     speed, fastest, braking = _speeds(robot) if speed_limits else ([], [], [])
@@ -180,10 +188,11 @@ def touching(
         capacity=min(CAPACITY, made.capacity), slots=made.slots, most=made.most, speeds=len(speed),
         groups=max(1, len(made.groups)), external=max(1, min(MOST_EXTERNAL, PER_PAIR * len(convex))),
         reports_pairs=1, resists=int(made.resists), reports_points=0, soft=int(made.soft),
+        unboxed=len(boxes.unboxed), boxes=len(boxes.body), boxed=len(boxes.partner),
     )  # fmt: skip
-    rows: list[Any] = [counts, made.ints, limit, independent_v[rough], speed]
+    rows: list[Any] = [counts, made.ints, limit, independent_v[rough], speed, *boxes[:-1]]
     options = RecoveryOptions(fraction=RECOVERY, fastest=FASTEST, rebound_speed=REBOUND_SPEED, allowed_overlap=LEFT)
-    bounds = bound, robot.joint_friction[rough], fastest, braking
+    bounds = bound, robot.joint_friction[rough], fastest, braking, boxes.box
     layout = np.concatenate(rows, axis=None).astype(np.int64)
     geometry = np.concatenate([options, *made.reals, *made.points, *bounds, *made.heights], axis=None, dtype=float)
     layout.setflags(write=False)
@@ -224,7 +233,7 @@ def _add_grounds(made: _Pairs, robot: Tree, grounds: Sequence[StaticSurface], ki
             for s, shape in enumerate(shapes):
                 if shape.kind == corners.kind:
                     internal_edges = len(grounds) * s + g + 1 if len(grounds) > 1 else 0
-                    made.add(corners, cast("Solid", solid_of_shape(shape)), ground, shape.link, internal_edges)
+                    made.add(corners, made.solid_of(shape), ground, shape.link, shape, internal_edges)
 
 
 class _Pairs:
@@ -241,20 +250,34 @@ class _Pairs:
         self.groups: dict[tuple[str, str], int] = {}
         self.slots = self.most = self.capacity = self.count = 0
         self.resists = self.soft = False  # whether any pair has torsional or rolling friction, or a stiffness
+        self.pairs: list[BoxedPair] = []
+        self._solids: dict[int, Solid] = {}
         self._first: dict[int, tuple[int, int]] = {}  # of each shape: index of the first point, number of planes
         self._surfaces: dict[tuple[int, int], tuple[Surface, SurfaceColumns]] = {}
         self._places: dict[int, tuple[Solid, np.ndarray]] = {}
         self._known = dict(KNOWN.get(robot, {}))  # and shapes of this world alone
 
-    def add(self, shape: CollisionShape, solid: Solid, surface: Surface, met: str, internal_edges: int = 0) -> None:
+    def solid_of(self, shape: CollisionShape) -> Solid:
+        """Return the solid of a sphere, capsule or box."""
+        if id(shape) not in self._solids:
+            self._solids[id(shape)] = cast("Solid", solid_of_shape(shape))
+        return self._solids[id(shape)]
+
+    def add(
+        self,
+        shape: CollisionShape,
+        solid: Solid,
+        surface: Surface,
+        met: str,
+        of: CollisionShape | None = None,
+        internal_edges: int = 0,
+    ) -> None:
         """Add the pair of one shape's points and one solid.
 
-        met: name of the solid's link, or of the surface of the world. internal_edges: 1 + number of the pair whose
-        solid other solids of the world may cover at internal edges; 0 for none.
+        met: name of the solid's link, or of the surface of the world. of: the shape that is the solid. internal_edges:
+        1 + number of the pair whose solid other solids of the world may cover at internal edges; 0 for none.
         """
-        own = self._known.get(id(shape))
-        if own is None:
-            own = self._known[id(shape)] = shape_points(self.robot, shape)
+        own = self._known.get(id(shape)) or self._points_of(shape)
         first, planes = self._first.get(id(shape), (self.count, len(own.planes) if self.with_planes else 0))
         if id(shape) not in self._first:
             self._first[id(shape)] = first, planes
@@ -273,12 +296,18 @@ class _Pairs:
         surface = surface if self.surfaces is None else self.surfaces.of(shape.link, met)
         springs = min(PER_PAIR, max(count, 1))
         _, columns = self._surfaces.get((id(surface), springs)) or self._put_surface(surface, springs)
+        self.pairs.append((own, solid, None if of is None else self._points_of(of)))
         self.ints.append(row)
         self.reals += place, solid.size, columns, own.ball
         self.links.append((shape.link, met))
         self.slots += row.slots
         self.most = max(self.most, slots)
         self.capacity += min(slots, PER_PAIR * groups_of(solid.kind) if terrain else PER_PAIR)
+
+    def _points_of(self, shape: CollisionShape) -> ShapePoints:
+        if id(shape) not in self._known:
+            self._known[id(shape)] = shape_points(self.robot, shape)
+        return self._known[id(shape)]
 
     def _start(self, heights: np.ndarray) -> int:
         """Return the place of the numbers of a height field or mesh in the table, to which they are added once."""

@@ -9,9 +9,10 @@ import treesim
 from tests.contact.scenes import at, free_body, shape, turned
 from treesim.kernels.algebra.linear import Vector
 from treesim.kernels.algebra.tables import tree_tables
-from treesim.kernels.contact.candidates import components, contacts_memory
+from treesim.kernels.contact.candidates import contacts_memory
 from treesim.kernels.contact.collision import MESHES, SOLIDS, find_contacts, meet
 from treesim.kernels.contact.delassus import move_bodies, place, rows_memory
+from treesim.kernels.contact.near_pairs import components
 from treesim.kernels.contact.tables import touch_tables
 
 pytestmark = pytest.mark.nojit

@@ -5,10 +5,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..algebra.linear import Vector, add, cross, dot, rotate, rotate_back, scale, sub
-from ..algebra.numbers import absolute, maximum, sqrt
+from ..algebra.numbers import maximum, sqrt
 from ..algebra.rotations import compose
 from ..algebra.tables import motion_at, transform_at
 from .layout import PAIR
+from .near_pairs import NearPairs, near_pairs_memory, speed_within
 from .signed_distance import across, vector_of
 from .tables import slot_of
 
@@ -33,16 +34,20 @@ class Contacts(NamedTuple):
     before: Any  # impulses of the last step by slot (`contact_step`), none if they are not known
     plane: Any  # (PLANES, 4) normals and offsets of a solid's faces near the shape
     external: Any  # contacts found outside the kernel (`tables.FOUND` numbers each)
+    first: Any  # (C,) lists of contacts of the same bodies (`coincident`): the last one of each, and the one before
+    following: Any
+    near: NearPairs  # broad phase (`near_pairs`)
 
 
 def contacts_memory(touch, q):
     """Scratch memory, with the dtype of q."""
     C, most = touch.capacity, touch.most
     found, near = np.empty((C, 7), q.dtype), np.empty((most, 9), q.dtype)
-    kept = np.empty((2, C), np.int64)
+    kept = np.empty((4, C), np.int64)
     return Contacts(
         kept[0], kept[1], found[:, 0], found[:, 1:4], found[:, 4:7], np.empty(most, np.int64), near[:, 0], near[:, 1:4],
         near[:, 4:7], near[:, 7], near[:, 8], np.empty(0, q.dtype), np.empty((PLANES, 4), q.dtype), 0,
+        kept[2], kept[3], near_pairs_memory(touch, q),
     )  # fmt: skip
 
 
@@ -88,19 +93,6 @@ def rim_along(touch, k, j, n, W):
     if j % 4 == 3:
         turn = scale(side, -1)
     return add(center, scale(turn, touch.point[first, 3]))
-
-
-def speed_within(V, W, center, radius):
-    """Return an upper bound of the speed of a body's points within a sphere around a world point `center`.
-
-    V, W: velocity and pose of the body. Sums of absolute components are bounds that need no square roots.
-    """
-    return components(V.lin) + (components(sub(center, W.p)) + radius) * components(V.ang)
-
-
-def components(a):
-    """Return |x| + |y| + |z|, which is not smaller than the length of a vector."""
-    return absolute(a.x) + absolute(a.y) + absolute(a.z)
 
 
 def velocity_along(V, W, point, n):

@@ -40,6 +40,7 @@ from .edges import (
 from .height_field import meet_height_field, no_height_field
 from .layout import PAIR, SURFACE
 from .mesh_internal_edges import on_internal_edge_of_meshes
+from .near_pairs import list_all, list_near
 from .signed_distance import (
     FAR,
     ROUND,
@@ -48,7 +49,6 @@ from .signed_distance import (
     from_solid,
     groups_of,
     has_faces,
-    is_external,
     is_plane,
     vector_of,
 )
@@ -228,11 +228,12 @@ def meet_between(touch, k, r, dt, margin, m, count, S, W, reach):
 class Solids(NamedTuple):
     """Functions for the solids of a world.
 
-    distance, face: of a solid; between: contacts between points; internal_edge; terrain; distinct: drops contacts that
-    are found twice. Steps with planes only compile without code for other solids, which is most of the source, and
-    steps without static meshes without code for these.
+    near: lists the pairs that may touch. distance, face: of a solid. between: contacts between points; internal_edge;
+    terrain; distinct: drops contacts that are found twice. Steps with planes only compile without code for other
+    solids, which is most of the source, and steps without static meshes without code for these.
     """
 
+    near: Any
     distance: Any
     face: Any
     between: Any
@@ -241,8 +242,8 @@ class Solids(NamedTuple):
     distinct: Any
 
 
-PLANES = Solids(from_plane, no_face, meet_no_more, no_internal_edge, no_height_field, all_distinct)
-SOLIDS = Solids(from_solid, box_on_which, meet_between, on_internal_edge, meet_height_field, drop_coincident)
+PLANES = Solids(list_all, from_plane, no_face, meet_no_more, no_internal_edge, no_height_field, all_distinct)
+SOLIDS = Solids(list_near, from_solid, box_on_which, meet_between, on_internal_edge, meet_height_field, drop_coincident)
 MESHES = SOLIDS._replace(terrain=meet_terrain, internal_edge=on_internal_edge_of_meshes)
 
 
@@ -338,9 +339,8 @@ def find_contacts(touch, r, dt, margin, found, m, solids=SOLIDS):
     external contacts. r.W, r.V: poses and velocities of the bodies.
     """
     n = 0
-    for k in range(touch.pair.shape[0]):
-        if not is_external(touch, k):
-            n = find_contacts_of_pair(touch, k, r, dt, margin, m, n, solids)
+    for j in range(solids.near(touch, r, dt, margin, m.near)):
+        n = find_contacts_of_pair(touch, m.near.pair[j], r, dt, margin, m, n, solids)
     return keep_found(touch, found, m, n)
 
 

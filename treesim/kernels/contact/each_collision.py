@@ -15,6 +15,7 @@ from ..algebra.tables import transform_at
 from .candidates import Contacts, ball_of, contacts_memory, put_row, reach_of, solid_in_world
 from .collision import MESHES, SOLIDS, find_contacts_of_pair
 from .layout import PAIR
+from .near_pairs import is_swept
 from .signed_distance import ROUND, from_outside, vector_of
 from .simd_collision import MOST, Finder
 
@@ -73,7 +74,8 @@ def make_find_each(solids):
         """Find the contacts of each state; return the number of contacts of all, and write that of each state."""
         each, bodies = m.each, r.W.shape[0]
         store_bodies(r, each, m.own)
-        list_near_pairs(touch, r, dt, margin, m, each)
+        if not is_swept(touch):
+            list_near_pairs(touch, r, dt, margin, m, each)
         for lane in range(lane_count()):
             of_one = Bodies(
                 each.W[lane * bodies * POSE : (lane + 1) * bodies * POSE].reshape((bodies, POSE)),
@@ -81,8 +83,10 @@ def make_find_each(solids):
             )
             n, at = 0, m.states[lane] * m.size
             near = each.contacts._replace(before=m.before[at : at + 3 * touch.slots])
-            for j in range(each.nears[lane]):
-                n = find_contacts_of_pair(touch, each.near[lane, j], of_one, dt, margin, near, n, solids)
+            pairs = solids.near(touch, of_one, dt, margin, near.near) if is_swept(touch) else each.nears[lane]
+            for j in range(pairs):
+                k = near.near.pair[j] if is_swept(touch) else each.near[lane, j]
+                n = find_contacts_of_pair(touch, k, of_one, dt, margin, near, n, solids)
             within = solids.distinct(OneState(touch, each.contacts), min(n, touch.capacity))
             each.count[lane] = within + (n - min(n, touch.capacity))
             store_contacts(each, lane, min(within, MOST))
@@ -93,7 +97,10 @@ def make_find_each(solids):
 
 
 def list_near_pairs(touch, r, dt, margin, m, each):
-    """List the pairs of each state that may touch in the step, by bounding balls."""
+    """List the pairs of each state that may touch in the step, by bounding balls; variant of `near_pairs.list_near`.
+
+    For worlds of few pairs.
+    """
     for lane in range(lane_count()):
         each.nears[lane] = 0
     for k in range(touch.pair.shape[0]):

@@ -25,6 +25,9 @@ class Counts(NamedTuple):
     resists: Any  # 1 if any pair has torsional or rolling friction
     reports_points: Any  # 1 if contact points are returned
     soft: Any  # 1 if any surface is soft
+    unboxed: Any  # pairs that the broad phase always considers
+    boxes: Any  # of the broad phase, 0 without
+    boxed: Any  # pairs of two boxes
 
 
 class PairColumns(NamedTuple):
@@ -137,6 +140,8 @@ LIMIT, SPEED, SCHEME = numbered(LimitColumns), numbered(SpeedColumns), numbered(
 INFO = numbered(StepInfo)
 STATE_INFO, STEP_INFO, ALL_INFO = INFO.unsolved, INFO.before, len(INFO)
 COUNTS, COLUMNS, OPTIONS = len(COUNT), len(PAIR), len(RECOVERY)
+# columns of a box of the broad phase (`near_pairs`), and their number
+LOW, HIGH, REACH, IS_BALL, BOX_REALS = 0, 3, 6, 7, 8
 LIMIT_COLUMNS, SPEED_COLUMNS = len(LIMIT), len(SPEED)
 # first columns of the reals of a pair, and their number
 SIZE_AT, LAW_AT, BALL_AT, REALS = 12, 16, 22, 26
@@ -180,8 +185,22 @@ def joint_tables(layout):
     speeds_at = frictions_at + layout[COUNT.frictions]
     return (
         layout[limits_at:frictions_at].reshape((layout[COUNT.limits], LIMIT_COLUMNS)), layout[frictions_at:speeds_at],
-        layout[speeds_at:].reshape((layout[COUNT.speeds], SPEED_COLUMNS)),
+        layout[speeds_at : boxes_at(layout)].reshape((layout[COUNT.speeds], SPEED_COLUMNS)),
     )  # fmt: skip
+
+
+def boxes_at(layout):
+    """Return where the integers of the broad phase begin."""
+    joints = LIMIT_COLUMNS * layout[COUNT.limits] + layout[COUNT.frictions] + SPEED_COLUMNS * layout[COUNT.speeds]
+    return COUNTS + COLUMNS * layout[COUNT.pairs] + joints
+
+
+def box_tables(layout):
+    """Return the integers of the broad phase (`tables.Touch`)."""
+    a, boxes, boxed = boxes_at(layout), layout[COUNT.boxes], layout[COUNT.boxed]
+    b = a + layout[COUNT.unboxed]
+    c, d = b + boxes, b + 2 * boxes + 1
+    return layout[a:b], layout[b:c], layout[c:d], layout[d : d + boxed], layout[d + boxed : d + 2 * boxed]
 
 
 def pair_of(place):

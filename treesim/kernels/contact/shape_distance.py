@@ -121,13 +121,16 @@ def across_segment(least):
     """Return gap and normal of a shape whose edge crosses the segment at `least`.
 
     The normal is the combination of the normals before and behind the crossing that is perpendicular to the segment.
+    FAR where a segment passes straight through two opposite faces, which has none.
     """
     whole, weight = least.rising - least.falling, least.rising * 0 + 1
     if whole > 0:
         weight = least.rising / whole
     n = add(scale(least.before, weight), scale(least.behind, 1 - weight))
-    size = sqrt(dot(n, n))
-    return least.gap / size, scale(n, 1 / size)
+    size, gap = sqrt(dot(n, n)), least.gap * 0 + FAR
+    if size > 0:
+        gap, n = least.gap / size, scale(n, 1 / size)
+    return gap, n
 
 
 class Stretch(NamedTuple):

@@ -2,7 +2,18 @@
 
 from typing import Any, NamedTuple
 
-from .layout import COUNT, OPTIONS, PAIR, SURFACE, bounds_at, joint_tables, pair_reals, pair_table
+from .layout import (
+    BOX_REALS,
+    COUNT,
+    OPTIONS,
+    PAIR,
+    SURFACE,
+    bounds_at,
+    box_tables,
+    joint_tables,
+    pair_reals,
+    pair_table,
+)
 
 RIM = 8  # slots of a cylinder: four points on each rim
 FOUND = 9  # numbers of an external contact: pair, index in it, gap, point, normal
@@ -39,6 +50,13 @@ class Touch(NamedTuple):
     resists: Any
     reports_points: Any
     soft: Any
+    # of the broad phase (`near_pairs`), empty without boxes
+    unboxed: Any  # pairs that are always considered
+    box: Any  # (B, BOX_REALS)
+    box_body: Any  # (B,) 0 for static boxes
+    first_partner: Any  # (B + 1,) of each box: where its partners with larger numbers begin
+    partner: Any  # ascending
+    partner_pair: Any  # the pair of each
 
 
 def slot_of(touch, k, j):
@@ -57,12 +75,16 @@ def touch_tables(layout, geometry):
     limit, friction, speed = joint_tables(layout)
     own, b = pair_reals(P, geometry), bounds_at(P, n)
     c = b + limits + frictions
+    unboxed, box_body, first_partner, partner, partner_pair = box_tables(layout)
+    d = c + 2 * speeds
+    e = d + BOX_REALS * box_body.size
     return Touch(
         layout[COUNT.capacity], layout[COUNT.slots], layout[COUNT.most], limits, frictions, speeds, pair_table(layout),
         own.placement, own.size, own.surface, own.surface[:, SURFACE.friction], own.ball,
         geometry[b - 4 * n : b].reshape((n, 4)),
         limit, friction, speed, geometry[b : b + limits], geometry[b + limits : c],
-        geometry[c : c + speeds], geometry[c + speeds : c + 2 * speeds], geometry[c + 2 * speeds :],
+        geometry[c : c + speeds], geometry[c + speeds : d], geometry[e:],
         geometry[:OPTIONS], layout[COUNT.reports_pairs], layout[COUNT.resists], layout[COUNT.reports_points],
-        layout[COUNT.soft],
+        layout[COUNT.soft], unboxed, geometry[d:e].reshape((box_body.size, BOX_REALS)), box_body, first_partner,
+        partner, partner_pair,
     )  # fmt: skip
