@@ -5,6 +5,8 @@ one contiguous loop. D is stored on the diagonal of L. Four consecutive rows of 
 processed together.
 """
 
+from ..algebra.numbers import vectorized
+
 
 def ends_line(dof_parent, k):
     """Return whether k - 3, k - 2, k - 1 and k are a line: numbered consecutively, each the parent of the next."""
@@ -172,6 +174,21 @@ def subtract_row(row, other, a, size):
         row[c] -= a * other[c]
 
 
+def subtract_four_rows(dof_parent, dof_depth, L, row, X, j):
+    """row -= L_ij times row j of X, for j and its next three ancestors together; return the ancestor after them.
+
+    L: row i of the packed factor.
+    """
+    second = dof_parent[j]
+    third = dof_parent[second]
+    fourth = dof_parent[third]
+    a, b, c, d = L[dof_depth[j]], L[dof_depth[second]], L[dof_depth[third]], L[dof_depth[fourth]]
+    row_1, row_2, row_3, row_4 = X[j], X[second], X[third], X[fourth]
+    for e in vectorized(range(row.size)):
+        row[e] = row[e] - row_1[e] * a - row_2[e] * b - row_3[e] * c - row_4[e] * d
+    return dof_parent[fourth]
+
+
 def invert(dof_parent, dof_depth, row_start, L, X):
     """X = H^-1, row by row from the root: L H^-1 = D^-1 L'^-1 is upper triangular, with the diagonal D^-1."""
     for i in range(dof_parent.size):
@@ -179,8 +196,10 @@ def invert(dof_parent, dof_depth, row_start, L, X):
         for c in range(i):
             row[c] = 0.0
         j = dof_parent[i]
+        while j >= 0 and dof_depth[j] >= 3:
+            j = subtract_four_rows(dof_parent, dof_depth, L[start:], row, X, j)
         while j >= 0:
-            subtract_row(row, X[j, :i], L[start + dof_depth[j]], i)
+            subtract_row(row, X[j], L[start + dof_depth[j]], i)
             j = dof_parent[j]
         pivot, j = 1 / L[start + dof_depth[i]], dof_parent[i]
         while j >= 0:
