@@ -1,5 +1,6 @@
 """How many Python functions a call on one state passes through: what they take is not paid back by any kernel."""
 
+import inspect
 import sys
 
 import numpy as np
@@ -66,6 +67,16 @@ def calls_of(function, *arguments):
 @pytest.mark.parametrize("name", PLAIN)
 def test_plain_functions_pass_through_four_at_most(name):
     assert 1 <= len(calls_of(PLAIN[name], ROBOT, STATE.q, STATE.v, STATE.tau)) <= 4
+
+
+@pytest.mark.parametrize("name", ["forward_dynamics", "inverse_dynamics", "mass_matrix", "inverse_mass_matrix"])
+def test_one_state_reaches_machine_code_in_one_call_and_by_names(name):
+    assert len(calls_of(PLAIN[name], ROBOT, STATE.q, STATE.v, STATE.tau)) == 1
+    function = getattr(treesim, name)
+    assert {"engine", "out"} <= inspect.signature(function).parameters.keys()
+    names = list(inspect.signature(function).parameters)[: 4 if "dynamics" in name else 2]
+    named = dict(zip(names, (ROBOT, STATE.q, STATE.v, STATE.tau), strict=False))
+    np.testing.assert_array_equal(function(**named), function(*named.values(), engine="auto"))
 
 
 @pytest.mark.parametrize("name", [name for name in PLAIN if name != "mass_matrix packed"])

@@ -8,13 +8,14 @@ from numpy.typing import ArrayLike
 from ..kernels.dynamics.coriolis import coriolis_matrix_states
 from ..model.tree import Tree
 from ..states.arguments import checked_robot
-from ..states.states import state_function
+from ..states.states import one_state_first, state_function
 from ..types import Engine
 from .physics import ModelParameters, physics_of
 
 CORIOLIS = state_function(coriolis_matrix_states)
 
 
+@one_state_first(coriolis_matrix_states)
 def coriolis_matrix(
     robot: Tree,
     q: ArrayLike,

@@ -12,9 +12,11 @@ from numpy.typing import ArrayLike
 from .. import plugins
 from ..engine.call.evaluate import check_engine, refuse_overflow
 from ..errors import UnsupportedError
+from ..kernels.dynamics.aba import forward_dynamics_states
 from ..model.tree import Tree
 from ..states.arguments import checked_robot, whole_number
 from ..states.physics import Numbers
+from ..states.states import one_state_first
 from ..types import Engine
 from .auto import Auto
 from .base import Backend, CompiledBackend, DynamicsBackend, check_supported, chosen_backend, copied
@@ -26,6 +28,7 @@ from .physics import ModelParameters, check_physics_of_backend, physics_of
 MOST_REFINEMENTS = 1000
 
 
+@one_state_first(forward_dynamics_states)
 def forward_dynamics(
     robot: Tree,
     q: ArrayLike,

@@ -12,7 +12,7 @@ from ..kernels.entries.status import FINE
 from ..kernels.published.composite_inverse_dynamics import inverse_dynamics_composite_states
 from ..model.tree import Tree
 from ..states.arguments import checked_robot
-from ..states.states import on_states, other_fast_call, state_function
+from ..states.states import on_states, one_state_first, other_fast_call, state_function
 from ..types import Engine, InverseDynamicsMethod
 from ..validation.arrays import precision
 from ..validation.values import known_name
@@ -26,6 +26,7 @@ INVERSE_DYNAMICS = {
 }
 
 
+@one_state_first(inverse_dynamics_states)
 def inverse_dynamics(
     robot: Tree,
     q: ArrayLike,

@@ -13,7 +13,7 @@ from ..kernels.published.mass_matrix_direct import mass_matrix_direct_states
 from ..kernels.published.mass_matrix_symmetric import mass_matrix_symmetric_states
 from ..model.tree import Tree
 from ..states.arguments import checked_robot
-from ..states.states import on_states, other_fast_call
+from ..states.states import on_states, one_state_first, other_fast_call
 from ..types import Engine, MassMatrixMethod
 from ..validation.values import checked_flag, known_name
 from .base import copied
@@ -29,6 +29,7 @@ MASS_MATRIX = {
 PACKED_MASS_MATRIX = {"crba": FastEntry(mass_matrix_packed_states)}
 
 
+@one_state_first(mass_matrix_full_states)
 def mass_matrix(
     robot: Tree,
     q: ArrayLike,

@@ -14,7 +14,7 @@ from ..kernels.entries.status import FINE
 from ..model.frozen import frozen
 from ..model.tree import Tree
 from ..states.arguments import checked_robot
-from ..states.states import state_function
+from ..states.states import one_state_first, state_function
 from ..types import Engine
 from .base import copied, explain_failure
 
@@ -78,6 +78,7 @@ def solve_mass_matrix(
     return SOLVE(robot, robot.ints, robot.reals, q, x, engine, out)
 
 
+@one_state_first(inverse_mass_matrix_states)
 def inverse_mass_matrix(
     robot: Tree, q: ArrayLike, *, engine: Engine = "auto", out: np.ndarray | None = None
 ) -> np.ndarray:

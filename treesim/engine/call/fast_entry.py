@@ -38,11 +38,10 @@ class FastEntry:
     def _is_large(self, arguments: tuple[Any, ...]) -> bool:
         """Return whether the first array has more axes than that of one state, and is one of many states."""
         signature = getattr(self.entry, "signature", None)
-        if signature is None:
+        if signature is None or len(arguments) <= 2 + len(signature.tables):
             return False
-        first = arguments[2 + len(signature.tables) :][:1]
-        axes = len(signature.arrays[0].shape)
-        return any(isinstance(x, np.ndarray) and x.ndim > axes and len(x) >= STATES for x in first)
+        first = arguments[2 + len(signature.tables)]
+        return isinstance(first, np.ndarray) and first.ndim > len(signature.arrays[0].shape) and len(first) >= STATES
 
 
 def fast_call(kernel_entry: Any) -> Callable[..., int]:
