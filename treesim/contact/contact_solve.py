@@ -87,9 +87,9 @@ class ContactSolve:
             scheme,
         )
         q, v, found = (robot.nq,), (robot.nv,), (touching.counts.external, FOUND)
-        inputs = StepInput(q, v, q, v, v, v if with_forces else None, (2,), (touching.rows,), found).arrays
+        inputs = StepInput(q, v, q, v, v, v if with_forces else None, (2,), (touching.warm_start_size,), found).arrays
         groups = int(touching.layout[COUNT.groups]) if work else 1
-        rows, wrench = (touching.rows,), (robot.n_bodies + 1, 6)
+        rows, wrench = (touching.warm_start_size,), (robot.n_bodies + 1, 6)
         self.shapes = StepOutput(q, v, rows, wrench, (groups, 12), (STATE_INFO,), (2,), (1, POINT))
         self._layout_at, self.settings_at = (
             next(k for k, x in enumerate(self.constants) if x is table) for table in (layout, settings)

@@ -18,7 +18,6 @@ from ..kernels.contact.signed_distance import SMOOTH
 from ..kernels.contact.simd_collision import SMOOTH_SOLIDS, Finder, capacity_of
 from ..kernels.contact.simd_functions import FOR_ONE
 from ..kernels.contact.simd_groups import LaneVariant, contact_step_on_lanes, put_history
-from ..kernels.contact.simd_warm_start import ALL, LISTED
 from ..kernels.contact.step_records import StepInput, StepOutput
 from ..kernels.entries.status import FINE, NOT_FINITE
 from ..model.frozen import frozen
@@ -50,17 +49,12 @@ class ContactLanes:
         variant = LaneVariant(held, resists, mimics, batched, stage.with_forces)
         self.entry = contact_step_on_lanes(finder_of(stage.touching), variant)
 
-    @property
-    def warm_start(self) -> int:
-        """Number of impulses of a state for the warm start, with their list."""
-        return self.stage.touching.rows + LISTED
-
     def bound(self, given: StepInput, result: StepOutput, batched: BatchedTables | None = None) -> AddContact:
         """Return the function that adds contact to a batch of unconstrained steps.
 
         given (count, n): without external contacts. result (count, n), overwritten; wrench: None if it is not
-        requested; pairs, points: None. All arrays are read and written at every call. Impulses are those of
-        `simd_warm_start`, zero at first. result.solver_info (count, ALL_INFO), overwritten: diagnostics of the
+        requested; pairs, points: None. All arrays are read and written at every call. Impulses are zero at first.
+        result.solver_info (count, ALL_INFO), overwritten: diagnostics of the
         same states after an earlier step, or those of `begin_info`. batched: model
         parameters of each state.
         """
@@ -106,13 +100,11 @@ class ContactLanes:
         self, left: np.ndarray, given: StepInput, result: StepOutput, batched: BatchedTables | None
     ) -> None:
         """Solve the states `left` one by one."""
-        rows, shapes = self.stage.touching.rows, self.stage.shapes
-        own = StepOutput(*(np.zeros((left.size, *shape)) for shape in shapes[:-1]))
-        before = np.ascontiguousarray(given.warm_start[:, :rows])
-        given = given._replace(warm_start=before, external_contacts=nothing_found(given.q))
+        own = StepOutput(*(np.zeros((left.size, *shape)) for shape in self.stage.shapes[:-1]))
+        given = given._replace(external_contacts=nothing_found(given.q))
         self.stage.run(given, own, batched)
         result.q[left], result.v[left], result.work[left] = own.q, own.v, own.work
-        result.warm_start[left, :rows], result.warm_start[left, rows] = own.warm_start, ALL
+        result.warm_start[left] = own.warm_start
         if result.wrench is not None:
             result.wrench[left] = own.wrench
         result.solver_info[left, :STATE_INFO] = own.solver_info
@@ -131,17 +123,10 @@ def clear_info(info: np.ndarray) -> None:
     info[...], info[..., INFO.before] = 0.0, np.inf
 
 
-def clear_warm_start(impulses: np.ndarray, slots: int) -> None:
-    """Set the impulses (count, n) of `ContactLanes.bound` to zero: those of `slots` contacts where they may not be."""
-    count, rows = len(impulses), impulses.shape[1] - LISTED
-    listed = impulses[:, rows]
-    if not count or listed.min() < 0:
-        impulses[...] = 0.0
-        return
-    used = 3 * impulses[:, rows + 1 : rows + 1 + int(listed.max())].astype(int)
-    for k in range(3):
-        impulses[np.arange(count)[:, None], used + k] = 0.0
-    impulses[:, 3 * slots : rows + 1] = 0.0
+def clear_warm_start(impulses: np.ndarray, scalar_rows: int) -> None:
+    """Set the impulses (count, n) of `ContactLanes.bound` to those before the first step: no contact is listed."""
+    impulses[:, 0] = 0.0
+    impulses[:, impulses.shape[1] - scalar_rows :] = 0.0
 
 
 def finder_of(touching: Touching) -> Finder:

@@ -11,7 +11,6 @@ from typing import Any, cast
 
 import numpy as np
 
-from ..kernels.algebra.limits import UNLIMITED
 from ..kernels.constrained.constraints import row_count
 from ..kernels.contact.edges import AXIS, CROSSING, CROSSINGS, FEATURES
 from ..kernels.contact.layout import (
@@ -35,6 +34,7 @@ from ..model.shapes import CollisionShape
 from ..model.tree import Tree
 from ..states.support import candidates
 from .bodies import solid_of_shape
+from .joint_limits import position_limits_of, speed_limits_of
 from .named_wrenches import WrenchRows
 from .pair_boxes import BoxedPair, boxes_of
 from .pairs import GROUND
@@ -46,6 +46,7 @@ from .surfaces import Surfaces
 SHARED_SLOTS = 32  # of a hull with more points, and of a shape on a height field or mesh
 CANDIDATES = 96  # on a height field or mesh: of more, those with the largest gaps are left out
 CAPACITY = 128  # initial capacity for contacts of one state, see `stage`
+STORED = 16  # contacts for each shape, besides CAPACITY, whose impulses are stored: a cube among cubes has 12
 MOST_EXTERNAL = 4096  # largest number of external contacts of one state
 RECOVERY = 0.2  # fraction of an overlap that a step recovers
 FASTEST = 1.0  # m/s, rad/s: largest speed at which overlaps open
@@ -73,19 +74,24 @@ class Touching:
     most_contacts: int  # largest number of one state
 
     @property
-    def rows(self) -> int:
-        """Number of impulses that a state stores for the warm start.
-
-        There are three for each slot, six with torsional or rolling friction, and one for each limit, joint with
-        friction, speed limit, and row of frame and loop constraints.
-        """
+    def scalar_rows(self) -> int:
+        """Number of limits, joints with friction, speed limits, and rows of frame and loop constraints."""
         n = self.counts
-        return 3 * n.slots * (1 + n.resists) + n.limits + n.frictions + n.speeds + int(row_count(self.held[0]))
+        return int(n.limits + n.frictions + n.speeds + row_count(self.held[0]))
+
+    @property
+    def stored_size(self) -> int:
+        """Count of numbers of a stored contact: its slot, and three or six impulses."""
+        return 4 + 3 * self.counts.resists
+
+    @property
+    def warm_start_size(self) -> int:
+        """Count of numbers that a state stores for the warm start (`kernels.contact.warm_start`)."""
+        return 1 + self.stored_size * self.counts.stored + self.scalar_rows
 
     def rows_with(self, capacity: int) -> int:
         """Largest number of rows of one state with `capacity` contacts."""
-        n = self.counts
-        return self.rows + (7 if n.resists else 3) * capacity - 3 * n.slots * (1 + n.resists)
+        return self.scalar_rows + (7 if self.counts.resists else 3) * capacity
 
     @property
     def on_planes(self) -> bool:
@@ -178,17 +184,18 @@ def touching(
     first_convex = len(made.ints)
     for one, other in convex:
         made.add(one, Solid(other.body, CONVEX, (0.0,) * 4, other.placement), Surface(), other.link)
-    limit, bound = _limits(robot) if limits else ([], [])
+    limit, bound = position_limits_of(robot) if limits else ([], [])
     boxes = boxes_of(made.pairs)
     rough = np.flatnonzero(robot.joint_friction) if friction else np.empty(0, np.int64)
     _, independent_v = robot.kept()
-    speed, fastest, braking = _speeds(robot) if speed_limits else ([], [], [])
+    speed, fastest, braking = speed_limits_of(robot) if speed_limits else ([], [], [])
     counts = Counts(
         pairs=len(made.ints), points=made.count, limits=len(bound), frictions=len(rough),
         capacity=min(CAPACITY, made.capacity), slots=made.slots, most=made.most, speeds=len(speed),
         groups=max(1, len(made.groups)), external=max(1, min(MOST_EXTERNAL, PER_PAIR * len(convex))),
         reports_pairs=1, resists=int(made.resists), reports_points=0, soft=int(made.soft),
         unboxed=len(boxes.unboxed), boxes=len(boxes.body), boxed=len(boxes.partner),
+        stored=min(CAPACITY + STORED * made.shapes, made.capacity),
     )  # fmt: skip
     rows: list[Any] = [counts, made.ints, limit, independent_v[rough], speed, *boxes[:-1]]
     options = RecoveryOptions(fraction=RECOVERY, fastest=FASTEST, rebound_speed=REBOUND_SPEED, allowed_overlap=LEFT)
@@ -256,6 +263,11 @@ class _Pairs:
         self._surfaces: dict[tuple[int, int], tuple[Surface, SurfaceColumns]] = {}
         self._places: dict[int, tuple[Solid, np.ndarray]] = {}
         self._known = dict(KNOWN.get(robot, {}))  # and shapes of this world alone
+
+    @property
+    def shapes(self) -> int:
+        """Number of shapes whose points may touch."""
+        return len(self._first)
 
     def solid_of(self, shape: CollisionShape) -> Solid:
         """Return the solid of a sphere, capsule or box."""
@@ -363,30 +375,3 @@ def _in_kernel_axes(robot: Tree, body: int, placement: Placement) -> np.ndarray:
         return np.concatenate([placement.rotation.ravel(), placement.translation])
     turn = robot.body_rotations[body].T
     return np.concatenate([product(turn, placement.rotation).ravel(), product(turn, placement.translation)])
-
-
-def _speeds(robot: Tree) -> tuple[list[list[int]], list[float], list[float]]:
-    """Return the speed limits: rows (degree of freedom, side), speeds, and the efforts that enforce them."""
-    limited = np.flatnonzero(np.isfinite(robot.velocity_limit) & (robot.velocity_limit > 0)).tolist()
-    _, independent_v = robot.kept()
-    rows = [[int(independent_v[k]), side] for k in limited for side in (1, -1)]
-    efforts = np.minimum(robot.effort_limit, UNLIMITED)
-    pairs = [(float(robot.velocity_limit[k]), float(efforts[k])) for k in limited for _ in range(2)]
-    return rows, [speed for speed, _ in pairs], [effort for _, effort in pairs]
-
-
-def _limits(robot: Tree) -> tuple[list[list[int]], list[float]]:
-    """Return the position limits of joints with one coordinate: rows (degree of freedom, coordinate, side), and bounds.
-
-    Indices are those of the spanning tree. Limits of mimic joints are included in those of their mimicked joints.
-    """
-    independent_q, independent_v = robot.kept()
-    rows, found = [], []
-    for name, where in robot.q_index.items():
-        if where.stop - where.start == 1:
-            for side, bounds in ((1, robot.lower), (-1, robot.upper)):
-                if math.isfinite(bound := float(bounds[where.start])):
-                    dof = int(independent_v[robot.v_index[name].start])
-                    rows.append([dof, int(independent_q[where.start]), side])
-                    found.append(bound)
-    return rows, found

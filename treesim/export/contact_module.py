@@ -89,7 +89,7 @@ def contact_module(world: World, solver: str | ContactSolver = "pgs") -> Contact
         with_forces=True,
     )  # fmt: skip
     nq, nv = robot.nq, robot.nv
-    inputs = [nq, nv, nq, nv, nv, nv, 2, world.touching.rows]
+    inputs = [nq, nv, nq, nv, nv, nv, 2, world.touching.warm_start_size]
     none_outside = np.full(world.touching.counts.external * FOUND, -1.0)
     results = [np.zeros(math.prod(shape)) for shape in stage.shapes]
     arrays = [*stage.constants, *map(np.zeros, inputs), none_outside, *results]

@@ -16,6 +16,7 @@ import numpy as np
 from ..contact.checks import ContactChecks, begin_checks
 from ..contact.deep_overlaps import deepest_bodies
 from ..contact.lanes import begin_info, begin_lanes
+from ..contact.stored_impulses import clear_unlisted, current_impulses
 from ..contact.unsolved import worst_residual
 from ..engine.call.batched import BatchedTables
 from ..engine.call.evaluate import lanes_for, run_states
@@ -24,13 +25,14 @@ from ..engine.call.specialized import BatchCode
 from ..engine.call.steps import Arrays, Carried, Measured, all_finite
 from ..engine.graph.policies import Policy
 from ..engine.threads import over_threads, use_threads
+from ..errors import ContinuationWarning
 from ..kernels.contact.layout import INFO
-from ..kernels.contact.simd_warm_start import ALL
 from ..kernels.entries.status import FINE
 from ..kernels.stepping.measured_step import ENDED
 from ..simulation.kinematic import StepMotion, Times
 from ..simulation.step import StepCall, StepCode
 from ..simulation.step_result import StepResult
+from ..system.user_warnings import warn
 from .arguments import Method, Start
 from .contact_lanes import BoundFree, LaneMemory, LaneResult, LaneSteps, begin_memory
 from .parameters import Physics
@@ -219,7 +221,7 @@ class ContactSteps:
         """Set all impulses of `count` rollouts from `first` on to zero."""
         self.first, self.memory = first, None
         if self.touch is None:
-            self.kept, self.next = np.zeros((2, count, self.method.world.touching.rows))
+            self.kept, self.next = np.zeros((2, count, self.method.world.touching.warm_start_size))
             self.info = begin_info(count)
         else:
             make = LaneMemory if self.touching is not None else begin_memory  # model parameters are its inputs
@@ -269,22 +271,31 @@ class ContactSteps:
         if other.first < 0:
             self.first = -1
             return
-        self._begin_with(other.first, other.kept[:, : self.method.world.touching.rows])
+        self._begin_with(other.first, other.kept)
         self.info[...] = other.info
 
     def impulses(self) -> np.ndarray | None:
         """Return the impulses (count, R) of the first rollouts for the warm start; None if they are not current."""
-        return self.kept[:, : self.method.world.touching.rows].copy() if self.first == 0 else None
+        if self.first != 0:
+            return None
+        found = self.kept.copy()
+        clear_unlisted(found, self.method.world.touching)
+        return found
 
     def restore(self, impulses: np.ndarray) -> None:
-        """Set the impulses for the warm start to those that `impulses` returned."""
-        self._begin_with(0, impulses)
+        """Set the impulses for the warm start to those that `impulses` returned, also that of an older version."""
+        known = current_impulses(impulses, self.method.world.touching)
+        if known is None:
+            warn(
+                "stored impulses of contact do not fit this version: states continue without them", ContinuationWarning
+            )
+        else:
+            self._begin_with(0, known)
 
     def _begin_with(self, first: int, impulses: np.ndarray) -> None:
         """Set the impulses (count, R) of the rollouts from `first` on."""
         self._reset(first, len(impulses))
-        rows = impulses.shape[1]
-        self.kept[:, :rows], self.kept[:, rows:] = impulses, ALL
+        self.kept[...] = impulses
 
     def _walk(
         self, controls: Callable[[int, Arrays], np.ndarray], worst: np.ndarray, steps: slice, states: Arrays,

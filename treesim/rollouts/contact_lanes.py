@@ -47,14 +47,13 @@ class LaneMemory:
 
     def __init__(self, touch: ContactLanes, code: Any, wrenches: bool, count: int) -> None:
         self.of, self.complete, self.exchanged = (touch, code, wrenches, count), True, False
-        self.kept, self.following = np.zeros((2, count, touch.warm_start))
+        self.kept, self.following = np.zeros((2, count, touch.stage.touching.warm_start_size))
         self.info = begin_info(count)
         self.parts: dict[tuple[int, int], LaneSteps] = {}
 
     def restart(self) -> None:
         """Prepare for the first step of other rollouts."""
-        # impulses in `following` are listed, so that steps clear them
-        clear_warm_start(self.kept, self.of[0].stage.touching.counts.slots)
+        clear_warm_start(self.kept, self.of[0].stage.touching.scalar_rows)
         clear_info(self.info)
         for part in self.parts.values():
             part.turn, part.finite = 0, True

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..contact.stored_impulses import current_impulses
 from ..errors import ArgumentError, ContinuationWarning, listed, quoted
 from ..model.named_axes import coordinate_argument, velocity_argument
 from ..model.quaternions import unit_quaternions
@@ -68,10 +69,13 @@ def run_start(start: Trajectory | State | RunStart | Pair, world: World, has_con
         impulses = made.impulses
     if not has_contact:
         impulses = None
-    elif impulses is not None and impulses.shape != (world.touching.rows,):
-        reason = f"it has {impulses.size} where this world has {world.touching.rows}: another world made it"
-        _warn("holds impulses of contact that do not fit", reason)
-        impulses = None
+    elif impulses is not None:
+        known = current_impulses(impulses, world.touching) if impulses.ndim == 1 else None
+        if known is None:
+            size = world.touching.warm_start_size
+            reason = f"it has {impulses.size} where this world has {size}: another world made it"
+            _warn("holds impulses of contact that do not fit", reason)
+        impulses = known
     return made._replace(
         q=_state(coordinate_argument(robot, "start: q", made.q)),
         v=_state(velocity_argument(robot, "start: v", made.v)),

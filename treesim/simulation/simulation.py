@@ -424,7 +424,7 @@ class Simulation(ReprMixin):
         if not self.touches:
             return None
         known = self.system.impulses
-        return np.zeros(self.world.touching.rows) if known is None else known
+        return np.zeros(self.world.touching.warm_start_size) if known is None else known
 
     def _ends_the_run(self, error: Exception) -> bool:
         """Return whether an error is a numerical failure of the dynamics, and not an exception of the controller."""

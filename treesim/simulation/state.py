@@ -29,8 +29,9 @@ class State(ReprMixin):
     impulses : ndarray, shape (..., m)
         Impulses of the world's constrained rows in the step before [N s, N m s]; 0 at the start.
     contact : ndarray, shape (..., R)
-        Impulses of contacts, joint limits and joint friction in the step before, in the order of the world's
-        rows.
+        Impulses in the step before, from which the contact solver starts: the number of stored contacts, a number and
+        the impulses of each contact, room for more contacts, and the impulses of joint limits, joint friction and
+        constraints.
 
     Examples
     --------

@@ -140,7 +140,7 @@ class StepCode:
             self._single = BoundEntry(unfused(entry), self.constants, inputs, results, engine=alone)
         self._sequences: dict[int, StepSequence] = {}
         self._outside = bool(world.convex.pairs)
-        kept = world.touching.rows if self.stage is not None else 0
+        kept = world.touching.warm_start_size if self.stage is not None else 0
         self._cold = np.zeros(kept)  # warm start of one state without impulses
         self._shapes = shapes_of_result(robot.nq, robot.nv, world.m, None if self.stage is None else self.stage.shapes)
 

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from ..contact import deep_overlaps
 from ..contact.base import ContactSolver
 from ..contact.report import ContactReport
+from ..contact.stored_impulses import current_impulses
 from ..contact.unsolved import all_solved, warn_of_step
 from ..dynamics.base import DynamicsBackend
 from ..engine.threads import use_threads
@@ -218,7 +219,7 @@ class Stepper(ReprMixin):
     @property
     def _kept(self) -> int:
         """Number of contact impulses in a state."""
-        return self.world.touching.rows if self.code.stage is not None else 0
+        return self.world.touching.warm_start_size if self.code.stage is not None else 0
 
     def step(
         self, state: State, control: ArrayLike | None = None, f_ext: Wrenches | None = None
@@ -306,8 +307,9 @@ class Stepper(ReprMixin):
         """Take the parts of a step one by one, of a batch or where `StepSequence.run` cannot step."""
         u, code = given if with_forces else self._control(state, given), self._code(with_forces)
         motion = code.motion(state.t, self.dt, self.substeps)
+        before = current_impulses(state.contact, self.world.touching) if self.code.stage is not None else None
         with nullcontext() if self.threads is None else use_threads(self.threads):
-            start = state.q, state.v, state.contact, self.substeps, u
+            start = state.q, state.v, state.contact if before is None else before, self.substeps, u
             worst, results = substeps(code, *start, at_once=u is not given, motion=motion)
         end, impulses, contact = results[-1], state.impulses, state.contact
         if self._constrained:

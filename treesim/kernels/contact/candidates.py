@@ -22,6 +22,7 @@ class Contacts(NamedTuple):
 
     pair: Any  # (C,)
     slot: Any
+    order: Any  # place in the list of stored impulses (`warm_start.put_order`)
     gap: Any
     point: Any  # (C, 3)
     normal: Any
@@ -31,7 +32,7 @@ class Contacts(NamedTuple):
     outward: Any
     carried: Any  # (most,) normal impulses of the last step
     active: Any  # (most,) see `support.Choice`
-    before: Any  # impulses of the last step by slot (`contact_step`), none if they are not known
+    before: Any  # impulses of the last step (`warm_start`), none if they are not known
     plane: Any  # (PLANES, 4) normals and offsets of a solid's faces near the shape
     external: Any  # contacts found outside the kernel (`tables.FOUND` numbers each)
     first: Any  # (C,) lists of contacts of the same bodies (`coincident`): the last one of each, and the one before
@@ -42,11 +43,11 @@ class Contacts(NamedTuple):
 def contacts_memory(touch, q):
     """Scratch memory, with the dtype of q."""
     C, most = touch.capacity, touch.most
-    found, near = np.empty((C, 7), q.dtype), np.empty((most, 9), q.dtype)
+    found, near = np.empty((C, 8), q.dtype), np.empty((most, 9), q.dtype)
     kept = np.empty((4, C), np.int64)
     return Contacts(
-        kept[0], kept[1], found[:, 0], found[:, 1:4], found[:, 4:7], np.empty(most, np.int64), near[:, 0], near[:, 1:4],
-        near[:, 4:7], near[:, 7], near[:, 8], np.empty(0, q.dtype), np.empty((PLANES, 4), q.dtype), 0,
+        kept[0], kept[1], found[:, 7], found[:, 0], found[:, 1:4], found[:, 4:7], np.empty(most, np.int64), near[:, 0],
+        near[:, 1:4], near[:, 4:7], near[:, 7], near[:, 8], np.empty(0, q.dtype), np.empty((PLANES, 4), q.dtype), 0,
         kept[2], kept[3], near_pairs_memory(touch, q),
     )  # fmt: skip
 

@@ -56,6 +56,7 @@ from .static_features import Query, meet_box_features
 from .static_mesh import meet_terrain
 from .support import Choice, choose, gap_price
 from .tables import PER_PAIR, RIM, slot_of
+from .warm_start import end_of_entries, stored_number
 
 ALIKE = 0.9  # cosine between normals of contacts of one group
 
@@ -297,7 +298,8 @@ def keep_four(touch, k, r, dt, m, first, end, n):
         for j in range(first, end):
             m.active[j], m.carried[j] = 1.0, 0.0
             if m.before.size > 0:
-                m.carried[j] = m.before[3 * m.place[j] + 2]
+                entries = end_of_entries(touch, m.before, 0, m.place[j], 0)
+                m.carried[j] = stored_number(touch, m.before, entries, m.place[j], 2)
         price = gap_price(touch, k, r, ball_of(touch, k, transform_at(r.W, touch.pair[k, PAIR.body])), dt)
         choice = Choice(m.distance, m.where, m.outward, m.carried, m.active)
         choose(choice, first, end, price, touch.surface[k, SURFACE.stiffness] == 0)

@@ -50,7 +50,7 @@ from .midpoint_correction import from_midpoint, needs_midpoint_correction, start
 from .problem import Problem, accepted_by, copy, residual, scale_along_ray
 from .recovery import FINER, has_overlaps, recover, recovery_problem
 from .restitution import solve_within_energy, work_of
-from .warm_start import load, store
+from .warm_start import load, put_order, store
 from .work import (
     any_soft,
     lost_outside,
@@ -93,6 +93,7 @@ def put_rows(tree, q, dt, m, f):
     for c in range(nc):
         put_contact(m, c)
     f.activate(m, nc)
+    put_order(m, nc, f.impulses)
     n = put_limits(m, q, dt, f.rolling.put_rows(m, nc))
     n = put_speeds(m, put_frictions(m, n))
     if n > 0:
@@ -221,7 +222,7 @@ def correct(tree, moved, x, y, room, nc, n, method, needed):
         start_gaps(tree, s.dt, m, nc)
         f.limit_to(m, n, needed)
         work += resolve(moved, x._replace(v=g.start, warm_start=y.warm_start), m, nc, n, method, False)
-        f.impulses.clear_where(m, y.warm_start, needed)
+        f.impulses.begin(m, nc, y.warm_start, needed)
         store(m, nc, n, y.warm_start, needed, f)
         f.put_wrenches_where(m, nc, y, method, needed)
         from_midpoint(tree, s.dt, x.q, m)
@@ -252,9 +253,8 @@ def replace_free(tree, free, x, y):
         y.work[k] = select(free, x.work_free[k], y.work[k])
 
 
-def clear(y, f):
+def clear(y):
     """Set results that are sums, and diagnostics, to zero."""
-    f.impulses.clear(y.warm_start)
     put_zeros(y.wrench)
     put_zeros(y.pairs)
     for k in range(y.solver_info.size):
@@ -282,7 +282,7 @@ def contact_step(tree, x, y, memory, method):
     s, f, with_work, nc, n = method.settings, method.functions, method.options[SCHEME.work] > 0, 0, 0
     contacts = memory.contacts._replace(before=x.warm_start, external=x.external_contacts)
     room = memory._replace(points=y.points, info=y.solver_info, contacts=contacts)
-    clear(y, f)
+    clear(y)
     if not moves_freely(room, x.q, x.q_free):
         if not f.with_kinematics:
             retrace(tree, x.q, x.q_free, x.v_free, s.dt, room.mean, room.end)
@@ -292,6 +292,7 @@ def contact_step(tree, x, y, memory, method):
         return False
     stored, taken = stored_in_springs(room, nc, s.dt), s.dt * 0
     free = y.solver_info[INFO.penetration] == 0  # on all lanes
+    f.impulses.begin(room, nc, y.warm_start, free)
     if n > 0:
         m = room._replace(rows=compact(tree, room.rows, n))
         if not f.with_kinematics:

@@ -82,7 +82,7 @@ def make_find_each(solids):
                 each.V[lane * bodies * VELOCITY : (lane + 1) * bodies * VELOCITY].reshape((bodies, VELOCITY)),
             )
             n, at = 0, m.states[lane] * m.size
-            near = each.contacts._replace(before=m.before[at : at + 3 * touch.slots])
+            near = each.contacts._replace(before=m.before[at : at + m.size])
             pairs = solids.near(touch, of_one, dt, margin, near.near) if is_swept(touch) else each.nears[lane]
             for j in range(pairs):
                 k = near.near.pair[j] if is_swept(touch) else each.near[lane, j]

@@ -28,6 +28,7 @@ class Counts(NamedTuple):
     unboxed: Any  # pairs that the broad phase always considers
     boxes: Any  # of the broad phase, 0 without
     boxed: Any  # pairs of two boxes
+    stored: Any  # contacts at most whose impulses are stored for the warm start
 
 
 class PairColumns(NamedTuple):
@@ -147,7 +148,7 @@ LIMIT_COLUMNS, SPEED_COLUMNS = len(LIMIT), len(SPEED)
 SIZE_AT, LAW_AT, BALL_AT, REALS = 12, 16, 22, 26
 # sizes of an entry's arrays, from the tables `layout` and `rows` (of constrained frames)
 SIZES = {
-    "R": f"3 * layout[{COUNT.slots}] * (1 + layout[{COUNT.resists}]) + layout[{COUNT.limits}]"
+    "R": f"1 + (4 + 3 * layout[{COUNT.resists}]) * layout[{COUNT.stored}] + layout[{COUNT.limits}]"
     f" + layout[{COUNT.frictions}] + layout[{COUNT.speeds}] + {ROW_COUNT.format('rows')}",
     "P": f"layout[{COUNT.groups}]",
     "F": f"layout[{COUNT.external}]",

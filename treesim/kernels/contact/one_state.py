@@ -13,7 +13,7 @@ from .layout import INFO, SCHEME
 from .problem import regularize_immobile_rows
 from .rolling_friction import NO_ROLLING, WITH_ROLLING
 from .step_records import StepFunctions
-from .warm_start import ImpulseAccess
+from .warm_start import ImpulseAccess, end_of_entries, entry_size, first_row, stored_number
 
 
 class StepVariant(NamedTuple):
@@ -107,30 +107,34 @@ def solve_by(solver):
     return solve
 
 
-def reset_warm_start(after):
-    """Set all warm-start impulses to zero."""
-    for r in range(after.size):
-        after[r] = 0.0
+def begin_list(m, nc, after, where):
+    """List the contacts, with impulses 0."""
+    put_zeros(after)
+    for c in range(nc):
+        if m.contacts.order[c] < m.touch.stored:
+            after[0] += 1
+            after[entry(m, c)] = m.contacts.slot[c]
 
 
-def reset_warm_start_where(m, after, needed):
-    """Set all warm-start impulses to zero: the state needs the correction."""
-    reset_warm_start(after)
+def find(m, before, slot, guess):
+    """Return the end of the entries up to a slot."""
+    return end_of_entries(m.touch, before, 0, slot, guess)
 
 
-def seek_nothing(m, c):
-    """Do nothing: slots are indices."""
+def read(m, before, end, slot, k):
+    """Return number k of the contact at the end of the entries."""
+    return stored_number(m.touch, before, end, slot, k)
 
 
-def read(m, before, k, c):
-    """Return number k of contact c."""
-    return before[k + 3 * m.contacts.slot[c]]
+def entry(m, c):
+    """Return the index of the entry of contact c."""
+    return 1 + entry_size(m.touch) * int(m.contacts.order[c])
 
 
-def write(m, after, k, c, x, where):
-    """Write number k of contact c if `where`."""
-    if where:
-        after[k + 3 * m.contacts.slot[c]] = x
+def write(m, after, at, k, x, where):
+    """Write number k of the contact whose entry has the index `at`, if `where` and if there is room."""
+    if where and at < first_row(m.touch):
+        after[at + 1 + k] = x
 
 
 def read_row(m, before, k):
@@ -153,14 +157,12 @@ def only_active(m, r, x):
     return x
 
 
-def list_nothing(m, nc, after, where):
-    """Do nothing: all impulses are cleared."""
+def no_contacts(m):
+    """Return 0."""
+    return 0
 
 
-IMPULSES = ImpulseAccess(
-    reset_warm_start, reset_warm_start_where, seek_nothing, read, write, read_row, write_row, is_active, only_active,
-    list_nothing,
-)  # fmt: skip
+IMPULSES = ImpulseAccess(begin_list, find, read, entry, write, read_row, write_row, is_active, only_active, no_contacts)
 
 
 def report_of(rolling):

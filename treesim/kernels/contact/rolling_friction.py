@@ -277,42 +277,37 @@ def repeated(solver):
     return solve_repeatedly
 
 
-def first_stored(m):
-    """Return the index of the first angular impulse in the warm-start array."""
-    return 3 * m.touch.slots + m.touch.limits + m.touch.frictions + m.touch.speeds + m.held.R.shape[0]
-
-
 def store(m, nc, after, where, impulses):
-    """Store angular impulses by slot, a part for each contact of a group, for the warm start of the next step.
+    """Store angular impulses of contacts, a part for each contact of a group, for the warm start of the next step.
 
     impulses: `warm_start.ImpulseAccess`.
     """
-    x, start, first = m.rolling, first_stored(m), 3 * blocks_of(m, nc)
+    x, first = m.rolling, 3 * blocks_of(m, nc)
     for c in range(nc):
-        impulses.seek(m, c)
+        entry = impulses.entry(m, c)
         for j in range(x.count[0]):
             own, r, size = where and x.group[c] == x.rolling[j], 3 * (nc + j), maximum(x.size[x.rolling[j]], 1)
-            impulses.write(m, after, start, c, m.impulse[r] / size, own)
-            impulses.write(m, after, start + 1, c, m.impulse[r + 1] / size, own)
+            impulses.write(m, after, entry, 3, m.impulse[r] / size, own)
+            impulses.write(m, after, entry, 4, m.impulse[r + 1] / size, own)
         for j in range(x.count[1]):
             own, size = where and x.group[c] == x.torsional[j], maximum(x.size[x.torsional[j]], 1)
-            impulses.write(m, after, start + 2, c, m.impulse[first + j] / size, own)
+            impulses.write(m, after, entry, 5, m.impulse[first + j] / size, own)
 
 
 def load(m, nc, theta, before, impulses):
     """Load angular impulses of the previous step, times the impulse fraction theta, into m.push."""
-    x, start, first = m.rolling, first_stored(m), 3 * blocks_of(m, nc)
+    x, first, end = m.rolling, 3 * blocks_of(m, nc), 0
     for r in range(3 * nc, end_of_contacts(m, nc)):
         m.push[r] = 0.0
     for c in range(nc):
-        impulses.seek(m, c)
+        end = impulses.find(m, before, m.contacts.slot[c], end)
         for j in range(x.count[0]):
             own, r = x.group[c] == x.rolling[j], 3 * (nc + j)
-            m.push[r] += select(own, theta * impulses.read(m, before, start, c), 0)
-            m.push[r + 1] += select(own, theta * impulses.read(m, before, start + 1, c), 0)
+            m.push[r] += select(own, theta * impulses.read(m, before, end, m.contacts.slot[c], 3), 0)
+            m.push[r + 1] += select(own, theta * impulses.read(m, before, end, m.contacts.slot[c], 4), 0)
         for j in range(x.count[1]):
             own = x.group[c] == x.torsional[j]
-            m.push[first + j] += select(own, theta * impulses.read(m, before, start + 2, c), 0)
+            m.push[first + j] += select(own, theta * impulses.read(m, before, end, m.contacts.slot[c], 5), 0)
 
 
 def put_torque(m, c, direction, torque, wrench, pairs):

@@ -11,11 +11,12 @@ import numpy as np
 
 from ..algebra.linear import rotate, rotate_back, scale, sub
 from ..algebra.numbers import maximum, select, some
-from ..algebra.state_lanes import gathered, lane_count, scattered
+from ..algebra.state_lanes import lane_count
 from ..algebra.tables import motion_at, transform_at
 from .candidates import ball_of, put_row, reach_of, rim_point, solid_in_world, velocity_along, world_point
 from .layout import PAIR, SURFACE
 from .signed_distance import ROUND, from_smooth, vector_of
+from .simd_warm_start import find_places, number_at
 from .support import Choice, choose, gap_price
 from .tables import PER_PAIR, RIM, slot_of
 
@@ -34,6 +35,7 @@ class SimdContacts(NamedTuple):
     touch: Any  # contact tables with the collision geometry, that of all states
     pair: Any  # (C,)
     slot: Any
+    order: Any  # place of each lane's contact in the list of its stored impulses (`warm_start.put_order`)
     gap: Any
     point: Any  # (C, 3)
     normal: Any
@@ -47,6 +49,7 @@ class SimdContacts(NamedTuple):
     own: Any  # (lanes,): 0, 1, ..., and scratch memory for a number of each state, and for a place in an array
     number: Any
     place: Any
+    ends: Any  # (lanes,) of the entries of stored impulses up to the last slot that was looked for
 
 
 class Finder(NamedTuple):
@@ -68,12 +71,12 @@ def no_memory(touch, n_bodies, x):
 def simd_contacts_memory(touch, q, find, each):
     """Scratch memory with the dtype of q. touch, find, each: see `SimdContacts`."""
     capacity = touch.capacity + touch.most  # all points of a pair are contacts, before four remain
-    found, lanes = np.empty((capacity, 9), q.dtype), np.empty((3, lane_count()), np.int64)
+    found, lanes = np.empty((capacity, 10), q.dtype), np.empty((4, lane_count()), np.int64)
     for lane in range(lane_count()):
-        lanes[0, lane], lanes[2, lane] = lane, 0
+        lanes[0, lane], lanes[2, lane], lanes[3, lane] = lane, 0, 0
     return SimdContacts(
-        touch, np.empty(capacity, np.int64), found[:, 0], found[:, 1], found[:, 2:5], found[:, 5:8], found[:, 8],
-        0, 0, 0, lanes[2], find, each, lanes[0], np.empty(lane_count(), np.float64), lanes[1],
+        touch, np.empty(capacity, np.int64), found[:, 0], found[:, 9], found[:, 1], found[:, 2:5], found[:, 5:8],
+        found[:, 8], 0, 0, 0, lanes[2], find, each, lanes[0], np.empty(lane_count(), np.float64), lanes[1], lanes[3],
     )  # fmt: skip
 
 
@@ -129,13 +132,6 @@ def look(touch, k, r, S, reach, dt, margin, m, active, n):
     return n
 
 
-def put_places(m, slot, size, states):
-    """Write the index of the impulse of a slot, which differs between lanes, in the warm-start array of all states."""
-    scattered(m.number, 0, 1, m.own, slot)
-    for lane in range(lane_count()):
-        m.place[lane] = states[lane] * size + 3 * int(m.number[lane])
-
-
 def thin_out(m, active, first, end, price, rigid):
     """Reduce contacts of a pair to the four that `support` chooses. rigid: whether the surface is."""
     found = active[first] * 0
@@ -143,8 +139,8 @@ def thin_out(m, active, first, end, price, rigid):
         found += active[j]
     if some(found > PER_PAIR):
         for j in range(first, end):
-            put_places(m, m.slot[j], m.size, m.states)
-            m.carried[j] = gathered(m.before, 2, 1, m.place)
+            find_places(m.touch, m, m.before, m.slot[j])
+            m.carried[j] = number_at(m, m.before, 2)
         choose(Choice(m.gap, m.point, m.normal, m.carried, active), first, end, price, rigid)
         for j in range(first, end):
             if found > PER_PAIR:

@@ -33,7 +33,6 @@ from .layout import ALL_INFO, INFO, STEP_INFO
 from .pgs import pgs_memory
 from .simd_collision import Finder, simd_contacts_memory
 from .simd_functions import FOR_ONE, lane_functions
-from .simd_warm_start import clear_impulses
 from .step_records import StepInput, StepMethod, StepOutput
 from .workspace import contact_memory
 
@@ -215,8 +214,6 @@ def step_groups(tables, states, room, method, group, which):
         end = min(first + wide, states.count)
         for k in range(lane_count()):
             group.states[k] = which[min(first + k, end - 1)]
-        for k in range(first, end):
-            clear_impulses(room, states.y.warm_start, which[k])
         if step_group(tables, states, room, method._replace(several=end > first + 1), group):
             first, wide = end, lane_count()
         else:
@@ -255,10 +252,9 @@ def put_history(solver_info, state):
 def step_all(functions, tree, room, tables, mimic_constraint, scheme, states):
     """Compute the steps of all states, `lane_count()` at a time; arrays as in `contact_step_entry`.
 
-    The solver takes its steps up to where it stalls. `before` and `after` are impulses with their lists
-    (`simd_warm_start`); those in `after` are cleared first. `solver_info` has ALL_INFO numbers per state, which at
-    first are those of an earlier step, or zeros, with an infinite overlap before: they determine the groups. Returns
-    NOT_CONVERGED if states are left unsolved.
+    The solver takes its steps up to where it stalls. `before` and `after` are impulses (`simd_warm_start`).
+    `solver_info` has ALL_INFO numbers per state, which at first are those of an earlier step, or zeros, with an
+    infinite overlap before: they determine the groups. Returns NOT_CONVERGED if states are left unsolved.
     """
     finder, count, one = functions.finder, states.count, np.empty(1, OnLanes)
     group, which = group_memory(tree, functions, states), np.empty(count, np.int64)

@@ -1,77 +1,75 @@
-"""Warm-start impulses of many states on SIMD lanes: most slots are zero, and those that are not are listed.
+"""Warm-start impulses of many states on SIMD lanes: arrays as in `warm_start`, of all states one after the other.
 
-A state has its impulses as in `warm_start`. Behind them stand the number of slots whose impulses may not be zero, and
-these slots. So impulses of an earlier step are cleared without a pass over thousands.
+Numbers behind the listed contacts are not overwritten.
 """
 
 from ..algebra.numbers import select
-from ..algebra.state_lanes import gathered, scattered
-from .rolling_friction import first_stored
-from .simd_collision import MOST, put_places
-from .warm_start import ImpulseAccess
-
-LISTED = 1 + MOST  # numbers of the list: its length, or ALL for a state whose slots may all be in use, and the slots
-ALL = -1
+from ..algebra.state_lanes import gathered, lane_count, scattered
+from .warm_start import ImpulseAccess, end_of_entries, entry_size, first_row
 
 
-def clear_impulses(m, after, state):
-    """Set all warm-start impulses of a state to zero."""
-    size, contacts, angular = m.contacts.size, 3 * m.touch.slots, first_stored(m)
-    at, rows = state * size, size - LISTED
-    listed = int(after[at + rows])
-    if listed < 0:
-        listed = 0
-        for k in range(rows):
-            after[at + k] = 0.0
-    for j in range(listed):
-        k = 3 * int(after[at + rows + 1 + j])
-        for i in range(3):
-            after[at + k + i] = 0.0
-            if angular < rows:
-                after[at + angular + k + i] = 0.0
-    for k in range(contacts, angular):
-        after[at + k] = 0.0
-    after[at + rows] = 0.0
+def begin_list(m, nc, after, where):
+    """List the contacts of the states on the lanes of a mask; impulses that `store` may not write are 0."""
+    count, x = none(m), m.contacts
+    scattered(x.number, 0, 1, x.own, select(where, 1, 0))
+    for lane in range(lane_count()):
+        if x.number[lane] > 0:
+            for k in range(x.states[lane] * x.size + first_row(m.touch), (x.states[lane] + 1) * x.size):
+                after[k] = 0.0
+    for c in range(nc):
+        here = is_active(m, 3 * c)
+        count += select(here, 1, 0)
+        here = where and here
+        entry(m, c)
+        write(m, after, 0, -1, x.slot[c], here)
+        for k in range(3, entry_size(m.touch) - 1):
+            write(m, after, 0, k, 0, here)
+    write_row(m, after, 0, select(count < m.touch.stored, count, m.touch.stored), where)
 
 
-def clear_no_impulses(after):
-    """Do nothing: impulses are cleared by their lists (`clear_impulses`)."""
+def find_places(touch, x, before, slot):
+    """Find the places of a slot, which differs between lanes, in the impulses of the states; x: contacts."""
+    size = entry_size(touch)
+    scattered(x.number, 0, 1, x.own, slot)
+    for lane in range(lane_count()):
+        first = x.states[lane] * x.size
+        end = end_of_entries(touch, before, first, x.number[lane], x.ends[lane])
+        x.ends[lane], x.place[lane] = end, first + 1 + size * max(end - 1, 0)
+        if end == 0 or before[x.place[lane]] != x.number[lane]:
+            x.number[lane] = -1.0
 
 
-def clear_where(m, after, where):
-    """Set the warm-start impulses that the last call of `warm_start.store` stored to zero, on the lanes of a mask."""
-    size, states, contacts, angular = m.contacts.size, m.contacts.states, 3 * m.touch.slots, first_stored(m)
-    at, rows = states[0] * size, size - LISTED  # all states list as many
-    listed = int(after[at + rows])
-    if listed < 0:
-        listed = 0
-        for k in range(contacts):
-            write_row(m, after, k, 0, where)
-        for k in range(angular, rows):
-            write_row(m, after, k, 0, where)
-    for j in range(listed):
-        put_places(m.contacts, gathered(after, rows + 1 + j, size, states), size, states)
-        for i in range(3):
-            write(m, after, i, 0, 0, where)
-            if angular < rows:
-                write(m, after, angular + i, 0, 0, where)
-    for k in range(contacts, angular):
-        write_row(m, after, k, 0, where)
+def number_at(x, before, k):
+    """Return number k of the contacts that `find_places` has found, 0 on lanes without."""
+    return select(gathered(x.number, 0, 1, x.own) >= 0, gathered(before, 1 + k, 1, x.place), 0)
 
 
-def seek(m, c):
-    """Find the places of contact c in the impulses of the states."""
-    put_places(m.contacts, m.contacts.slot[c], m.contacts.size, m.contacts.states)
+def find(m, before, slot, guess):
+    """Find the places of a slot in the impulses of the states; return 1, a guess of 0 is for the first contact."""
+    if guess == 0:
+        for lane in range(lane_count()):
+            m.contacts.ends[lane] = 0
+    find_places(m.touch, m.contacts, before, slot)
+    return 1
 
 
-def read(m, before, k, c):
-    """Return number k of the contact that `seek` has found."""
-    return gathered(before, k, 1, m.contacts.place)
+def read(m, before, end, slot, k):
+    """Return number k of the contacts that `find` has found, 0 on lanes without."""
+    return number_at(m.contacts, before, k)
 
 
-def write(m, after, k, c, x, where):
-    """Write number k of the contact that `seek` has found, on the lanes of a mask."""
-    scattered(after, k, 1, m.contacts.place, select(where, x, gathered(after, k, 1, m.contacts.place)))
+def entry(m, c):
+    """Find the places at which contact c of each state is stored; there is room for all contacts of lanes."""
+    x, size = m.contacts, entry_size(m.touch)
+    scattered(x.number, 0, 1, x.own, x.order[c])
+    for lane in range(lane_count()):
+        x.place[lane] = x.states[lane] * x.size + 1 + size * min(int(x.number[lane]), m.touch.stored - 1)
+    return 0
+
+
+def write(m, after, at, k, x, where):
+    """Write number k of the contacts that `entry` has found, on the lanes of a mask."""
+    scattered(after, 1 + k, 1, m.contacts.place, select(where, x, gathered(after, 1 + k, 1, m.contacts.place)))
 
 
 def read_row(m, before, k):
@@ -95,16 +93,9 @@ def only_active(m, r, x):
     return select(m.active[r] > 0, x, 0)
 
 
-def list_slots(m, nc, after, where):
-    """Write the list of slots."""
-    rows, listed = m.contacts.size - LISTED, nc
-    if nc > MOST:
-        listed = ALL
-    write_row(m, after, rows, listed, where)
-    for c in range(listed):
-        write_row(m, after, rows + 1 + c, m.contacts.slot[c], where)
+def none(m):
+    """Return 0 contacts of each state."""
+    return m.count[0] * 0
 
 
-ON_LANES = ImpulseAccess(
-    clear_no_impulses, clear_where, seek, read, write, read_row, write_row, is_active, only_active, list_slots
-)
+ON_LANES = ImpulseAccess(begin_list, find, read, entry, write, read_row, write_row, is_active, only_active, none)

@@ -24,7 +24,7 @@ class Touch(NamedTuple):
     """Constant contact tables, which `treesim.contact.tables` builds."""
 
     capacity: Any  # contacts at most
-    slots: Any
+    stored: Any  # contacts at most whose impulses are stored
     most: Any  # points of a pair at most
     limits: Any  # numbers of joint limits, and of joints with friction
     frictions: Any
@@ -79,8 +79,8 @@ def touch_tables(layout, geometry):
     d = c + 2 * speeds
     e = d + BOX_REALS * box_body.size
     return Touch(
-        layout[COUNT.capacity], layout[COUNT.slots], layout[COUNT.most], limits, frictions, speeds, pair_table(layout),
-        own.placement, own.size, own.surface, own.surface[:, SURFACE.friction], own.ball,
+        layout[COUNT.capacity], layout[COUNT.stored], layout[COUNT.most], limits, frictions,
+        speeds, pair_table(layout), own.placement, own.size, own.surface, own.surface[:, SURFACE.friction], own.ball,
         geometry[b - 4 * n : b].reshape((n, 4)),
         limit, friction, speed, geometry[b : b + limits], geometry[b + limits : c],
         geometry[c : c + speeds], geometry[c + speeds : d], geometry[e:],
