@@ -2,6 +2,7 @@
 
 import inspect
 import sys
+from functools import partial
 
 import numpy as np
 import pytest
@@ -76,7 +77,12 @@ def test_one_state_reaches_machine_code_in_one_call_and_by_names(name):
     assert {"engine", "out"} <= inspect.signature(function).parameters.keys()
     names = list(inspect.signature(function).parameters)[: 4 if "dynamics" in name else 2]
     named = dict(zip(names, (ROBOT, STATE.q, STATE.v, STATE.tau), strict=False))
-    np.testing.assert_array_equal(function(**named), function(*named.values(), engine="auto"))
+    expected = function(*named.values(), engine="auto")
+    np.testing.assert_array_equal(function(**named), expected)
+    out = np.empty_like(expected)
+    assert function(*named.values(), out=out) is out
+    np.testing.assert_array_equal(out, expected)
+    assert len(calls_of(function, *named.values())) == len(calls_of(partial(function, out=out), *named.values())) == 0
 
 
 @pytest.mark.parametrize("name", [name for name in PLAIN if name != "mass_matrix packed"])

@@ -142,6 +142,8 @@ def bias_forces(
         robot = checked_robot(robot)
     number = precision(q, v) if getattr(q, "dtype", None) == np.float32 else np.float64
     rest = np.zeros(robot.nv, number)
+    if f_ext is None and gravity is None and model_parameters is None:
+        return inverse_dynamics(robot, q, v, rest)
     return inverse_dynamics(robot, q, v, rest, f_ext=f_ext, gravity=gravity, model_parameters=model_parameters)
 
 

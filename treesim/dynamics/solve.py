@@ -23,6 +23,7 @@ SOLVE = state_function(solve_mass_matrix_states, explain_failure)
 INVERSE = state_function(inverse_mass_matrix_states, explain_failure)
 
 
+@one_state_first(solve_mass_matrix_states)
 def solve_mass_matrix(
     robot: Tree, q: ArrayLike, x: ArrayLike, *, engine: Engine = "auto", out: np.ndarray | None = None
 ) -> np.ndarray:

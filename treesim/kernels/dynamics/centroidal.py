@@ -57,7 +57,9 @@ def centroidal_momentum(tree, q, v, momentum, W, V):
     put_linear_first(momentum, 0, Motion(h.n, h.f))
 
 
-centroidal_momentum_states = entry(centroidal_momentum, motions_for, q="nq", v="nv", momentum="-> 6", expands=True)
+centroidal_momentum_states = entry(
+    centroidal_momentum, motions_for, q="nq", v="nv", momentum="-> 6", expands=True, angles=True
+)
 
 
 def centroidal_dynamics(tree, q, v, a, rate, W, V, A):
@@ -70,7 +72,9 @@ def centroidal_dynamics(tree, q, v, a, rate, W, V, A):
     put_linear_first(rate, 0, Motion(net.n, net.f))
 
 
-centroidal_dynamics_states = entry(centroidal_dynamics, scratch_for, q="nq", v="nv", a="nv", rate="-> 6", expands=True)
+centroidal_dynamics_states = entry(
+    centroidal_dynamics, scratch_for, q="nq", v="nv", a="nv", rate="-> 6", expands=True, angles=True
+)
 
 
 def centroidal_momentum_matrix(tree, q, A, W, X, Ic):
@@ -93,5 +97,5 @@ composites_for = scratch_memory("W 12, X 12, Ic 10")
 
 
 centroidal_momentum_matrix_states = entry(
-    centroidal_momentum_matrix, composites_for, q="nq", A="-> 6, nv'", expands=True
+    centroidal_momentum_matrix, composites_for, q="nq", A="-> 6, nv'", expands=True, angles=True
 )

@@ -27,4 +27,6 @@ def gravity_forces(tree, q, tau, X, F, a):
             put_force(F, p, force_add(force_at(F, p), force_to_parent(body_transform_at(tree, X, i), f)))  # f_λ += X' f
 
 
-gravity_forces_states = entry(gravity_forces, scratch_memory("X 12, F 6, a 3"), q="nq", tau="-> nv'", expands=True)
+gravity_forces_states = entry(
+    gravity_forces, scratch_memory("X 12, F 6, a 3"), q="nq", tau="-> nv'", expands=True, angles=True
+)

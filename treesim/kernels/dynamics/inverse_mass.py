@@ -12,7 +12,9 @@ def solve_mass_matrix(tree, q, x, out, scratch):
     solve_ltdl(tree, q, scratch, out)
 
 
-solve_mass_matrix_states = entry(solve_mass_matrix, scratch_for, q="nq", x="nv'", out="-> nv", follows="out")
+solve_mass_matrix_states = entry(
+    solve_mass_matrix, scratch_for, q="nq", x="nv'", out="-> nv", follows="out", angles=True
+)
 
 
 def inverse_mass_matrix(tree, q, inverse, scratch):
@@ -56,5 +58,12 @@ def solve_columns(tree, q, x, out, scratch):
 
 
 solve_columns_states = entry(
-    solve_columns, scratch_for, {"columns": "TableOfIntegers"}, {"k": "columns[0]"}, q="nq", x="nv, k", out="-> nv, k"
+    solve_columns,
+    scratch_for,
+    {"columns": "TableOfIntegers"},
+    {"k": "columns[0]"},
+    q="nq",
+    x="nv, k",
+    out="-> nv, k",
+    angles=True,
 )

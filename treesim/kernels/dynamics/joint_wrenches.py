@@ -93,5 +93,5 @@ scratch_for = scratch_memory("X 12, V 6, A 6, F 6", given="weld_codes", tau="nv"
 WELDS = {"turns": "TableOfReals", "weld_codes": "TableOfIntegers", "weld_reals": "TableOfReals"}  # tables
 joint_wrenches_states = entry(
     joint_wrenches, (welds_in, scratch_for), WELDS, {"W": "weld_codes[0]"},
-    **MOVING, f_ext="N, 6 | none", wrenches="-> N + W, 6", expands=True,
+    **MOVING, f_ext="N, 6 | none", wrenches="-> N + W, 6", expands=True, angles=True,
 )  # fmt: skip

@@ -108,7 +108,7 @@ placements_for = scratch_memory("W 12")
 
 
 body_poses_states = entry(
-    body_poses, placements_for, {"turns": "TableOfReals"}, q="nq", poses="-> N + 1, 4, 4", expands=True
+    body_poses, placements_for, {"turns": "TableOfReals"}, q="nq", poses="-> N + 1, 4, 4", expands=True, angles=True
 )
 
 
@@ -139,7 +139,7 @@ def frame_poses(tree, q, poses, frames, memory):
 
 
 frame_poses_states = entry(
-    frame_poses, (frames_of, placements_for), FRAMES, COUNT, q="nq", poses="-> k, 4, 4", expands=True
+    frame_poses, (frames_of, placements_for), FRAMES, COUNT, q="nq", poses="-> k, 4, 4", expands=True, angles=True
 )
 
 
@@ -206,4 +206,6 @@ def potential_change(tree, q, q_new, W):
 motions_for = scratch_memory(W="N + 1, 12", V="N + 1, 6")
 
 
-energy_and_momentum_states = entry(energy_and_momentum, motions_for, q="nq", v="nv", out="-> 8", expands=True)
+energy_and_momentum_states = entry(
+    energy_and_momentum, motions_for, q="nq", v="nv", out="-> 8", expands=True, angles=True
+)

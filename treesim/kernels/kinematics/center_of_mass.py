@@ -33,7 +33,9 @@ def center_of_mass(tree, q, v, a, out, W, V, A):
     put_vector(out, 6, acceleration)
 
 
-center_of_mass_states = entry(center_of_mass, scratch_for, q="nq", v="nv", a="nv", out="-> 9", expands=True)
+center_of_mass_states = entry(
+    center_of_mass, scratch_for, q="nq", v="nv", a="nv", out="-> 9", expands=True, angles=True
+)
 
 
 def jacobian_of_placed(tree, W, moment, mass, J):
@@ -69,4 +71,6 @@ def center_of_mass_jacobian(tree, q, J, W, moment, mass):
 masses_for = scratch_memory("W 12, moment 3, mass")
 
 
-center_of_mass_jacobian_states = entry(center_of_mass_jacobian, masses_for, q="nq", J="-> 3, nv'", expands=True)
+center_of_mass_jacobian_states = entry(
+    center_of_mass_jacobian, masses_for, q="nq", J="-> 3, nv'", expands=True, angles=True
+)

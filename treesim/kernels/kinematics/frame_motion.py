@@ -49,4 +49,6 @@ scratch_for = scratch_memory("W 12, V 6, A 6")
 
 
 moved_frames = frames_of, scratch_for
-frame_motions_states = entry(frame_motions, moved_frames, FRAMES, COUNT, **MOVING, out=f"-> k, {NUMBERS}", expands=True)
+frame_motions_states = entry(
+    frame_motions, moved_frames, FRAMES, COUNT, **MOVING, out=f"-> k, {NUMBERS}", expands=True, angles=True
+)
