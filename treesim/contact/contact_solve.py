@@ -37,11 +37,16 @@ from .tables import Touching
 ROOM = 128  # contacts by which the capacity grows
 SQUARES = 3  # number of square matrices of all rows in a step and its solver
 BLOCK = 1024  # states of a batch whose kinematics are in memory at a time
+FEW_PAIRS = 64  # pairs of bodies whose wrenches every step computes; those of more are computed if requested
 SWEEPS = 500  # of the solver, and as many iterations of `admm`
 
 
 class ContactSolve:
-    """Compiled contact solve for single states and batches."""
+    """Compiled contact solve for single states and batches.
+
+    pairs: whether wrenches of pairs of bodies are requested, also where there are many. reports_pairs: whether they are
+    computed.
+    """
 
     def __init__(
         self,
@@ -55,7 +60,9 @@ class ContactSolve:
         tolerance: float = 1e-9,
         engine: Engine = "auto",
         with_forces: bool = False,
+        pairs: bool = True,
     ) -> None:
+        self.reports_pairs = reports_pairs = work and (pairs or touching.counts.groups <= FEW_PAIRS)
         self.solver = chosen = chosen_solver(solver)
         self.robot, self.touching, self.with_forces = robot, touching, with_forces
         if touching.counts.resists and not chosen.exact:
@@ -77,7 +84,7 @@ class ContactSolve:
             midpoint_corrector=again,
         )  # fmt: skip
         scheme = np.array(options, float)
-        layout = touching.layout if work else touching.without_groups()
+        layout = touching.layout if reports_pairs else touching.without_groups()
         self.constants = (
             *mimic_constants(robot, constants_of(robot, gravity)),
             layout,
@@ -88,9 +95,8 @@ class ContactSolve:
         )
         q, v, found = (robot.nq,), (robot.nv,), (touching.counts.external, FOUND)
         inputs = StepInput(q, v, q, v, v, v if with_forces else None, (2,), (touching.warm_start_size,), found).arrays
-        groups = int(touching.layout[COUNT.groups]) if work else 1
-        rows, wrench = (touching.warm_start_size,), (robot.n_bodies + 1, 6)
-        self.shapes = StepOutput(q, v, rows, wrench, (groups, 12), (STATE_INFO,), (2,), (1, POINT))
+        rows, wrench, of_pairs = (touching.warm_start_size,), (robot.n_bodies + 1, 6), (int(layout[COUNT.groups]), 12)
+        self.shapes = StepOutput(q, v, rows, wrench, of_pairs, (STATE_INFO,), (2,), (1, POINT))
         self._layout_at, self.settings_at = (
             next(k for k, x in enumerate(self.constants) if x is table) for table in (layout, settings)
         )

@@ -55,6 +55,8 @@ class ContactReport(ReprMixin):
         Results of the equal parts of the step. The attributes of a part are computed when they are read.
     points_of : callable, optional
         Function that returns the contact points (n, 17) of each part of the step of one state.
+    pairs_of : callable, optional
+        Function that returns the wrenches (..., P, 12) of pairs in each part; by default those of the substeps.
 
     Examples
     --------
@@ -69,8 +71,9 @@ class ContactReport(ReprMixin):
         touching: Touching,
         substeps: Sequence[ContactStep],
         points_of: Callable[[], list[np.ndarray]] | None = None,
+        pairs_of: Callable[[], list[np.ndarray]] | None = None,
     ) -> None:
-        self.touching, self._substeps, self._points_of = touching, substeps, points_of
+        self.touching, self._substeps, self._points_of, self._pairs_of = touching, substeps, points_of, pairs_of
 
     @classmethod
     def empty(cls, robot: Tree, touching: Touching, batch: tuple[int, ...]) -> ContactReport:
@@ -94,10 +97,9 @@ class ContactReport(ReprMixin):
         return cls(touching, [NoContact(*(np.zeros(batch + shape) for shape in shapes))])
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the attributes, with the contact points instead of the compiled code that computes them."""
-        if self._points_of is None:
-            return self.__dict__
-        return self.__dict__ | {"_points_of": partial(list, self._points_of())}
+        """Return the attributes, with points and wrenches of pairs instead of the compiled code that computes them."""
+        functions = {"_points_of": self._points_of, "_pairs_of": self._pairs_of}
+        return self.__dict__ | {name: partial(list, of()) for name, of in functions.items() if of is not None}
 
     @property
     def wrench(self) -> NamedWrenches:
@@ -130,8 +132,12 @@ class ContactReport(ReprMixin):
 
     @cached_property
     def pair_wrench_array(self) -> np.ndarray:
-        """Wrenches (..., P, 12) of `pair_wrench` as an array without names."""
-        return mean_of([each.pairs for each in self._substeps])
+        """Wrenches (..., P, 12) of `pair_wrench` as an array without names.
+
+        In worlds with more than 64 pairs, steps of a `Stepper` do not compute them. The step is computed again when the
+        attribute is read for the first time.
+        """
+        return mean_of([each.pairs for each in self._substeps] if self._pairs_of is None else self._pairs_of())
 
     @property
     def pairs(self) -> PairWrenches:

@@ -119,7 +119,9 @@ def _method(world: World, options: StepOptions, fields: frozenset[str], work: bo
 
     @cache
     def code_of(with_forces: bool) -> StepCode:
-        return StepCode(world, dynamics, settings, options, work=work, with_forces=with_forces, own_gains=own_gains)
+        return StepCode(
+            world, dynamics, settings, options, work=work, with_forces=with_forces, own_gains=own_gains, pairs=False
+        )
 
     by_steps = touching or world.kinematic or settings.may_saturate(rule, own_gains)
     forward, code = dynamics.entry_for(robot), code_of(False) if by_steps else None

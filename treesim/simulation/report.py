@@ -139,11 +139,19 @@ class Report(ReprMixin):
         touching, robot = self._stepper.world.touching, self._stepper.robot
         if self._substeps[-1].solver_info is None:
             return ContactReport.empty(robot, touching, self._after.q.shape[:-1])
-        return ContactReport(touching, self._substeps, None if self._after.q.ndim > 1 else self._contact_points)
+        points = None if self._after.q.ndim > 1 else self._contact_points
+        return ContactReport(touching, self._substeps, points, self._pair_wrenches)
 
     def _contact_points(self) -> list[np.ndarray]:
         """Return the contact points of each substep of one state."""
         return self._stepper._contact_points(self._before, self._control)
+
+    def _pair_wrenches(self) -> list[np.ndarray]:
+        """Return the wrenches of pairs in each substep, which only the steps of small worlds compute."""
+        code = self._stepper.code
+        if code.stage is None or code.stage.reports_pairs:
+            return [each.pairs for each in self._substeps]
+        return self._stepper._pair_wrenches(self._before, self._control)
 
     @property
     def sensors(self) -> Readings:

@@ -93,6 +93,7 @@ class StepCode:
         work: bool = True,
         with_forces: bool = False,
         own_gains: bool = False,
+        pairs: bool = True,
     ) -> None:
         self.world, self.solver, self.settings = world, solver, settings
         self.robot = robot = world.kinematic_bodies.stepped
@@ -124,7 +125,7 @@ class StepCode:
         if touches(world, rule):
             self.stage = ContactSolve(
                 robot, world.touching, rule, settings.table, self.gravity, options.contact_solver, work=work,
-                tolerance=world.contact_tolerance, engine=engine, with_forces=with_forces,
+                tolerance=world.contact_tolerance, engine=engine, with_forces=with_forces, pairs=pairs,
             )  # fmt: skip
         self.effort: EffortLimits | None = None  # of steps with implicit gains
         if (own_gains or settings.has_gains) and rule.implicit and self.bound is not None:

@@ -142,8 +142,9 @@ class Stepper(ReprMixin):
         self._warned: set[str] = set() if self.world.touching.counts.slots else {"depth"}  # what a warning has said
         self._reads_welds = reads_welds(self.robot, self.world.sensors)
         warn_of_friction(robot, integrator)
-        self.code = StepCode(self.world, self._solver, self.settings, options)
+        self.code = StepCode(self.world, self._solver, self.settings, options, pairs=False)
         self._code_with_forces: StepCode | None = None  # of steps with external forces
+        self._codes_with_pairs: dict[bool, StepCode] = {}  # of steps taken again, without and with external forces
         # parts of a step of one state as one call, by `with_forces`
         self._sequences: list[StepSequence | None] = [None, None]
 
@@ -325,8 +326,12 @@ class Stepper(ReprMixin):
         if not with_forces:
             return self.code
         if self._code_with_forces is None:
-            self._code_with_forces = StepCode(self.world, self._solver, self.settings, self.options, with_forces=True)
+            self._code_with_forces = self._new_code(True, False)
         return self._code_with_forces
+
+    def _new_code(self, with_forces: bool, pairs: bool) -> StepCode:
+        """Return the code of steps with or without external forces, and wrenches of pairs where there are many."""
+        return StepCode(self.world, self._solver, self.settings, self.options, with_forces=with_forces, pairs=pairs)
 
     def _with_wrenches(self, state: State, control: ArrayLike | None, f_ext: Wrenches) -> np.ndarray:
         """Return controls (..., nv + 21 N) that end with the table of external forces."""
@@ -337,10 +342,25 @@ class Stepper(ReprMixin):
 
     def _contact_points(self, state: State, control: Any) -> list[np.ndarray]:
         """Take a step of one state again, and return the contact points of each substep; control: as `_explain`."""
-        u = control if np.size(control) > self.robot.nv else self._control(state, control)
-        code = self._code(np.size(u) > self.robot.nv)
+        u, with_forces = self._control_again(state, control)
+        code = self._code(with_forces)
         motion = code.motion(state.t, self.dt, self.substeps)
         return points_again(code, state.q, state.v, state.contact, self.substeps, u, motion=motion)
+
+    def _pair_wrenches(self, state: State, control: Any) -> list[np.ndarray]:
+        """Take a step again; return the wrenches (..., P, 12) of pairs in each substep. control: as `_explain`."""
+        u, with_forces = self._control_again(state, control)
+        code = self._codes_with_pairs.get(with_forces)
+        if code is None:
+            code = self._codes_with_pairs[with_forces] = self._new_code(with_forces, True)
+        motion = code.motion(state.t, self.dt, self.substeps)
+        _, results = substeps(code, state.q, state.v, state.contact, self.substeps, u, motion=motion)
+        return [each.pairs for each in results]
+
+    def _control_again(self, state: State, control: Any) -> tuple[np.ndarray, bool]:
+        """Return the controls of a step that is taken again, and whether they end with external forces."""
+        with_forces = np.shape(control)[-1] > self.robot.nv
+        return (control if with_forces else self._control(state, control)), with_forces
 
     def _explain(self, q: np.ndarray, v: np.ndarray, control: np.ndarray) -> Exception:
         """Return the error of a state whose step failed; control: with the table of external forces, if there are."""
