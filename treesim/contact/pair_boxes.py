@@ -41,6 +41,10 @@ class BoxTables(NamedTuple):
     box: np.ndarray
 
 
+NONE = np.zeros(0, np.int64)
+NO_BOXES = BoxTables(NONE, NONE, np.zeros(1, np.int64), NONE, NONE, np.empty((0, BOX_REALS)))
+
+
 def boxes_of(pairs: Sequence[BoxedPair]) -> BoxTables:
     """Return the tables of all pairs, which are numbered in this order."""
     made = _Boxes()
@@ -73,8 +77,7 @@ class _Boxes:
     def tables(self) -> BoxTables:
         """Return the tables."""
         if len(self._pairs) <= FEW_PAIRS * len(self._rows):
-            nothing = np.empty(0, np.int64)
-            return BoxTables(nothing, nothing, np.zeros(1, np.int64), nothing, nothing, np.empty((0, BOX_REALS)))
+            return NO_BOXES
         one, other, pair = np.array(sorted(self._pairs), np.int64).reshape(-1, 3).T
         body, box = zip(*self._rows, strict=True)
         first = np.searchsorted(one, np.arange(len(body) + 1))

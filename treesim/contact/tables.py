@@ -54,6 +54,7 @@ REBOUND_SPEED = 0.05  # m/s
 DEEP = 0.05  # of a body's radius: an overlap to warn of
 LEFT = 1e-5  # m, rad: allowed overlap: points of a mesh's sole differ in height by part of it
 MORE = {0: 0, AXIS: 2, CROSSING: 1 + CROSSINGS, FEATURES: CORNERS + 2 * EDGES}  # slots of contacts between points
+PLAIN = Surface()  # of pairs of bodies without surfaces of their own
 Shapes = tuple[CollisionShape, CollisionShape]
 
 
@@ -180,10 +181,10 @@ def touching(
     made = _Pairs(robot, bool(pairs) or any(ground._has_edges for ground in grounds), surfaces)
     _add_grounds(made, robot, grounds, kinematic)
     for one, other in pairs:
-        made.add(one, made.solid_of(other), Surface(), other.link, other)
+        made.add(one, made.solid_of(other), PLAIN, other.link, other)
     first_convex = len(made.ints)
     for one, other in convex:
-        made.add(one, Solid(other.body, CONVEX, (0.0,) * 4, other.placement), Surface(), other.link)
+        made.add(one, Solid(other.body, CONVEX, (0.0,) * 4, other.placement), PLAIN, other.link)
     limit, bound = position_limits_of(robot) if limits else ([], [])
     boxes = boxes_of(made.pairs)
     rough = np.flatnonzero(robot.joint_friction) if friction else np.empty(0, np.int64)

@@ -184,24 +184,20 @@ def joint_tables(layout):
     limits_at = COUNTS + COLUMNS * layout[COUNT.pairs]
     frictions_at = limits_at + LIMIT_COLUMNS * layout[COUNT.limits]
     speeds_at = frictions_at + layout[COUNT.frictions]
+    end = speeds_at + SPEED_COLUMNS * layout[COUNT.speeds]
     return (
         layout[limits_at:frictions_at].reshape((layout[COUNT.limits], LIMIT_COLUMNS)), layout[frictions_at:speeds_at],
-        layout[speeds_at : boxes_at(layout)].reshape((layout[COUNT.speeds], SPEED_COLUMNS)),
+        layout[speeds_at:end].reshape((layout[COUNT.speeds], SPEED_COLUMNS)),
     )  # fmt: skip
 
 
-def boxes_at(layout):
-    """Return where the integers of the broad phase begin."""
-    joints = LIMIT_COLUMNS * layout[COUNT.limits] + layout[COUNT.frictions] + SPEED_COLUMNS * layout[COUNT.speeds]
-    return COUNTS + COLUMNS * layout[COUNT.pairs] + joints
-
-
 def box_tables(layout):
-    """Return the integers of the broad phase (`tables.Touch`)."""
-    a, boxes, boxed = boxes_at(layout), layout[COUNT.boxes], layout[COUNT.boxed]
-    b = a + layout[COUNT.unboxed]
-    c, d = b + boxes, b + 2 * boxes + 1
-    return layout[a:b], layout[b:c], layout[c:d], layout[d : d + boxed], layout[d + boxed : d + 2 * boxed]
+    """Return the integers of the broad phase (`tables.Touch`), which are the last ones."""
+    boxes, boxed, e = layout[COUNT.boxes], layout[COUNT.boxed], layout.size
+    d = e - 2 * boxed
+    b = d - 2 * boxes - 1
+    a, c = b - layout[COUNT.unboxed], b + boxes
+    return layout[a:b], layout[b:c], layout[c:d], layout[d : d + boxed], layout[d + boxed : e]
 
 
 def pair_of(place):

@@ -46,7 +46,8 @@ class RollingMemory(NamedTuple):
     count: (3,) numbers of groups with rolling, with torsional, and with any of both. rolling, torsional: these groups.
     first: first contact of each group. owns: 1 for groups of a state, 0 on the SIMD lanes of states without. group: of
     each contact, or NONE. size: number of contacts of each group. normal, before: normal impulse whose bounds are those
-    of the next solution, and of the last.
+    of the next solution, and of the last. begin: first group of each list of groups of the same bodies; following: the
+    next group of the list of each.
     """
 
     count: Any
@@ -58,13 +59,15 @@ class RollingMemory(NamedTuple):
     size: Any
     normal: Any
     before: Any
+    begin: Any
+    following: Any
 
 
 def rolling_memory(capacity, q):
     """Memory for `capacity` contacts with torsional or rolling friction, with the dtype of q."""
-    count, k, x = np.empty(3, np.int64), np.empty((3, capacity), np.int64), np.empty((5, capacity), q.dtype)
+    count, k, x = np.empty(3, np.int64), np.empty((5, capacity), np.int64), np.empty((5, capacity), q.dtype)
     count[0], count[1], count[2] = 0, 0, 0
-    return RollingMemory(count, k[0], k[1], k[2], x[0], x[1], x[2], x[3], x[4])
+    return RollingMemory(count, k[0], k[1], k[2], x[0], x[1], x[2], x[3], x[4], k[3], k[4])
 
 
 class RollingFriction(NamedTuple):
@@ -105,19 +108,32 @@ def put_rows(m, nc):
 
 
 def put_groups(m, nc):
-    """Determine the groups of contacts; return their number."""
+    """Determine the groups of contacts; return their number.
+
+    Groups of the same bodies are in one list: O(nc) for contacts of many bodies.
+    """
     x, groups = m.rolling, 0
+    for c in range(nc):
+        x.begin[c] = NONE
     for c in range(nc):
         k, alone = surface_of(m, c), m.active[3 * c] > 0
         x.group[c] = NONE
         if m.touch.surface[k, SURFACE.torsional_friction] > 0 or m.touch.surface[k, SURFACE.rolling_friction] > 0:
-            for g in range(groups):
+            at, last = m.touch.pair[k, PAIR.group] % nc, NONE
+            g = x.begin[at]
+            while g != NONE:
                 if are_alike(m, x.first[g], c):
                     same = alone and x.owns[g] > 0 and have_one_normal(m, x.first[g], c)
                     x.group[c] = select(same, g, x.group[c])
                     x.size[g] += select(same, 1, 0)
                     alone = alone and not same
+                last, g = g, x.following[g]
             if some(alone):
+                x.following[groups] = NONE
+                if last == NONE:
+                    x.begin[at] = groups
+                else:
+                    x.following[last] = groups
                 x.first[groups] = c
                 x.owns[groups], x.size[groups] = select(alone, 1, 0), select(alone, 1, 0)
                 x.group[c] = select(alone, groups, x.group[c])
