@@ -134,8 +134,9 @@ class Touching:
     def radii(self) -> np.ndarray:
         """Largest radius [m] of the shapes of each of `bodies`; infinite for bodies without contact points."""
         tables = touch_tables(self.layout, self.geometry)
-        found = [tables.ball[tables.pair[:, PAIR.body] == body, 3].max(initial=0.0) for body in self.bodies]
-        return np.array([radius or np.inf for radius in found])
+        largest = np.zeros(len(self.body_names) + 1)
+        np.maximum.at(largest, tables.pair[:, PAIR.body], tables.ball[:, 3])
+        return np.where(largest > 0, largest, np.inf)[list(self.bodies)]
 
     @cached_property
     def largest_overlap(self) -> float:
