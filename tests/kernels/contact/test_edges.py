@@ -70,3 +70,14 @@ def test_a_capsule_lies_on_both_ends_of_a_narrower_box():
     np.testing.assert_allclose(np.sort(found.point[:, 0]), (-0.1, 0.1), atol=1e-4)
     np.testing.assert_allclose(found.gap, 0, atol=1e-7)
     np.testing.assert_allclose(found.normal[:, 2], 1, atol=1e-6)
+
+
+@pytest.mark.parametrize("height", [0.0, 0.02])
+def test_an_edge_straight_through_a_cylinder_is_no_contact_of_its_own(height):
+    """An edge of a static box along the cylinder's axis passes through both of its ends: contacts are finite."""
+    robot = free_body(1.0, 1.0, shape("cylinder", (0.05, 0.1)))
+    box = treesim.StaticBox((0.2, 0.2, 2.0), treesim.Placement(translation=(0.1, 0.1, height)))
+    found = contacts(robot, [box, treesim.Ground(height=-2.0)], at((0.0, 0.0, 0.0)))
+    assert found.count > 0
+    for x in (found.gap, found.point, found.normal):
+        assert np.isfinite(x).all()
