@@ -10,7 +10,8 @@ import treesim
 from treesim import ContactWarning, Ground, World, free_body
 from treesim.contact import deep_overlaps
 from treesim.contact.history import ContactHistory
-from treesim.kernels.contact.layout import INFO, STATE_INFO
+from treesim.kernels.contact.layout import INFO, PAIR, STATE_INFO
+from treesim.kernels.contact.tables import touch_tables
 
 pytestmark = [
     pytest.mark.filterwarnings("error::treesim.ContactWarning"),
@@ -122,3 +123,13 @@ def test_rollouts_on_lanes_do_not_sink_in():
     lowest = runs.q[..., 2] - size / 2 * np.abs(up).sum(axis=-1)
     hit = np.linalg.norm(runs.v[:, -1, :3], axis=1) < 90  # the others fly elsewhere: velocities are in body axes
     assert hit.sum() >= 3 and lowest.min() > -1e-3 * size
+
+
+def test_a_body_has_the_radius_of_its_largest_shape():
+    robot = treesim.load("anymal_c", base="floating")
+    touching = World(robot, ground=Ground(), bodies=free_body("ball", "sphere", (0.3,), 1.0)).touching
+    tables = touch_tables(touching.layout, touching.geometry)
+    for body, radius in zip(touching.bodies, touching.radii, strict=True):
+        own = tables.ball[tables.pair[:, PAIR.body] == body, 3]
+        assert radius == (own.max() if own.size and own.max() > 0 else np.inf)
+    assert len(set(touching.radii)) > 2
