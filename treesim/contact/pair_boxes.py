@@ -29,8 +29,8 @@ class BoxTables(NamedTuple):
     """Tables of the broad phase; empty where all pairs are tested.
 
     unboxed (A,): pairs that are always considered. body (B,), box (B, BOX_REALS): of each box, which moves with the
-    body, 0 for the world. first_partner (B + 1,): where the partners of a box with larger numbers begin in partner
-    (E,), ascending. partner_pair (E,): their pairs.
+    body; those of the world, body 0, come last. first_partner (B + 1,): where the partners of a box with larger numbers
+    begin in partner (E,), ascending. partner_pair (E,): their pairs.
     """
 
     unboxed: np.ndarray
@@ -72,16 +72,19 @@ class _Boxes:
             self.unboxed.append(k)
         else:
             one = self._of_points(own)
-            self._pairs.append((min(one, other), max(one, other), k))
+            self._pairs.append((one, other, k))
 
     def tables(self) -> BoxTables:
         """Return the tables."""
         if len(self._pairs) <= FEW_PAIRS * len(self._rows):
             return NO_BOXES
-        one, other, pair = np.array(sorted(self._pairs), np.int64).reshape(-1, 3).T
-        body, box = zip(*self._rows, strict=True)
+        body, box = (np.array(x) for x in zip(*self._rows, strict=True))
+        order = np.argsort(body == 0, kind="stable")  # those on bodies come first
+        pairs = np.array(self._pairs, np.int64)
+        ends = np.sort(np.argsort(order)[pairs[:, :2]], axis=1)
+        one, other, pair = np.column_stack([ends, pairs[:, 2]])[np.lexsort((pairs[:, 2], ends[:, 1], ends[:, 0]))].T
         first = np.searchsorted(one, np.arange(len(body) + 1))
-        return BoxTables(np.array(self.unboxed, np.int64), np.array(body), first, other, pair, np.array(box))
+        return BoxTables(np.array(self.unboxed, np.int64), body[order], first, other, pair, box[order])
 
     def _of_points(self, own: ShapePoints) -> int:
         """Return the box of a shape: its ball, or for static ones, if contacts are at its points only, around these."""

@@ -27,6 +27,7 @@ class Counts(NamedTuple):
     soft: Any  # 1 if any surface is soft
     unboxed: Any  # pairs that the broad phase always considers
     boxes: Any  # of the broad phase, 0 without
+    moving: Any  # boxes on bodies, which come first
     boxed: Any  # pairs of two boxes
     stored: Any  # contacts at most whose impulses are stored for the warm start
 

@@ -129,7 +129,7 @@ def are_near(box, i, j):
 
 def test_all(touch, near, n):
     """Add the pairs of near boxes to the n pairs of the list; return their number."""
-    for i in range(touch.box.shape[0]):
+    for i in range(touch.moving):
         for p in range(touch.first_partner[i], touch.first_partner[i + 1]):
             if are_near(near.box, i, touch.partner[p]):
                 near.pair[n] = touch.partner_pair[p]
@@ -140,20 +140,41 @@ def test_all(touch, near, n):
 def sweep(touch, near, n):
     """Add the pairs of near boxes to the n pairs of the list; return their number.
 
-    Boxes are sorted by their starts along one axis; only those whose intervals overlap are tested.
+    Boxes on bodies and static boxes are sorted by their starts along one axis. Only those whose intervals overlap are
+    tested, and no two static ones.
     """
-    boxes, axis, interval, order = touch.box.shape[0], widest_axis(touch, near.box), near.interval, near.order
+    boxes, moving, interval, order = touch.box.shape[0], touch.moving, near.interval, near.order
+    axis = widest_axis(touch, near.box)
     for b in range(boxes):
         order[b] = b
         interval[0, b] = near.box[b, LOW + axis] - near.box[b, REACH]
         interval[1, b] = near.box[b, HIGH + axis] + near.box[b, REACH]
-    sort(order, near.spare, 0, boxes, starts_before, interval[0])
-    for a in range(boxes):
-        i, b = order[a], a + 1
-        while b < boxes and interval[0, order[b]] < interval[1, i]:
-            if are_near(near.box, i, order[b]):
-                n = add_pairs(touch, near, n, min(i, order[b]), max(i, order[b]))
+    sort(order, near.spare, 0, moving, starts_before, interval[0])
+    sort(order, near.spare, moving, boxes, starts_before, interval[0])
+    for a in range(moving):
+        n = add_near(touch, near, n, order[a], a + 1, moving)
+    a, b = 0, moving
+    while a < moving and b < boxes:
+        if interval[0, order[a]] < interval[0, order[b]]:
+            n = add_near(touch, near, n, order[a], b, boxes)
+            a += 1
+        else:
+            n = add_near(touch, near, n, order[b], a, moving)
             b += 1
+    return n
+
+
+def add_near(touch, near, n, i, first, end):
+    """Add the pairs of box i and of near boxes from place `first` of the order to the n pairs; return their number.
+
+    Boxes of places from `end` on, or which start behind the end of box i, are not tested.
+    """
+    b = first
+    while b < end and near.interval[0, near.order[b]] < near.interval[1, i]:
+        j = near.order[b]
+        if are_near(near.box, i, j):
+            n = add_pairs(touch, near, n, min(i, j), max(i, j))
+        b += 1
     return n
 
 
@@ -174,16 +195,15 @@ def add_pairs(touch, near, n, i, j):
 
 
 def widest_axis(touch, box):
-    """Return the axis along which the balls' centres have the largest variance."""
+    """Return the axis along which the centres of boxes on bodies have the largest variance."""
     found, most = 0, box[0, REACH] * 0 - 1
     for axis in range(3):
-        count, mean, square = most * 0, most * 0, most * 0
-        for b in range(touch.box.shape[0]):
+        total, square = most * 0, most * 0
+        for b in range(touch.moving):
             x = box[b, LOW + axis]
-            count += box[b, IS_BALL]
-            mean += box[b, IS_BALL] * x
-            square += box[b, IS_BALL] * x * x
-        variance = square - mean * mean / maximum(count, 1)
+            total += x
+            square += x * x
+        variance = square - total * total / touch.moving
         if variance > most:
             found, most = axis, variance
     return found

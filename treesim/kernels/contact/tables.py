@@ -52,6 +52,7 @@ class Touch(NamedTuple):
     soft: Any
     # of the broad phase (`near_pairs`), empty without boxes
     unboxed: Any  # pairs that are always considered
+    moving: Any  # number of boxes on bodies, which come first
     box: Any  # (B, BOX_REALS)
     box_body: Any  # (B,) 0 for static boxes
     first_partner: Any  # (B + 1,) of each box: where its partners with larger numbers begin
@@ -85,6 +86,6 @@ def touch_tables(layout, geometry):
         limit, friction, speed, geometry[b : b + limits], geometry[b + limits : c],
         geometry[c : c + speeds], geometry[c + speeds : d], geometry[e:],
         geometry[:OPTIONS], layout[COUNT.reports_pairs], layout[COUNT.resists], layout[COUNT.reports_points],
-        layout[COUNT.soft], unboxed, geometry[d:e].reshape((box_body.size, BOX_REALS)), box_body, first_partner,
-        partner, partner_pair,
+        layout[COUNT.soft], unboxed, layout[COUNT.moving], geometry[d:e].reshape((box_body.size, BOX_REALS)), box_body,
+        first_partner, partner, partner_pair,
     )  # fmt: skip
