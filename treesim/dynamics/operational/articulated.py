@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike
 
-from ...engine.call.evaluate import check_engine
 from ...model.tree import Tree
 from ...states.arguments import checked_robot
 from ...types import Engine
@@ -63,7 +62,6 @@ def articulated(robot: Tree, q: ArrayLike, *, engine: Engine = "auto") -> Articu
     (1000, 6)
     """
     robot = checked_robot(robot)
-    check_engine(engine)
     if robot.mimic_map is not None:
         return MimicArticulated(robot, q, engine)
     return Articulated(robot, q, engine)

@@ -88,7 +88,8 @@ class Articulated(TriangularFactors):
         check_engine(engine)
         self.robot, self._engine = robot, engine
         self._q = q if type(q) is np.ndarray and q.dtype.kind == "f" else coerce(configuration(robot, q))
-        check_copy("q", self._q.shape)
+        if self._q.shape != (robot.nq,):
+            check_copy("q", self._q.shape)
         self._q = self._q.copy()  # later changes of q must not reach the bias forces
         self._bodies = kernels.BODY * (robot.n_bodies + 1)
         self._quantities = np.empty(self._bodies + kernels.DOF * robot.nv)

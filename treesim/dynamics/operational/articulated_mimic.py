@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ...engine.call.evaluate import check_engine
 from ...errors import SingularInertiaError
 from ...model.quaternions import configuration
 from ...model.tree import Tree
@@ -39,6 +40,7 @@ class MimicArticulated(Articulated):
     """
 
     def __init__(self, robot: Tree, q: ArrayLike, engine: Engine = "auto") -> None:
+        check_engine(engine)
         self.robot, self._engine = robot, engine
         self._q = coerce(configuration(robot, q), precision(q)).copy()
 

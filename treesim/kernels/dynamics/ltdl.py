@@ -170,7 +170,7 @@ def solve(dof_parent, dof_depth, row_start, L, x):
 
 def subtract_row(row, other, a, size):
     """row -= a other, for the first `size` elements of two rows."""
-    for c in range(size):
+    for c in vectorized(range(size)):
         row[c] -= a * other[c]
 
 
@@ -217,18 +217,47 @@ def solve_lower_matrix(dof_parent, dof_depth, row_start, L, X):
     """X <- L^-1 X, in place."""
     for i in range(dof_parent.size):
         j = dof_parent[i]
+        while j >= 0 and dof_depth[j] >= 3:
+            j = subtract_four_rows(dof_parent, dof_depth, L[row_start[i] :], X[i], X, j)
         while j >= 0:
             subtract_row(X[i], X[j], L[row_start[i] + dof_depth[j]], X.shape[1])
             j = dof_parent[j]
 
 
+def spread_row(dof_parent, dof_depth, row_start, L, X, i, first):
+    """`spread` for row i of a matrix."""
+    j = dof_parent[i]
+    while j >= first:
+        subtract_row(X[j], X[i], L[row_start[i] + dof_depth[j]], X.shape[1])
+        j = dof_parent[j]
+
+
+def spread_line_of_rows(dof_parent, dof_depth, row_start, L, X, i):
+    """`spread_line` for rows i to i - 3 of a matrix."""
+    for k in range(i, i - 3, -1):
+        spread_row(dof_parent, dof_depth, row_start, L, X, k, i - 3)
+    start_1, start_2, start_3, start_4 = row_start[i], row_start[i - 1], row_start[i - 2], row_start[i - 3]
+    row_1, row_2, row_3, row_4 = X[i], X[i - 1], X[i - 2], X[i - 3]
+    j = dof_parent[i - 3]
+    while j >= 0:
+        e = dof_depth[j]
+        a, b, c, d = L[start_1 + e], L[start_2 + e], L[start_3 + e], L[start_4 + e]
+        row = X[j]
+        for k in vectorized(range(row.size)):
+            row[k] = row[k] - row_1[k] * a - row_2[k] * b - row_3[k] * c - row_4[k] * d
+        j = dof_parent[j]
+
+
 def solve_matrix(dof_parent, dof_depth, row_start, L, X):
     """X <- H^-1 X, in place."""
-    for i in range(dof_parent.size - 1, -1, -1):
-        j = dof_parent[i]
-        while j >= 0:
-            subtract_row(X[j], X[i], L[row_start[i] + dof_depth[j]], X.shape[1])
-            j = dof_parent[j]
+    i = dof_parent.size - 1
+    while i >= 0:
+        if ends_line(dof_parent, i):
+            spread_line_of_rows(dof_parent, dof_depth, row_start, L, X, i)
+            i -= 4
+        else:
+            spread_row(dof_parent, dof_depth, row_start, L, X, i, 0)
+            i -= 1
     for i in range(dof_parent.size):
         inverse = 1 / L[row_start[i] + dof_depth[i]]
         for c in range(X.shape[1]):
