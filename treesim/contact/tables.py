@@ -196,7 +196,7 @@ def touching(
         capacity=min(CAPACITY, made.capacity), slots=made.slots, most=made.most, speeds=len(speed),
         groups=max(1, len(made.groups)), external=max(1, min(MOST_EXTERNAL, PER_PAIR * len(convex))),
         reports_pairs=1, resists=int(made.resists), reports_points=0, soft=int(made.soft),
-        unboxed=len(boxes.unboxed), boxes=len(boxes.body), moving=np.count_nonzero(boxes.body),
+        unboxed=len(boxes.unboxed), boxes=len(boxes.body), moving=int(np.count_nonzero(boxes.body)),
         boxed=len(boxes.partner), stored=min(CAPACITY + STORED * made.shapes, made.capacity),
     )  # fmt: skip
     rows: list[Any] = [counts, made.ints, limit, independent_v[rough], speed, *boxes[:-1]]
