@@ -335,11 +335,12 @@ def one_state_first(entry: Any) -> Callable[[F], F]:
         given = iter(values)
         arrays = ["NOTHING" if x.optional else next(given) for x in signature.arrays if not x.result]
         numbers = ", ".join([*arrays, "result"])
-        shape = re.sub(r"\b(nq|nv|nnz)\b", rf"{robot}.\1", ", ".join(result.shape))
+        sizes = re.sub(r"\b(nq|nv|nnz)\b", rf"{robot}.\1", ", ".join(result.shape))
+        shape = sizes if len(result.shape) == 1 else f"({sizes})"
         lines = [
             f"def {function.__name__}({', '.join(parameters)}, *, out=None, **options):",
             f"if not options and type({robot}) is Tree:",
-            f"    result = empty(({shape},)) if out is None else out",
+            f"    result = empty({shape}) if out is None else out",
             f"    if {robot}.mimic_map is None:",
             f"        status = fast.call({robot}.ints, {robot}.reals, {numbers})",
             "    else:",

@@ -87,10 +87,11 @@ def multiply_transposed(dof_parent, dof_depth, row_start, L, x):
 
 def gather(dof_parent, dof_depth, row_start, L, x, i, first):
     """x_i -= sum of L_ij x_j over the ancestors j of i that are not before `first`."""
-    j = dof_parent[i]
+    row, a, j = row_start[i], x[i], dof_parent[i]
     while j >= first:
-        x[i] -= L[row_start[i] + dof_depth[j]] * x[j]
+        a -= L[row + dof_depth[j]] * x[j]
         j = dof_parent[j]
+    x[i] = a
 
 
 def gather_line(dof_parent, dof_depth, row_start, L, x, i):
@@ -124,9 +125,9 @@ def solve_lower(dof_parent, dof_depth, row_start, L, x):
 
 def spread(dof_parent, dof_depth, row_start, L, x, i, first):
     """x_j -= L_ij x_i for the ancestors j of i that are not before `first`."""
-    j = dof_parent[i]
+    row, a, j = row_start[i], x[i], dof_parent[i]
     while j >= first:
-        x[j] -= L[row_start[i] + dof_depth[j]] * x[i]
+        x[j] -= L[row + dof_depth[j]] * a
         j = dof_parent[j]
 
 
