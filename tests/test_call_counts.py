@@ -99,6 +99,14 @@ def test_plain_functions_of_many_states_pass_through_thirty(name):
     assert len(calls_of(PLAIN[name], ROBOT, q, v, tau)) <= 30
 
 
+@pytest.mark.parametrize("name", ["forward_dynamics", "inverse_dynamics", "mass_matrix", "solve_mass_matrix"])
+@pytest.mark.parametrize("number", [np.float64, np.float32])
+def test_many_states_reach_machine_code_in_eighteen_calls(name, number):
+    q, v, tau = (np.tile(x, (64, 1)).astype(number) for x in (STATE.q, STATE.v, STATE.tau))
+    PLAIN[name](ROBOT, q, v, tau)
+    assert len(calls_of(PLAIN[name], ROBOT, q, v, tau)) <= 18
+
+
 @pytest.mark.parametrize("name", OF_BOUND)
 def test_bound_functions_are_one_call(name):
     assert len(calls_of(OF_BOUND[name], STATE.q, STATE.v, STATE.tau)) == 1

@@ -24,7 +24,7 @@ from ..engine.graph.trace import is_traced, on_traced
 from ..engine.llvm.strategies import wanted
 from ..engine.threads import thread_count
 from ..errors import ArgumentError
-from ..kernels.entries.entry import SYMBOLS, Signature, is_mimic_entry, made_function, parameters_of
+from ..kernels.entries.entry import is_mimic_entry, made_function, parameters_of
 from ..kernels.entries.status import FINE
 from ..kernels.mimic.mimic_entry import mimic_entry, serves_mimic_joints
 from ..model.mimic import no_mimic_joints
@@ -32,6 +32,7 @@ from ..model.named_axes import AXES
 from ..model.quaternions import configuration
 from ..model.tree import Tree
 from ..validation.labels import Axis
+from .declared_shapes import Shape, shapes_of, symbols_in
 
 if TYPE_CHECKING:
     from .physics import Numbers
@@ -40,7 +41,6 @@ NOTHING = np.empty(0)
 OBJECT = np.dtype(object)
 NUMBERS, SIMD = (np.float64, np.float32), ("auto", "specialized")  # numbers and engines of SIMD code
 KEPT = 64  # entries of a robot whose code for batches is known
-Shape = tuple[int, ...]
 F = TypeVar("F", bound=Callable[..., Any])
 Explain = Callable[[dict[str, np.ndarray]], Exception]
 
@@ -132,21 +132,37 @@ def _many_states(
     """Return the results of many states in dense arrays, by SIMD code; None where there is none."""
     inputs = [(array, values[array.name]) for array in entry.signature.arrays if not array.result]
     given = [x for array, x in inputs if x is not None or not array.optional]
-    if type(engine) is not str or engine not in SIMD or runner is not None or not robot.nq:
+    if type(engine) is not str or engine not in SIMD or runner is not None:
         return None
     lengths = {x.shape[:1] if type(x) is np.ndarray else () for x in given}
     if len(lengths) > 1 or max(lengths) < (STATES,):
         return None
-    if out is not None and (type(out) is not np.ndarray or any([np.may_share_memory(out, x) for x in given])):
-        return None  # arguments that explain an error must not be overwritten
     own = robot.spanning_tables()
     others = constants[len(own) :]
     if not all(map(is_, own, constants)) or any([type(x) is not np.ndarray or x.flags.writeable for x in others]):
         return None  # constants of this call only: code is looked up by what they contain
+    return _on_lanes(entry, robot, constants, others, given, {array.name for array, x in inputs if x is None}, out)
+
+
+def _on_lanes(
+    entry: Any,
+    robot: Tree,
+    constants: Sequence[Any],
+    others: Sequence[np.ndarray],
+    given: Sequence[Any],
+    absent: Set[str],
+    out: np.ndarray | None,
+) -> list[np.ndarray] | None:
+    """Return the results of as many states as the first array has; None for what SIMD code refuses.
+
+    others: constants besides the robot's. absent: names of arguments that are None.
+    """
     number = given[0].dtype.type
-    if number not in NUMBERS:
+    if number not in NUMBERS or not robot.nq:
         return None
-    bound = _batch_entry(entry, robot, constants, others, {array.name for array, x in inputs if x is None}, number)
+    if out is not None and (type(out) is not np.ndarray or any([np.may_share_memory(out, x) for x in given])):
+        return None  # arguments that explain an error must not be overwritten
+    bound = _batch_entry(entry, robot, constants, others, absent, number)
     found = [] if out is None else [out]
     found += [empty((len(given[0]), *shape), number) for shape in bound.results[len(found) :]]
     status = bound.call(*given, *found)
@@ -165,7 +181,7 @@ def _batch_entry(
     if bound is None:
         if len(entries) >= KEPT:
             entries.clear()
-        shapes = [*zip(entry.signature.arrays, _shapes_of(entry)(robot, *constants[2:]), strict=True)]
+        shapes = [*zip(entry.signature.arrays, shapes_of(entry)(robot, *constants[2:]), strict=True)]
         taken = [(0,) if array.name in absent else shape for array, shape in shapes if not array.result]
         results = [shape for array, shape in shapes if array.result]
         bound = entries[key] = BoundEntry(entry, constants, taken, results, number, alone=alone, single=False)
@@ -195,7 +211,7 @@ def _few_states(
     if len(batch) > 1 or (batch and batch[0] >= STATES):
         return None
     arrays, results = [], []
-    for array, shape in zip(entry.signature.arrays, _shapes_of(entry)(robot, *constants[2:]), strict=True):
+    for array, shape in zip(entry.signature.arrays, shapes_of(entry)(robot, *constants[2:]), strict=True):
         if array.result:
             results.append(np.empty((*batch, *shape)))
         arrays.append(results[-1] if array.result else NOTHING if values[array.name] is None else values[array.name])
@@ -268,7 +284,7 @@ def declared(
     """Return an entry's arguments, with the given values, and the shapes of its results for one robot."""
     signature = entry.signature
     arguments, results = [], []
-    for array, shape in zip(signature.arrays, _shapes_of(entry)(robot, *constants[2:]), strict=True):
+    for array, shape in zip(signature.arrays, shapes_of(entry)(robot, *constants[2:]), strict=True):
         if array.result:
             results.append(shape)
         elif array.name in CONFIGURATIONS:
@@ -301,7 +317,7 @@ def state_function(
     constants, values, shape = (", ".join(x) for x in (("ints", "reals", *signature.tables), names, result.shape))
     lines = [
         f"def on_state(tree, {constants}, {values}, engine='auto', out=None, physics=None):",
-        *_symbols(signature, shape),
+        *symbols_in(signature, shape),
         f"result = empty(({shape},))",
         "if out is None and physics is None and type(engine) is str and engine == 'auto':",
         f"    given = {constants}, {values}, result",
@@ -323,8 +339,8 @@ def state_function(
 def one_state_first(entry: Any) -> Callable[[F], F]:
     """Return a decorator of a public function (robot, *values, *, out, options) of an entry's only result.
 
-    One state in float arrays, without options but `out`, is passed directly to machine code: Python takes 0.2 us for
-    these calls, and half a microsecond for the function's checks of all options. The function gets anything else.
+    One state in float arrays, or many in dense ones, without options but `out`, are passed directly to machine code:
+    Python takes 0.2 us for one state, and more for the function's checks. The function gets anything else.
     """
     signature = entry.signature
     (result,) = (array for array in signature.arrays if array.result)
@@ -334,6 +350,7 @@ def one_state_first(entry: Any) -> Callable[[F], F]:
         robot, *values = parameters
         given = iter(values)
         arrays = ["NOTHING" if x.optional else next(given) for x in signature.arrays if not x.result]
+        axes = len(signature.arrays[0].shape) + 1
         numbers = ", ".join([*arrays, "result"])
         sizes = re.sub(r"\b(nq|nv|nnz)\b", rf"{robot}.\1", ", ".join(result.shape))
         shape = sizes if len(result.shape) == 1 else f"({sizes})"
@@ -347,11 +364,15 @@ def one_state_first(entry: Any) -> Callable[[F], F]:
             f"        status = mimic(entry).call(*{robot}.spanning_tables(), {numbers})",
             f"    if status == {FINE}:",
             "        return result",
+            f"    if type({values[0]}) is ndarray and {values[0]}.ndim == {axes} and len({values[0]}) >= {STATES}:",
+            f"        found = many_states(entry, {robot}, [{', '.join(values)}], out)",
+            "        if found is not None:",
+            "            return found[0]",
             f"return function({', '.join(parameters)}, out=out, **options)",
         ]
-        namespace = {"empty": np.empty, "NOTHING": NOTHING, "Tree": Tree, "function": function}
+        namespace = {"empty": np.empty, "NOTHING": NOTHING, "Tree": Tree, "function": function, "ndarray": np.ndarray}
         namespace |= {"fast": _fast_entry(entry), "mimic": _mimic_fast_entry, "entry": entry}
-        namespace["__name__"] = function.__module__
+        namespace |= {"many_states": _many_states_first, "__name__": function.__module__}
         place = f"<one state of {function.__module__}.{function.__name__}>"
         made = made_function(place, "\n    ".join(lines) + "\n", function.__name__, namespace)
         return wraps(function)(made)  # type: ignore[return-value]
@@ -359,27 +380,14 @@ def one_state_first(entry: Any) -> Callable[[F], F]:
     return decorated
 
 
-def _mentions(text: str, word: str) -> bool:
-    """Return whether `word` occurs in the expressions `text`."""
-    return re.search(rf"\b{word}\b", text) is not None
-
-
-def _symbols(signature: Signature, shapes: str) -> list[str]:
-    """Return source lines that assign the symbols in `shapes`, from a robot `tree` and tables."""
-    sizes = {symbol: f"int({text})" for symbol, text in signature.sizes.items() if _mentions(shapes, symbol)}
-    used = " ".join([shapes, *sizes.values()])
-    known = {symbol: text for symbol, text in SYMBOLS.items() if _mentions(used, symbol)}
-    return [f"{symbol} = {text}" for symbol, text in (known | sizes).items()]
+def _many_states_first(entry: Any, robot: Tree, given: list[Any], out: np.ndarray | None) -> list[np.ndarray] | None:
+    """Return the result of an entry's required arguments on many states; None for what SIMD code refuses."""
+    constants = robot.spanning_tables()
+    entry = entry if robot.mimic_map is None else mimic_entry(entry)
+    return _on_lanes(entry, robot, constants, (), given, _optional(entry), out)
 
 
 @lru_cache(maxsize=256)
-def _shapes_of(entry: Any) -> Callable[..., tuple[Shape, ...]]:
-    """Return a function (robot, *tables) that returns the shapes of an entry's arrays, in order."""
-    shapes = "".join(f"({', '.join(array.shape)},), " for array in entry.signature.arrays)
-    lines = [
-        f"def shapes({', '.join(['tree', *entry.signature.tables])}):",
-        *_symbols(entry.signature, shapes),
-        f"return {shapes}",
-    ]
-    place = f"shapes of {entry.__module__}.{entry.__name__}"
-    return made_function(f"<{place}>", "\n    ".join(lines) + "\n", "shapes", {})
+def _optional(entry: Any) -> frozenset[str]:
+    """Return the names of an entry's optional arguments."""
+    return frozenset(array.name for array in entry.signature.arrays if array.optional)
