@@ -70,6 +70,10 @@ def test_plain_functions_pass_through_four_at_most(name):
     assert 1 <= len(calls_of(PLAIN[name], ROBOT, STATE.q, STATE.v, STATE.tau)) <= 4
 
 
+def test_joint_wrenches_pass_through_six():
+    assert len(calls_of(treesim.joint_wrenches, ROBOT, STATE.q, STATE.v, STATE.tau)) <= 6
+
+
 @pytest.mark.parametrize("name", ["forward_dynamics", "inverse_dynamics", "mass_matrix", "inverse_mass_matrix"])
 def test_one_state_reaches_machine_code_in_one_call_and_by_names(name):
     assert len(calls_of(PLAIN[name], ROBOT, STATE.q, STATE.v, STATE.tau)) == 1

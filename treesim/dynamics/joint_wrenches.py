@@ -120,6 +120,10 @@ def joint_wrenches(
     (2, 6)
     """
     robot = checked_robot(robot)
+    simple = joints is f_ext is gravity is armature is model_parameters is None
+    if simple and _are_defaults(backend, refinements, engine):
+        a = forward_dynamics(robot, q, v, tau)  # goes to machine code, without validation of options
+        return copied(wrenches_of_motion(robot, q, v, a, welds=False), out)
     rows = None if joints is None else rows_of(robot, joints)
     solver: Any = plugins.get("dynamics", backend) if type(backend) is str else chosen_backend(backend)
     solver = solver.taken(robot) if isinstance(solver, Auto) else solver
@@ -142,6 +146,12 @@ def joint_wrenches(
             robot, q, v, a, f_ext, gravity=gravity, physics=physics, engine=engine, welds=not whole
         )
     return copied(found if rows is None else found[..., rows, :], out)
+
+
+def _are_defaults(backend: Any, refinements: Any, engine: Any) -> bool:
+    """Return whether options of `joint_wrenches` have their default values."""
+    plain = type(backend) is type(engine) is str and type(refinements) is int
+    return plain and (backend, refinements, engine) == ("aba", 0, "auto")
 
 
 def wrenches_of_motion(
