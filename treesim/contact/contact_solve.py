@@ -19,7 +19,7 @@ from ..kernels.contact.contact_entry import contact_step_entry
 from ..kernels.contact.contact_kinematics import contact_kinematics_states, kinematics_size
 from ..kernels.contact.contact_points import POINT
 from ..kernels.contact.joint_limits import near_limits_states
-from ..kernels.contact.layout import COUNT, INFO, STATE_INFO, SolverOptions
+from ..kernels.contact.layout import COUNT, INFO, RESULT_INFO, SolverOptions
 from ..kernels.contact.one_state import StepVariant
 from ..kernels.contact.step_records import StepInput, StepOutput
 from ..kernels.contact.tables import FOUND
@@ -76,7 +76,7 @@ class ContactSolve:
         variant = StepVariant(
             over_planes=touching.on_planes, on_meshes=touching.on_meshes, held=held, again=again, mimic=mimic_map,
             resists=bool(touching.counts.resists), with_forces=with_forces,
-            with_kinematics=not (mimic_map or with_forces),
+            with_kinematics=not (mimic_map or with_forces), several=touching.several,
         )  # fmt: skip
         self.entry = contact_step_entry(type(chosen).kernel, type(chosen).memory, variant)
         options = SolverOptions(
@@ -96,7 +96,7 @@ class ContactSolve:
         q, v, found = (robot.nq,), (robot.nv,), (touching.counts.external, FOUND)
         inputs = StepInput(q, v, q, v, v, v if with_forces else None, (2,), (touching.warm_start_size,), found).arrays
         rows, wrench, of_pairs = (touching.warm_start_size,), (robot.n_bodies + 1, 6), (int(layout[COUNT.groups]), 12)
-        self.shapes = StepOutput(q, v, rows, wrench, of_pairs, (STATE_INFO,), (2,), (1, POINT))
+        self.shapes = StepOutput(q, v, rows, wrench, of_pairs, (RESULT_INFO,), (2,), (1, POINT))
         self._layout_at, self.settings_at = (
             next(k for k, x in enumerate(self.constants) if x is table) for table in (layout, settings)
         )
@@ -246,14 +246,15 @@ class ContactSolve:
         """Allocate memory for contacts that a step omitted; return True if the step should be repeated."""
         if not (solver_info.item(INFO.left_out) if solver_info.ndim == 1 else solver_info[..., INFO.left_out].any()):
             return False
-        layout = self.constants[self._layout_at].copy()
-        wanted = int(layout[COUNT.capacity] + np.max(solver_info[..., INFO.left_out]))
-        capacity = min(ROOM * -(-wanted // ROOM), self.touching.most_contacts)
-        rows = self.touching.rows_with(capacity)
+        layout, largest = self.constants[self._layout_at].copy(), int(np.max(solver_info[..., INFO.largest]))
+        grown, wanted = COUNT.component, largest
+        if largest <= layout[COUNT.component]:
+            grown, wanted = COUNT.capacity, int(layout[COUNT.capacity] + np.max(solver_info[..., INFO.left_out]))
+        before, layout[grown] = layout[grown], min(ROOM * -(-wanted // ROOM), self.touching.most_contacts)
+        rows = self.touching.rows_with(min(layout[COUNT.component], layout[COUNT.capacity]))
         free = free_memory()
-        if capacity <= layout[COUNT.capacity] or (free is not None and SQUARES * 8 * rows**2 > free):
+        if layout[grown] <= before or (free is not None and SQUARES * 8 * rows**2 > free):
             return False  # the report contains their number
-        layout[COUNT.capacity] = capacity
         layout.setflags(write=False)
         k = self._layout_at
         self.constants = (*self.constants[:k], layout, *self.constants[k + 1 :])

@@ -12,7 +12,7 @@ from ..engine.call.batched import BatchedTables
 from ..engine.call.generic import bound_call, compiled_soon, runs_compiled
 from ..kernels.contact.each_collision import EACH_MESHES, EACH_SOLIDS
 from ..kernels.contact.lane_parameters import HEAD
-from ..kernels.contact.layout import ALL_INFO, COUNT, INFO, PAIR, STATE_INFO, pair_table
+from ..kernels.contact.layout import ALL_INFO, COUNT, INFO, PAIR, RESULT_INFO, pair_table
 from ..kernels.contact.pgs import solve_pgs
 from ..kernels.contact.signed_distance import SMOOTH
 from ..kernels.contact.simd_collision import SMOOTH_SOLIDS, Finder, capacity_of
@@ -107,7 +107,7 @@ class ContactLanes:
         result.warm_start[left] = own.warm_start
         if result.wrench is not None:
             result.wrench[left] = own.wrench
-        result.solver_info[left, :STATE_INFO] = own.solver_info
+        result.solver_info[left, :RESULT_INFO] = own.solver_info
         result.solver_info[left, INFO.deepest] = deepest_bodies(own.wrench, self.stage.touching.bodies)
 
 
@@ -141,8 +141,9 @@ def finder_of(touching: Touching) -> Finder:
 def begin_lanes(stage: ContactSolve, batched: bool = False) -> ContactLanes | None:
     """Return a contact solve on SIMD lanes, and start its background compilation; None if it is not supported.
 
-    It does not support contacts found by coal, solvers other than "pgs", and uncompiled Python. It is not used where
-    there are only joint limits, which few states reach. batched: whether states have model parameters of their own.
+    It does not support several subtrees of the base, contacts found by coal, solvers other than "pgs", and uncompiled
+    Python. It is not used where there are only joint limits, which few states reach. batched: whether states have model
+    parameters of their own.
     """
     lanes = _lanes_of(stage, batched) if runs_compiled() else None
     if lanes is not None:
@@ -154,7 +155,7 @@ def begin_lanes(stage: ContactSolve, batched: bool = False) -> ContactLanes | No
 def _lanes_of(stage: ContactSolve, batched: bool) -> ContactLanes | None:
     """Return a contact solve on SIMD lanes, None if it is not supported."""
     touching = stage.touching
-    if touching.only_limits:
+    if touching.only_limits or touching.several:
         return None
     first, end = touching.convex
     by_pgs = stage.solver.kernel is solve_pgs and stage.solver.exact

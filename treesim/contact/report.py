@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from ..errors import UnsupportedError
-from ..kernels.contact.layout import COUNT, INFO, STATE_INFO
+from ..kernels.contact.layout import COUNT, INFO, RESULT_INFO, STATE_INFO
 from ..model.tree import Tree
 from ..system.display import ReprMixin, arrays
 from .named_wrenches import NamedWrenches, PairRows, PairWrenches, warn_once
@@ -93,7 +93,7 @@ class ContactReport(ReprMixin):
         ContactReport
             Report in which all values are zero.
         """
-        shapes = (robot.n_bodies + 1, 6), (int(touching.layout[COUNT.groups]), 12), (STATE_INFO,)
+        shapes = (robot.n_bodies + 1, 6), (int(touching.layout[COUNT.groups]), 12), (RESULT_INFO,)
         return cls(touching, [NoContact(*(np.zeros(batch + shape) for shape in shapes))])
 
     def __getstate__(self) -> dict[str, Any]:
@@ -169,13 +169,19 @@ class ContactReport(ReprMixin):
             )
         return contact_points(self.touching, self._points_of())
 
-    @cached_property
+    @property
     def solver_info(self) -> np.ndarray:
         """Diagnostics (..., 7) of the contact solver, each of which is also a property, such as `residual`.
 
         With several substeps, `certificate` and `iterations` are sums over the substeps, and `count` is that of the
-        last substep. All other values are the largest of the substeps.
+        last substep. All other values are the largest of the substeps. Of several islands, `iterations` and
+        `certificate` are the largest, too.
         """
+        return self._diagnostics[..., :STATE_INFO]
+
+    @cached_property
+    def _diagnostics(self) -> np.ndarray:
+        """Diagnostics (..., RESULT_INFO), see `treesim.kernels.contact.layout.StepInfo`."""
         if len(self._substeps) == 1:
             return np.asarray(self._substeps[0].solver_info)
         every = [each.solver_info for each in self._substeps]
@@ -245,6 +251,15 @@ class ContactReport(ReprMixin):
     def iterations(self) -> np.ndarray:
         """Number of iterations of the contact solver, including sweeps over the contacts, shape (...)."""
         return self.solver_info[..., INFO.iterations].astype(int)
+
+    @property
+    def island_count(self) -> np.ndarray:
+        """Number of islands, shape (...): groups of bodies that contacts, loops and constraints connect.
+
+        Each is a problem of its own, which does not depend on other bodies. The bodies of a robot are of one island,
+        and static and kinematic bodies of none. Islands on which neither contacts nor limits can act do not count.
+        """
+        return self._diagnostics[..., INFO.components].astype(int)
 
     @property
     def left_out(self) -> np.ndarray:

@@ -16,6 +16,7 @@ from ..kernels.contact.edges import AXIS, CROSSING, CROSSINGS, FEATURES
 from ..kernels.contact.layout import (
     COUNT,
     PAIR,
+    SUBTREE,
     Counts,
     PairColumns,
     RecoveryOptions,
@@ -40,6 +41,7 @@ from .pair_boxes import BoxedPair, boxes_of
 from .pairs import GROUND
 from .shape_points import KNOWN, ShapePoints, shape_points
 from .solid import Solid
+from .subtrees import subtrees_of
 from .surface import StaticSurface, Surface
 from .surfaces import Surfaces
 
@@ -90,8 +92,13 @@ class Touching:
         """Count of numbers that a state stores for the warm start (`kernels.contact.warm_start`)."""
         return 1 + self.stored_size * self.counts.stored + self.scalar_rows
 
+    @property
+    def several(self) -> bool:
+        """True if there are several subtrees of the base, which contacts connect to components."""
+        return int((touch_tables(self.layout, self.geometry).subtree[:-1, SUBTREE.kinematic] == 0).sum()) > 1
+
     def rows_with(self, capacity: int) -> int:
-        """Largest number of rows of one state with `capacity` contacts."""
+        """Largest number of rows of one component with `capacity` contacts."""
         return self.scalar_rows + (7 if self.counts.resists else 3) * capacity
 
     @property
@@ -171,6 +178,7 @@ def touching(
     speed_limits: bool = False,
     convex: Sequence[Shapes] = (),
     kinematic: frozenset[int] = frozenset(),
+    starts: Sequence[int] = (),
 ) -> Touching:
     """Return the contact tables of a robot in a world.
 
@@ -178,6 +186,7 @@ def touching(
     joint speeds. held: layout and geometry of the constrained rows of frames and loops. pairs: shapes whose points
     collide with the solids of others. surfaces: contact parameters of all pairs; by default those of each ground, and
     of `Surface()`. convex: pairs with external contacts. kinematic: numbers of bodies that surfaces do not touch.
+    starts: first body of each of several robots.
     """
     made = _Pairs(robot, bool(pairs) or any(ground._has_edges for ground in grounds), surfaces)
     _add_grounds(made, robot, grounds, kinematic)
@@ -191,6 +200,9 @@ def touching(
     rough = np.flatnonzero(robot.joint_friction) if friction else np.empty(0, np.int64)
     _, independent_v = robot.kept()
     speed, fastest, braking = speed_limits_of(robot) if speed_limits else ([], [], [])
+    dofs = next(zip(*limit, strict=True), ()), independent_v[rough].tolist(), next(zip(*speed, strict=True), ())
+    bodies_held = held[0][1 : 1 + 2 * held[0][0]].tolist()
+    subtrees, subtree_of, several = subtrees_of(robot, kinematic, bodies_held, starts, dofs)
     counts = Counts(
         pairs=len(made.ints), points=made.count, limits=len(bound), frictions=len(rough),
         capacity=min(CAPACITY, made.capacity), slots=made.slots, most=made.most, speeds=len(speed),
@@ -198,8 +210,10 @@ def touching(
         reports_pairs=1, resists=int(made.resists), reports_points=0, soft=int(made.soft),
         unboxed=len(boxes.unboxed), boxes=len(boxes.body), moving=int(np.count_nonzero(boxes.body)),
         boxed=len(boxes.partner), stored=min(CAPACITY + STORED * made.shapes, made.capacity),
+        subtrees=len(subtrees) - 1, bodies=robot.n_bodies,
+        component=min(CAPACITY, made.capacity) if several else made.capacity,
     )  # fmt: skip
-    rows: list[Any] = [counts, made.ints, limit, independent_v[rough], speed, *boxes[:-1]]
+    rows: list[Any] = [counts, made.ints, limit, independent_v[rough], speed, subtrees, subtree_of, *boxes[:-1]]
     options = RecoveryOptions(fraction=RECOVERY, fastest=FASTEST, rebound_speed=REBOUND_SPEED, allowed_overlap=LEFT)
     bounds = bound, robot.joint_friction[rough], fastest, braking, boxes.box
     layout = np.concatenate(rows, axis=None).astype(np.int64)

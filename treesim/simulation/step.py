@@ -115,7 +115,8 @@ class StepCode:
             inputs = (robot.nq,), n, n, *([n] if with_forces else [])
             results: tuple[Shape, ...] = ((robot.nq,), n, n, (2,), *((world.m,) for _ in self._results[2:]))
             alone = engine_of_one_state(robot, engine)
-            entry = entry if alone == engine else unfused(entry)  # so that loops have the bits of batches
+            if alone != engine or world.touching.several:  # bits of loops and batches, and of any number of bodies
+                entry = unfused(entry)
             self.bound = self._single = BoundEntry(entry, self.constants, inputs, results, engine=engine)
             if alone != engine:
                 self._single = BoundEntry(entry, self.constants, inputs, results, engine=alone)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -213,10 +214,14 @@ class World(ReprMixin):
         compiled, convex = self._shape_pairs() if free or self_collision else ((), ())
         self.touching = touching(
             robot, grounds, self.use_limits, self.use_joint_friction, self.constants[:2], compiled, laws,
-            self.use_velocity_limits, convex, self.kinematic_bodies.numbers,
+            self.use_velocity_limits, convex, self.kinematic_bodies.numbers, self._starts(),
         )  # fmt: skip
         self.convex = ConvexPairs(robot, convex, self.touching.convex[0])
         self._frozen = True
+
+    def _starts(self) -> list[int]:
+        """Return the first body of the robot and of each of `bodies`."""
+        return list(accumulate((tree.n_bodies for tree in (self.alone, *self.bodies)), initial=1))
 
     def _shape_pairs(self) -> tuple[tuple[Shapes, ...], tuple[Shapes, ...]]:
         return shape_pairs(

@@ -9,6 +9,7 @@ import treesim
 from tests import trees
 from treesim.kernels.algebra.linear import Vector
 from treesim.kernels.algebra.tables import tree_tables, with_armature
+from treesim.kernels.contact.components import whole_tree
 from treesim.kernels.contact.delassus import (
     articulate,
     assemble_delassus,
@@ -53,7 +54,7 @@ def case(name, seed=0, points=3, pairs=3, joints=3, body=None):
     tree = tree_tables(robot.ints, robot.reals)
     armature = tree.armature + added
     n = points + pairs + joints
-    r, J = rows_memory(tree, n + 2, q), np.zeros((n, robot.nv))
+    r, J = rows_memory(tree, n + 2, q, component=whole_tree(tree)), np.zeros((n, robot.nv))
     place(tree, q, r)
     for row in range(points + pairs):
         bodies = rng.permutation(robot.n_bodies + 1)[:2] if row >= points else (rng.integers(1, robot.n_bodies + 1), 0)
@@ -104,7 +105,7 @@ def test_impulses_change_velocities_by_the_inverse_mass_matrix(name):
     found = case(name, 3)
     impulses, changes = np.random.default_rng(6).normal(size=(2, found.n + 2)), np.empty((2, found.robot.nv))
     responses(found.moved, found.rows, 0, impulses[0], changes[0], impulses[1], changes[1])
-    for impulse, change, V in zip(impulses, changes, (found.rows.V, found.rows.V_end), strict=True):
+    for impulse, change, V in zip(impulses, changes, (found.rows.mean_motion, found.rows.end_motion), strict=True):
         expected = np.linalg.solve(found.M, found.J.T @ impulse[: found.n])
         np.testing.assert_allclose(change, expected, rtol=0, atol=1e-11 * np.abs(expected).max())
         # and the bodies' velocities that it leaves are those under that change
@@ -118,7 +119,7 @@ def test_rows_of_two_bodies_vanish_where_nothing_moves_them_apart():
     robot = trees.tree("tree_1")
     q, x = robot.random(np.random.default_rng(0)), np.array([0.3, -0.2, 0.5])
     tree = tree_tables(robot.ints, robot.reals)
-    r = rows_memory(tree, 1, q)
+    r = rows_memory(tree, 1, q, component=whole_tree(tree))
     place(tree, q, r)
     put_pair(r, 0, 4, 7, Vector(*x), Vector(0.0, 0.0, 1.0))
     articulate(tree, r)

@@ -9,8 +9,9 @@ from ..algebra.linear import cross, dot, scale, sub
 from ..algebra.numbers import maximum, minimum, select, some, sqrt
 from ..constrained.constraints import constraint_rows
 from .candidates import put_row
+from .components import first_and_end, has_constraints
 from .delassus import put_joint, put_pair
-from .layout import LIMIT, PAIR, RECOVERY, SPEED, SURFACE
+from .layout import LIMIT, PAIR, RECOVERY, SPEED, SUBTREE, SURFACE
 from .signed_distance import across, vector_of
 
 MARGIN = 2e-3  # m, rad: rows are made of gaps smaller than this, or than what closes in the step
@@ -96,36 +97,42 @@ def limit_slack(touch, q, q_free):
 
 def put_limits(m, q, dt, n):
     """Add rows of the limits that can be reached in the step, from row n on; return the number of rows."""
-    for j in range(m.touch.limits):
-        k = m.touch.limit[j, LIMIT.dof]
-        closing = -m.touch.limit[j, LIMIT.side] * m.mean[k]
-        near = limit_gap(m, j, q) < MARGIN + 2 * dt * maximum(closing, 0)
-        if some(near):
-            put_joint(m.rows, n, k)
-            m.limit[n], m.active[n] = j, select(near, 1, 0)
-            n += 1
+    for t in range(m.rows.component.subtrees.size):
+        first, end = first_and_end(m.rows.component, t, SUBTREE.limit)
+        for j in range(first, end):
+            k = m.touch.limit[j, LIMIT.dof]
+            closing = -m.touch.limit[j, LIMIT.side] * m.mean[k]
+            near = limit_gap(m, j, q) < MARGIN + 2 * dt * maximum(closing, 0)
+            if some(near):
+                put_joint(m.rows, n, k)
+                m.limit[n], m.active[n] = j, select(near, 1, 0)
+                n += 1
     return n
 
 
 def put_frictions(m, n):
     """Add rows of the joints with friction, from row n on; return the number of rows."""
-    for j in range(m.touch.frictions):
-        put_joint(m.rows, n, m.touch.friction[j])
-        m.limit[n], m.active[n] = m.touch.limits + j, 1.0
-        n += 1
+    for t in range(m.rows.component.subtrees.size):
+        first, end = first_and_end(m.rows.component, t, SUBTREE.friction)
+        for j in range(first, end):
+            put_joint(m.rows, n, m.touch.friction[j])
+            m.limit[n], m.active[n] = m.touch.limits + j, 1.0
+            n += 1
     return n
 
 
 def put_speeds(m, n):
     """Add rows of the joints that exceed NEAR of their speed limit at the end; return the number of rows."""
-    first = m.touch.limits + m.touch.frictions + m.held.R.shape[0]
-    for j in range(m.touch.speeds):
-        k = m.touch.speed[j, SPEED.dof]
-        fast = m.touch.speed[j, SPEED.side] * m.end[k] > NEAR * m.touch.fastest[j]
-        if some(fast):
-            put_joint(m.rows, n, k)
-            m.limit[n], m.active[n] = first + j, select(fast, 1, 0)
-            n += 1
+    first_speed = m.touch.limits + m.touch.frictions + m.held.R.shape[0]
+    for t in range(m.rows.component.subtrees.size):
+        first, end = first_and_end(m.rows.component, t, SUBTREE.speed)
+        for j in range(first, end):
+            k = m.touch.speed[j, SPEED.dof]
+            fast = m.touch.speed[j, SPEED.side] * m.end[k] > NEAR * m.touch.fastest[j]
+            if some(fast):
+                put_joint(m.rows, n, k)
+                m.limit[n], m.active[n] = first_speed + j, select(fast, 1, 0)
+                n += 1
     return n
 
 
@@ -148,13 +155,14 @@ def put_constrained(tree, m, n):
     """Add rows of constrained frames and loops, from row n on; return the number of rows."""
     held, r = m.held, m.rows
     count = held.R.shape[0]
-    if count > 0:
+    if count > 0 and has_constraints(m.rows.component):
         constraint_rows(held, r.W, r.V, r.A[:, n : n + count], m.bias)
         for c in range(held.reference.size):
             for k in range(held.start[c], held.start[c + 1]):
                 r.body[0, n + k], r.body[1, n + k], r.dof[n + k] = held.body[c, 0], held.body[c, 1], -1
                 m.limit[n + k] = m.touch.limits + m.touch.frictions + k
-    return n + count
+        n += count
+    return n
 
 
 def put_bounds(m, r, dt, theta):

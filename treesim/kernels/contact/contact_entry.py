@@ -7,10 +7,11 @@ from ..mimic.contact_mimic import mimic_constraint_memory
 from ..mimic.mimic_entry import mimic_entry
 from ..stepping.external_forces import external_memory, nothing_around, put_external
 from ..stepping.step import settings_of
+from .components import components_memory, no_components
 from .contact_kinematics import SIZE, kinematics_of
 from .contact_points import POINT
 from .contact_step import contact_step
-from .layout import SIZES, STATE_INFO
+from .layout import RESULT_INFO, SIZES
 from .one_state import one_state_functions
 from .step_records import StepInput, StepMethod, StepOutput
 from .workspace import contact_memory
@@ -82,14 +83,15 @@ def contact_step_entry(solver, solver_memory, variant):
     """
     with_forces, mimic, with_kinematics = variant.with_forces, variant.mimic, variant.with_kinematics
     make = kernel_with_forces if with_forces else kernel_with_kinematics if with_kinematics else kernel_of_state
+    components = components_memory if variant.several else no_components
     step, around = make(one_state_functions(solver, variant)), external_memory if with_forces else nothing_around
 
     def memory_for(tree, layout, geometry, rows, frames, q):
-        m = contact_memory(tree, layout, geometry, rows, frames, q)
+        m = contact_memory(tree, layout, geometry, rows, frames, q, components)
         return m, solver_memory(m.g.size, q), around(tree, q, 0)
 
     def mimic_memory_for(tree, mimic_ints, mimic_reals, layout, geometry, rows, frames, q):
-        m = contact_memory(tree, layout, geometry, rows, frames, q)
+        m = contact_memory(tree, layout, geometry, rows, frames, q, components)
         return m, solver_memory(m.g.size, q), around(tree, q, mimic_constraint_memory(tree, mimic_ints, mimic_reals, q))
 
     flags = [name for name, holds in variant._asdict().items() if holds]
@@ -105,7 +107,7 @@ def contact_step_entry(solver, solver_memory, variant):
         work_free="2", before="R | unchecked", external_contacts="F, 9",
         **({"kinematics": f"{SIZE} | unchecked"} if with_kinematics else {}), q_new="-> nq", v_new="-> nv",
         after="-> R | unchecked",
-        wrench="-> N + 1, 6", pairs="-> P, 12", solver_info=f"-> {STATE_INFO}", work="-> 2",
+        wrench="-> N + 1, 6", pairs="-> P, 12", solver_info=f"-> {RESULT_INFO}", work="-> 2",
         points=f"-> Q, {POINT} | unchecked",
     )  # fmt: skip
     return mimic_entry(made) if mimic else made

@@ -18,10 +18,13 @@ result of a lane does not depend on the others, and is that of its state alone, 
 those of `one_state` and of `simd_functions`.
 """
 
+from typing import Any, NamedTuple
+
 from ..algebra.numbers import maximum, select, some
 from ..algebra.tables import with_armature
 from ..kinematics.configuration import advance, retrace
 from ..stepping.step import resist
+from .components import any_member, put_members
 from .constraint_rows import (
     blocks_of,
     level_points,
@@ -45,12 +48,19 @@ from .delassus import (
     responses,
     velocities_along,
 )
-from .layout import INFO, SCHEME
-from .midpoint_correction import from_midpoint, needs_midpoint_correction, start_gaps, to_midpoint
+from .layout import INFO, SCHEME, SUBTREE
+from .midpoint_correction import (
+    at_midpoint,
+    from_midpoint,
+    needs_midpoint_correction,
+    put_motion,
+    start_gaps,
+    to_midpoint,
+)
 from .problem import Problem, accepted_by, copy, residual, scale_along_ray
 from .recovery import FINER, has_overlaps, recover, recovery_problem
 from .restitution import solve_within_energy, work_of
-from .warm_start import load, put_order, store
+from .warm_start import load, store
 from .work import (
     any_soft,
     lost_outside,
@@ -86,33 +96,43 @@ def place_rows(tree, q, m):
         move_bodies(tree, m.rows, m.mean)
 
 
-def put_rows(tree, q, dt, m, f):
-    """Write the rows that may act, for poses and velocities in m.rows; return the numbers of contacts and of rows."""
-    nc = f.find(m, dt)
+def put_rows(tree, q, dt, m, nc, f):
+    """Write the rows of a component that may act, for poses and velocities in m.rows; return their number.
+
+    nc: number of its contacts.
+    """
     level_points(m.contacts, m.touch, m.sigma, nc)
     for c in range(nc):
         put_contact(m, c)
     f.activate(m, nc)
-    put_order(m, nc, f.impulses)
+    f.components.put_order(m, nc, f)
     n = put_limits(m, q, dt, f.rolling.put_rows(m, nc))
     n = put_speeds(m, put_frictions(m, n))
     if n > 0:
         n = f.put_constrained(tree, m, n)
-    return nc, n
+    return n
 
 
-def rates(tree, v, m, n, with_kinematics):
-    """Compute velocities along the rows: of the unconstrained mean and end, and at the start.
+def with_damping(tree, m, method):
+    """Return the tree with M + D: the rotor inertias of m.step include implicit damping and gains."""
+    return method.functions.with_rotors(with_armature(tree, m.step.diagonal), method.mimic_constraint)
 
-    m.rows.V must be the bodies' velocities in the mean. with_kinematics: those at the end and the start are known.
+
+def prepare(tree, v, m):
+    """Compute the bodies' velocities at the end and at the start of the motion, v, and articulated inertias.
+
+    tree: `with_damping`. Poses, and velocities in the mean, are those of m.rows.
     """
-    end, start = m.rows._replace(V=m.rows.V_end), m.rows._replace(V=m.rows.V_start)
-    if not with_kinematics:
-        move_bodies(tree, end, m.end)
-        move_bodies(tree, start, v)
+    move_bodies(tree, m.rows._replace(V=m.rows.V_end), m.end)
+    move_bodies(tree, m.rows._replace(V=m.rows.V_start), v)
+    articulate(tree, m.rows)
+
+
+def rates(v, m, n):
+    """Compute velocities along the rows: of the unconstrained mean and end, and at the start."""
     velocities_along(m.rows, n, m.mean, m.mean_rate)
-    velocities_along(end, n, m.end, m.end_rate)
-    velocities_along(start, n, v, m.start_rate)
+    velocities_along(m.rows._replace(V=m.rows.V_end), n, m.end, m.end_rate)
+    velocities_along(m.rows._replace(V=m.rows.V_start), n, v, m.start_rate)
 
 
 def overlap_of(m, c, dt):
@@ -169,16 +189,14 @@ def solve_recovery(problem, x, m, nc, method):
     recover(m, n)
 
 
-def resolve(tree, x, m, nc, n, method, with_kinematics):
-    """Solve for all sets of impulses, their changes of velocity and the diagnostics.
+def resolve(tree, x, m, nc, n, method):
+    """Solve for all sets of impulses of a component, their changes of velocity and the diagnostics.
 
-    x: with the velocity at the start of the motion, and impulses for the warm start. Kinematics are known if
-    with_kinematics. Returns the work of the velocity impulses.
+    x: with the velocity at the start of the motion, and impulses for the warm start. Returns the work of the velocity
+    impulses.
     """
     f, dt = method.functions, method.settings.dt
-    rates(tree, x.v, m, n, with_kinematics)
-    if not with_kinematics:
-        articulate(tree, m.rows)
+    rates(x.v, m, n)
     backward_sweep(tree, m.rows, n)
     f.mask_rows(tree, m.rows, n, m.active)
     f.hold(tree, x.q, m.rows, n, method.mimic_constraint)
@@ -204,38 +222,38 @@ def put_requested_wrenches(m, nc, dt, y, f):
         f.rolling.put_torques(m, nc, dt, y.wrench, y.pairs)
 
 
-def correct(tree, moved, x, y, room, nc, n, method, needed):
-    """Repeat the solve at the corrected midpoint (`midpoint_correction`); the solution changes where that is `needed`.
+def correct(tree, x, y, room, method):
+    """Repeat the solve at the corrected midpoint (`midpoint_correction`); the solution changes where that is needed.
 
-    moved: the tree whose rotor inertias include those of implicit forces.
+    A contact that is found there only, of a component that needs it and one that does not, does not act.
     Returns whether there is room for the contacts, and the work of the velocity impulses.
     """
-    s, f, g, m = method.settings, method.functions, room.again, room._replace(rows=compact(tree, room.rows, n))
-    copy(m.mean_change, g.mean_change)
-    copy(m.end_change, g.end_change)
-    copy(m.info, g.info)
-    to_midpoint(tree, moved, s.dt, x.q, x.v, nc, n, m)
-    nc, n = put_rows(tree, x.q, s.dt, room, f)
-    fits, work = not f.is_full(nc, method.several), s.dt * 0
-    if fits:
-        m = room._replace(rows=compact(tree, room.rows, n))
-        start_gaps(tree, s.dt, m, nc)
-        f.limit_to(m, n, needed)
-        work += resolve(moved, x._replace(v=g.start, warm_start=y.warm_start), m, nc, n, method, False)
-        f.impulses.begin(m, nc, y.warm_start, needed)
-        store(m, nc, n, y.warm_start, needed, f)
-        f.put_wrenches_where(m, nc, y, method, needed)
-        from_midpoint(tree, s.dt, x.q, m)
-        restore_unless(needed, m.mean_change, g.mean_change)
-        restore_unless(needed, m.end_change, g.end_change)
-        restore_unless(needed, m.info, g.info)
-    return fits, work
-
-
-def restore_unless(changed, x, first):
-    """Restore what `copy` copied where it is not `changed`."""
-    for k in range(x.size):
-        x[k] = select(changed, x[k], first[k])
+    s, f, g, work = method.settings, method.functions, room.again, method.settings.dt * 0
+    moved = with_damping(tree, room, method)
+    copy(room.mean_change, g.mean_change)
+    copy(room.end_change, g.end_change)
+    to_midpoint(tree, moved, s.dt, x.q, x.v, room)
+    nc = f.find(at_midpoint(room), s.dt)
+    if f.is_full(nc, method.several):
+        return False, work
+    move_bodies(tree, room.rows, room.mean)
+    prepare(moved, g.start, room)
+    for k in range(f.components.find(room, nc, True, f)):
+        part, own = f.components.memory(room, k, nc)
+        needed = any_member(part.rows.component, SUBTREE.dof, part.corrected)
+        if some(needed):
+            n = put_rows(tree, x.q, s.dt, part, own, f)
+            m = part._replace(rows=compact(tree, part.rows, n))
+            start_gaps(s.dt, m, own)
+            f.limit_to(m, n, needed)
+            again = resolve(moved, x._replace(v=g.start, warm_start=y.warm_start), m, own, n, method)
+            work += select(needed, again, 0)
+            f.components.store(room, m, own, n, y, needed, f)
+            f.put_wrenches_where(m, own, y, method, needed)
+            f.components.keep_info(room, m, needed, True)
+    f.components.merge(room, y.warm_start)
+    from_midpoint(tree, s.dt, x.q, room)
+    return True, work
 
 
 def corrects(options):
@@ -243,14 +261,19 @@ def corrects(options):
     return options[SCHEME.midpoint_corrector] > 0 and options[SCHEME.impulse_fraction] < 1
 
 
-def replace_free(tree, free, x, y):
-    """Replace results y by those of the unconstrained step where it is `free`: no row acts."""
-    for k in range(tree.nq):
-        y.q[k] = select(free, x.q_free[k], y.q[k])
-    for k in range(tree.nv):
-        y.v[k] = select(free, x.v_free[k], y.v[k])
-    for k in range(2):
-        y.work[k] = select(free, x.work_free[k], y.work[k])
+def replace_free(tree, acts_on, x, y):
+    """Replace the results y of bodies on which no impulses act by those of the unconstrained step.
+
+    acts_on (N + 1,): 1 for bodies on which impulses act.
+    """
+    for i in range(1, tree.n_bodies + 1):
+        acting, end = acts_on[i] > 0, tree.nq
+        if i < tree.n_bodies:
+            end = tree.q_start[i + 1]
+        for k in range(tree.q_start[i], end):
+            y.q[k] = select(acting, y.q[k], x.q_free[k])
+        for k in range(tree.v_start[i], tree.v_start[i + 1]):
+            y.v[k] = select(acting, y.v[k], x.v_free[k])
 
 
 def clear(y):
@@ -261,16 +284,63 @@ def clear(y):
         y.solver_info[k] = 0.0
 
 
-def lost_by_springs(tree, q_new, nc, stored, m, method):
+def lost_by_springs(tree, q_new, stored, m, method):
     """Return the energy that the springs of soft surfaces lose in a step to q_new, of the `stored` energy.
 
     Overwrites the contacts of the step by those at q_new.
     """
-    dt = method.settings.dt
-    lost = stored + lost_outside(m, nc, dt)
     place_rows(tree, q_new, m)
-    found, _ = put_rows(tree, q_new, dt, m, method.functions)
-    return lost - stored_in_springs(m, found, dt)
+    found = method.functions.find(m, method.settings.dt)
+    return stored - stored_in_springs(m, found, method.settings.dt)
+
+
+class Solution(NamedTuple):
+    """Solution of a component, or of several.
+
+    free: where no impulses act. needed: where the step must be corrected. done: work of the velocity impulses. taken:
+    energy that dampers of soft surfaces dissipate. lost: energy that springs of external contacts lose.
+    """
+
+    free: Any
+    needed: Any
+    done: Any
+    taken: Any
+    lost: Any
+
+
+def solve_component(tree, x, y, room, m, nc, n, method):
+    """Return the solution (`Solution`) of a component with nc contacts and n rows; tree: `with_damping`."""
+    f, s, with_work = method.functions, method.settings, method.options[SCHEME.work] > 0
+    taken, lost = s.dt * 0, s.dt * 0
+    done = resolve(tree, x, m, nc, n, method)
+    free = not (acts(m.impulse, n) or acts(m.push, n))
+    needed = f.again and corrects(method.options) and needs_midpoint_correction(m, s.dt)
+    put_members(m.rows.component, SUBTREE.body, m.acting, select(free, 0.0, 1.0))
+    put_members(m.rows.component, SUBTREE.dof, m.corrected, select(needed, 1.0, 0.0))
+    done = select(needed, 0, done)
+    store(m, nc, n, y.warm_start, True, f)
+    if some(not free) and f.keeps(needed):
+        put_requested_wrenches(m, nc, s.dt, y, f)
+    f.components.keep_info(room, m, needed, False)
+    if with_work and any_soft(m.touch):
+        taken += taken_by_dampers(m, nc, s.dt)
+        lost += lost_outside(m, nc, s.dt)
+    if f.again and corrects(method.options):
+        put_motion(tree, nc, n, m, needed)
+    return Solution(free, needed, done, taken, lost)
+
+
+def begin(tree, x, m, method):
+    """Compute what rows of all components need, unless it is given: implicit damping, and `prepare`."""
+    f = method.functions
+    if not f.with_kinematics:
+        resist(tree, method.settings, x.v, x.force, m.step)
+        prepare(with_damping(tree, m, method), x.v, m)
+    put_zeros(m.mean_change)
+    put_zeros(m.end_change)
+    put_zeros(m.corrected)
+    put_zeros(m.again.mean_motion)
+    put_zeros(m.again.end_motion)
 
 
 def contact_step(tree, x, y, memory, method):
@@ -279,49 +349,72 @@ def contact_step(tree, x, y, memory, method):
     memory: `workspace.ContactMemory`. method: `StepMethod`. Returns False, without results, if there are too many
     contacts for several states together.
     """
-    s, f, with_work, nc, n = method.settings, method.functions, method.options[SCHEME.work] > 0, 0, 0
+    s, f, with_work, nc, count = method.settings, method.functions, method.options[SCHEME.work] > 0, 0, 0
     contacts = memory.contacts._replace(before=x.warm_start, external=x.external_contacts)
-    room = memory._replace(points=y.points, info=y.solver_info, contacts=contacts)
+    m = memory._replace(points=y.points, info=y.solver_info, contacts=contacts)
     clear(y)
-    if not moves_freely(room, x.q, x.q_free):
+    put_zeros(m.acting)
+    if not moves_freely(m, x.q, x.q_free):
         if not f.with_kinematics:
-            retrace(tree, x.q, x.q_free, x.v_free, s.dt, room.mean, room.end)
-            place_rows(tree, x.q, room)
-        nc, n = put_rows(tree, x.q, s.dt, room, f)
+            retrace(tree, x.q, x.q_free, x.v_free, s.dt, m.mean, m.end)
+            place_rows(tree, x.q, m)
+        nc = f.find(m, s.dt)
+        count = f.components.find(m, nc, False, f)
     if f.is_full(nc, method.several):
         return False
-    stored, taken = stored_in_springs(room, nc, s.dt), s.dt * 0
-    free = y.solver_info[INFO.penetration] == 0  # on all lanes
-    f.impulses.begin(room, nc, y.warm_start, free)
-    if n > 0:
-        m = room._replace(rows=compact(tree, room.rows, n))
-        if not f.with_kinematics:
-            resist(tree, s, x.v, x.force, m.step)
-        moved = f.with_rotors(with_armature(tree, m.step.diagonal), method.mimic_constraint)
-        done = resolve(moved, x, m, nc, n, method, f.with_kinematics)
-        store(m, nc, n, y.warm_start, free, f)
-        free = not (acts(m.impulse, n) or acts(m.push, n))
-        if with_work and any_soft(m.touch):
-            taken += taken_by_dampers(m, nc, s.dt)
-        if some(not free):
-            put_requested_wrenches(m, nc, s.dt, y, f)
-            if with_work and not f.with_kinematics:
-                put_lift(tree, m.rows, m.W[0], m.lift)
-            if f.again and corrects(method.options):
-                needed = needs_midpoint_correction(tree, m, s.dt)
-                if some(needed):
-                    fits, again = correct(tree, moved, x, y, room, nc, n, method, needed)
-                    if not fits:
-                        return False
-                    done = select(needed, again, done)
-            for k in range(tree.nv):
-                m.mean[k] += m.mean_change[k]
-                m.end[k] += m.end_change[k]
-            advance(tree, x.q, m.mean, m.end, s.dt, y.q, y.v)
-            work_at(tree, s, x.v, x.force, m, y.work)
-            if with_work:
-                y.work[1] += done + work_of_corrections(tree, x.q, y.q, s.dt, method.options, m)
-    replace_free(tree, free, x, y)
-    if n > 0 and with_work and any_soft(room.touch):
-        y.work[1] += lost_by_springs(tree, y.q, nc, stored - select(free, taken, 0), room, method)
+    stored, solved = stored_in_springs(m, nc, s.dt), 0
+    free, zero = y.solver_info[INFO.penetration] == 0, s.dt * 0  # free: on all lanes
+    all_of = Solution(free, not free, zero, zero, zero)
+    if count == 0:
+        f.impulses.begin(m, 0, y.warm_start, free)
+    for k in range(count):
+        part, own = f.components.memory(m, k, nc)
+        n = put_rows(tree, x.q, s.dt, part, own, f)
+        if k == 0:
+            f.impulses.begin(m, nc, y.warm_start, free)
+        if n > 0:
+            if solved == 0:
+                begin(tree, x, m, method)
+            part, solved = part._replace(rows=compact(tree, part.rows, n)), 1
+            one = solve_component(with_damping(tree, m, method), x, y, m, part, own, n, method)
+            all_of = Solution(
+                all_of.free and one.free, all_of.needed or one.needed, all_of.done + one.done,
+                all_of.taken + one.taken, all_of.lost + one.lost,
+            )  # fmt: skip
+    if solved > 0 and some(not all_of.free) and not put_solution(tree, x, y, m, all_of, method):
+        return False
+    replace_free(tree, m.acting, x, y)
+    for k in range(2):
+        y.work[k] = select(all_of.free, x.work_free[k], y.work[k])
+    if solved > 0 and with_work and any_soft(m.touch):
+        taken = select(all_of.free, all_of.taken, 0)
+        y.work[1] += lost_by_springs(tree, y.q, stored - taken + all_of.lost, m, method)
+    return True
+
+
+def add(x, total):
+    """total += x."""
+    for k in range(x.size):
+        total[k] += x[k]
+
+
+def put_solution(tree, x, y, m, solution, method):
+    """Write the state at the end of the step, and its work, from the solution of all components.
+
+    Return whether there is room for the contacts at the midpoint.
+    """
+    s, f, with_work, done = method.settings, method.functions, method.options[SCHEME.work] > 0, solution.done
+    if with_work and not f.with_kinematics:
+        put_lift(tree, m.rows, m.W[0], m.lift)
+    if f.again and some(solution.needed):
+        fits, again = correct(tree, x, y, m, method)
+        if not fits:
+            return False
+        done += again
+    add(m.mean_change, m.mean)
+    add(m.end_change, m.end)
+    advance(tree, x.q, m.mean, m.end, s.dt, y.q, y.v)
+    work_at(tree, s, x.v, x.force, m, y.work)
+    if with_work:
+        y.work[1] += done + work_of_corrections(tree, x.q, y.q, s.dt, method.options, m)
     return True

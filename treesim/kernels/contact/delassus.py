@@ -27,6 +27,8 @@ from ..algebra.tables import body_transform_at, force_at, motion_at, put_force, 
 from ..dynamics.aba import release_screw
 from ..dynamics.rjk import articulate_placed
 from ..kinematics.bodies import body_transform, body_velocity, zero_motion
+from .components import first_and_end
+from .layout import SUBTREE
 
 VECTOR = 8  # numbers of the longest SIMD vectors
 UNITS = VECTOR  # columns for six unit forces
@@ -42,6 +44,8 @@ class Rows(NamedTuple):
     V_end: Any
     V_start: Any
     IA: Any
+    mean_motion: Any  # and velocities under impulses
+    end_motion: Any
     # by degree of freedom: U, D^-1, and zeros
     U: Any
     D_inv: Any
@@ -59,6 +63,7 @@ class Rows(NamedTuple):
     on_way: Any
     turned: Any  # (6, M) forces on the first bodies
     vector: Any  # loops over rows are extended to whole vectors of so many, with zeros; 1 where rows are SIMD lanes
+    component: Any  # `components.Component` whose rows these are
 
 
 def padded(n, vector=VECTOR):
@@ -66,16 +71,17 @@ def padded(n, vector=VECTOR):
     return (n + vector - 1) // vector * vector
 
 
-def rows_memory(tree, most, q, vector=VECTOR):
-    """Scratch memory for at most `most` rows, with the dtype of q; vector: see `Rows`."""
-    body, dof = np.empty((tree.n_bodies + 1, 63), q.dtype), np.empty((tree.nv, 7), q.dtype)
+def rows_memory(tree, most, q, vector=VECTOR, component=0):
+    """Scratch memory for at most `most` rows, with the dtype of q; vector, component: see `Rows`."""
+    body, dof = np.empty((tree.n_bodies + 1, 75), q.dtype), np.empty((tree.nv, 7), q.dtype)
     places, spans = np.empty((3, most), np.int64), np.empty((2, tree.nv), np.int64)
     return Rows(
         body[:, 0:12], body[:, 12:24], body[:, 24:30], body[:, 30:36], body[:, 36:42], body[:, 42:63],
+        body[:, 63:69], body[:, 69:75],
         dof[:, 0:6], dof[:, 6], np.zeros(tree.nv, q.dtype), np.empty((2, most, 6), q.dtype), places[0:2],
         places[2], np.empty((tree.nv, most), q.dtype), spans[0], spans[1], np.empty((most, most), q.dtype),
         np.empty((tree.nv, UNITS), q.dtype), np.empty((6, UNITS), q.dtype),
-        np.empty((6, most), q.dtype), vector,
+        np.empty((6, most), q.dtype), vector, component,
     )  # fmt: skip
 
 
@@ -233,13 +239,18 @@ def run_of(r, row, n):
     return end
 
 
+def moved_body(r, i):
+    """Return body i, or 0 if it is kinematic, which no force moves."""
+    return i if r.component.subtree_of[i] >= 0 else 0
+
+
 def spread_pairs(tree, r, row, end):
     """Backward sweep of the rows up to `end`, which have the same first body: combined from six unit forces."""
-    a = r.body[0, row]
+    a = moved_body(r, r.body[0, row])
     spread_units(tree, r, a)
     combine_units(tree, r, row, end, a, r.A[0])
     for s in range(row, end):
-        spread_force(tree, r, s, r.body[1, s], force_at(r.A[1], s))
+        spread_force(tree, r, s, moved_body(r, r.body[1, s]), force_at(r.A[1], s))
 
 
 def put_zeros(A):
@@ -251,9 +262,11 @@ def put_zeros(A):
 
 def backward_sweep(tree, r, n):
     """Compute Z of the first n rows."""
-    for k in range(tree.nv):
-        r.first[k], r.last[k] = n, 0
-    put_zeros(r.Z)
+    for t in range(r.component.subtrees.size):
+        first, end = first_and_end(r.component, t, SUBTREE.dof)
+        for k in range(first, end):
+            r.first[k], r.last[k] = n, 0
+        put_zeros(r.Z[first:end])
     row = 0
     while row < n:
         end = row + 1
@@ -315,16 +328,18 @@ def add_four(r, k):
 def assemble_delassus(tree, r, n):
     """Assemble the Delassus matrix G = Z' D^-1 Z of the first n rows: its upper half, which is copied."""
     put_zeros(r.G)
-    i, k = 1, 0
-    while k < tree.nv:
-        while tree.v_start[i + 1] <= k:
-            i += 1
-        if four_in_chain(tree, i, k):
-            add_four(r, k)
-            k += 4
-        else:
-            add_one(r, k)
-            k += 1
+    for t in range(r.component.subtrees.size):
+        i, _ = first_and_end(r.component, t, SUBTREE.body)
+        k, end = first_and_end(r.component, t, SUBTREE.dof)
+        while k < end:
+            while tree.v_start[i + 1] <= k:
+                i += 1
+            if four_in_chain(tree, i, k):
+                add_four(r, k)
+                k += 4
+            else:
+                add_one(r, k)
+                k += 1
     for i in range(n):
         for j in range(i):
             r.G[i, j] = r.G[j, i]
@@ -366,22 +381,25 @@ def combined(r, nc, k, push, impulse):
 
 
 def responses(tree, r, nc, push, mean_change, impulse, end_change):
-    """Compute (M + D)^-1 J' of two sets of impulses; r.V and r.V_end become the bodies' velocities under them.
+    """Compute (M + D)^-1 J' of two sets of impulses.
 
-    nc: number of contacts, whose rows come first.
+    nc: number of contacts, whose rows come first. r.mean_motion, r.end_motion become the bodies' velocities under them.
     """
-    put_motion(r.V, 0, zero_motion(tree))
-    put_motion(r.V_end, 0, zero_motion(tree))
-    for i in range(1, tree.n_bodies + 1):
-        X, p = body_transform_at(tree, r.X, i), tree.parent[i]
-        a, b = motion_to_child(X, motion_at(r.V, p)), motion_to_child(X, motion_at(r.V_end, p))
-        for k in range(tree.v_start[i], tree.v_start[i + 1]):
-            U, D_inv, rotor = force_at(r.U, k), r.D_inv[k], tree.armature[k]
-            x, y = combined(r, nc, k, push, impulse)
-            mean_change[k], a = release_screw(a, U, D_inv, x, tree.screw[k], rotor)
-            end_change[k], b = release_screw(b, U, D_inv, y, tree.screw[k], rotor)
-        put_motion(r.V, i, a)
-        put_motion(r.V_end, i, b)
+    A, B = r.mean_motion, r.end_motion
+    put_motion(A, 0, zero_motion(tree))
+    put_motion(B, 0, zero_motion(tree))
+    for t in range(r.component.subtrees.size):
+        first, end = first_and_end(r.component, t, SUBTREE.body)
+        for i in range(first, end):
+            X, p = body_transform_at(tree, r.X, i), tree.parent[i]
+            a, b = motion_to_child(X, motion_at(A, p)), motion_to_child(X, motion_at(B, p))
+            for k in range(tree.v_start[i], tree.v_start[i + 1]):
+                U, D_inv, rotor = force_at(r.U, k), r.D_inv[k], tree.armature[k]
+                x, y = combined(r, nc, k, push, impulse)
+                mean_change[k], a = release_screw(a, U, D_inv, x, tree.screw[k], rotor)
+                end_change[k], b = release_screw(b, U, D_inv, y, tree.screw[k], rotor)
+            put_motion(A, i, a)
+            put_motion(B, i, b)
 
 
 def place(tree, q, r):

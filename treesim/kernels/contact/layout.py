@@ -30,6 +30,9 @@ class Counts(NamedTuple):
     moving: Any  # boxes on bodies, which come first
     boxed: Any  # pairs of two boxes
     stored: Any  # contacts at most whose impulses are stored for the warm start
+    subtrees: Any  # subtrees of the base, at least 1
+    bodies: Any
+    component: Any  # contacts of a component at most
 
 
 class PairColumns(NamedTuple):
@@ -98,6 +101,21 @@ class SpeedColumns(NamedTuple):
     side: Any  # 1 for the highest and -1 for the lowest velocity
 
 
+class SubtreeColumns(NamedTuple):
+    """Integers of a subtree of the base: first of its bodies, degrees of freedom, limits, and so on.
+
+    The next subtree's follow. The row behind the last subtree has their numbers.
+    """
+
+    body: Any
+    dof: Any
+    limit: Any
+    friction: Any
+    speed: Any
+    kinematic: Any  # 1 if it moves as prescribed
+    constrained: Any  # 1 if it has constrained frames, loops or mimic joints: all these belong to one component
+
+
 class SolverOptions(NamedTuple):
     """Options of a contact solve, the array `scheme`."""
 
@@ -110,7 +128,7 @@ class SolverOptions(NamedTuple):
 
 
 class StepInfo(NamedTuple):
-    """Diagnostics of a step; the first STATE_INFO are those of reports, the first STEP_INFO of every step.
+    """Diagnostics of a step: the first STATE_INFO are those of histories, RESULT_INFO of reports, STEP_INFO of lanes.
 
     The others, of states on SIMD lanes, are of all steps so far.
     """
@@ -122,6 +140,8 @@ class StepInfo(NamedTuple):
     iterations: Any
     left_out: Any
     position_residual: Any
+    components: Any  # number of components with rows, and contacts of the largest one of several
+    largest: Any
     unsolved: Any  # 1 for a state that is not solved on lanes, whose other results are invalid
     deepest: Any  # body of the largest overlap
     before: Any  # overlap before the step
@@ -138,13 +158,14 @@ def numbered(columns):
 
 
 COUNT, PAIR, SURFACE, RECOVERY = (numbered(x) for x in (Counts, PairColumns, SurfaceColumns, RecoveryOptions))
-LIMIT, SPEED, SCHEME = numbered(LimitColumns), numbered(SpeedColumns), numbered(SolverOptions)
+LIMIT, SPEED, SUBTREE = numbered(LimitColumns), numbered(SpeedColumns), numbered(SubtreeColumns)
+SCHEME = numbered(SolverOptions)
 INFO = numbered(StepInfo)
-STATE_INFO, STEP_INFO, ALL_INFO = INFO.unsolved, INFO.before, len(INFO)
+STATE_INFO, RESULT_INFO, STEP_INFO, ALL_INFO = INFO.components, INFO.unsolved, INFO.before, len(INFO)
 COUNTS, COLUMNS, OPTIONS = len(COUNT), len(PAIR), len(RECOVERY)
 # columns of a box of the broad phase (`near_pairs`), and their number
 LOW, HIGH, REACH, IS_BALL, BOX_REALS = 0, 3, 6, 7, 8
-LIMIT_COLUMNS, SPEED_COLUMNS = len(LIMIT), len(SPEED)
+LIMIT_COLUMNS, SPEED_COLUMNS, SUBTREE_COLUMNS = len(LIMIT), len(SPEED), len(SUBTREE)
 # first columns of the reals of a pair, and their number
 SIZE_AT, LAW_AT, BALL_AT, REALS = 12, 16, 22, 26
 # sizes of an entry's arrays, from the tables `layout` and `rows` (of constrained frames)
@@ -181,14 +202,17 @@ def surface_at(k):
 
 
 def joint_tables(layout):
-    """Return the integers of joint limits (limits, 3), joints with friction, and speed limits (speeds, 2)."""
+    """Return the integers of joint limits, joints with friction, speed limits and subtrees, and each body's subtree."""
     limits_at = COUNTS + COLUMNS * layout[COUNT.pairs]
     frictions_at = limits_at + LIMIT_COLUMNS * layout[COUNT.limits]
     speeds_at = frictions_at + layout[COUNT.frictions]
-    end = speeds_at + SPEED_COLUMNS * layout[COUNT.speeds]
+    subtrees_at, T = speeds_at + SPEED_COLUMNS * layout[COUNT.speeds], layout[COUNT.subtrees] + 1
+    bodies_at = subtrees_at + SUBTREE_COLUMNS * T
     return (
         layout[limits_at:frictions_at].reshape((layout[COUNT.limits], LIMIT_COLUMNS)), layout[frictions_at:speeds_at],
-        layout[speeds_at:end].reshape((layout[COUNT.speeds], SPEED_COLUMNS)),
+        layout[speeds_at:subtrees_at].reshape((layout[COUNT.speeds], SPEED_COLUMNS)),
+        layout[subtrees_at:bodies_at].reshape((T, SUBTREE_COLUMNS)),
+        layout[bodies_at : bodies_at + layout[COUNT.bodies] + 1],
     )  # fmt: skip
 
 

@@ -19,12 +19,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..algebra.numbers import absolute, maximum, minimum
+from ..algebra.numbers import absolute, maximum, minimum, select, some
 from ..dynamics.aba import forward_dynamics, scratch_for
 from ..kinematics.configuration import advance, into_start_axes, retrace
+from .components import copy_members, first_and_end
 from .constraint_rows import blocks_of
 from .delassus import move_bodies, place, responses, velocities_along
-from .layout import INFO
+from .layout import INFO, SUBTREE
 
 FAST = 1e-5  # m/s, rad/s: error of a velocity, h |dv| |v|, below which there is no midpoint correction
 
@@ -32,9 +33,10 @@ FAST = 1e-5  # m/s, rad/s: error of a velocity, h |dv| |v|, below which there is
 class AgainMemory(NamedTuple):
     """Scratch memory of the midpoint corrector.
 
-    forward: of forward dynamics. mean, end, mean_change, end_change, info: of the first solution. free_mean, free_end:
-    of the second, in the axes at the start. start: velocity at the start in the axes at q_h. All (nv,), info as
-    `layout.StepInfo`. there: a configuration.
+    forward: of forward dynamics. mean, end, mean_change, end_change: of the first solution. mean_motion, end_motion:
+    its changes of the velocities that move positions (`motion_of_impacts`). free_mean, free_end: of the second, in the
+    axes at the start. start: velocity at the start in the axes at q_h. All (nv,). there: a configuration. V (N + 1, 6):
+    velocities of the bodies. info: diagnostics of the first solution, as `layout.StepInfo`.
     """
 
     forward: Any
@@ -42,25 +44,33 @@ class AgainMemory(NamedTuple):
     end: Any
     mean_change: Any
     end_change: Any
+    mean_motion: Any
+    end_motion: Any
     free_mean: Any
     free_end: Any
     start: Any
     there: Any
+    V: Any
     info: Any
 
 
 def again_memory(tree, q):
     """Scratch memory for one state, with the dtype of q."""
-    x, info = np.empty((7, tree.nv), q.dtype), np.empty(len(INFO), q.dtype)
-    return AgainMemory(scratch_for(tree, q), x[0], x[1], x[2], x[3], x[4], x[5], x[6], np.empty(tree.nq, q.dtype), info)
+    x, info = np.empty((9, tree.nv), q.dtype), np.empty(len(INFO), q.dtype)
+    return AgainMemory(
+        scratch_for(tree, q), x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7], x[8], np.empty(tree.nq, q.dtype),
+        np.empty((tree.n_bodies + 1, 6), q.dtype), info,
+    )  # fmt: skip
 
 
-def needs_midpoint_correction(tree, m, dt):
-    """Return whether impulses change velocities so much that the step must be corrected."""
-    speed, change = dt * 0, dt * 0
-    for k in range(tree.nv):
-        speed = maximum(speed, absolute(m.end[k]))
-        change = maximum(change, absolute(m.end_change[k]))
+def needs_midpoint_correction(m, dt):
+    """Return whether impulses change velocities of a component so much that its step must be corrected."""
+    speed, change, component = dt * 0, dt * 0, m.rows.component
+    for t in range(component.subtrees.size):
+        first, end = first_and_end(component, t, SUBTREE.dof)
+        for k in range(first, end):
+            speed = maximum(speed, absolute(m.end[k]))
+            change = maximum(change, absolute(m.end_change[k]))
     return dt * change * speed > FAST
 
 
@@ -81,17 +91,26 @@ def motion_of_impacts(nc, n, m):
         m.push[r] = minimum(maximum(m.push[r], minimum(m.impulse[r], 0)), maximum(m.impulse[r], 0))
 
 
-def to_midpoint(tree, moved, dt, q, v, nc, n, m):
+def put_motion(tree, nc, n, m, needed):
+    """Write the motion u + e of a component with nc contacts, n rows; all changes unless a correction is `needed`."""
+    g, component = m.again, m.rows.component
+    if some(needed):
+        motion_of_impacts(nc, n, m)
+        responses(tree, m.rows, blocks_of(m, nc), m.push, g.mean_motion, m.impulse, g.end_motion)
+    else:
+        copy_members(component, SUBTREE.dof, m.mean_change, g.mean_motion)
+        copy_members(component, SUBTREE.dof, m.end_change, g.end_motion)
+
+
+def to_midpoint(tree, moved, dt, q, v, m):
     """Compute unconstrained motion, poses and velocities u + e of the bodies at the corrected midpoint.
 
-    moved: the tree whose rotor inertias include D.
+    moved: the tree whose rotor inertias include D. The velocities are those of m.again.
     """
     g, half, no_forces = m.again, dt / 2, np.empty((0, 6), q.dtype)
-    motion_of_impacts(nc, n, m)
-    responses(moved, m.rows, blocks_of(m, nc), m.push, m.mean_change, m.impulse, m.end_change)
     for k in range(tree.nv):
-        g.mean[k], g.end[k], m.step.mean[k] = m.mean[k], m.end[k], m.mean[k] + m.mean_change[k]
-        m.step.a[k] = (m.step.mean[k] + (v[k] + m.end[k] + m.end_change[k]) / 2) / 2
+        g.mean[k], g.end[k], m.step.mean[k] = m.mean[k], m.end[k], m.mean[k] + g.mean_motion[k]
+        m.step.a[k] = (m.step.mean[k] + (v[k] + m.end[k] + g.end_motion[k]) / 2) / 2
     advance(tree, q, m.step.mean, m.step.a, half, m.step.q_mid, m.step.v_mid)
     forward_dynamics(moved, m.step.q_mid, m.step.v_mid, m.step.tau, no_forces, m.step.qdd, *g.forward)
     into_start_axes(tree, m.step.mean, half, m.step.v_mid, m.step.qdd, m.step.a)
@@ -102,23 +121,31 @@ def to_midpoint(tree, moved, dt, q, v, nc, n, m):
     advance(tree, q, m.step.mean, g.free_end, half, g.there, m.end)
     advance(tree, q, m.step.mean, v, half, g.there, g.start)
     place(tree, m.step.q_mid, m.rows)
-    move_bodies(tree, m.rows, m.step.v_mid)
+    move_bodies(tree, at_midpoint(m).rows, m.step.v_mid)
 
 
-def start_gaps(tree, dt, m, nc):
-    """Convert gaps to those at the start of the step; set the bodies' velocities to those of the unconstrained mean."""
-    velocities_along(m.rows, 3 * nc, m.step.v_mid, m.mean_rate)
+def at_midpoint(m):
+    """Return the memory of the step with the velocities u + e of the bodies."""
+    return m._replace(rows=m.rows._replace(V=m.again.V))
+
+
+def start_gaps(dt, m, nc):
+    """Convert gaps to those at the start of the step."""
+    velocities_along(at_midpoint(m).rows, 3 * nc, m.step.v_mid, m.mean_rate)
     for c in range(nc):
         m.contacts.gap[c] -= dt / 2 * m.mean_rate[3 * c + 2]
-    move_bodies(tree, m.rows, m.mean)
 
 
 def from_midpoint(tree, dt, q, m):
-    """Restore m.mean and m.end, and convert the changes from them to the axes at the start."""
+    """Restore m.mean and m.end, and convert the changes from them to the axes at the start.
+
+    Changes of degrees of freedom that are not corrected are those of the first solution.
+    """
     g = m.again
     retrace(tree, q, m.step.q_mid, m.mean_change, dt / 2, m.step.a, m.mean)
     retrace(tree, q, m.step.q_mid, m.end_change, dt / 2, m.step.a, m.end)
     for k in range(tree.nv):
-        m.mean_change[k] = g.free_mean[k] + m.mean[k] - g.mean[k]
-        m.end_change[k] = g.free_end[k] + m.end[k] - g.end[k]
+        needed = m.corrected[k] > 0
+        m.mean_change[k] = select(needed, g.free_mean[k] + m.mean[k] - g.mean[k], g.mean_change[k])
+        m.end_change[k] = select(needed, g.free_end[k] + m.end[k] - g.end[k], g.end_change[k])
         m.mean[k], m.end[k] = g.mean[k], g.end[k]

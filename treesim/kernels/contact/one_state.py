@@ -5,6 +5,7 @@ from typing import NamedTuple
 from ..algebra.numbers import maximum
 from ..mimic.contact_mimic import any_tree, constrain_mimic_joints, constrain_nothing, with_mimic_rotors
 from .collision import MESHES, PLANES, SOLIDS, find_contacts
+from .component_functions import ONE, SEVERAL
 from .constraint_rows import MARGIN, put_constrained, put_none_constrained
 from .contact_points import put_points
 from .contact_step import put_requested_wrenches
@@ -19,7 +20,8 @@ from .warm_start import ImpulseAccess, end_of_entries, entry_size, first_row, st
 class StepVariant(NamedTuple):
     """What a step of one state has: planes only, static meshes, constrained frames, torsional or rolling friction.
 
-    again, with_kinematics: see `StepFunctions`. mimic: with mimic joints. with_forces: under external forces.
+    again, with_kinematics: see `StepFunctions`. mimic: with mimic joints. with_forces: under external forces. several:
+    subtrees, which contacts connect to components.
     """
 
     over_planes: bool
@@ -30,6 +32,7 @@ class StepVariant(NamedTuple):
     mimic: bool
     with_forces: bool
     with_kinematics: bool
+    several: bool
 
 
 def one_state_functions(solver, variant):
@@ -37,13 +40,14 @@ def one_state_functions(solver, variant):
     rolling = WITH_ROLLING if variant.resists else NO_ROLLING
     with_rotors, hold = (with_mimic_rotors, constrain_mimic_joints) if variant.mimic else (any_tree, constrain_nothing)
     return StepFunctions(
+        components=SEVERAL if variant.several else ONE, keeps=keeps_unless,
         with_kinematics=variant.with_kinematics, again=variant.again,
         find=find_of(PLANES if variant.over_planes else MESHES if variant.on_meshes else SOLIDS),
         activate=activate_all if variant.resists else activate_nothing, rolling=rolling,
         put_constrained=put_constrained if variant.held else put_none_constrained, is_full=is_never_full,
         with_rotors=with_rotors, hold=hold, mask_rows=mask_no_rows, regularize=regularize, mask=mask_nothing,
         limit_to=limit_to_nothing, solve=rolling.solver(solve_by(solver)), solve_once=solve_by(solver),
-        impulses=IMPULSES, report=report_of(rolling), put_wrenches_where=rewrite_wrenches,
+        impulses=IMPULSES, report=report_of(rolling), put_wrenches_where=put_corrected_wrenches,
     )  # fmt: skip
 
 
@@ -62,6 +66,11 @@ def find_of(solids):
         return nc
 
     return find
+
+
+def keeps_unless(needed):
+    """Return whether the wrenches of the first solution are those of the step."""
+    return not needed
 
 
 def activate_nothing(m, nc):
@@ -176,8 +185,6 @@ def report_of(rolling):
     return report
 
 
-def rewrite_wrenches(m, nc, y, method, needed):
+def put_corrected_wrenches(m, nc, y, method, needed):
     """Write the wrenches of the corrected step."""
-    put_zeros(y.wrench)
-    put_zeros(y.pairs)
     put_requested_wrenches(m, nc, method.settings.dt, y, method.functions)

@@ -18,6 +18,7 @@ from ..entries.annotations import Integers, Reals, TableOfIntegers, TableOfReals
 from ..entries.status import FINE, NOT_CONVERGED, status_of
 from ..mimic.contact_mimic import mimic_constraint_memory
 from ..mimic.mimic import expand_force, expand_motion, expand_positions, pick_motion, pick_positions
+from .components import no_components
 from .contact_step import contact_step
 from .lane_parameters import (
     force_memory,
@@ -296,7 +297,7 @@ def contact_step_on_lanes(finder, variant):
         """Compute the steps of all states (`step_all`)."""
         tree, count, one = tree_tables(ints, reals), work.size // 2, np.empty(1, OnLanes)
         constraint = functions.mimic_memory(tree, mimic_ints, mimic_reals, one)
-        made = contact_memory(tree, layout, geometry, rows, frames, one, 1)
+        made = contact_memory(tree, layout, geometry, rows, frames, one, no_components, 1)
         tables = functions.tables(ints, reals, settings, made.touch, numbers, places, functions.force_memory(tree))
         x = StepInput(q, v, q_free, v_free, force, external, work_free, before, 0)
         y = StepOutput(q_new, v_new, after, wrench, 0, solver_info, work, 0)

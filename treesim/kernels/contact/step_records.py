@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .component_functions import ComponentFunctions
 from .contact_points import POINT
 from .rolling_friction import RollingFriction
 from .warm_start import ImpulseAccess
@@ -73,6 +74,7 @@ class StepOutput(NamedTuple):
 class StepFunctions(NamedTuple):
     """Functions that vary between compiled steps.
 
+    keeps (needed): whether wrenches of the first solution are added, although a correction may be `needed`.
     with_kinematics: whether kinematics are given (`contact_kinematics`). again: whether the midpoint corrector is used
     (`midpoint_correction`), which supports neither mimic joints nor external contacts. find (m, dt): finds contacts,
     and returns their number. activate (m, nc): marks the rows of contacts that are active. rolling: of
@@ -85,6 +87,8 @@ class StepFunctions(NamedTuple):
     needed): marks rows as inactive where no correction is needed.
     """
 
+    components: ComponentFunctions
+    keeps: Any
     with_kinematics: Any
     again: Any
     find: Any

@@ -46,7 +46,10 @@ class Touch(NamedTuple):
     braking: Any
     height: Any  # of the grids, and tables of the meshes
     option: Any  # `RecoveryOptions`
-    reports_pairs: Any  # as in `Counts`
+    subtree: Any  # (T + 1, 7) `SubtreeColumns`
+    subtree_of: Any  # (N + 1,) subtree of each body, -1 for the base and kinematic bodies
+    component: Any  # as in `Counts`
+    reports_pairs: Any
     resists: Any
     reports_points: Any
     soft: Any
@@ -73,7 +76,7 @@ def touch_tables(layout, geometry):
     """Return the contact tables from their two flat arrays."""
     P, n, limits = layout[COUNT.pairs], layout[COUNT.points], layout[COUNT.limits]
     frictions, speeds = layout[COUNT.frictions], layout[COUNT.speeds]
-    limit, friction, speed = joint_tables(layout)
+    limit, friction, speed, subtree, subtree_of = joint_tables(layout)
     own, b = pair_reals(P, geometry), bounds_at(P, n)
     c = b + limits + frictions
     unboxed, box_body, first_partner, partner, partner_pair = box_tables(layout)
@@ -85,7 +88,8 @@ def touch_tables(layout, geometry):
         geometry[b - 4 * n : b].reshape((n, 4)),
         limit, friction, speed, geometry[b : b + limits], geometry[b + limits : c],
         geometry[c : c + speeds], geometry[c + speeds : d], geometry[e:],
-        geometry[:OPTIONS], layout[COUNT.reports_pairs], layout[COUNT.resists], layout[COUNT.reports_points],
+        geometry[:OPTIONS], subtree, subtree_of, min(layout[COUNT.component], layout[COUNT.capacity]),
+        layout[COUNT.reports_pairs], layout[COUNT.resists], layout[COUNT.reports_points],
         layout[COUNT.soft], unboxed, layout[COUNT.moving], geometry[d:e].reshape((box_body.size, BOX_REALS)), box_body,
         first_partner, partner, partner_pair,
     )  # fmt: skip

@@ -134,7 +134,7 @@ def steps_of(scene: ContactScene, rule: str, count: int) -> Steps:
                 states.append((state.q, state.v))
             state, report = stepper.step(state, u)
             found = report.contact
-            islands = len(getattr(found, "islands", ()))
+            islands = int(found.island_count)
             residual = max(found.residual, found.position_residual)
             numbers[:, k, j] = found.iterations, found.count, islands, residual
     if len(scene.q0) > 1:
