@@ -9,7 +9,9 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from ..errors import UnsupportedError
-from ..kernels.contact.layout import COUNT, INFO, RESULT_INFO, STATE_INFO
+from ..kernels.contact.components import join, root_of
+from ..kernels.contact.layout import COUNT, INFO, RESULT_INFO, STATE_INFO, SUBTREE
+from ..kernels.contact.tables import touch_tables
 from ..model.tree import Tree
 from ..system.display import ReprMixin, arrays
 from .named_wrenches import NamedWrenches, PairRows, PairWrenches, warn_once
@@ -260,6 +262,40 @@ class ContactReport(ReprMixin):
         and static and kinematic bodies of none. Islands on which neither contacts nor limits can act do not count.
         """
         return self._diagnostics[..., INFO.components].astype(int)
+
+    @cached_property
+    def islands(self) -> tuple[tuple[str, ...], ...]:
+        """Names of the bodies of each island with contact points, in a step of one state.
+
+        The step is computed again when the attribute is read for the first time. Raises UnsupportedError for batches.
+        """
+        tables, names = touch_tables(self.touching.layout, self.touching.geometry), self.touching.body_names
+        subtree_of, root = tables.subtree_of, list(range(len(tables.subtree) - 1))
+        numbers, constrained = {name: i for i, name in enumerate(names, 1)}, tables.subtree[:-1, SUBTREE.constrained]
+        (held,) = constrained.nonzero()
+        for t in held:
+            join(root, held[0], t)
+        ends = [
+            [subtree_of[numbers.get(name, 0)] for name in point] for point in self.points[["body", "other"]].tolist()
+        ]
+        for pair in ends:
+            join(root, max(pair), min(pair) if min(pair) >= 0 else max(pair))
+        found: dict[int, list[str]] = {root_of(root, max(pair)): [] for pair in ends}
+        for name, t in zip(names, subtree_of[1:], strict=True):
+            if t >= 0 and (k := root_of(root, t)) in found:
+                found[k].append(name)
+        return tuple(tuple(found[k]) for k in sorted(found))
+
+    @property
+    def worst_islands(self) -> list[str]:
+        """Name of the first body of the island with the largest residual in each state; "" without several islands."""
+        tables = touch_tables(self.touching.layout, self.touching.geometry)
+        info = self._diagnostics.reshape(-1, RESULT_INFO)
+        bodies = tables.subtree[info[:, INFO.island].astype(int), SUBTREE.body]
+        return [
+            self.touching.body_names[body - 1] if count > 1 else ""
+            for body, count in zip(bodies.tolist(), info[:, INFO.components].tolist(), strict=True)
+        ]
 
     @property
     def left_out(self) -> np.ndarray:

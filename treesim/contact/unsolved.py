@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..errors import ContactWarning, listed
+from ..errors import ContactWarning, listed, quoted
 from ..kernels.contact.layout import INFO
 from ..system.user_warnings import warn
 from .history import ContactHistory
@@ -95,10 +95,13 @@ def warn_of_states(residual: np.ndarray, what: str) -> None:
         )
 
 
-def warn_of_step(solver_info: np.ndarray, wrench: np.ndarray, bodies: Sequence[str]) -> None:
+def warn_of_step(
+    solver_info: np.ndarray, wrench: np.ndarray, bodies: Sequence[str], islands: Sequence[str] = ()
+) -> None:
     """Warn of an unsolved step of one state or a batch.
 
-    solver_info (..., 7): diagnostics. wrench (..., N + 1, 6): contact wrenches of the bodies.
+    solver_info (..., 7): diagnostics. wrench (..., N + 1, 6): contact wrenches of the bodies. islands:
+    `ContactReport.worst_islands`.
     """
     flat, forces = solver_info.reshape(-1, solver_info.shape[-1]), wrench.reshape(-1, *wrench.shape[-2:])
     worst = int(np.argmax(np.where(flat[:, INFO.left_out] > 0, np.inf, worst_residual(flat))))
@@ -107,6 +110,8 @@ def warn_of_step(solver_info: np.ndarray, wrench: np.ndarray, bodies: Sequence[s
     which = f" of state {worst}" if solver_info.ndim > 1 else ""
     facts = misses(flat[worst : worst + 1])
     facts += [f"largest contact forces on {names}"] * bool(names)
+    if islands and islands[worst]:
+        facts.append(f"largest residual in the island of {quoted(islands[worst])}")
     warn(
         f"contact was not solved in a step{which}: {', '.join(facts)}: {REMEDY}; `report.ok` is False after such "
         "steps, of which this is the first",

@@ -371,7 +371,7 @@ class Stepper(ReprMixin):
         if "unsolved" not in self._warned and not all_solved(results):
             self._warned.add("unsolved")
             report = ContactReport(self.world.touching, results)
-            warn_of_step(report.solver_info, report.wrench_array, self.robot.body_names)
+            warn_of_step(report.solver_info, report.wrench_array, self.robot.body_names, report.worst_islands)
         if "depth" not in self._warned:
             report, names = ContactReport(self.world.touching, results), self.robot.body_names
             if deep_overlaps.warn_of_step(report, names, self.dt):

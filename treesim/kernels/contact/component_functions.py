@@ -89,6 +89,9 @@ def keep_component(room, part, needed, again):
             m.kept[1 if again else 0, int(part.contacts.order[c])] = 1
         if own[INFO.penetration] > total[INFO.penetration]:
             total[INFO.penetration] = own[INFO.penetration]
+        missed = max(own[INFO.residual], own[INFO.position_residual])
+        if missed > max(total[INFO.residual], total[INFO.position_residual]):
+            total[INFO.island] = part.rows.component.subtrees[0]
         total[INFO.residual] = max(total[INFO.residual], own[INFO.residual])
         total[INFO.position_residual] = max(total[INFO.position_residual], own[INFO.position_residual])
         if m.reported[2] == 0 or own[INFO.certificate] > total[INFO.certificate]:

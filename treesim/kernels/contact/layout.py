@@ -142,6 +142,7 @@ class StepInfo(NamedTuple):
     position_residual: Any
     components: Any  # number of components with rows, and contacts of the largest one of several
     largest: Any
+    island: Any  # first subtree of the component with the largest residual
     unsolved: Any  # 1 for a state that is not solved on lanes, whose other results are invalid
     deepest: Any  # body of the largest overlap
     before: Any  # overlap before the step
