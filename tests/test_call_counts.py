@@ -122,6 +122,15 @@ def test_bound_functions_of_a_batch_make_four_calls_for_its_result():
     assert len(calls_of(BOUND.forward_dynamics, *arrays)) <= 4
 
 
+def test_bound_functions_of_many_states_on_one_thread_make_ten_calls():
+    arrays, out = [np.tile(x, (256, 1)) for x in (STATE.q, STATE.v, STATE.tau)], np.empty((256, ROBOT.nv))
+    with treesim.use_threads(2):
+        expected = BOUND.forward_dynamics(*arrays)
+    with treesim.use_threads(1):
+        assert len(calls_of(partial(BOUND.forward_dynamics, out=out), *arrays)) <= 10
+    np.testing.assert_array_equal(out, expected)
+
+
 HUMANOID = treesim.load("g1_29dof_rev_1_0", base="floating")
 STANDING, STILL = treesim.standing(HUMANOID, HUMANOID.neutral()), np.zeros(HUMANOID.nv)
 WORLD = treesim.World(HUMANOID, ground=treesim.Ground())

@@ -14,6 +14,7 @@ from ...validation.arrays import Shape
 from ..frontend.fastcall import BAD_LAYOUT, STATES, owner_of_code
 from ..frontend.object_layout import layout_is_known
 from ..graph.graph import LONGEST
+from ..threads import thread_count
 from .call_sequence import Call, Place
 from .evaluate import check_engine, lanes_for
 from .fast_entry import fast_call
@@ -58,6 +59,7 @@ class BoundEntry:
         self.number, self.engine, self._least, self._alone, self._single = number, engine, least, alone, single
         self.call: Callable[..., int] = self._first_call
         self._lanes: BatchCode | None = None
+        self._on_one_thread: Callable[..., int] = _turned_down  # of batches that `call` leaves to threads
         self._specialized = False  # whether `call` is straight-line code
         self._shapes = [shape for shape in (*self.inputs, *self.results) if math.prod(shape)]
 
@@ -66,13 +68,18 @@ class BoundEntry:
 
         arrays: (states, *shape) as for `call`, not overlapping, of enough states for SIMD code.
         """
+        if self._lanes is not None and thread_count() == 1:
+            status = self._on_one_thread(*arrays)
+            if status != BAD_LAYOUT:
+                return status
         count = len(arrays[0]) if isinstance(arrays[0], np.ndarray) and arrays[0].ndim else 0
         if count < self._least or self.engine == "generic" or not self._fit(arrays, count):
             return BAD_LAYOUT
         if self._lanes is None:
             self._lanes = self._lane_code()
             if self._lanes is not None and self._specialized and self.call != self._first_call:
-                self.call = with_batches(self.call, self._lanes, self._alone)
+                single, self.call = self.call, with_batches(self.call, self._lanes, self._alone)
+                self._on_one_thread = self.call if self._alone else with_batches(single, self._lanes, alone=True)
         rows = iter(arrays)
         every = (next(rows) if math.prod(shape) else np.empty((count, 0)) for shape in (*self.inputs, *self.results))
         return BAD_LAYOUT if self._lanes is None else self._lanes.run([x.reshape(count, -1) for x in every], count)
