@@ -85,17 +85,17 @@ def multiply_transposed(dof_parent, dof_depth, row_start, L, x):
             j = dof_parent[j]
 
 
-def gather(dof_parent, dof_depth, row_start, L, x, i, first):
-    """x_i -= sum of L_ij x_j over the ancestors j of i that are not before `first`."""
+def gather(dof_parent, dof_depth, row_start, L, x, i):
+    """x_i -= sum of L_ij x_j over the ancestors j of i."""
     row, a, j = row_start[i], x[i], dof_parent[i]
-    while j >= first:
+    while j >= 0:
         a -= L[row + dof_depth[j]] * x[j]
         j = dof_parent[j]
     x[i] = a
 
 
 def gather_line(dof_parent, dof_depth, row_start, L, x, i):
-    """`gather` for i to i + 3 of a line, four sums at a time."""
+    """`gather` for i to i + 3 of a line: four sums at a time over the other ancestors, then over each other."""
     row_1, row_2, row_3, row_4 = row_start[i], row_start[i + 1], row_start[i + 2], row_start[i + 3]
     a, b, c, d = x[i], x[i + 1], x[i + 2], x[i + 3]
     j = dof_parent[i]
@@ -106,9 +106,11 @@ def gather_line(dof_parent, dof_depth, row_start, L, x, i):
         c -= L[row_3 + e] * x[j]
         d -= L[row_4 + e] * x[j]
         j = dof_parent[j]
+    e = dof_depth[i]
+    b = b - L[row_2 + e] * a
+    c = c - L[row_3 + e + 1] * b - L[row_3 + e] * a
+    d = d - L[row_4 + e + 2] * c - L[row_4 + e + 1] * b - L[row_4 + e] * a
     x[i], x[i + 1], x[i + 2], x[i + 3] = a, b, c, d
-    for k in range(i + 1, i + 4):
-        gather(dof_parent, dof_depth, row_start, L, x, k, i)
 
 
 def solve_lower(dof_parent, dof_depth, row_start, L, x):
@@ -119,24 +121,26 @@ def solve_lower(dof_parent, dof_depth, row_start, L, x):
             gather_line(dof_parent, dof_depth, row_start, L, x, i)
             i += 4
         else:
-            gather(dof_parent, dof_depth, row_start, L, x, i, 0)
+            gather(dof_parent, dof_depth, row_start, L, x, i)
             i += 1
 
 
-def spread(dof_parent, dof_depth, row_start, L, x, i, first):
-    """x_j -= L_ij x_i for the ancestors j of i that are not before `first`."""
+def spread(dof_parent, dof_depth, row_start, L, x, i):
+    """x_j -= L_ij x_i for the ancestors j of i."""
     row, a, j = row_start[i], x[i], dof_parent[i]
-    while j >= first:
+    while j >= 0:
         x[j] -= L[row + dof_depth[j]] * a
         j = dof_parent[j]
 
 
 def spread_line(dof_parent, dof_depth, row_start, L, x, i):
     """`spread` for i to i - 3 of a line: first among each other, then together to all other ancestors."""
-    for k in range(i, i - 3, -1):
-        spread(dof_parent, dof_depth, row_start, L, x, k, i - 3)
     row_1, row_2, row_3, row_4 = row_start[i], row_start[i - 1], row_start[i - 2], row_start[i - 3]
-    a, b, c, d = x[i], x[i - 1], x[i - 2], x[i - 3]
+    e, a = dof_depth[i - 3], x[i]
+    b = x[i - 1] - L[row_1 + e + 2] * a
+    c = x[i - 2] - L[row_1 + e + 1] * a - L[row_2 + e + 1] * b
+    d = x[i - 3] - L[row_1 + e] * a - L[row_2 + e] * b - L[row_3 + e] * c
+    x[i - 1], x[i - 2], x[i - 3] = b, c, d
     j = dof_parent[i - 3]
     while j >= 0:
         e = dof_depth[j]
@@ -152,7 +156,7 @@ def solve_lower_transposed(dof_parent, dof_depth, row_start, L, x):
             spread_line(dof_parent, dof_depth, row_start, L, x, i)
             i -= 4
         else:
-            spread(dof_parent, dof_depth, row_start, L, x, i, 0)
+            spread(dof_parent, dof_depth, row_start, L, x, i)
             i -= 1
 
 
@@ -226,7 +230,7 @@ def solve_lower_matrix(dof_parent, dof_depth, row_start, L, X):
 
 
 def spread_row(dof_parent, dof_depth, row_start, L, X, i, first):
-    """`spread` for row i of a matrix."""
+    """X_j -= L_ij X_i for the ancestors j of i that are not before `first`, rows of a matrix."""
     j = dof_parent[i]
     while j >= first:
         subtract_row(X[j], X[i], L[row_start[i] + dof_depth[j]], X.shape[1])
