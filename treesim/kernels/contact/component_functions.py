@@ -17,7 +17,7 @@ class ComponentFunctions(NamedTuple):
     f): `warm_start.put_order`. store (m, part, nc, n, y, needed, f): stores the impulses of a component with nc
     contacts and n rows, the memory of which is `part`, at the corrected midpoint. merge (m, after): merges them with
     those of the first solution. keep_info (m, part, needed, again): adds diagnostics of a component to those of the
-    step. f: `step_records.StepFunctions`.
+    step. few: number of contacts of a component whose impulses are always solved for. f: `step_records.StepFunctions`.
     """
 
     find: Any
@@ -26,6 +26,7 @@ class ComponentFunctions(NamedTuple):
     store: Any
     merge: Any
     keep_info: Any
+    few: Any
 
 
 def find_components(room, nc, again, f):
@@ -198,7 +199,7 @@ def put_row_of(room, after, r, k):
         after[at] = room.components.again[at]
 
 
-ONE = ComponentFunctions(one_component, whole_memory, put_order_of, store_again, merge_nothing, keep_where)
+ONE = ComponentFunctions(one_component, whole_memory, put_order_of, store_again, merge_nothing, keep_where, 4)
 SEVERAL = ComponentFunctions(
-    find_components, component_memory, put_no_order, store_apart, merge_impulses, keep_component
+    find_components, component_memory, put_no_order, store_apart, merge_impulses, keep_component, 3
 )

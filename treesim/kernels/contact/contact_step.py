@@ -145,7 +145,7 @@ def solve_positions(problem, x, m, nc, method):
     f, options, n, dt = method.functions, method.options, problem.rows, method.settings.dt
     theta, tolerance = options[SCHEME.impulse_fraction], options[SCHEME.tolerance]
     # a velocity that lasts is so much faster in the next positions
-    problem = problem._replace(accepted=accepted_by(tolerance / theta, m.count[0]))
+    problem = problem._replace(accepted=accepted_by(tolerance / theta, m.count[0], f.components.few))
     position_problem(m, nc, n, x.q, dt, theta)
     f.rolling.put_mobility(m, nc)
     f.mask(problem, m.active)
@@ -163,7 +163,7 @@ def solve_velocities(problem, x, m, nc, method):
     """Solve for the velocity impulses m.impulse, from those of positions; return their work."""
     f, options, n, dt = method.functions, method.options, problem.rows, method.settings.dt
     theta, tolerance = options[SCHEME.impulse_fraction], options[SCHEME.tolerance]
-    problem = problem._replace(accepted=accepted_by(tolerance, m.count[0]))
+    problem = problem._replace(accepted=accepted_by(tolerance, m.count[0], f.components.few))
     velocity_problem(m, nc, n, x.q, dt, theta)
     f.mask(problem, m.active)
     f.rolling.put_bounds(m, nc, m.impulse, True)

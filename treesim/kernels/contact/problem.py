@@ -13,7 +13,7 @@ from ..algebra.numbers import absolute, maximum, minimum, select, some, sqrt, ve
 from .cone import THIRD, block_at, cone_projection, shear, violation
 
 STILL = 1e-9  # of a contact's mobility: least tangential mobility; a contact with less along its normal is open
-ACCEPTED, FEW = 1e-3, 4  # of the tolerance, see `accepted_by`; contacts whose impulses are always solved for
+ACCEPTED = 1e-3  # of the tolerance, see `accepted_by`
 VANISHING = 1e-20  # of the largest mobility: rows with less are immobile
 
 
@@ -129,9 +129,12 @@ def residual(problem, impulse, sigma):
     return worst
 
 
-def accepted_by(tolerance, contacts):
-    """Return the velocity up to which warm-start impulses are accepted as the solution."""
-    return select(contacts > FEW, ACCEPTED * tolerance, 0)
+def accepted_by(tolerance, contacts, few):
+    """Return the velocity up to which warm-start impulses are accepted as the solution.
+
+    few: number of contacts whose impulses are always solved for.
+    """
+    return select(contacts > few, ACCEPTED * tolerance, 0)
 
 
 def is_accepted(problem, impulse, sigma, missed):
