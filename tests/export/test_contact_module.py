@@ -8,6 +8,7 @@ from treesim import Body, CollisionShape, Inertia, Joint, Mimic, Placement, Tree
 from treesim.errors import UnsupportedError
 from treesim.export.contact_module import contact_module
 from treesim.export.webassembly import step_module
+from treesim.kernels.contact.layout import COUNT
 
 from .machine import Machine, Stage
 
@@ -74,6 +75,16 @@ def test_contacts_beyond_the_room_are_made_room_for():
     world = World(table, ground=treesim.Ground())
     _, found = compared(world, "implicit_midpoint", q, np.zeros(6), 3, accuracy=1e-9)
     assert found["solver_info"][3] == len(feet) and found["solver_info"][5] == 0
+
+
+def test_a_component_has_room_for_all_contacts():
+    """Programs increase the capacity alone."""
+    boxes = [treesim.free_body(f"box {k}", "box", (0.2,) * 3, 1.0) for k in range(8)]
+    world = World(boxes[0], bodies=boxes[1:], ground=treesim.Ground())
+    module = contact_module(world)
+    place = module.capacity - module.base + 8 * (COUNT.component - COUNT.capacity)
+    room = np.frombuffer(module.image, np.int64, 1, place)[0]
+    assert room == module.most_contacts > world.touching.counts.component
 
 
 def test_worlds_without_a_stage_of_contact_are_refused():

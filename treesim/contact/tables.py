@@ -160,6 +160,12 @@ class Touching:
         pairs, bounds = self.counts.pairs, bounds_at(self.counts.pairs, self.counts.points)
         return np.where(places < bounds, pair_of(places), pairs + places - bounds)
 
+    def with_room(self, layout: np.ndarray, contacts: int) -> np.ndarray:
+        """Return a layout with room for so many contacts of a component, within the capacity."""
+        roomy = layout.copy()
+        roomy[COUNT.component] = contacts
+        return roomy
+
     def without_groups(self) -> np.ndarray:
         """Return a layout for steps that do not report wrenches of pairs."""
         layout = self.layout.copy()

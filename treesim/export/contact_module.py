@@ -94,6 +94,8 @@ def contact_module(world: World, solver: str | ContactSolver = "pgs") -> Contact
     results = [np.zeros(math.prod(shape)) for shape in stage.shapes]
     arrays = [*stage.constants, *map(np.zeros, inputs), none_outside, *results]
     names = [name for name in stage.entry.__annotations__ if name != "return"]
+    at = names.index("layout")
+    arrays[at] = world.touching.with_room(arrays[at], world.touching.most_contacts)
     made = kernel_webassembly(stage.entry)
     base = -(-(made.data_bytes + STACK) // 64) * 64
     starts = list(accumulate((x.size for x in arrays), initial=2 * len(arrays)))

@@ -189,5 +189,7 @@ def own_solver(problem, impulse, sigma, tolerance, most, memory):
 
 
 def test_kernels_of_other_files_are_found_in_tuples_of_functions():
-    step = contact_step_entry(own_solver, pgs_memory, StepVariant(True, *[False] * 7))
+    step = contact_step_entry(
+        own_solver, pgs_memory, StepVariant(*[field == "over_planes" for field in StepVariant._fields])
+    )
     assert own_solver.__code__.co_filename in generic._files(step)
