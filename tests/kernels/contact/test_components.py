@@ -9,7 +9,7 @@ from scipy.sparse.csgraph import connected_components
 
 import treesim
 from treesim.contact.subtrees import subtrees_of
-from treesim.kernels.contact.component_functions import component_memory, find_components
+from treesim.kernels.contact.component_functions import component_memory, find_components, keep_component
 from treesim.kernels.contact.components import (
     SortedContacts,
     all_subtrees,
@@ -102,6 +102,18 @@ def test_contacts_beyond_the_room_are_counted(component, left_out):
     contacts = [own for _, own in room.found(4)]
     assert contacts == [[0, 2, 3][: 3 - left_out], [1]]
     assert (room.info[INFO.left_out], room.info[INFO.largest]) == (left_out, 3)
+
+
+@pytest.mark.parametrize("order", [(1, 0), (0, 1)])
+def test_a_residual_that_is_no_number_is_kept(order):
+    room = Room(touching_of(2, [(1, 0), (2, 0)]))
+    assert find_components(room, 2, False, SimpleNamespace(impulses=IMPULSES)) == 2
+    for k in order:
+        part, _ = component_memory(room, k, 2)
+        part.info[INFO.residual], part.info[INFO.iterations] = (np.nan, 3) if k else (1e-3, 5)
+        keep_component(room, part, False, False)
+    assert np.isnan(room.info[INFO.residual]) and room.info[INFO.iterations] == 5
+    assert room.info[INFO.island] == 1 and room.info[INFO.components] == 2
 
 
 def test_starts():

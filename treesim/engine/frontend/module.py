@@ -10,7 +10,9 @@ from typing import Any
 from ...errors import UnsupportedError
 from ...kernels.algebra import blocks
 from ...kernels.algebra.joints import joint_transform
+from ...kernels.contact.delassus import put_pair
 from ...kernels.contact.pgs import solve_pgs, solve_without_stalls
+from ...kernels.contact.recovery import put_opening
 from ...kernels.entries.status import status_of
 from ...kernels.kinematics.bodies import body_energy
 from ..exponentials import exponential
@@ -36,7 +38,7 @@ FLAGS = {
 }  # by module; of all others FAST
 
 # without a loop, used at several places, and called like a sweep
-LONG_KERNELS: set[Any] = {joint_transform, body_energy, solve_pgs, solve_without_stalls}
+LONG_KERNELS: set[Any] = {joint_transform, body_energy, put_opening, put_pair, solve_pgs, solve_without_stalls}
 INLINED, CALLED, SWEEP = (
     'alwaysinline nounwind "prefer-vector-width"="512"',
     'noinline nounwind "prefer-vector-width"="512"',

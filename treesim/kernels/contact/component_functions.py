@@ -3,9 +3,10 @@
 from typing import Any, NamedTuple
 
 from ..algebra.numbers import select
-from .components import join_all, number_components, sort_contacts
+from .components import any_member, copy_members, join_all, number_components, sort_contacts
 from .constraint_rows import UNBOUNDED
-from .layout import INFO, LIMIT, SPEED
+from .delassus import put_zeros
+from .layout import INFO, LIMIT, SPEED, SUBTREE
 from .warm_start import entry_size, first_row, put_order, store
 
 
@@ -17,7 +18,10 @@ class ComponentFunctions(NamedTuple):
     f): `warm_start.put_order`. store (m, part, nc, n, y, needed, f): stores the impulses of a component with nc
     contacts and n rows, the memory of which is `part`, at the corrected midpoint. merge (m, after): merges them with
     those of the first solution. keep_info (m, part, needed, again): adds diagnostics of a component to those of the
-    step. few: number of contacts of a component whose impulses are always solved for. f: `step_records.StepFunctions`.
+    step. keep_motion (m): writes the motion u + e of a component that needs no correction. needs (m): where it does.
+    solve_again (solve, tree, moved, x, y, m, nc, method): solves all components at the corrected midpoint, and returns
+    the work. clear (m): sets changes of velocities to zero, of components without rows. few: number of contacts of a
+    component whose impulses are always solved for. f: `step_records.StepFunctions`.
     """
 
     find: Any
@@ -26,6 +30,10 @@ class ComponentFunctions(NamedTuple):
     store: Any
     merge: Any
     keep_info: Any
+    keep_motion: Any
+    needs: Any
+    solve_again: Any
+    clear: Any
     few: Any
 
 
@@ -76,6 +84,11 @@ def component_memory(room, k, nc):
     return room._replace(contacts=contacts, rows=rows, info=m.info, points=room.points[first:]), count
 
 
+def larger(x, y):
+    """Return the larger number; NaN if any is, in either order."""
+    return x if x > y or x != x else y
+
+
 def keep_component(room, part, needed, again):
     """Add the diagnostics of a component to those of the step, unless they are to be `again` those of the midpoint.
 
@@ -88,13 +101,12 @@ def keep_component(room, part, needed, again):
     if again or not needed:
         for c in range(part.contacts.order.size):
             m.kept[1 if again else 0, int(part.contacts.order[c])] = 1
-        if own[INFO.penetration] > total[INFO.penetration]:
-            total[INFO.penetration] = own[INFO.penetration]
-        missed = max(own[INFO.residual], own[INFO.position_residual])
-        if missed > max(total[INFO.residual], total[INFO.position_residual]):
+        missed = larger(total[INFO.residual], total[INFO.position_residual])
+        if missed == missed and not (own[INFO.residual] <= missed and own[INFO.position_residual] <= missed):
             total[INFO.island] = part.rows.component.subtrees[0]
-        total[INFO.residual] = max(total[INFO.residual], own[INFO.residual])
-        total[INFO.position_residual] = max(total[INFO.position_residual], own[INFO.position_residual])
+        total[INFO.penetration] = larger(own[INFO.penetration], total[INFO.penetration])
+        total[INFO.residual] = larger(own[INFO.residual], total[INFO.residual])
+        total[INFO.position_residual] = larger(own[INFO.position_residual], total[INFO.position_residual])
         if m.reported[2] == 0 or own[INFO.certificate] > total[INFO.certificate]:
             total[INFO.certificate] = own[INFO.certificate]
         total[INFO.contacts] += own[INFO.contacts]
@@ -102,11 +114,25 @@ def keep_component(room, part, needed, again):
         m.reported[2] += 1
 
 
-def one_component(room, nc, again, f):
-    """Return 1; variant of `find_components` for worlds with one subtree that is not kinematic.
+def keep_changes(m):
+    """Write the motion of a component: all changes of its velocities."""
+    component = m.rows.component
+    copy_members(component, SUBTREE.dof, m.mean_change, m.again.mean_motion)
+    copy_members(component, SUBTREE.dof, m.end_change, m.again.end_motion)
 
-    Of several states, the diagnostics of which some keep those of the first solution, these are copied.
-    """
+
+def needs_of_members(m):
+    """Return whether a degree of freedom of a component needs a correction."""
+    return any_member(m.rows.component, SUBTREE.dof, m.corrected)
+
+
+def one_component(room, nc, again, f):
+    """Return 1; variant of `find_components` for worlds with one subtree that is not kinematic."""
+    return 1
+
+
+def one_of_lanes(room, nc, again, f):
+    """Return 1, and copy diagnostics, since some states keep those of the first solution."""
     if again:
         for k in range(room.info.size):
             room.again.info[k] = room.info[k]
@@ -119,11 +145,57 @@ def whole_memory(room, k, nc):
 
 
 def keep_where(room, part, needed, again):
-    """Restore diagnostics of the first solution where no correction was `needed`; variant of `keep_component`."""
+    """Restore diagnostics of the first solution where no correction was `needed`."""
     room.info[INFO.components] = 1.0
     if again:
         for k in range(room.info.size):
             room.info[k] = select(needed, room.info[k], room.again.info[k])
+
+
+def count_one(room, part, needed, again):
+    """Count one component; variant of `keep_component`, whose diagnostics are those of the step."""
+    room.info[INFO.components] = 1.0
+
+
+def keep_nothing(m):
+    """Do nothing: if there is a correction, the only component needs it."""
+
+
+def needs_always(m):
+    """Return True: there is no correction unless the only component needs it."""
+    return True
+
+
+def needs_on_lanes(m):
+    """Return the lanes on which the only component needs a correction."""
+    return m.corrected[0] > 0
+
+
+def clear_nothing(m):
+    """Do nothing: the only component has rows."""
+
+
+def clear_changes(m):
+    """Set changes of velocities to zero."""
+    put_zeros(m.mean_change)
+    put_zeros(m.end_change)
+    put_zeros(m.corrected)
+    put_zeros(m.again.mean_motion)
+    put_zeros(m.again.end_motion)
+
+
+def solve_one(solve, tree, moved, x, y, room, nc, method):
+    """Solve the only component at the corrected midpoint."""
+    method.functions.components.find(room, nc, True, method.functions)
+    return solve(tree, moved, x, y, room, 0, nc, method)
+
+
+def solve_each(solve, tree, moved, x, y, room, nc, method):
+    """Solve all components of the contacts at the corrected midpoint."""
+    total = method.settings.dt * 0
+    for k in range(find_components(room, nc, True, method.functions)):
+        total += solve(tree, moved, x, y, room, k, nc, method)
+    return total
 
 
 def put_no_order(m, nc, f):
@@ -199,7 +271,14 @@ def put_row_of(room, after, r, k):
         after[at] = room.components.again[at]
 
 
-ONE = ComponentFunctions(one_component, whole_memory, put_order_of, store_again, merge_nothing, keep_where, 4)
+ONE = ComponentFunctions(
+    find=one_component, memory=whole_memory, put_order=put_order_of, store=store_again, merge=merge_nothing,
+    keep_info=count_one, keep_motion=keep_nothing, needs=needs_always, solve_again=solve_one, clear=clear_nothing,
+    few=4,
+)  # fmt: skip
+ONE_ON_LANES = ONE._replace(find=one_of_lanes, keep_info=keep_where, needs=needs_on_lanes)
 SEVERAL = ComponentFunctions(
-    find_components, component_memory, put_no_order, store_apart, merge_impulses, keep_component, 3
-)
+    find=find_components, memory=component_memory, put_order=put_no_order, store=store_apart, merge=merge_impulses,
+    keep_info=keep_component, keep_motion=keep_changes, needs=needs_of_members, solve_again=solve_each,
+    clear=clear_changes, few=3,
+)  # fmt: skip

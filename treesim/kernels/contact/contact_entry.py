@@ -20,7 +20,7 @@ from .workspace import contact_memory
 def put_kinematics(tree, m, kinematics):
     """Return the memory of a step with the views of an array of `contact_kinematics`."""
     k, r = kinematics_of(tree, kinematics, m.rows.IA), m.rows
-    rows = r._replace(X=k.X, W=k.W, V=k.V, V_end=k.V_end, V_start=k.V_start, U=k.U, D_inv=k.D_inv)
+    rows = r._replace(X=k.X, W=k.W, V=k.V, V_end=k.V_end, V_start=k.V_start, V_mid=m.again.V, U=k.U, D_inv=k.D_inv)
     step = m.step._replace(tau=k.tau, diagonal=k.diagonal, resistance=k.resistance)
     return m._replace(rows=rows, mean=k.mean, end=k.end, lift=k.lift, step=step)
 

@@ -24,7 +24,7 @@ from ..algebra.numbers import maximum, select, some
 from ..algebra.tables import with_armature
 from ..kinematics.configuration import advance, retrace
 from ..stepping.step import resist
-from .components import any_member, put_members
+from .components import put_members
 from .constraint_rows import (
     blocks_of,
     level_points,
@@ -222,6 +222,27 @@ def put_requested_wrenches(m, nc, dt, y, f):
         f.rolling.put_torques(m, nc, dt, y.wrench, y.pairs)
 
 
+def solve_again(tree, moved, x, y, room, k, nc, method):
+    """Solve component k at the corrected midpoint, if that is needed; return the work of the velocity impulses.
+
+    moved: `with_damping`. x: with the velocity at the start in the axes at the midpoint.
+    """
+    s, f, work = method.settings, method.functions, method.settings.dt * 0
+    part, own = f.components.memory(room, k, nc)
+    needed = f.components.needs(part)
+    if some(needed):
+        n = put_rows(tree, x.q, s.dt, part, own, f)
+        m = part._replace(rows=compact(tree, part.rows, n))
+        start_gaps(s.dt, m, own)
+        f.limit_to(m, n, needed)
+        again = resolve(moved, x._replace(warm_start=y.warm_start), m, own, n, method)
+        work += select(needed, again, 0)
+        f.components.store(room, m, own, n, y, needed, f)
+        f.put_wrenches_where(m, own, y, method, needed)
+        f.components.keep_info(room, m, needed, True)
+    return work
+
+
 def correct(tree, x, y, room, method):
     """Repeat the solve at the corrected midpoint (`midpoint_correction`); the solution changes where that is needed.
 
@@ -238,19 +259,7 @@ def correct(tree, x, y, room, method):
         return False, work
     move_bodies(tree, room.rows, room.mean)
     prepare(moved, g.start, room)
-    for k in range(f.components.find(room, nc, True, f)):
-        part, own = f.components.memory(room, k, nc)
-        needed = any_member(part.rows.component, SUBTREE.dof, part.corrected)
-        if some(needed):
-            n = put_rows(tree, x.q, s.dt, part, own, f)
-            m = part._replace(rows=compact(tree, part.rows, n))
-            start_gaps(s.dt, m, own)
-            f.limit_to(m, n, needed)
-            again = resolve(moved, x._replace(v=g.start, warm_start=y.warm_start), m, own, n, method)
-            work += select(needed, again, 0)
-            f.components.store(room, m, own, n, y, needed, f)
-            f.put_wrenches_where(m, own, y, method, needed)
-            f.components.keep_info(room, m, needed, True)
+    work += f.components.solve_again(solve_again, tree, moved, x._replace(v=g.start), y, room, nc, method)
     f.components.merge(room, y.warm_start)
     from_midpoint(tree, s.dt, x.q, room)
     return True, work
@@ -326,6 +335,7 @@ def solve_component(tree, x, y, room, m, nc, n, method):
         taken += taken_by_dampers(m, nc, s.dt)
         lost += lost_outside(m, nc, s.dt)
     if f.again and corrects(method.options):
+        f.components.keep_motion(m)
         put_motion(tree, nc, n, m, needed)
     return Solution(free, needed, done, taken, lost)
 
@@ -336,11 +346,7 @@ def begin(tree, x, m, method):
     if not f.with_kinematics:
         resist(tree, method.settings, x.v, x.force, m.step)
         prepare(with_damping(tree, m, method), x.v, m)
-    put_zeros(m.mean_change)
-    put_zeros(m.end_change)
-    put_zeros(m.corrected)
-    put_zeros(m.again.mean_motion)
-    put_zeros(m.again.end_motion)
+    f.components.clear(m)
 
 
 def contact_step(tree, x, y, memory, method):

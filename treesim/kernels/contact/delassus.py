@@ -44,8 +44,9 @@ class Rows(NamedTuple):
     V_end: Any
     V_start: Any
     IA: Any
-    mean_motion: Any  # and velocities under impulses
+    mean_motion: Any  # and velocities under impulses, and at the corrected midpoint
     end_motion: Any
+    V_mid: Any
     # by degree of freedom: U, D^-1, and zeros
     U: Any
     D_inv: Any
@@ -73,11 +74,11 @@ def padded(n, vector=VECTOR):
 
 def rows_memory(tree, most, q, vector=VECTOR, component=0):
     """Scratch memory for at most `most` rows, with the dtype of q; vector, component: see `Rows`."""
-    body, dof = np.empty((tree.n_bodies + 1, 75), q.dtype), np.empty((tree.nv, 7), q.dtype)
+    body, dof = np.empty((tree.n_bodies + 1, 81), q.dtype), np.empty((tree.nv, 7), q.dtype)
     places, spans = np.empty((3, most), np.int64), np.empty((2, tree.nv), np.int64)
     return Rows(
         body[:, 0:12], body[:, 12:24], body[:, 24:30], body[:, 30:36], body[:, 36:42], body[:, 42:63],
-        body[:, 63:69], body[:, 69:75],
+        body[:, 63:69], body[:, 69:75], body[:, 75:81],
         dof[:, 0:6], dof[:, 6], np.zeros(tree.nv, q.dtype), np.empty((2, most, 6), q.dtype), places[0:2],
         places[2], np.empty((tree.nv, most), q.dtype), spans[0], spans[1], np.empty((most, most), q.dtype),
         np.empty((tree.nv, UNITS), q.dtype), np.empty((6, UNITS), q.dtype),

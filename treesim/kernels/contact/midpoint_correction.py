@@ -22,7 +22,7 @@ import numpy as np
 from ..algebra.numbers import absolute, maximum, minimum, select, some
 from ..dynamics.aba import forward_dynamics, scratch_for
 from ..kinematics.configuration import advance, into_start_axes, retrace
-from .components import copy_members, first_and_end
+from .components import first_and_end
 from .constraint_rows import blocks_of
 from .delassus import move_bodies, place, responses, velocities_along
 from .layout import INFO, SUBTREE
@@ -92,14 +92,11 @@ def motion_of_impacts(nc, n, m):
 
 
 def put_motion(tree, nc, n, m, needed):
-    """Write the motion u + e of a component with nc contacts, n rows; all changes unless a correction is `needed`."""
-    g, component = m.again, m.rows.component
+    """Write the motion u + e of a component with nc contacts and n rows where a correction is `needed`."""
     if some(needed):
         motion_of_impacts(nc, n, m)
+        g = m.again
         responses(tree, m.rows, blocks_of(m, nc), m.push, g.mean_motion, m.impulse, g.end_motion)
-    else:
-        copy_members(component, SUBTREE.dof, m.mean_change, g.mean_motion)
-        copy_members(component, SUBTREE.dof, m.end_change, g.end_motion)
 
 
 def to_midpoint(tree, moved, dt, q, v, m):
@@ -126,7 +123,7 @@ def to_midpoint(tree, moved, dt, q, v, m):
 
 def at_midpoint(m):
     """Return the memory of the step with the velocities u + e of the bodies."""
-    return m._replace(rows=m.rows._replace(V=m.again.V))
+    return m._replace(rows=m.rows._replace(V=m.rows.V_mid))
 
 
 def start_gaps(dt, m, nc):

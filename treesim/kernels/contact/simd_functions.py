@@ -6,7 +6,7 @@ unsolved: those that the solver does not solve, and those that have more than `s
 
 from ..algebra.numbers import maximum, select
 from ..mimic.contact_mimic import any_tree, constrain_mimic_joints, constrain_nothing, with_mimic_rotors
-from .component_functions import ONE
+from .component_functions import ONE_ON_LANES
 from .constraint_rows import MARGIN, put_constrained, put_none_constrained
 from .contact_step import overlap_of, put_requested_wrenches
 from .layout import INFO, PAIR, SCHEME
@@ -28,7 +28,7 @@ def lane_functions(held, resists, mimic):
     rolling = WITH_ROLLING if resists else NO_ROLLING
     with_rotors, hold = (with_mimic_rotors, constrain_mimic_joints) if mimic else (any_tree, constrain_nothing)
     return StepFunctions(
-        components=ONE, keeps=keeps_all, with_kinematics=False, again=True,
+        components=ONE_ON_LANES, keeps=keeps_all, with_kinematics=False, again=True,
         find=find, activate=activate, rolling=rolling,
         put_constrained=put_constrained_where if held else put_none_constrained, is_full=is_full,
         with_rotors=with_rotors, hold=hold, mask_rows=mask_inactive_rows, regularize=regularize,
