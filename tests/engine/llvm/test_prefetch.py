@@ -90,3 +90,14 @@ def test_parts_of_a_program_share_the_requests():
     repeated = wanted.places(10**6, len(every) * 2)
     assert len(repeated) % (len(every) * 2) == 0
     assert list(dict.fromkeys(repeated)) == every
+
+
+def test_a_function_computes_each_distance_once():
+    wanted = requests(SIZES, WIDE)
+    f = Module(WIDE).function("ask", "ptr table")
+    distances = {}
+    every = wanted.spread(10**9).values()
+    for request in every:
+        wanted.ask(f, f.arguments[0], request, distances)
+    assert f.text().count("prefetch") == len(every)
+    assert f.text().count(" mul ") == len({(request.array, request.along) for request in every}) < len(every) // 4

@@ -168,10 +168,11 @@ class _Writer:
         self.both: dict[tuple[int, ...], Value] = {}  # vectors of two nodes
         self.constants: list[float] = []
         self.constant_at: dict[int, tuple[int, Value]] = {}  # last use of a constant, and its value
+        self.distances: dict[tuple[int, int], Value] = {}  # of prefetches
         self.nodes = nodes
         for self.position, node in enumerate(nodes):
             if node in self.asks:
-                self.asked.ask(self.f, table, self.asks[node])
+                self.asked.ask(self.f, table, self.asks[node], self.distances)
             if node not in self.here and self._parts(node) not in self.both:
                 self._operation(node)
             if self.last_use.get(node, k) > k:

@@ -120,9 +120,10 @@ class Prefetches:
         taken = self._all[: each * parts] or [Prefetch(0, 0, 0)]
         return [self._places(taken[k * len(taken) // (each * parts)]) for k in range(each * parts)]
 
-    def ask(self, f: Function, table: Value, request: Prefetch) -> None:
-        """Append a prefetch of a cache line."""
+    def ask(self, f: Function, table: Value, request: Prefetch, distances: dict[tuple[int, int], Value]) -> None:
+        """Append a prefetch of a cache line; distances: those from starts that the function has computed before."""
         start, stride, along = self._places(request)
-        first = f.load_at(table, start, PTR)
-        line = f.at(first, f.mul(f.load_at(table, stride, I64), along), I8)
+        if (stride, along) not in distances:
+            distances[stride, along] = f.mul(f.load_at(table, stride, I64), along)
+        line = f.at(f.load_at(table, start, PTR), distances[stride, along], I8)
         f.prefetch(line, self._asked[request.array].writes)
