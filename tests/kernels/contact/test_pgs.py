@@ -141,6 +141,14 @@ def test_what_stalls_after_a_start_from_nothing_is_led_on_by_compliant_contacts(
     assert found.taken > 2 * SWEEPS and found.residual < 1e-9
 
 
+@pytest.mark.parametrize("seed", [15, 23, 27])
+def test_compliances_that_decrease_in_large_steps_lead_to_a_solution(seed):
+    """Eight contacts of a body with six degrees of freedom, from the impulses of another problem."""
+    start = solved(solve_pgs, random_problem(seed + 1000, 8, 1, 0, 0, 0, 6, 0.5), pgs_memory, 1e-9, 500).impulse
+    found = solved(solve_pgs, random_problem(seed, 8, 1, 0, 0, 0, 6, 0.5), pgs_memory, 1e-9, 500, start)
+    assert found.taken < 300 and found.residual < 1e-9
+
+
 @pytest.mark.skipif(runs_compiled(), reason="called from here, kernels are plain Python in any case: once is enough")
 def test_what_stalls_after_a_start_from_nothing_is_handed_over_again():
     """Iterations that end before the tolerance, sweeps that stall, and iterations from there on."""

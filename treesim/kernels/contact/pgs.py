@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..algebra.linear import Vector, sub
-from ..algebra.numbers import absolute, maximum, minimum, select, some
+from ..algebra.numbers import absolute, maximum, minimum, select, some, sqrt
 from .active_set import active_set_memory, energy, run_active_set, search
 from .active_set_equations import ONE_STATE
 from .admm import admm_memory, solve_admm
@@ -14,6 +14,7 @@ from .problem import (
     change_contact,
     change_impulse,
     clamped,
+    copy,
     is_accepted,
     put_triple,
     relative_velocities,
@@ -27,8 +28,13 @@ from .problem import (
 FIRST, ROUND = 1, 10  # sweeps after the first search of an active set, and after later ones
 REGULAR, LEAST = 1e-5, 1e-8  # of a row's mobility: the proximal term of the first search, and the least
 COLD = 50  # iterations of `admm` without a warm start at most
-SOFTEST, HARDEST, HARDER = 1e-1, 1e-8, 0.5  # of a row's mobility: compliances that are followed, and their ratio
-THROUGH = 6  # searches that may increase the residual at first
+SOFT, SOFTER, HARD = 1e-3, 1e-2, 1e-7  # of a row's mobility: first compliance, that without impulses, and the last
+FARTHER, CLOSEST, SMALLEST = 0.1, 0.8, 1e-3  # ratio of compliances at first, at most and at least
+QUICK, FASTER = 2, 0.3  # searches after which the ratio decreases, and its factor
+COMPLIANCES, ROUNDS, SEARCHES, BETWEEN = 40, 3, 4, 2  # that are tried; of searches for one, and sweeps between them
+ROUGHLY = 1e-2  # of a compliance: residual of its problem, relative to that without impulses
+THROUGH = 12  # searches that may increase the residual at first
+ABOVE, DECREASE = 1e6, 0.1  # bound of the residual after these, of that before, and its factor from one to the next
 CLOSER = 1e-2  # of the tolerance: residual that ends these
 SWEEPS = 50  # a warm start takes two or three, a cold one up to thirty, where rows are not nearly dependent
 
@@ -39,13 +45,14 @@ class PgsMemory(NamedTuple):
     admm: Any
     active: Any
     stiff: Any  # (M,) diagonal of G without compliance
+    solved: Any  # (M,) impulses of the smallest compliance whose problem is solved
     before: Any  # (2, M) impulses and velocities
 
 
 def pgs_memory(rows, q, by=ONE_STATE):
     """Scratch memory for at most `rows` rows, with the dtype of q; by: for one state or for SIMD lanes."""
-    admm, x = admm_memory(rows, q, by), np.empty((3, rows), q.dtype)
-    return PgsMemory(admm, active_set_memory(admm.A, admm.L, q, by), x[0], x[1:3])
+    admm, x = admm_memory(rows, q, by), np.empty((4, rows), q.dtype)
+    return PgsMemory(admm, active_set_memory(admm.A, admm.L, q, by), x[0], x[1], x[2:4])
 
 
 def solve_contact(problem, c, impulse, sigma):
@@ -163,18 +170,20 @@ def search_through(problem, impulse, sigma, tolerance, wanted, memory):
     """Run searches that may increase the residual at first; keep their result only if it is a solution.
 
     Where a contact slips in another direction, one step of Newton's method overshoots, and the next ones converge.
-    Returns the number of steps, and the residual. wanted: mask of the lanes that are improved.
+    Searches end where the residual is above a bound that decreases from one to the next. Returns the number of steps,
+    and the residual. wanted: mask of the lanes that are improved.
     """
     store(problem, impulse, sigma, memory.active.before)
     count, taken, begun = 0, sigma[0] * 0, residual(problem, impulse, sigma)
-    left, going = begun, wanted and begun > tolerance
+    left, bound, going = begun, ABOVE * begun, wanted and begun > tolerance
     while count < THROUGH and some(going):
         store(problem, impulse, sigma, memory.before)
         taken += search(problem, impulse, sigma, LEAST, going, memory.active)
         restore_unless(going, problem, impulse, sigma, memory.before)
         left = select(going, residual(problem, impulse, sigma), left)
-        going = going and left > CLOSER * tolerance
         count += 1
+        bound = DECREASE * bound
+        going = going and left > CLOSER * tolerance and left < bound
     solved = wanted and left <= tolerance and energy(problem, impulse, sigma) <= 0
     restore_unless(solved, problem, impulse, sigma, memory.active.before)
     return taken, select(solved, left, begun)
@@ -195,13 +204,10 @@ def solve_without_stalls(problem, impulse, sigma, tolerance, most, wanted, memor
         if some(cold):
             steps, left = search_on(problem, impulse, sigma, tolerance, REGULAR, cold, memory.active)
             taken, going = taken + steps, going and left > tolerance
-        m, most = memory.active, minimum(most, SWEEPS)
-        steps, left = sweep_and_search(problem, impulse, sigma, tolerance, FIRST, left, going, m)
+        steps, left = sweep_and_search(problem, impulse, sigma, tolerance, FIRST, left, going, memory.active)
         taken, going = taken + steps, going and left > tolerance
         if some(going):
             steps, left = search_through(problem, impulse, sigma, tolerance, going, memory)
-            taken, going = taken + steps, going and left > tolerance
-            steps, left = sweep_and_search(problem, impulse, sigma, tolerance, most, left, going, m)
             taken += steps
     return taken, left
 
@@ -216,29 +222,61 @@ def refine_through(problem, impulse, sigma, tolerance, most, memory):
     return taken, left
 
 
+def put_compliance(problem, part, stiff):
+    """Make all rows compliant by a part of their mobility, the diagonal `stiff` of G."""
+    for r in range(problem.rows):
+        problem.G[r, r] = (1 + part) * stiff[r]
+    problem.factored[0] = 0.0
+
+
+def solve_compliant(problem, impulse, sigma, enough, m):
+    """Run searches that may increase the residual, with sweeps in between, until it is `enough`.
+
+    Returns the number of searches, that of their steps and sweeps, and the residual.
+    """
+    count, taken, left = 0, sigma[0] * 0, enough + 1
+    relative_velocities(problem, impulse, sigma)
+    while count < ROUNDS * SEARCHES and left > enough:
+        if count > 0 and count % SEARCHES == 0:
+            taken += sweeps(problem, impulse, sigma, enough, BETWEEN)
+        taken += search(problem, impulse, sigma, LEAST, True, m)
+        left = residual(problem, impulse, sigma)
+        count += 1
+    return count, taken, left
+
+
 def follow_compliance(problem, impulse, sigma, tolerance, most, memory):
     """Solve problems whose compliance decreases to zero, each from the impulses of the one before.
 
     Where a combination of contacts can hardly move, as between straight legs, sweeps and searches stall before they
     have found which contacts open and which slip. A compliance of all rows makes that easy. Few contacts change from
-    one compliance to the next. The first problem starts without impulses: those of a search that stalled would lead
-    back to where it did. If the last residual is not smaller than the first, the first impulses are restored. Returns
-    the number of iterations, and the residual.
+    one compliance to the next. The next one is closer to the last where that was not solved, and farther where few
+    searches solved it. If impulses of the search that stalled do not lead to a solution of the first problem, they
+    would lead back to where it did, and the path begins without impulses. If the last residual is not smaller than the
+    first, the first impulses are restored. Returns the number of iterations, and the residual.
     """
-    taken, part, begun = sigma[0] * 0, sigma[0] * 0 + SOFTEST, residual(problem, impulse, sigma)
+    taken, tries, begun, solved = sigma[0] * 0, 0, residual(problem, impulse, sigma), memory.solved
     store(problem, impulse, sigma, memory.before)
     for r in range(problem.rows):
-        impulse[r], memory.stiff[r] = 0.0, problem.G[r, r]
-    while part > HARDEST:
-        for r in range(problem.rows):
-            problem.G[r, r] = (1 + part) * memory.stiff[r]
-        problem.factored[0] = 0.0
-        steps, _ = refine_through(problem, impulse, sigma, tolerance, minimum(most, ROUND), memory)
+        solved[r], memory.stiff[r] = 0.0, problem.G[r, r]
+    scale, ratio, least = residual(problem, solved, problem.g), taken + FARTHER, taken + SOFT / FARTHER
+    while least > HARD and ratio < CLOSEST and tries < COMPLIANCES:
+        put_compliance(problem, ratio * least, memory.stiff)
+        enough = maximum(tolerance, ROUGHLY * ratio * least * scale)
+        count, steps, left = solve_compliant(problem, impulse, sigma, enough, memory.active)
         taken += steps
-        part *= HARDER
-    for r in range(problem.rows):
-        problem.G[r, r] = memory.stiff[r]
-    problem.factored[0] = 0.0
+        if left <= enough:
+            least = ratio * least
+            copy(impulse, solved)
+            ratio = maximum(select(count > QUICK, 1.0, FASTER) * ratio, SMALLEST)
+        else:
+            copy(solved, impulse)
+            if tries == 0:
+                least = taken * 0 + SOFTER / FARTHER
+            else:
+                ratio = sqrt(ratio)
+        tries += 1
+    put_compliance(problem, 0, memory.stiff)
     steps, left = refine_through(problem, impulse, sigma, tolerance, minimum(most, SWEEPS), memory)
     restore_unless(left < begun, problem, impulse, sigma, memory.before)
     return taken + steps, select(left < begun, left, begun)
@@ -247,17 +285,14 @@ def follow_compliance(problem, impulse, sigma, tolerance, most, memory):
 def solve_pgs(problem, impulse, sigma, tolerance, most, memory):
     """Solve for impulses by `active_set` searches, sweeps and `admm`; return the number of iterations of all.
 
-    From the impulses of the step before, the first search mostly ends there. Otherwise a sweep follows, searches that
-    may increase the residual at first, and more sweeps. Where that stalls, compliant contacts lead to the solution
-    (`follow_compliance`), or else `admm`. Without a warm start `admm` comes first. It treats all contacts alike,
-    so that points which share a load each take their part. Sweeps would assign it to the first points in order, and
-    would not change that where the parts are not determined.
+    From the impulses of the step before, the first search mostly ends there. Otherwise a sweep follows, and searches
+    that may increase the residual at first. Where that stalls, compliant contacts lead to the solution
+    (`follow_compliance`), or else `admm`, or more sweeps. Without a warm start `admm` comes first. It treats all
+    contacts alike, so that points which share a load each take their part. Sweeps would assign it to the first points
+    in order, and would not change that where the parts are not determined.
     """
     relative_velocities(problem, impulse, sigma)
     taken, left = solve_without_stalls(problem, impulse, sigma, tolerance, most, True, memory)
-    if left > tolerance:
-        steps, left = search_through(problem, impulse, sigma, tolerance, True, memory)
-        taken += steps
     if left > tolerance:
         steps, left = follow_compliance(problem, impulse, sigma, tolerance, most, memory)
         taken += steps
