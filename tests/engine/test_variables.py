@@ -63,3 +63,21 @@ def test_a_cache_that_cannot_be_is_named_once(
     assert object_cache.read("folder/name") is None
     (line,) = (record.getMessage() for record in caplog.records)
     assert "treesim cannot store machine code in" in line and "$TREESIM_CACHE_DIR" in line and line.isprintable()
+
+
+def test_a_strategy_that_changes_within_a_process_is_read_at_the_next_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert strategies.wanted() == strategies.AUTO
+    for strategy in (strategies.LOOPED, strategies.STRAIGHT):
+        monkeypatch.setenv("TREESIM_CODE", strategy)
+        assert strategies.wanted() == strategy
+    monkeypatch.delenv("TREESIM_CODE")
+    assert strategies.wanted() == strategies.AUTO
+    monkeypatch.setattr(strategies.os, "environ", {"TREESIM_CODE": strategies.LOOPED})
+    assert strategies.wanted() == strategies.LOOPED
+
+
+def test_the_strategy_is_read_without_an_exception_where_it_is_not_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as context:
+        context.setattr(type(strategies.os.environ), "get", None, raising=False)  # raises and catches one
+        found = strategies.wanted()
+    assert found == strategies.AUTO

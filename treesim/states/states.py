@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial, wraps
 from operator import is_
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -141,7 +141,8 @@ def _many_states(
     others = constants[len(own) :]
     if not all(map(is_, own, constants)) or any([type(x) is not np.ndarray or x.flags.writeable for x in others]):
         return None  # constants of this call only: code is looked up by what they contain
-    return _on_lanes(entry, robot, constants, others, given, {array.name for array, x in inputs if x is None}, out)
+    absent = frozenset([array.name for array, x in inputs if x is None])
+    return _on_lanes(entry, robot, constants, others, given, absent, out)
 
 
 def _on_lanes(
@@ -150,7 +151,7 @@ def _on_lanes(
     constants: Sequence[Any],
     others: Sequence[np.ndarray],
     given: Sequence[Any],
-    absent: Set[str],
+    absent: frozenset[str],
     out: np.ndarray | None,
 ) -> list[np.ndarray] | None:
     """Return the results of as many states as the first array has; None for what SIMD code refuses.
@@ -164,7 +165,7 @@ def _on_lanes(
         return None  # arguments that explain an error must not be overwritten
     bound = _batch_entry(entry, robot, constants, others, absent, number)
     found = [] if out is None else [out]
-    found += [empty((len(given[0]), *shape), number) for shape in bound.results[len(found) :]]
+    found += [empty((len(given[0]), *shape), given[0].dtype) for shape in bound.results[len(found) :]]
     status = bound.call(*given, *found)
     if status == BAD_LAYOUT:
         status = bound.batch(*given, *found)
@@ -172,11 +173,11 @@ def _on_lanes(
 
 
 def _batch_entry(
-    entry: Any, robot: Tree, constants: Sequence[Any], others: Sequence[np.ndarray], absent: Set[str], number: Any
+    entry: Any, robot: Tree, constants: Sequence[Any], others: Sequence[np.ndarray], absent: frozenset[str], number: Any
 ) -> BoundEntry:
     """Return an entry bound for batches, made at the first call; absent: names of arguments that are None."""
     alone, entries = thread_count() == 1, _batch_entries.setdefault(robot, {})
-    key = entry, number, alone, wanted(), frozenset(absent), *[(address(x), x.size) for x in others]
+    key = entry, number, alone, wanted(), absent, *[(address(x), x.size) for x in others]
     bound = entries.get(key)
     if bound is None:
         if len(entries) >= KEPT:

@@ -26,6 +26,7 @@ from .looped import looped
 from .straight_line import Code, straight_line
 
 VARIABLE = "TREESIM_CODE"
+IN_ENVIRONMENT = os.environ.encodekey(VARIABLE)
 AUTO, STRAIGHT, LOOPED = "auto", "straight", "looped"
 STRATEGIES = (AUTO, STRAIGHT, LOOPED)
 SHORT = 100_000  # operations whose straight-line code is compiled in about two seconds
@@ -39,6 +40,9 @@ def wanted() -> str:
 
     Raises ArgumentError for anything else.
     """
+    known = getattr(os.environ, "_data", None)  # os.environ.get takes 0.5 us where there is no such variable
+    if known is not None and IN_ENVIRONMENT not in known:
+        return AUTO
     strategy = os.environ.get(VARIABLE) or AUTO
     if strategy not in STRATEGIES:
         choices = f"{', '.join(STRATEGIES[:-1])} or {STRATEGIES[-1]}"
