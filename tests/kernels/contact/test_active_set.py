@@ -30,7 +30,7 @@ def after_sweeps(problem, sweeps):
 
 def memory_of(rows, by=ONE_STATE):
     size = in_threes(rows)
-    A, L = np.zeros((2, size, size))
+    A, L = np.full((2, size, size), np.nan)  # what is read is written before
     return active_set_memory(A, L, np.zeros(rows), by)
 
 
@@ -71,18 +71,32 @@ def test_the_band_of_a_stack_contains_all_entries():
     assert not begin.any()
 
 
-def test_the_band_of_a_stack_changes_no_bit_of_a_search():
+def with_joints(problem, count):
+    """A stack whose last cube has joints that rub, which its last contacts move."""
+    rng, n, moved = np.random.default_rng(1), problem.rows, 12
+    G = np.zeros((n + count, n + count))
+    J = rng.normal(size=(moved + count, moved + count))
+    G[n - moved :, n - moved :] = 0.1 * J @ J.T
+    G[:n, :n] += problem.G
+    low, high = np.r_[problem.low, np.full(count, -0.1)], np.r_[problem.high, np.full(count, 0.1)]
+    return problem._replace(rows=n + count, G=G, g=np.r_[problem.g, rng.normal(size=count)], low=low, high=high)
+
+
+@pytest.mark.parametrize("joints", [0, 4, 5])
+def test_the_band_of_a_stack_changes_no_bit_of_a_search(joints):
     """From impulses of sweeps, with contacts that stick and slip: lanes take all rows, one state those of the band."""
-    problem = stack((1.0,) * 5)
+    problem = with_joints(stack((1.0,) * 5), joints)
     assert problem.rows > FEW_ROWS
     for sweeps in (1, 3, 10):
-        found = []
+        found, outside = [], []
         for by in (ONE_STATE, ON_LANES):
             impulse, sigma = after_sweeps(problem, sweeps)
-            problem.factored[0] = 0.0
-            run_active_set(problem, impulse, sigma, 1e-5, True, residual(problem, impulse, sigma), memory_of(60, by))
+            problem.factored[0], memory = 0.0, memory_of(problem.rows, by)
+            run_active_set(problem, impulse, sigma, 1e-5, True, residual(problem, impulse, sigma), memory)
             found.append(impulse)
+            outside.append(np.isnan(memory.A).sum())
         np.testing.assert_array_equal(*found)
+        assert np.isfinite(found).all() and outside[0] > problem.rows**2 / 4
 
 
 def test_two_searches_end_what_ten_sweeps_have_begun():

@@ -1,5 +1,6 @@
 """Components of contact: what a body does depends on those alone that contacts connect it with."""
 
+from itertools import pairwise
 from types import SimpleNamespace
 
 import numpy as np
@@ -80,13 +81,24 @@ def test_components_are_those_of_the_graph_of_contacts(seed):
     assert [subtrees[0] for subtrees, _ in found] == sorted(subtrees[0] for subtrees, _ in found)
     for subtrees, contacts in found:
         own = [k for k, edge in enumerate(edges) if {int(i) - 1 for i in edge} & {*subtrees}]
-        assert contacts == own
+        assert sorted(contacts) == own
 
 
 def test_kinematic_and_static_bodies_join_nothing():
     edges = [(1, 2), (3, 2), (1, 0), (3, 0)]
     assert Room(touching_of(3, edges, {2})).found(4) == [([0], [0, 2]), ([2], [1, 3])]
-    assert Room(touching_of(3, edges)).found(4) == [([0, 1, 2], [0, 1, 2, 3])]
+    assert Room(touching_of(3, edges)).found(4) == [([0, 1, 2], [0, 2, 1, 3])]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_contacts_of_a_row_of_bodies_are_sorted_along_it(seed):
+    """Bodies in any order, each on the plane and at the next; the search begins at the end of smaller number."""
+    row = np.random.default_rng(seed).permutation(9) + 1
+    edges = sorted([(int(a), 0) for a in row] + [(int(min(a, b)), int(max(a, b))) for a, b in pairwise(row)])
+    ((_, contacts),) = Room(touching_of(9, edges)).found(len(edges))
+    place = {int(a): k for k, a in enumerate(row if row[0] < row[-1] else row[::-1])}
+    places = [sorted(place[i] for i in edges[c] if i) for c in contacts]
+    assert [first for first, *_ in places] == sorted(first for first, *_ in places) and places[0][0] == 0
 
 
 def test_all_constraints_are_those_of_one_component():

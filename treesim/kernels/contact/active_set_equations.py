@@ -120,22 +120,28 @@ def put_block(G, m, i, j):
 
 
 def combine(G, m, n, contacts):
-    """m.A = C G B + D; D is s across the direction of slip."""
+    """m.A = C G B + D within the band; D is s across the direction of slip."""
     A, scalar = m.A, 3 * contacts
     for i in range(0, scalar, 3):
-        for j in range(0, scalar, 3):
+        end = end_of_columns(m, i, n)
+        for j in range(m.band.begin[i], min(end, scalar), 3):
             put_block(G, m, i, j)
         A[i, i] += m.s[m.rows[i]]
-        for j in range(scalar, n):
+        for j in range(scalar, end):
             x, used = combined_rows(G, m.rows[i], m.rows[j], directions(m, i)), m.used[j]
             A[i, j], A[i + 1, j], A[i + 2, j] = used * x.x, used * x.y, used * x.z
     for i in range(scalar, n):
         r, used = m.rows[i], m.used[i]
-        for j in range(0, scalar, 3):
+        for j in range(m.band.begin[i], scalar, 3):
             k = m.rows[j]
             put_columns(A, i, j, used * G[r, k], used * G[r, k + 1], used * G[r, k + 2], directions(m, j))
-        for j in range(scalar, n):
+        for j in range(max(m.band.begin[i], scalar), end_of_columns(m, i, n)):
             A[i, j] = m.used[j] * (used * G[r, m.rows[j]])
+
+
+def end_of_columns(m, i, n):
+    """Return the end of the band in row i of n rows."""
+    return min(m.band.by.end_of(m.band, i, n), n)
 
 
 def put_equations(problem, regular, slipping, m, n, contacts):
@@ -145,7 +151,7 @@ def put_equations(problem, regular, slipping, m, n, contacts):
         combine(G, m, n, contacts)
     else:
         for i in range(n):
-            for j in vectorized(range(n)):
+            for j in vectorized(range(m.band.begin[i], end_of_columns(m, i, n))):
                 m.A[i, j] = m.used[j] * (m.used[i] * G[m.rows[i], m.rows[j]])
     put_unit_rows(m.A, n)
     for i in range(n):
@@ -198,12 +204,12 @@ def find_band(problem, band):
 
 
 def narrow(band, rows, n):
-    """Replace the band by that of n of its rows."""
+    """Replace the band by that of n of its rows, in whole threes."""
     k = 0
-    for i in range(n):
-        while rows[k] < band.begin[rows[i]]:
-            k += 1
-        band.begin[i] = k
+    for i in range(0, n, 3):
+        while k < i and rows[k + 2] < band.begin[rows[i]]:
+            k += 3
+        band.begin[i], band.begin[i + 1], band.begin[i + 2] = k, k, k
     put_ends(band, n)
 
 

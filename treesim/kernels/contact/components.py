@@ -39,12 +39,10 @@ class Components(NamedTuple):
 
     root (T,): another subtree of the same component, or itself. number (T,): component of each subtree, -1 for
     kinematic ones. subtrees (T,), subtree_start (T + 1,): subtrees by component. contact_start (T + 1,), contacts: the
-    contacts by component; contact_number (C,): component of each as it was found. kept (2, C): 1 for
-    places in the lists of stored impulses, of the first solution and at the corrected midpoint, that are those of the
-    step. reported (3,): numbers of contacts
-    in reports so far, of iterations of the first solution, and of components whose diagnostics are known. info:
-    diagnostics of one component. first, again: stored impulses of the
-    first solution, and of that at the corrected midpoint.
+    contacts by component. kept (2, C): 1 for places in the lists of stored impulses, of the first solution and at the
+    corrected midpoint, that are those of the step. reported (3,): numbers of contacts in reports so far, of iterations
+    of the first solution, and of components whose diagnostics are known. info: diagnostics of one component. first,
+    again: stored impulses of the first solution, and of that at the corrected midpoint.
     """
 
     root: Any
@@ -52,13 +50,24 @@ class Components(NamedTuple):
     subtrees: Any
     subtree_start: Any
     contact_start: Any
-    contact_number: Any
     contacts: SortedContacts
     kept: Any
     reported: Any
     info: Any
     first: Any
     again: Any
+
+
+class ContactsOfSubtrees(NamedTuple):
+    """List of contacts by subtree.
+
+    ends (2 C,): subtrees of the two bodies of each contact, -1 for none, and for a second one that is the first. own
+    (2 C,), start (T + 1,): indices of `ends` by subtree.
+    """
+
+    ends: Any
+    own: Any
+    start: Any
 
 
 def all_subtrees(touch):
@@ -77,11 +86,11 @@ def no_components(touch, stored, q):
 def components_memory(touch, stored, q):
     """Scratch memory with the dtype of q; stored: count of numbers that are stored for the warm start."""
     T = touch.subtree.shape[0] - 1
-    place, x = np.empty((5, touch.capacity), np.int64), np.empty((touch.capacity, 8), q.dtype)
+    place, x = np.empty((4, touch.capacity), np.int64), np.empty((touch.capacity, 8), q.dtype)
     kept, starts, impulses = np.empty((3, T), np.int64), np.empty((2, T + 1), np.int64), np.empty((2, stored), q.dtype)
     return Components(
-        kept[0], kept[1], kept[2], starts[0], starts[1], place[0],
-        SortedContacts(place[1], place[2], x[:, 0], x[:, 1:4], x[:, 4:7], x[:, 7]), place[3:5],
+        kept[0], kept[1], kept[2], starts[0], starts[1],
+        SortedContacts(place[0], place[1], x[:, 0], x[:, 1:4], x[:, 4:7], x[:, 7]), place[2:4],
         np.empty(3, np.int64), np.empty(RESULT_INFO, q.dtype),
         impulses[0], impulses[1],
     )  # fmt: skip
@@ -149,12 +158,6 @@ def join(root, s, t):
     root[max(a, b)] = min(a, b)
 
 
-def subtree_of_contact(touch, pair):
-    """Return the subtree of a pair's body, or of its solid's body if the former is kinematic or static."""
-    s = touch.subtree_of[touch.pair[pair, PAIR.body]]
-    return s if s >= 0 else touch.subtree_of[touch.pair[pair, PAIR.solid_body]]
-
-
 def join_all(touch, found, nc, root):
     """Join the subtrees that nc contacts connect, and those with constraints."""
     T, constrained = touch.subtree.shape[0] - 1, -1
@@ -216,12 +219,87 @@ def copy_contact(found, c, sorted_contacts, place):
     put_row(sorted_contacts.normal, place, vector_of(found.normal, c))
 
 
+def list_contacts(touch, found, nc):
+    """Return the nc contacts by subtree."""
+    T, ends, own = touch.subtree.shape[0] - 1, np.empty(2 * nc, np.int64), np.empty(2 * nc, np.int64)
+    start, place = np.empty(T + 1, np.int64), np.empty(T, np.int64)
+    for c in range(nc):
+        s = touch.subtree_of[touch.pair[found.pair[c], PAIR.body]]
+        t = touch.subtree_of[touch.pair[found.pair[c], PAIR.solid_body]]
+        ends[2 * c], ends[2 * c + 1] = s, t if t != s else -1
+    put_starts(ends, 2 * nc, T, start, place)
+    for e in range(2 * nc):
+        if ends[e] >= 0:
+            own[place[ends[e]]] = e
+            place[ends[e]] += 1
+    return ContactsOfSubtrees(ends, own, start)
+
+
+def other_end(by, e):
+    """Return the other subtree of contact number e in the list `by`; -1 for none."""
+    return by.ends[by.own[e] ^ 1]
+
+
+def count_others(by, t):
+    """Return the number of subtrees that subtree t touches, of successive contacts with the same one."""
+    count, last = 0, -1
+    for e in range(by.start[t], by.start[t + 1]):
+        other = other_end(by, e)
+        if other >= 0 and other != last:
+            count += 1
+        last = other
+    return count
+
+
+def outermost(by, subtrees):
+    """Return the subtree that touches the fewest others; the first of several."""
+    best = subtrees[0]
+    if subtrees.size > 1:
+        fewest = count_others(by, best)
+        for t in subtrees:
+            others = count_others(by, t)
+            if others < fewest:
+                best, fewest = t, others
+    return best
+
+
+def put_connected(by, t, queue, reached, order, place):
+    """Sort contacts of the subtrees that are connected with t, from a place on; return the place behind the last.
+
+    reached (T,): 1 for subtrees in the queue, 2 for those whose contacts are sorted, 0 for others.
+    """
+    queue[0], reached[t] = t, 1
+    i, n = 0, 1
+    while i < n:
+        t = queue[i]
+        reached[t] = 2
+        for e in range(by.start[t], by.start[t + 1]):
+            other = other_end(by, e)
+            if other < 0 or reached[other] < 2:
+                order[place] = by.own[e] // 2
+                place += 1
+            if other >= 0 and reached[other] == 0:
+                queue[n], reached[other] = other, 1
+                n += 1
+        i += 1
+    return place
+
+
 def sort_contacts(touch, found, nc, m, count):
-    """Sort nc contacts by component, in the order in which they were found."""
-    for c in range(nc):
-        m.contact_number[c] = m.number[subtree_of_contact(touch, found.pair[c])]
-    put_starts(m.contact_number, nc, count, m.contact_start, m.root)
-    for c in range(nc):
-        k = m.contact_number[c]
-        copy_contact(found, c, m.contacts, m.root[k])
-        m.root[k] += 1
+    """Sort nc contacts by component, and inside by a breadth-first search of its subtrees.
+
+    Contacts of the same subtree are close to each other then: the matrix of the rows has a narrow band. The search
+    begins at the subtree that touches the fewest others, and visits these in the order of contacts.
+    """
+    by, T, place = list_contacts(touch, found, nc), m.number.size, 0
+    queue, reached, order = np.empty(T, np.int64), np.zeros(T, np.int64), np.empty(nc, np.int64)
+    for k in range(count):
+        subtrees = m.subtrees[m.subtree_start[k] : m.subtree_start[k + 1]]
+        m.contact_start[k] = place
+        place = put_connected(by, outermost(by, subtrees), queue, reached, order, place)
+        for t in subtrees:  # constraints connect without contacts
+            if reached[t] == 0:
+                place = put_connected(by, t, queue, reached, order, place)
+    m.contact_start[count] = place
+    for c in range(place):
+        copy_contact(found, order[c], m.contacts, c)
