@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from types import FunctionType
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -133,9 +133,10 @@ def _placed(error: UnsupportedError, function: FunctionType, node: ast.AST) -> U
     return placed
 
 
-def _names(k: int, kind: Type) -> list[str]:
+@lru_cache(maxsize=4096)
+def _names(k: int, kind: Type) -> tuple[str, ...]:
     """Return the registers of the parts of argument k."""
-    return [f"%a{k}.{j}" for j in range(len(parts_of(kind)))]
+    return tuple(f"%a{k}.{j}" for j in range(len(parts_of(kind))))
 
 
 def _parameters(types: Sequence[Type]) -> list[str]:
@@ -175,7 +176,7 @@ class FunctionBody(Body):
         """Translate the whole function; return its result."""
         names = self._arguments(types)
         for k, (name, kind) in enumerate(zip(names, types, strict=True)):
-            self.assign(name, Value(kind, tuple(_names(k, kind))))
+            self.assign(name, Value(kind, _names(k, kind)))
         write(self, self.tree.body)
         if self.ends_once:
             return self.names.get(RESULT, NONE)  # type: ignore[return-value]

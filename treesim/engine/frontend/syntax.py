@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import linecache
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -20,6 +20,7 @@ class Place(NamedTuple):
     order: int
 
 
+@lru_cache(maxsize=4096)
 def tree_of(function: Any) -> ast.FunctionDef:
     """Return the syntax tree of a function; raises UnsupportedError if its source is not available."""
     code = function.__code__
@@ -43,9 +44,15 @@ def inside(node: ast.AST) -> Iterator[ast.AST]:
 
     Expressions are not traversed, which would take most of the time at the beginning of a compilation.
     """
-    for block in ("body", "orelse", "handlers", "finalbody", "cases"):
-        found = getattr(node, block, ())
+    for block in _blocks(node._fields):
+        found = getattr(node, block)
         yield from found if isinstance(found, list) else ()
+
+
+@lru_cache(maxsize=256)
+def _blocks(fields: tuple[str, ...]) -> tuple[str, ...]:
+    """Return those of a node's fields that may contain statements."""
+    return tuple(x for x in ("body", "orelse", "handlers", "finalbody", "cases") if x in fields)
 
 
 def statements(node: ast.AST) -> Iterator[ast.AST]:
@@ -55,17 +62,20 @@ def statements(node: ast.AST) -> Iterator[ast.AST]:
         yield from statements(statement)
 
 
+@lru_cache(maxsize=4096)
 def loops_deep(node: ast.AST) -> int:
     """Return the nesting depth of loops."""
     return isinstance(node, ast.For | ast.While) + max(map(loops_deep, inside(node)), default=0)
 
 
+@lru_cache(maxsize=4096)
 def branches(tree: ast.FunctionDef) -> bool:
     """Return whether a function has statements that run conditionally."""
     return any(isinstance(node, ast.If | ast.While) for node in statements(tree))
 
 
-def registers(tree: ast.FunctionDef) -> set[str]:
+@lru_cache(maxsize=4096)
+def registers(tree: ast.FunctionDef) -> frozenset[str]:
     """Return the variables that need no memory.
 
     These are assigned at one place, before and around all uses; or never read; or loop counters that are not
@@ -75,11 +85,15 @@ def registers(tree: ast.FunctionDef) -> set[str]:
     for argument in tree.args.args:
         uses.stored.setdefault(argument.arg, []).append(uses.here())
     uses.block(tree.body)
-    return {name for name in uses.stored if name not in uses.loaded or uses.once(name) or uses.counts(name)}
+    names = uses.stored
+    return frozenset(name for name in names if name not in uses.loaded or uses.once(name) or uses.counts(name))
 
 
-class _Uses(ast.NodeVisitor):
-    """Visitor that collects the places where every variable is read and assigned."""
+class _Uses:
+    """Places where every variable of a function is read and assigned.
+
+    Expressions are most of a syntax tree, so they are traversed without `ast.NodeVisitor`, which takes twice as long.
+    """
 
     def __init__(self) -> None:
         self.stored: dict[str, list[Place]] = {}
@@ -100,6 +114,20 @@ class _Uses(ast.NodeVisitor):
             self.visit(statement)
         self.path = before
 
+    def visit(self, node: ast.AST) -> None:
+        """Visit a statement or an expression, and all inside."""
+        if isinstance(node, ast.Name):
+            places = self.loaded if isinstance(node.ctx, ast.Load) else self.stored
+            places.setdefault(node.id, []).append(self.here())
+        elif type(node) in STATEMENTS:
+            STATEMENTS[type(node)](self, node)
+        else:
+            for field in node._fields:
+                inner = getattr(node, field, None)
+                for x in inner if isinstance(inner, list) else (inner,):
+                    if isinstance(x, INNER):
+                        self.visit(x)
+
     def once(self, name: str) -> bool:
         """Return whether a variable is assigned at one place, before and around all uses."""
         (stored, *others), loaded = self.stored[name], self.loaded.get(name, [])
@@ -115,35 +143,41 @@ class _Uses(ast.NodeVisitor):
             and all(any(_inside(x, place) for place in stored) for x in self.loaded.get(name, []))
         )
 
-    def visit_Name(self, node: ast.Name) -> None:
-        places = self.loaded if isinstance(node.ctx, ast.Load) else self.stored
-        places.setdefault(node.id, []).append(self.here())
-
-    def visit_Assign(self, node: ast.Assign) -> None:
+    def assignment(self, node: ast.Assign) -> None:
         for part in (node.value, *node.targets):
             self.visit(part)
 
-    def visit_AugAssign(self, node: ast.AugAssign) -> None:
+    def assignment_in_place(self, node: ast.AugAssign) -> None:
         self.visit(node.value)
         self.visit(node.target)
         if isinstance(node.target, ast.Name):
             self.loaded.setdefault(node.target.id, []).append(self.here())
 
-    def visit_If(self, node: ast.If) -> None:
+    def branch(self, node: ast.If) -> None:
         self.visit(node.test)
         self.block(node.body)
         self.block(node.orelse)
 
-    def visit_While(self, node: ast.While) -> None:
+    def while_loop(self, node: ast.While) -> None:
         self.visit(node.test)
         self.block(node.body)
 
-    def visit_For(self, node: ast.For) -> None:
+    def for_loop(self, node: ast.For) -> None:
         self.visit(node.iter)
         target: list[ast.stmt] = [ast.Expr(node.target)]
         if isinstance(node.target, ast.Name):
             self.counters[node.target.id] = self.counters.get(node.target.id, 0) + 1
         self.block(target + node.body)
+
+
+INNER = ast.stmt, ast.expr, ast.keyword  # nodes with names inside
+STATEMENTS: dict[type[ast.AST], Callable[[_Uses, Any], None]] = {  # whose parts run in another order than they are read
+    ast.Assign: _Uses.assignment,
+    ast.AugAssign: _Uses.assignment_in_place,
+    ast.If: _Uses.branch,
+    ast.While: _Uses.while_loop,
+    ast.For: _Uses.for_loop,
+}
 
 
 def _inside(inner: Place, outer: Place) -> bool:
