@@ -74,7 +74,7 @@ class ContactSolve:
         plain = not (mimic_map or held or touching.convex[1] > touching.convex[0])
         again = plain and rule.theta < 1 and touching.counts.limits > 0
         variant = StepVariant(
-            over_planes=touching.on_planes, on_meshes=touching.on_meshes, held=held, again=again, mimic=mimic_map,
+            solids=touching.solids, held=held, again=again, mimic=mimic_map,
             resists=bool(touching.counts.resists), with_forces=with_forces,
             with_kinematics=not (mimic_map or with_forces), several=touching.several,
         )  # fmt: skip

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..engine.call.batched import BatchedTables
 from ..engine.call.generic import bound_call, compiled_soon, runs_compiled
-from ..kernels.contact.each_collision import EACH_MESHES, EACH_SOLIDS
+from ..kernels.contact.each_collision import EACH_STATE
 from ..kernels.contact.lane_parameters import HEAD
 from ..kernels.contact.layout import ALL_INFO, COUNT, INFO, PAIR, RESULT_INFO, pair_table
 from ..kernels.contact.pgs import solve_pgs
@@ -135,7 +135,7 @@ def finder_of(touching: Touching) -> Finder:
     smooth = set(pairs[:, PAIR.solid].tolist()) <= set(SMOOTH) and not pairs[:, PAIR.between].any()
     if smooth and not touching.is_swept:
         return SMOOTH_SOLIDS
-    return EACH_MESHES if touching.on_meshes else EACH_SOLIDS
+    return EACH_STATE[touching.solids]
 
 
 def begin_lanes(stage: ContactSolve, batched: bool = False) -> ContactLanes | None:

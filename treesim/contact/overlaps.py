@@ -8,7 +8,7 @@ import numpy as np
 
 from ..dynamics.tables import constants_of
 from ..engine.call.evaluate import run_states
-from ..kernels.contact.pair_gaps import mesh_pair_gaps_states, pair_gaps_states
+from ..kernels.contact.pair_gaps import PAIR_GAPS
 from ..kernels.contact.signed_distance import FAR
 from ..model.tree import Tree
 from .tables import Touching
@@ -36,8 +36,7 @@ def pair_gaps(robot: Tree, tables: Touching, q: np.ndarray, up: np.ndarray, marg
     inputs = [np.array(x, float, ndmin=2) for x in (robot.expand(q), up, [margin])]
     found = PairGaps(*np.empty((2, 1, len(tables.links))))
     if tables.links:
-        entry = mesh_pair_gaps_states if tables.on_meshes else pair_gaps_states
-        run_states(entry, constants, inputs, found, "generic")
+        run_states(PAIR_GAPS[tables.solids], constants, inputs, found, "generic")
     return PairGaps(*(np.where(x[0] < FAR, x[0], np.inf) for x in found))
 
 

@@ -8,8 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ..kernels.contact.edges import AXIS, CROSSING, FEATURES
+from ..kernels.contact.layout import PAIR
 from ..kernels.contact.shape_distance import BALL, DRUM, POLYHEDRON, ROD
-from ..kernels.contact.signed_distance import BOX, CAPSULE, SPHERE
+from ..kernels.contact.signed_distance import BOX, CAPSULE, GRID, MESH, PLANE, SPHERE
 from ..model.shapes import CollisionShape
 from .hull_faces import face_planes
 
@@ -56,3 +57,14 @@ CONTACTS = {
         POLYHEDRON, None, {SPHERE: 0, CAPSULE: 0, BOX: FEATURES}, lambda shape: face_planes(shape.vertices), "Convex"
     ),
 }
+
+
+def variant_of(pairs: np.ndarray) -> str:
+    """Return the name of the collision detection (`kernels.contact.collision.VARIANTS`) for a table of pairs."""
+    solids = pairs[:, PAIR.solid]
+    if (solids == PLANE).all():
+        return "planes"
+    if (solids == MESH).any():
+        return "meshes"
+    others = (solids == GRID) | (pairs[:, PAIR.between] == FEATURES) | (pairs[:, PAIR.internal_edges] > 0)
+    return "solids" if others.any() else "primitives"

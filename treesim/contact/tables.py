@@ -26,7 +26,7 @@ from ..kernels.contact.layout import (
     pair_table,
 )
 from ..kernels.contact.near_pairs import FEW
-from ..kernels.contact.signed_distance import CONVEX, MESH, PLANE, groups_of
+from ..kernels.contact.signed_distance import CONVEX, groups_of
 from ..kernels.contact.static_features import CORNERS, EDGES
 from ..kernels.contact.tables import PER_PAIR, RIM, touch_tables
 from ..model.inertia import Placement
@@ -41,6 +41,7 @@ from .pair_boxes import BoxedPair, boxes_of
 from .pairs import GROUND
 from .shape_points import KNOWN, ShapePoints, shape_points
 from .solid import Solid
+from .solids import variant_of
 from .subtrees import subtrees_of
 from .surface import StaticSurface, Surface
 from .surfaces import Surfaces
@@ -102,24 +103,14 @@ class Touching:
         return self.scalar_rows + (7 if self.counts.resists else 3) * capacity
 
     @property
-    def on_planes(self) -> bool:
-        """True if all collision geometry of the world is planes."""
-        return bool((self._solids == PLANE).all())
-
-    @property
-    def on_meshes(self) -> bool:
-        """True if the world has a static mesh."""
-        return bool((self._solids == MESH).any())
+    def solids(self) -> str:
+        """Name of the collision detection for the solids of the world (`kernels.contact.collision.VARIANTS`)."""
+        return variant_of(pair_table(self.layout))
 
     @property
     def is_swept(self) -> bool:
         """True if the broad phase sorts boxes, instead of testing each pair of them."""
         return bool(self.counts.boxed > FEW * self.counts.boxes)
-
-    @property
-    def _solids(self) -> np.ndarray:
-        """Kind of the solid of each pair."""
-        return pair_table(self.layout)[:, PAIR.solid]
 
     @property
     def only_limits(self) -> bool:

@@ -10,7 +10,7 @@ from tests.contact.scenes import at, free_body, shape, turned
 from treesim.kernels.algebra.linear import Vector
 from treesim.kernels.algebra.tables import tree_tables
 from treesim.kernels.contact.candidates import contacts_memory
-from treesim.kernels.contact.collision import MESHES, SOLIDS, find_contacts, meet
+from treesim.kernels.contact.collision import VARIANTS, find_contacts, meet
 from treesim.kernels.contact.delassus import move_bodies, place, rows_memory
 from treesim.kernels.contact.near_pairs import components
 from treesim.kernels.contact.tables import touch_tables
@@ -39,15 +39,15 @@ class Found(NamedTuple):
     count: int
 
 
-def contacts(robot, grounds, q, v=None, dt=1e-3, margin=MARGIN, candidates=False):
-    """What is found in one state: contacts, or all candidates of the first pair."""
+def contacts(robot, grounds, q, v=None, dt=1e-3, margin=MARGIN, candidates=False, solids=""):
+    """What is found in one state: contacts, or all candidates of the first pair. solids: one of VARIANTS."""
     world = treesim.World(robot, ground=grounds)
     tree = tree_tables(robot.ints, robot.reals)
     touch = touch_tables(world.touching.layout, world.touching.geometry)
     r, m = rows_memory(tree, 1, q), contacts_memory(touch, q)
     place(tree, q, r)
     move_bodies(tree, r, np.zeros(robot.nv) if v is None else np.asarray(v, float))
-    solids = MESHES if world.touching.on_meshes else SOLIDS
+    solids = VARIANTS[solids or world.touching.solids]
     if candidates:
         n = meet(touch, 0, r, dt, margin, m, solids)
         return Found(np.zeros(n), m.place[:n], m.distance[:n], m.where[:n], m.outward[:n], n)
@@ -104,6 +104,33 @@ def test_the_deepest_point_over_a_plane_is_that_of_dense_sampling(kind):
         for gap, x, normal in zip(found.gap, found.point, found.normal, strict=True):
             np.testing.assert_allclose(normal, n, rtol=0, atol=1e-14)
             assert x @ n - height == pytest.approx(gap, abs=1e-14)
+
+
+BOX, FIELD = treesim.StaticBox((1, 1, 1)), treesim.HeightField(np.zeros((3, 3)), (1, 1))
+
+
+@pytest.mark.parametrize(
+    ("kind", "grounds", "solids"),
+    [
+        ("hull", [treesim.Ground()], "planes"), ("box", [BOX], "primitives"), ("capsule", [BOX], "primitives"),
+        ("hull", [BOX], "solids"), ("box", [BOX, treesim.Ground()], "solids"), ("sphere", [FIELD], "solids"),
+    ],
+)  # fmt: skip
+def test_a_world_needs_collision_detection_for_its_solids_only(kind, grounds, solids):
+    world = treesim.World(free_body(1.0, 1.0, SHAPES[kind]), ground=grounds)
+    assert world.touching.solids == solids
+
+
+@pytest.mark.parametrize("kind", ["sphere", "capsule", "box"])
+def test_collision_detection_of_primitives_finds_what_that_of_all_solids_does(kind):
+    rng, robot = np.random.default_rng(5), free_body(1.0, 1.0, SHAPES[kind])
+    most = 0
+    for _ in range(30):
+        q = at(rng.uniform(-0.6, 0.6, 3), random_rotation(rng))
+        one, other = (contacts(robot, BOX, q, margin=0.1, solids=name) for name in ("primitives", "solids"))
+        assert all(np.array_equal(x, y) for x, y in zip(one, other, strict=True))
+        most = max(most, one.count)
+    assert most > 0
 
 
 def from_box(points, half):

@@ -21,6 +21,7 @@ from ..trigonometry import sincos
 from .arena import ARENA, BEGIN, END
 from .bounds import WITHIN, checks_bounds, file_constants
 from .calls import on_lanes
+from .fastcall import apart, is_matrix, is_row
 from .lowering import Compiled, compile_function
 from .syntax import loops_deep, tree_of
 from .types import CONTIGUOUS, INTEGER, LANES, MASK, REAL, WIDTH, Array, Type, parts_of
@@ -38,7 +39,9 @@ FLAGS = {
 }  # by module; of all others FAST
 
 # without a loop, used at several places, and called like a sweep
-LONG_KERNELS: set[Any] = {joint_transform, body_energy, put_opening, put_pair, solve_pgs, solve_without_stalls}
+LONG_KERNELS: set[Any] = {
+    joint_transform, body_energy, put_opening, put_pair, solve_pgs, solve_without_stalls, is_row, is_matrix, apart,
+}  # fmt: skip
 INLINED, CALLED, SWEEP = (
     'alwaysinline nounwind "prefer-vector-width"="512"',
     'noinline nounwind "prefer-vector-width"="512"',
@@ -46,7 +49,7 @@ INLINED, CALLED, SWEEP = (
 )
 FEW = 8  # parts of a result whose LLVM type has no name
 LONGEST = 800_000  # characters of a module, such as a step with contact; beyond, most loops are not optimised
-LONG = 700_000  # characters of a module that takes LLVM two seconds
+LONG = 600_000  # characters of a module that takes LLVM two seconds
 
 OWN = "treesim."
 

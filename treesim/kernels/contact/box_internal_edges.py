@@ -5,7 +5,7 @@ from ..algebra.numbers import absolute, maximum, minimum
 from ..algebra.tables import transform_at
 from .edges import part
 from .layout import PAIR, SURFACE
-from .signed_distance import ROUND, from_solid, has_faces, sign_of, vector_of
+from .signed_distance import ROUND, from_grid, from_solid, has_faces, is_grid, sign_of, vector_of
 
 EDGE_MARGIN = (
     1e-4  # m: distance from the border and the plane of a face at which it is tested; more than overlaps of shapes
@@ -17,7 +17,12 @@ FLUSH = 1e-9  # m: steps between faces of adjacent solids that do not count as s
 def solid_distance(touch, k, x):
     """Return the signed distance of a world point from the solid of pair k, which is fixed to the world."""
     S = transform_at(touch.solid, k)
-    gap, _ = from_solid(touch, k, rotate_back(S.R, sub(x, S.p)), x.x * 0 + ROUND, 0)
+    p = rotate_back(S.R, sub(x, S.p))
+    if is_grid(touch, k):
+        gap, _ = from_grid(touch, k, p)
+        gap -= ROUND
+    else:
+        gap, _ = from_solid(touch, k, p, x.x * 0 + ROUND, 0)
     return gap + ROUND
 
 
@@ -90,7 +95,7 @@ def beyond_face(p, n, size, axis):
 
 
 def no_internal_edge(touch, k, x, gap, n):
-    """Return False; variant of `on_internal_edge` for planes."""
+    """Return False; variant of `on_internal_edge` for worlds without internal edges."""
     return False
 
 

@@ -37,7 +37,7 @@ from .edges import (
     facing_normal,
     part,
 )
-from .height_field import meet_height_field, no_height_field
+from .height_field import meet_height_field, no_terrain
 from .layout import PAIR, SURFACE
 from .mesh_internal_edges import on_internal_edge_of_meshes
 from .near_pairs import list_all, list_near
@@ -163,7 +163,7 @@ def solid_height(touch, k, S, W, up, face):
     return height
 
 
-def meet_axis(touch, k, r, dt, margin, m, count, S, W):
+def meet_axis(touch, k, r, dt, margin, m, count, S, W, solids):
     """Add the ends of the part of a capsule's axis that is nearest to pair k's solid, except for the axis's ends."""
     one, other = local_point(touch, k, 0, S, W), local_point(touch, k, 1, S, W)
     first, last = axis_span(touch, k, one, other)
@@ -175,11 +175,11 @@ def meet_axis(touch, k, r, dt, margin, m, count, S, W):
             gap, n = from_solid(touch, k, p, rho, 0)
             p, n = add(S.p, rotate(S.R, p)), rotate(S.R, n)
             x = middle_of(touch, k, p, rho, gap, n)
-            count = add_candidate(touch, k, r, dt, margin, m, count, 2 + j, x, gap, n, SOLIDS)
+            count = add_candidate(touch, k, r, dt, margin, m, count, 2 + j, x, gap, n, solids)
     return count
 
 
-def meet_edges(touch, k, r, dt, margin, m, count, S, W):
+def meet_edges(touch, k, r, dt, margin, m, count, S, W, solids):
     """Add contacts where edges of a box cross edges of the box that is the solid of pair k.
 
     If the crossing edges separate the two boxes, it is that crossing. Otherwise it is the crossings of the borders of
@@ -192,35 +192,41 @@ def meet_edges(touch, k, r, dt, margin, m, count, S, W):
     most, normal = facing_normal(c, a, b)
     gap, p, n = crossing_edges(c, a, b, most)
     if gap < FAR:
-        count = offer_local(touch, k, r, dt, margin, m, count, 8, p, gap, n, S)
+        count = offer_local(touch, k, r, dt, margin, m, count, 8, p, gap, n, S, solids)
     else:
         for number in range(CROSSINGS):
             gap, p = crossing_in_faces(c, a, b, normal, number)
             if gap < FAR:
-                count = offer_local(touch, k, r, dt, margin, m, count, 9 + number, p, gap, normal, S)
+                count = offer_local(touch, k, r, dt, margin, m, count, 9 + number, p, gap, normal, S, solids)
     return count
 
 
-def offer_local(touch, k, r, dt, margin, m, count, j, p, gap, n, S):
+def offer_local(touch, k, r, dt, margin, m, count, j, p, gap, n, S, solids):
     """Add a point without radius, given in the axes of the solid with pose S, as `add_candidate` does."""
     n = rotate(S.R, n)
     x = middle_of(touch, k, add(S.p, rotate(S.R, p)), gap * 0, gap, n)
-    return add_candidate(touch, k, r, dt, margin, m, count, j, x, gap, n, SOLIDS)
+    return add_candidate(touch, k, r, dt, margin, m, count, j, x, gap, n, solids)
 
 
-def meet_no_more(touch, k, r, dt, margin, m, count, S, W, reach):
+def meet_no_more(touch, k, r, dt, margin, m, count, S, W, reach, solids):
     """Return `count`; variant of `meet_between` for planes, which touch points only."""
     return count
 
 
-def meet_between(touch, k, r, dt, margin, m, count, S, W, reach):
-    """Add contacts of pair k between its points; return the number of points in m."""
+def meet_axis_or_edges(touch, k, r, dt, margin, m, count, S, W, reach, solids):
+    """Add contacts of pair k, of capsules and boxes, between its points; return the number of points in m."""
     if touch.pair[k, PAIR.between] == AXIS:
-        count = meet_axis(touch, k, r, dt, margin, m, count, S, W)
+        count = meet_axis(touch, k, r, dt, margin, m, count, S, W, solids)
     if touch.pair[k, PAIR.between] == CROSSING:
-        count = meet_edges(touch, k, r, dt, margin, m, count, S, W)
+        count = meet_edges(touch, k, r, dt, margin, m, count, S, W, solids)
+    return count
+
+
+def meet_between(touch, k, r, dt, margin, m, count, S, W, reach, solids):
+    """Add contacts of pair k between its points; return the number of points in m."""
+    count = meet_axis_or_edges(touch, k, r, dt, margin, m, count, S, W, reach, solids)
     if touch.pair[k, PAIR.between] == FEATURES:
-        query = Query(touch, k, r, dt, margin, m, S, W, reach, SOLIDS)
+        query = Query(touch, k, r, dt, margin, m, S, W, reach, solids)
         points = RIM if touch.pair[k, PAIR.cylinder] == 1 else touch.pair[k, PAIR.points]
         count = meet_box_features(query, count, points)
     return count
@@ -230,8 +236,8 @@ class Solids(NamedTuple):
     """Functions for the solids of a world.
 
     near: lists the pairs that may touch. distance, face: of a solid. between: contacts between points; internal_edge;
-    terrain; distinct: drops contacts that are found twice. Steps with planes only compile without code for other
-    solids, which is most of the source, and steps without static meshes without code for these.
+    terrain; distinct: drops contacts that are found twice. Steps compile without code for solids that their world does
+    not have, which is most of the source.
     """
 
     near: Any
@@ -243,9 +249,13 @@ class Solids(NamedTuple):
     distinct: Any
 
 
-PLANES = Solids(list_all, from_plane, no_face, meet_no_more, no_internal_edge, no_height_field, all_distinct)
+PLANES = Solids(list_all, from_plane, no_face, meet_no_more, no_internal_edge, no_terrain, all_distinct)
 SOLIDS = Solids(list_near, from_solid, box_on_which, meet_between, on_internal_edge, meet_height_field, drop_coincident)
+PRIMITIVES = SOLIDS._replace(
+    between=meet_axis_or_edges, internal_edge=no_internal_edge, terrain=no_terrain
+)  # spheres, capsules and boxes, on planes or one static box
 MESHES = SOLIDS._replace(terrain=meet_terrain, internal_edge=on_internal_edge_of_meshes)
+VARIANTS = {"planes": PLANES, "primitives": PRIMITIVES, "solids": SOLIDS, "meshes": MESHES}
 
 
 def meet(touch, k, r, dt, margin, m, solids):
@@ -261,7 +271,7 @@ def meet(touch, k, r, dt, margin, m, solids):
             face, gap = solids.face(touch, k, S, W)
             if gap < reach:
                 count = narrow_phase(touch, k, r, dt, margin, m, S, W, reach, face, solids)
-                count = solids.between(touch, k, r, dt, margin, m, count, S, W, reach)
+                count = solids.between(touch, k, r, dt, margin, m, count, S, W, reach, solids)
     return count
 
 

@@ -94,8 +94,8 @@ def contact_step_entry(solver, solver_memory, variant):
         m = contact_memory(tree, layout, geometry, rows, frames, q, components)
         return m, solver_memory(m.g.size, q), around(tree, q, mimic_constraint_memory(tree, mimic_ints, mimic_reals, q))
 
-    flags = [name for name, holds in variant._asdict().items() if holds]
-    step.__name__ = "_".join([f"contact_step_by_{solver.__name__}", *flags])
+    flags = [name for name, holds in variant._replace(solids="")._asdict().items() if holds]
+    step.__name__ = "_".join([f"contact_step_by_{solver.__name__}", variant.solids, *flags])
     made = entry(
         step, mimic_memory_for if mimic else memory_for,
         {

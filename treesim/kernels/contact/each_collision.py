@@ -13,7 +13,7 @@ from ..algebra.numbers import maximum, select, some
 from ..algebra.state_lanes import gathered, lane_count, scattered
 from ..algebra.tables import transform_at
 from .candidates import Contacts, ball_of, contacts_memory, put_row, reach_of, solid_in_world
-from .collision import MESHES, SOLIDS, find_contacts_of_pair
+from .collision import VARIANTS, find_contacts_of_pair
 from .layout import PAIR
 from .near_pairs import is_swept
 from .signed_distance import ROUND, from_outside, vector_of
@@ -186,4 +186,4 @@ def number_of(each, m, k):
     return gathered(each.row, k, NUMBERS, m.own)
 
 
-EACH_SOLIDS, EACH_MESHES = (Finder(make_find_each(solids), each_state_memory) for solids in (SOLIDS, MESHES))
+EACH_STATE = {name: Finder(make_find_each(solids), each_state_memory) for name, solids in VARIANTS.items()}

@@ -328,6 +328,6 @@ def meet_height_field(touch, k, r, dt, margin, m, S, W, solids):
     return count
 
 
-def no_height_field(touch, k, r, dt, margin, m, S, W, solids):
+def no_terrain(touch, k, r, dt, margin, m, S, W, solids):
     """Return 0; variant of `meet_height_field` for planes."""
     return 0

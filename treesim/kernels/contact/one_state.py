@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from ..algebra.numbers import maximum
 from ..mimic.contact_mimic import any_tree, constrain_mimic_joints, constrain_nothing, with_mimic_rotors
-from .collision import MESHES, PLANES, SOLIDS, find_contacts
+from .collision import VARIANTS, find_contacts
 from .component_functions import ONE, SEVERAL
 from .constraint_rows import MARGIN, put_constrained, put_none_constrained
 from .contact_points import put_points
@@ -18,14 +18,13 @@ from .warm_start import ImpulseAccess, end_of_entries, entry_size, first_row, st
 
 
 class StepVariant(NamedTuple):
-    """What a step of one state has: planes only, static meshes, constrained frames, torsional or rolling friction.
+    """What a step of one state has: solids (`collision.VARIANTS`), constrained frames, torsional or rolling friction.
 
     again, with_kinematics: see `StepFunctions`. mimic: with mimic joints. with_forces: under external forces. several:
     subtrees, which contacts connect to components.
     """
 
-    over_planes: bool
-    on_meshes: bool
+    solids: str
     held: bool
     resists: bool
     again: bool
@@ -42,7 +41,7 @@ def one_state_functions(solver, variant):
     return StepFunctions(
         components=SEVERAL if variant.several else ONE, keeps=keeps_unless,
         with_kinematics=variant.with_kinematics, again=variant.again,
-        find=find_of(PLANES if variant.over_planes else MESHES if variant.on_meshes else SOLIDS),
+        find=find_of(VARIANTS[variant.solids]),
         activate=activate_all if variant.resists else activate_nothing, rolling=rolling,
         put_constrained=put_constrained if variant.held else put_none_constrained, is_full=is_never_full,
         with_rotors=with_rotors, hold=hold, mask_rows=mask_no_rows, regularize=regularize, mask=mask_nothing,

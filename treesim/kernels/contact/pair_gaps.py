@@ -9,7 +9,7 @@ from ..algebra.tables import put_motion
 from ..entries.entry import entry
 from ..kinematics.bodies import zero_motion
 from .candidates import Contacts, contacts_memory
-from .collision import MESHES, SOLIDS, meet
+from .collision import VARIANTS, meet
 from .delassus import Rows, place, rows_memory
 from .layout import PAIR, PAIRS
 from .signed_distance import FAR, is_external, vector_of
@@ -61,15 +61,14 @@ def make_pair_gaps(solids):
     return pair_gaps
 
 
-def gaps_entry(solids):
-    """Return the entry of the gaps for the solids of a world."""
-    kernel = make_pair_gaps(solids)
-    kernel.__name__ = "pair_gaps_on_meshes" if solids is MESHES else "pair_gaps"
+def gaps_entry(name):
+    """Return the entry of the gaps for the solids of a world, one of `VARIANTS`."""
+    kernel = make_pair_gaps(VARIANTS[name])
+    kernel.__name__ = f"pair_gaps_{name}"
     return entry(
         kernel, gap_memory, {"layout": "TableOfIntegers", "geometry": "TableOfReals"}, {"P": PAIRS},
         q="nq", up="3", margin="1", least="-> P", room="-> P",
     )  # fmt: skip
 
 
-pair_gaps_states = gaps_entry(SOLIDS)
-mesh_pair_gaps_states = gaps_entry(MESHES)
+PAIR_GAPS = {name: gaps_entry(name) for name in VARIANTS}

@@ -16,6 +16,11 @@ def is_plane(touch, k):
     return touch.pair[k, PAIR.solid] == PLANE
 
 
+def is_grid(touch, k):
+    """Return whether the solid of pair k is a height field."""
+    return touch.pair[k, PAIR.solid] == GRID
+
+
 def has_faces(touch, k):
     """Return whether the solid of pair k is a box."""
     return touch.pair[k, PAIR.solid] == BOX
@@ -175,18 +180,15 @@ def from_plane(touch, k, p, radius, face):
 def from_solid(touch, k, p, radius, face):
     """Return signed distance and normal of the solid of pair k, in its axes, for a point p with a radius.
 
-    face: of a box, whose distance is used for points without radius.
+    face: of a box, whose distance is used for points without radius. Not for height fields and meshes.
     """
-    solid, size = touch.pair[k, PAIR.solid], touch.size
     gap, n = from_smooth(touch, k, p)
-    if solid == BOX:
-        d = box_excess(p, size, k)
+    if has_faces(touch, k):
+        d = box_excess(p, touch.size, k)
         if radius > 0:
             gap, n = from_box(d, p)
         else:
             gap, n = box_face(d, p, face)
             if next_to_face(d, face) > EDGE:
                 gap = gap * 0 + FAR
-    if solid == GRID:
-        gap, n = from_grid(touch, k, p)
     return gap - radius, n
