@@ -5,24 +5,22 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..engine.call.fast_entry import FastEntry
 from ..kernels.dynamics.gravity import gravity_forces_states
 from ..kernels.dynamics.rnea import inverse_dynamics_states
-from ..kernels.entries.status import FINE
 from ..kernels.published.composite_inverse_dynamics import inverse_dynamics_composite_states
 from ..model.tree import Tree
 from ..states.arguments import checked_robot
-from ..states.states import on_states, one_state_first, other_fast_call, state_function
+from ..states.states import one_state_first, state_function
 from ..types import Engine, InverseDynamicsMethod
 from ..validation.arrays import precision
 from ..validation.values import known_name
 from .physics import ModelParameters, physics_of
-from .tables import NO_FORCES, constants_of, kernel_wrenches
+from .tables import constants_of, kernel_wrenches
 
 GRAVITY = state_function(gravity_forces_states)
 INVERSE_DYNAMICS = {
-    "rnea": FastEntry(inverse_dynamics_states),
-    "composite": FastEntry(inverse_dynamics_composite_states),
+    "rnea": state_function(inverse_dynamics_states),
+    "composite": state_function(inverse_dynamics_composite_states),
 }
 
 
@@ -82,24 +80,12 @@ def inverse_dynamics(
     """
     if type(robot) is not Tree:
         robot = checked_robot(robot)
-    fast = INVERSE_DYNAMICS.get(method) if type(method) is str else None
-    if fast is None:
-        fast = INVERSE_DYNAMICS[known_name("method of inverse dynamics", method, INVERSE_DYNAMICS)]
+    compute = INVERSE_DYNAMICS.get(method) if type(method) is str else None
+    if compute is None:
+        compute = INVERSE_DYNAMICS[known_name("method of inverse dynamics", method, INVERSE_DYNAMICS)]
     physics = physics_of(robot, model_parameters, "inverse_dynamics", gravity, armature)
-    plain = f_ext is None and gravity is None and armature is None and physics is None
-    if plain and type(engine) is str and engine == "auto" and out is None:
-        tau = np.empty(robot.nv)
-        known = robot.ints, robot.reals, q, v, a, NO_FORCES, tau
-        if fast.call(*known) == FINE:
-            return tau
-        found = other_fast_call(fast, robot, known)
-        if found is not None:
-            return found  # what both refuse is coerced, broadcast, or explained below
-    given, constants = (
-        {"q": q, "v": v, "a": a, "f_ext": kernel_wrenches(robot, f_ext)},
-        constants_of(robot, gravity, armature),
-    )
-    return on_states(fast.entry, robot, constants, given, physics=physics, engine=engine, out=out)[0]
+    constants = constants_of(robot, gravity, armature)
+    return compute(robot, *constants, q, v, a, kernel_wrenches(robot, f_ext), engine, out, physics)
 
 
 def bias_forces(

@@ -5,15 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..engine.call.fast_entry import FastEntry
 from ..errors import UnsupportedError, unknown_name
 from ..kernels.dynamics.crba import mass_matrix_full_states, mass_matrix_packed_states
-from ..kernels.entries.status import FINE
 from ..kernels.published.mass_matrix_direct import mass_matrix_direct_states
 from ..kernels.published.mass_matrix_symmetric import mass_matrix_symmetric_states
 from ..model.tree import Tree
 from ..states.arguments import checked_robot
-from ..states.states import on_states, one_state_first, other_fast_call
+from ..states.states import one_state_first, state_function
 from ..types import Engine, MassMatrixMethod
 from ..validation.values import checked_flag, known_name
 from .base import copied
@@ -22,11 +20,11 @@ from .physics import ModelParameters, physics_of
 from .tables import constants_of
 
 MASS_MATRIX = {
-    "crba": FastEntry(mass_matrix_full_states),
-    "direct": FastEntry(mass_matrix_direct_states),
-    "symmetry": FastEntry(mass_matrix_symmetric_states),
+    "crba": state_function(mass_matrix_full_states),
+    "direct": state_function(mass_matrix_direct_states),
+    "symmetry": state_function(mass_matrix_symmetric_states),
 }
-PACKED_MASS_MATRIX = {"crba": FastEntry(mass_matrix_packed_states)}
+PACKED_MASS_MATRIX = {"crba": state_function(mass_matrix_packed_states)}
 
 
 @one_state_first(mass_matrix_full_states)
@@ -94,23 +92,14 @@ def mass_matrix(
         packed = checked_flag("packed", packed)
     if type(method) is not str:
         method = known_name("method of the mass matrix", method, MASS_MATRIX)  # type: ignore[assignment]
-    fast = (PACKED_MASS_MATRIX if packed else MASS_MATRIX).get(method)
-    if fast is None:
+    compute = (PACKED_MASS_MATRIX if packed else MASS_MATRIX).get(method)
+    if compute is None:
         raise _no_such_mass_matrix(method)
     if packed and robot.mimic_map is not None:
         M = mass_matrix(robot, q, armature=armature, engine=engine, model_parameters=model_parameters)
         return copied(M[..., *mass_matrix_pattern(robot)], out)
-    physics = physics_of(robot, model_parameters, "mass_matrix", armature=armature)
-    if armature is None and physics is None and type(engine) is str and engine == "auto" and out is None:
-        M = np.empty(robot.nnz) if packed else np.empty((robot.nv, robot.nv))
-        given = robot.ints, robot.reals, q, M
-        if fast.call(*given) == FINE:
-            return M
-        found = other_fast_call(fast, robot, given)
-        if found is not None:
-            return found  # what both refuse is coerced, broadcast, or explained below
-    constants = constants_of(robot, None, armature)
-    return on_states(fast.entry, robot, constants, {"q": q}, physics=physics, engine=engine, out=out)[0]
+    physics = model_parameters and physics_of(robot, model_parameters, "mass_matrix", armature=armature)
+    return compute(robot, *constants_of(robot, None, armature), q, engine, out, physics)
 
 
 def _no_such_mass_matrix(method: str) -> Exception:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..engine.call.evaluate import coerce, in_precision, precision, refuse_non_finite, refuse_overflow
+from ..engine.call.evaluate import in_precision, refuse_overflow
 from ..model.named_axes import velocity_argument
 from ..model.tree import Tree
+from ..validation.arrays import coerce, precision, refuse_non_finite
 from .base import Backend, Capabilities, explain_failure
 from .inverse_dynamics import bias_forces
 from .mass_matrix import mass_matrix

@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..engine.call.evaluate import Argument, coerce, precision
 from ..errors import ArgumentError, quoted
 from ..model.named_axes import velocity_argument, wrenches_argument
 from ..model.tree import Tree
-from ..validation.arrays import check_copy
+from ..validation.arrays import Argument, check_copy, coerce, precision
 
 NO_FORCES = np.empty(0)  # instead of external forces, for entries
 

@@ -10,12 +10,12 @@ import numpy as np
 
 from ..contact.report import ContactReport, mean_of
 from ..dynamics.compiled.bound import Dynamics
-from ..engine.call.evaluate import coerce
 from ..errors import ArgumentError, NonFiniteError, quoted
 from ..kernels.stepping.rules import RULES
 from ..model.named_axes import VELOCITIES, velocity_argument
 from ..model.tree import Tree
 from ..states.arguments import short_repr
+from ..validation.arrays import coerce
 from ..validation.labels import in_order
 from .control import StatelessController, Zero, as_controller, controller_name, in_world_of, is_own, sees_contact
 from .external_forces import ExternalForces, ExternalJointForces, Wrenches, given_forces, wrench_table

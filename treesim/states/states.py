@@ -16,7 +16,7 @@ from ..engine.argument_checks import CONFIGURATIONS
 from ..engine.call.batched import BatchedTables
 from ..engine.call.bound_entry import BoundEntry
 from ..engine.call.buffer_pool import empty
-from ..engine.call.evaluate import Argument, evaluate, precision, run_states, specialized_or_generic
+from ..engine.call.evaluate import evaluate, run_states, specialized_first
 from ..engine.call.fast_entry import FastEntry
 from ..engine.frontend.fastcall import BAD_LAYOUT, STATES, has_fast_entry
 from ..engine.frontend.object_layout import address
@@ -31,6 +31,7 @@ from ..model.mimic import no_mimic_joints
 from ..model.named_axes import AXES
 from ..model.quaternions import configuration
 from ..model.tree import Tree
+from ..validation.arrays import Argument, precision
 from ..validation.labels import Axis
 from .declared_shapes import Shape, shapes_of, symbols_in
 
@@ -97,7 +98,7 @@ def on_states(
     batched = BatchedTables((1,), (physics.places,), own)
     entry, constants = batched.taken_by(entry, constants, len(arguments) + len(results), len(arguments))
     arguments.append(Argument("model_parameters", own, physics.places.shape))
-    return specialized_or_generic(evaluate, entry, constants, arguments, results, explain, **options)
+    return specialized_first(evaluate, entry, constants, arguments, results, explain, **options)
 
 
 def _on_traced_numbers(
@@ -314,14 +315,16 @@ def state_function(
     """
     signature = entry.signature
     (result,) = (array for array in signature.arrays if array.result)
-    names = [array.name for array in signature.arrays if not array.result]
+    inputs = [array for array in signature.arrays if not array.result]
+    names = [x.name for x in inputs]
     constants, values, shape = (", ".join(x) for x in (("ints", "reals", *signature.tables), names, result.shape))
+    numbers = ", ".join(f"NOTHING if {x.name} is None else {x.name}" if x.optional else x.name for x in inputs)
     lines = [
         f"def on_state(tree, {constants}, {values}, engine='auto', out=None, physics=None):",
         *symbols_in(signature, shape),
         f"result = empty(({shape},))",
         "if out is None and physics is None and type(engine) is str and engine == 'auto':",
-        f"    given = {constants}, {values}, result",
+        f"    given = {constants}, {numbers}, result",
         f"    if fast.call(*given) == {FINE}:",
         "        return result",
         "    result = other_fast_call(fast, tree, given)",
@@ -332,7 +335,7 @@ def state_function(
         f"return on_states(tree, ({constants}), values, why, physics, engine=engine, out=out)[0]",
     ]
     namespace = {"empty": np.empty, "fast": FastEntry(entry), "on_states": partial(on_states, entry)}
-    namespace |= {"other_fast_call": other_fast_call, "explain": explain, "partial": partial}
+    namespace |= {"other_fast_call": other_fast_call, "explain": explain, "partial": partial, "NOTHING": NOTHING}
     place = f"state function of {entry.__module__}.{entry.__name__}"
     return made_function(f"<{place}>", "\n    ".join(lines) + "\n", "on_state", namespace)
 
@@ -340,7 +343,7 @@ def state_function(
 def one_state_first(entry: Any) -> Callable[[F], F]:
     """Return a decorator of a public function (robot, *values, *, out, options) of an entry's only result.
 
-    One state in float arrays, or many in dense ones, without options but `out`, are passed directly to machine code:
+    One state in float arrays, or several in dense ones, without options but `out`, are passed directly to machine code:
     Python takes 0.2 us for one state, and more for the function's checks. The function gets anything else.
     """
     signature = entry.signature
@@ -365,15 +368,19 @@ def one_state_first(entry: Any) -> Callable[[F], F]:
             f"        status = mimic(entry).call(*{robot}.spanning_tables(), {numbers})",
             f"    if status == {FINE}:",
             "        return result",
-            f"    if type({values[0]}) is ndarray and {values[0]}.ndim == {axes} and len({values[0]}) >= {STATES}:",
-            f"        found = many_states(entry, {robot}, [{', '.join(values)}], out)",
+            f"    if type({values[0]}) is ndarray and {values[0]}.ndim == {axes}:",
+            "        found = None",
+            f"        if len({values[0]}) >= {STATES}:",
+            f"            found = many_states(entry, {robot}, [{', '.join(values)}], out)",
+            "        elif out is None:",
+            f"            found = other_fast_call(fast, {robot}, ({robot}.ints, {robot}.reals, {numbers}))",
             "        if found is not None:",
-            "            return found[0]",
+            "            return found",
             f"return function({', '.join(parameters)}, out=out, **options)",
         ]
         namespace = {"empty": np.empty, "NOTHING": NOTHING, "Tree": Tree, "function": function, "ndarray": np.ndarray}
-        namespace |= {"fast": _fast_entry(entry), "mimic": _mimic_fast_entry, "entry": entry}
-        namespace |= {"many_states": _many_states_first, "__name__": function.__module__}
+        namespace |= {"fast": _fast_entry(entry), "mimic": _mimic_fast_entry, "other_fast_call": other_fast_call}
+        namespace |= {"entry": entry, "many_states": _many_states_first, "__name__": function.__module__}
         place = f"<one state of {function.__module__}.{function.__name__}>"
         made = made_function(place, "\n    ".join(lines) + "\n", function.__name__, namespace)
         return wraps(function)(made)  # type: ignore[return-value]
@@ -381,11 +388,12 @@ def one_state_first(entry: Any) -> Callable[[F], F]:
     return decorated
 
 
-def _many_states_first(entry: Any, robot: Tree, given: list[Any], out: np.ndarray | None) -> list[np.ndarray] | None:
+def _many_states_first(entry: Any, robot: Tree, given: list[Any], out: np.ndarray | None) -> np.ndarray | None:
     """Return the result of an entry's required arguments on many states; None for what SIMD code refuses."""
     constants = robot.spanning_tables()
     entry = entry if robot.mimic_map is None else mimic_entry(entry)
-    return _on_lanes(entry, robot, constants, (), given, _optional(entry), out)
+    found = _on_lanes(entry, robot, constants, (), given, _optional(entry), out)
+    return None if found is None else found[0]
 
 
 @lru_cache(maxsize=256)

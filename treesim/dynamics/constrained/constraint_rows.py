@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...engine.call.evaluate import Argument, coerce
 from ...errors import ArgumentError
 from ...model.tree import Tree
+from ...validation.arrays import Argument, coerce
 from ..operational.frames import frame_pose, in_world_axes
 from .constraints import Constraint, ConstraintTables, FrameConstraint, LoopConstraint
 

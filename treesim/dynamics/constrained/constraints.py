@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...engine.call.evaluate import Argument, coerce
 from ...errors import ArgumentError, NonFiniteError, plain_text, quoted
 from ...model.loops import Loop
 from ...model.tree import Tree
 from ...states.arguments import checked_robot
 from ...system.display import ReprMixin, selection
 from ...types import Reference
+from ...validation.arrays import Argument, coerce
 from ...validation.values import checked_parts, checked_text, finite_or_nan, short_repr
 from ..operational.frames import frame_pose, frame_tables, frame_velocity, in_world_axes, reference_code
 from ..operational.rows import ROWS, Rows, row_matrix

@@ -8,13 +8,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ... import plugins
-from ...engine.call.evaluate import coerce, refuse_overflow
+from ...engine.call.evaluate import refuse_overflow
 from ...errors import ConstraintError
 from ...kernels.algebra.cholesky import factor
 from ...kernels.constrained.constraints import constraint_derivatives_states
 from ...model.named_axes import velocity_argument, wrenches_argument
 from ...model.tree import Tree
 from ...states.states import on_states
+from ...validation.arrays import coerce
 from ..forward_dynamics import forward_dynamics
 from ..operational.mimic import inverse_inertia_by
 from ..tables import constants_of, on_mimicked

@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ... import plugins
-from ...engine.call.evaluate import in_precision, precision
+from ...engine.call.evaluate import in_precision
 from ...errors import ArgumentError, quoted
 from ...model.tree import Tree
 from ...states.arguments import checked_robot, whole_number
+from ...validation.arrays import precision
 from ...validation.values import finite_or_nan, parts_or_none, short_repr
 from ..forward_dynamics import forward_dynamics
 from .base import ConstrainedAcceleration, Problem

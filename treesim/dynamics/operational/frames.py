@@ -9,7 +9,6 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...engine.call.evaluate import coerce
 from ...engine.call.fast_entry import FastEntry
 from ...errors import ArgumentError, TreesimError, UnsupportedError, plain_text, quoted, unknown_name
 from ...kernels.entries.status import FINE
@@ -20,6 +19,7 @@ from ...model.tree import Tree
 from ...states.arguments import checked_robot
 from ...states.states import on_states, other_fast_call, state_function
 from ...types import JacobianReference, Reference
+from ...validation.arrays import coerce
 from ...validation.values import is_name_of
 
 REFERENCES = {"local_world_aligned": WORLD_AXES, "world": WORLD_AXES, "local": FRAME_AXES}

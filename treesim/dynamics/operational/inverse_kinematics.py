@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...engine.call.evaluate import Argument, coerce, evaluate, precision
+from ...engine.call.evaluate import evaluate
 from ...engine.call.fast_entry import FastEntry
 from ...errors import ArgumentError, ModelError, NonFiniteError, ReachWarning, listed, quoted
 from ...kernels.entries.status import FINE
@@ -24,7 +24,7 @@ from ...model.tree import Tree
 from ...states.arguments import checked_robot
 from ...system.display import ReprMixin, arrays, html_table, span
 from ...system.user_warnings import warn
-from ...validation.arrays import check_copy, real_numbers
+from ...validation.arrays import Argument, check_copy, coerce, precision, real_numbers
 from ...validation.values import checked_flag, checked_parts, checked_text, positive_number, short_repr, whole_number
 from .frames import frame_tables, in_world_axes
 from .motion import massive

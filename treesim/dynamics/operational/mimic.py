@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...engine.call.evaluate import in_precision, precision
+from ...engine.call.evaluate import in_precision
 from ...model.quaternions import configuration
 from ...model.tree import Tree
 from ...types import Reference
-from ...validation.arrays import coerce, refuse_non_finite
+from ...validation.arrays import coerce, precision, refuse_non_finite
 from ..solve import solve_mass_matrix
 from .base import CompiledMethod
 from .frames import frame_jacobian

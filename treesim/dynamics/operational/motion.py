@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...engine.call.evaluate import coerce, precision
 from ...errors import ModelError, plain_text, quoted
 from ...kernels.kinematics.center_of_mass import center_of_mass_jacobian_states, center_of_mass_states
 from ...kernels.kinematics.frame_motion import ACCELERATION, frame_motions_states
@@ -17,6 +16,7 @@ from ...states.arguments import checked_robot
 from ...states.states import declared, state_function
 from ...system.display import arrays, batch, html_table
 from ...types import Engine, JacobianReference
+from ...validation.arrays import coerce, precision
 from .frames import SPATIAL, in_world_axes, known_frame_codes
 
 MOTIONS, CENTER = state_function(frame_motions_states), state_function(center_of_mass_states)

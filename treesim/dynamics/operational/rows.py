@@ -7,9 +7,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...engine.call.evaluate import Argument, coerce
 from ...errors import ArgumentError, NonFiniteError
 from ...types import RowNames
+from ...validation.arrays import Argument, coerce
 from ...validation.values import is_name_of, known_name
 
 ROWS = {"all": np.eye(6), "linear": np.eye(6)[:3], "angular": np.eye(6)[3:]}

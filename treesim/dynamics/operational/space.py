@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ... import plugins
-from ...engine.call.evaluate import Argument, coerce, in_precision, precision, refuse_overflow
+from ...engine.call.evaluate import in_precision, refuse_overflow
 from ...engine.call.fast_entry import FastEntry
 from ...engine.call.generic import compiled
 from ...errors import ArgumentError, plain_text
@@ -22,6 +22,7 @@ from ...model.tree import Tree
 from ...states.arguments import checked_robot
 from ...system.display import ReprMixin, arrays, batch, span
 from ...types import Reference
+from ...validation.arrays import Argument, coerce, precision
 from ...validation.values import finite_or_nan, is_name_of, short_repr
 from .frames import in_world_axes
 from .mimic import inverse_inertia_by

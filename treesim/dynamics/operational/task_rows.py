@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...engine.call.evaluate import coerce, refuse_non_finite
 from ...engine.call.fast_entry import FastEntry
 from ...errors import ArgumentError
 from ...kernels.entries.status import FINE
@@ -26,6 +25,7 @@ from ...model.quaternions import configuration
 from ...model.tree import Tree
 from ...states.states import on_states, state_function
 from ...types import Reference
+from ...validation.arrays import coerce, refuse_non_finite
 from ...validation.values import parts_or_none, short_repr
 from ..base import explain_failure
 from ..inverse_dynamics import bias_forces

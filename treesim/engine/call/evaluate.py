@@ -18,7 +18,6 @@ from ...validation.arrays import (
     coerce,
     precision,
     refuse_invalid,
-    refuse_non_finite,
     result_rows,
     rows,
 )
@@ -27,21 +26,6 @@ from ..threads import over_threads
 from . import specialized
 from .buffer_pool import empty
 from .generic import compiled
-
-__all__ = [
-    "ENGINES",
-    "Argument",
-    "Runner",
-    "coerce",
-    "evaluate",
-    "in_precision",
-    "precision",
-    "refuse_non_finite",
-    "refuse_overflow",
-    "run_states",
-    "specialized_first",
-    "specialized_or_generic",
-]
 
 ENGINES = ("auto", "generic", "specialized")
 STATES_PER_TASK = 128  # fewer states are not worth another Python thread
@@ -107,21 +91,11 @@ def evaluate(
     return outputs
 
 
-def specialized_first(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
-    """Return function(..., engine="specialized"), or with engine "auto" if there is no such code.
-
-    For functions called only a few times in a process: code for one robot compiles ten times faster.
-    """
-    try:
-        return function(*arguments, **options, engine="specialized")
-    except UnsupportedError:
-        return function(*arguments, **options)
-
-
-def specialized_or_generic(function: Callable[..., Any], *arguments: Any, engine: str = "auto", **options: Any) -> Any:
+def specialized_first(function: Callable[..., Any], *arguments: Any, engine: str = "auto", **options: Any) -> Any:
     """Return function(*arguments, engine=engine, **options).
 
-    Engine "auto" selects specialized code for any number of states, or generic code if there is none.
+    Engine "auto" selects specialized code for any number of states, or generic code if there is none. For functions
+    called only a few times in a process: code for one robot compiles ten times faster.
     """
     if type(engine) is not str or engine != "auto":
         return function(*arguments, engine=engine, **options)
