@@ -131,8 +131,9 @@ def test_bound_functions_of_a_batch_make_four_calls_for_its_result():
     assert len(calls_of(BOUND.forward_dynamics, *arrays)) <= 4
 
 
-def test_bound_functions_of_many_states_on_one_thread_make_ten_calls():
-    arrays, out = [np.tile(x, (256, 1)) for x in (STATE.q, STATE.v, STATE.tau)], np.empty((256, ROBOT.nv))
+@pytest.mark.parametrize("count", [256, 5000])
+def test_bound_functions_of_many_states_on_one_thread_make_ten_calls(count):
+    arrays, out = [np.tile(x, (count, 1)) for x in (STATE.q, STATE.v, STATE.tau)], np.empty((count, ROBOT.nv))
     with treesim.use_threads(2):
         expected = BOUND.forward_dynamics(*arrays)
     with treesim.use_threads(1):

@@ -13,7 +13,7 @@ from treesim.engine.call import bound_entry, specialized
 from treesim.engine.call.generic import runs_compiled
 from treesim.engine.frontend.fastcall import BAD_LAYOUT, STATES
 from treesim.engine.graph.trace import trace
-from treesim.engine.llvm.single_state import FEW
+from treesim.engine.llvm.single_state import FEW, LOCKED
 from treesim.errors import (
     ArgumentError,
     ModelError,
@@ -272,7 +272,7 @@ def test_centroidal_quantities_need_a_mass() -> None:
 
 # below and above the limits of code of batches, of one thread that is not asked for, and of one that is
 COUNTS = (1, 2, FEW - 1, FEW, 63, 64, specialized.SHARED - 1, specialized.SHARED)
-COUNTS_ALONE = (*COUNTS, specialized.ALONE, specialized.ALONE + 1)
+COUNTS_ALONE = (*COUNTS, LOCKED, LOCKED + 1)
 
 
 @needs_specialized

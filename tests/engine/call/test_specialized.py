@@ -1,5 +1,8 @@
 """The specialized engine: the same results as the generic one, for any batch, on any number of threads."""
 
+import sys
+import threading
+
 import numpy as np
 import pytest
 
@@ -10,7 +13,9 @@ from tests.engine.fresh_code import forget_code
 from tests.engine.least_states import ALWAYS, NEVER, specialize
 from treesim.engine.call import specialized
 from treesim.engine.call.generic import runs_compiled
+from treesim.engine.frontend.object_layout import is_free_threaded
 from treesim.engine.llvm import machine_code, object_cache, thread_pool
+from treesim.engine.llvm.single_state import LOCKED
 from treesim.engine.trigonometry import LARGEST
 from treesim.kernels.dynamics.aba import forward_dynamics_states
 from treesim.kernels.dynamics.inertia_matrix_dynamics import forward_dynamics_ltdl_states
@@ -199,3 +204,32 @@ def test_numbers_that_kernels_pass_to_each_other_are_not_checked(passed, status)
     code = specialized.single_code(inverse, (), [(1,)], [(1,), (1,)], np.float64)
     y, z = np.empty((2, 1))
     assert code(np.array([1e-320]), y, z) == status and np.isinf(z[0])
+
+
+@pytest.mark.skipif(is_free_threaded(), reason="there is no interpreter's lock")
+def test_only_large_batches_release_the_interpreters_lock():
+    robot = generators.chain(2)
+    call, (q, v, tau, out) = treesim.Dynamics(robot, threads=1).forward_dynamics, np.zeros((4, 100 * LOCKED, 2))
+    call(q, v, tau, out=out)
+    lock, ran, interval = threading.Lock(), [], sys.getswitchinterval()
+
+    def other():
+        with lock:
+            ran.append(True)
+
+    thread = threading.Thread(target=other)
+    with lock:
+        thread.start()
+        sys.setswitchinterval(1000)  # [s]: no other thread runs unless this one releases the interpreter's lock
+    try:
+        call(q[:LOCKED], v[:LOCKED], tau[:LOCKED], out=out[:LOCKED])
+        early = bool(ran)
+        for _ in range(1000):
+            if ran:
+                break
+            call(q, v, tau, out=out)
+        late = bool(ran)
+    finally:
+        sys.setswitchinterval(interval)
+    thread.join()
+    assert (early, late) == (False, True)

@@ -41,7 +41,12 @@ CACHE_LINE = 64  # bytes; also the widest vector
 LEAST = 32  # states worth another thread: 1 us slower for six joints, 3 to 17 us faster for a humanoid
 SHARES = 32  # blocks for each thread: one that is late or delayed takes fewer
 LARGEST_BLOCK = 4096  # states
-SHARED, ALONE = 128, 1024  # fewer states run in the calling thread; as many if it is the only one, which blocks others
+SHARED, ALL = 128, 1 << 62  # fewer states run in the calling thread; as many if it is the only one
+# CPython's functions that release and acquire the interpreter's lock
+LOCK = [
+    ctypes.cast(function, ctypes.c_void_p).value or 0
+    for function in (ctypes.pythonapi.PyEval_SaveThread, ctypes.pythonapi.PyEval_RestoreThread)
+]
 
 _codes: SharedCode[BatchCode | UnsupportedError] = SharedCode()  # or why there is none
 _functions: SharedCode[Callable[..., int]] = SharedCode()  # for single states
@@ -265,8 +270,9 @@ def with_batches(function: Callable[..., int], batch: BatchCode, alone: bool) ->
     """
     code, number = owner_of_code(function), np.float32 if batch.lanes.single else np.float64
     memory = Workspace.of(batch.workspace)
-    most, owners = ALONE if alone else SHARED - 1, (code, batch, memory)
-    more = most, batch.lanes.width // 2, batch.share, memory.start  # half a vector takes as long as single states
+    most, owners = ALL if alone else SHARED - 1, (code, batch, memory)
+    least = batch.lanes.width // 2  # half a vector takes as long as single states
+    more = most, least, batch.share, memory.start, *LOCK
     return builtin(function.__name__, code.address("fast"), number, owners, more)
 
 

@@ -337,9 +337,9 @@ class Function:
         """Append a number of a vector."""
         return self.make(f"extractelement {typed(x)}, {I32} {lane}", self.number)
 
-    def call_at(self, pointer: Value, *arguments: Value) -> None:
-        """Append the call of a function without a result by its address."""
-        self._call(pointer.name, VOID, arguments)
+    def call_at(self, pointer: Value, *arguments: Value, result: str = VOID) -> Value:
+        """Append the call of a function by its address; result: type of its result."""
+        return self._call(pointer.name, result, arguments)
 
     def _call(self, name: str, result: str, arguments: Sequence[Value]) -> Value:
         line = f"call {result} {name}({', '.join([typed(x) for x in arguments])})"

@@ -42,8 +42,11 @@ from .values import I1, I64, PTR, VOID, Operand, Value, constant
 Shape = tuple[int, ...]
 FEW = 8  # states: as many run faster by code of batches, on all processors
 BATCHES = WORDS_KNOWN  # words that the built-in function knows of batches:
-MOST, LEAST, SHARE, MEMORY = range(4)  # states at most; states from which `share` runs; its address; that of its memory
-NO_BATCHES = FEW - 1, FEW, 0, 0
+# states at most; states from which `share` runs; its address; that of its memory; those of CPython's functions that
+# release and acquire the interpreter's lock
+MOST, LEAST, SHARE, MEMORY, RELEASE, ACQUIRE = range(6)
+NO_BATCHES = FEW - 1, FEW, 0, 0, 0, 0
+LOCKED = 1024  # states at most that are computed without releasing the lock
 
 
 def single_state(
@@ -219,7 +222,7 @@ def _fast(module: Module, single: Function, arrays: Sequence[tuple[Shape, bool]]
         f.ret(_boxed(f, known, _status(f, loop.values[0])))
     workspace = f.atomic("xchg", f.at(known, BATCHES + MEMORY, I64), 0)  # 0 while another thread uses it
     f.go_on_if(f.icmp("ne", workspace, 0), otherwise=bad_layout)
-    failed = _batch(f, f.load_at(known, BATCHES + SHARE, PTR), workspace, states, data, sizes, inputs)
+    failed = _batch(f, known, workspace, states, data, sizes, inputs)
     f.store_at(workspace, known, BATCHES + MEMORY)
     f.ret(_boxed(f, known, _status(f, failed)))
     f.begin(bad_layout)
@@ -228,14 +231,17 @@ def _fast(module: Module, single: Function, arrays: Sequence[tuple[Shape, bool]]
 
 def _batch(
     f: Function,
-    share: Value,
+    known: Value,
     workspace: Value,
     states: Value,
     data: Sequence[Value],
     sizes: Sequence[int],
     inputs: Sequence[Shape],
 ) -> Value:
-    """Append the call of a batch's function `share` in one thread (`batch_loop`); return the status of its job."""
+    """Append the call of a batch's function `share` in one thread (`batch_loop`); return the status of its job.
+
+    Other Python threads run during the call if there are more states than `LOCKED`.
+    """
     given = iter(zip(data, sizes, strict=True))
     rows = [next(given) if math.prod(shape) else (data[0], 0) for shape in inputs]
     table = f.make(f"alloca [{4 * (len(data) + len(inputs))} x i64]", PTR)
@@ -248,7 +254,14 @@ def _batch(
     job = f.make(f"alloca [{len(words)} x i64]", PTR)
     for k, word in enumerate(words):
         f.store_at(constant(word, I64), job, k)
-    f.call_at(share, job)
+    share, release, acquire = (f.load_at(known, BATCHES + k, PTR) for k in (SHARE, RELEASE, ACQUIRE))
+    several = f.icmp("ugt", states, LOCKED)
+    with f.when(several):
+        thread = f.call_at(release, result=PTR)
+        f.call_at(share, job)
+        f.call_at(acquire, thread)
+    with f.when(f.xor(several, constant(1, I1))):
+        f.call_at(share, job)
     return f.load_at(job, 2, I64)
 
 
