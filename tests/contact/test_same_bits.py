@@ -22,24 +22,28 @@ def balls(count):
 
 
 class Case:
-    """A robot that falls on a plane and is pushed there, driven by gains."""
+    """A robot that falls on a plane and is pushed there, driven by gains, beside boxes on each other at a place [m]."""
 
-    def __init__(self, robot, rule, count, steps, sensors=False, **surface):
+    def __init__(self, robot, rule, count, steps, sensors=False, boxes=0, place=0.3, **surface):
         self.robot, self.steps, self.surface, rng = robot, steps, surface, np.random.default_rng(1)
         link = robot.body_names[0]
         self.sensors = [treesim.ContactForce(link), treesim.Imu(link)] if sensors else []
-        self.q = np.tile(robot.standing(robot.clamp(robot.neutral())), (count, 1))
+        self.boxes = [treesim.free_body(f"box {k}", "box", (0.2,) * 3, 1.0) for k in range(boxes)]
+        beside = [[place, 0.0, 0.1 + 0.2 * k, 0, 0, 0, 1] for k in range(boxes)]
+        self.q = np.tile(np.r_[robot.standing(robot.clamp(robot.neutral())), np.ravel(beside)], (count, 1))
         self.q[:, 2] += 0.01
-        self.v = rng.uniform(-0.3, 0.3, (count, robot.nv))
-        driven = np.r_[np.zeros(6), np.ones(robot.nv - 6)]
-        self.u = 0.02 * rng.normal(size=(count, robot.nv)) * driven
+        nv, free = robot.nv + 6 * boxes, 6 * boxes
+        self.v = rng.uniform(-0.3, 0.3, (count, nv))
+        driven = np.r_[np.zeros(6), np.ones(robot.nv - 6), np.zeros(free)]
+        self.u = 0.02 * rng.normal(size=(count, nv)) * driven
         self.push = {link: rng.normal(size=(count, 6))} if sensors else None
         self.friction = rng.uniform(0.2, 0.8, count)
         self.how = {"dt": DT, "kp": 100.0 * driven, "kd": 5.0 * driven, "integrator": rule}
 
     def world(self, friction=0.5):
         ground = treesim.Ground(friction=friction, **self.surface)
-        return treesim.World(self.robot, ground=ground, sensors=self.sensors)
+        surface = treesim.Surface(friction=0.5, **self.surface)
+        return treesim.World(self.robot, bodies=self.boxes, ground=ground, surface=surface, sensors=self.sensors)
 
     def of(self, k):
         """Return the force on state k."""
@@ -99,6 +103,10 @@ def test_rolling_friction_and_restitution_have_the_same_bits_in_all_of_them(rule
     check_all(Case(body, rule, 5, 150, restitution=0.3, rolling_friction=0.01, torsional_friction=0.005))
 
 
+def test_a_robot_and_boxes_have_the_same_bits_in_all_of_them():
+    check_all(Case(treesim.load("solo12", base="floating"), RULES[1], 5, 60, True, boxes=2, place=0.35))
+
+
 @pytest.mark.parametrize("rule", RULES)
 def test_many_free_bodies_have_the_same_bits_in_steps_and_rollouts(rule):
     """Steps of one state loop over them, rollouts run straight-line code of them."""
@@ -148,3 +156,14 @@ def test_a_simulation_has_the_bits_of_a_stepper(rule):
 @pytest.mark.parametrize("name", ROBOTS)
 def test_robots_have_the_same_bits_in_all_of_them_after_200_steps(name, rule, sensors):
     check_all(Case(treesim.load(name, base="floating"), rule, 9, 200, sensors))
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("sensors", [False, True])
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize(
+    ("name", "boxes", "place"), [("solo12", 1, 0.3), ("a1", 2, 0.5), ("talos", 2, 0.3), ("hyq", 3, 0.3)]
+)
+def test_robots_beside_bodies_have_the_same_bits_after_200_steps(name, boxes, place, rule, sensors):
+    options = {"restitution": 0.4, "rolling_friction": 0.01} if boxes == 1 else {}
+    check_all(Case(treesim.load(name, base="floating"), rule, 9, 200, sensors, boxes, place, **options))

@@ -16,7 +16,7 @@ from ..kernels.contact.layout import ALL_INFO, COUNT, INFO, PAIR, RESULT_INFO, p
 from ..kernels.contact.pgs import solve_pgs
 from ..kernels.contact.signed_distance import SMOOTH
 from ..kernels.contact.simd_collision import SMOOTH_SOLIDS, Finder, capacity_of
-from ..kernels.contact.simd_functions import FOR_ONE
+from ..kernels.contact.simd_components import FOR_ONE
 from ..kernels.contact.simd_groups import LaneVariant, contact_step_on_lanes, put_history
 from ..kernels.contact.step_records import StepInput, StepOutput
 from ..kernels.entries.status import FINE, NOT_FINITE
@@ -41,12 +41,12 @@ class ContactLanes:
         self.stage = stage
         *tables, _, geometry, rows, frames, settings, scheme = stage.constants
         layout = stage.touching.without_groups()
-        layout[COUNT.capacity] = capacity_of(stage.touching.most_contacts)
+        layout[COUNT.capacity] = layout[COUNT.component] = capacity_of(stage.touching.most_contacts)
         tables = [*tables, *NO_MIMIC_JOINTS][:4]
         self.constants = *tables, layout, geometry, rows, frames, settings, scheme
         held, mimics = bool(stage.touching.held[0][0]), stage.robot.mimic_map is not None
         resists = bool(stage.touching.counts.resists)
-        variant = LaneVariant(held, resists, mimics, batched, stage.with_forces)
+        variant = LaneVariant(held, resists, mimics, batched, stage.with_forces, stage.touching.several)
         self.entry = contact_step_on_lanes(finder_of(stage.touching), variant)
 
     def bound(self, given: StepInput, result: StepOutput, batched: BatchedTables | None = None) -> AddContact:
@@ -141,9 +141,8 @@ def finder_of(touching: Touching) -> Finder:
 def begin_lanes(stage: ContactSolve, batched: bool = False) -> ContactLanes | None:
     """Return a contact solve on SIMD lanes, and start its background compilation; None if it is not supported.
 
-    It does not support several subtrees of the base, contacts found by coal, solvers other than "pgs", and uncompiled
-    Python. It is not used where there are only joint limits, which few states reach. batched: whether states have model
-    parameters of their own.
+    It does not support contacts found by coal, solvers other than "pgs", and uncompiled Python. It is not used where
+    there are only joint limits, which few states reach. batched: whether states have model parameters of their own.
     """
     lanes = _lanes_of(stage, batched) if runs_compiled() else None
     if lanes is not None:
@@ -155,7 +154,7 @@ def begin_lanes(stage: ContactSolve, batched: bool = False) -> ContactLanes | No
 def _lanes_of(stage: ContactSolve, batched: bool) -> ContactLanes | None:
     """Return a contact solve on SIMD lanes, None if it is not supported."""
     touching = stage.touching
-    if touching.only_limits or touching.several:
+    if touching.only_limits:
         return None
     first, end = touching.convex
     by_pgs = stage.solver.kernel is solve_pgs and stage.solver.exact

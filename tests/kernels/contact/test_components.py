@@ -10,7 +10,7 @@ from scipy.sparse.csgraph import connected_components
 
 import treesim
 from treesim.contact.subtrees import subtrees_of
-from treesim.kernels.contact.component_functions import component_memory, find_components, keep_component
+from treesim.kernels.contact.component_functions import SEVERAL, component_memory, find_components, keep_component
 from treesim.kernels.contact.components import (
     SortedContacts,
     all_subtrees,
@@ -84,6 +84,21 @@ def test_components_are_those_of_the_graph_of_contacts(seed):
         assert sorted(contacts) == own
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_the_order_of_contacts_depends_on_the_subtrees_that_touch(seed):
+    """And on no other contact: of a part of the contacts, between the same subtrees, the order is the same."""
+    rng = np.random.default_rng(seed)
+    edges = np.sort(rng.integers(0, 12, (14, 2)), axis=1)
+    edges = np.repeat(edges[edges[:, 0] != edges[:, 1]], 4, axis=0)[
+        rng.permutation(4 * sum(edges[:, 0] != edges[:, 1]))
+    ]
+    _, first = np.unique(edges, axis=0, return_index=True)
+    part = np.unique(np.r_[first, rng.integers(0, len(edges), 10)])
+    every = [contacts for _, contacts in Room(touching_of(12, edges)).found(len(edges))]
+    some = [[part[c] for c in contacts] for _, contacts in Room(touching_of(12, edges[part])).found(len(part))]
+    assert some == [[c for c in contacts if c in part] for contacts in every]
+
+
 def test_kinematic_and_static_bodies_join_nothing():
     edges = [(1, 2), (3, 2), (1, 0), (3, 0)]
     assert Room(touching_of(3, edges, {2})).found(4) == [([0], [0, 2]), ([2], [1, 3])]
@@ -123,7 +138,7 @@ def test_a_residual_that_is_no_number_is_kept(order):
     for k in order:
         part, _ = component_memory(room, k, 2)
         part.info[INFO.residual], part.info[INFO.iterations] = (np.nan, 3) if k else (1e-3, 5)
-        keep_component(room, part, False, False)
+        keep_component(room, part, 3, False, False, SimpleNamespace(components=SEVERAL))
     assert np.isnan(room.info[INFO.residual]) and room.info[INFO.iterations] == 5
     assert room.info[INFO.island] == 1 and room.info[INFO.components] == 2
 

@@ -2,38 +2,45 @@
 
 from typing import Any, NamedTuple
 
-from ..algebra.numbers import select
-from .components import any_member, copy_members, join_all, number_components, sort_contacts
+from ..algebra.numbers import maximum, select, some
+from .components import any_member, copy_members, join_all, number_components, partition_number, sort_contacts
 from .constraint_rows import UNBOUNDED
 from .delassus import put_zeros
 from .layout import INFO, LIMIT, SPEED, SUBTREE
 from .warm_start import entry_size, first_row, put_order, store
+
+DROPPED = -1.0  # in the place of a slot: an entry of another solution replaces this one
 
 
 class ComponentFunctions(NamedTuple):
     """Functions that vary between worlds with one and with several subtrees of the base.
 
     find (m, nc, again, f): determines the components of nc contacts, `again` at the corrected midpoint, and returns
-    their number. memory (m, k, nc): returns the memory of component k, and its number of contacts. put_order (m, nc,
-    f): `warm_start.put_order`. store (m, part, nc, n, y, needed, f): stores the impulses of a component with nc
-    contacts and n rows, the memory of which is `part`, at the corrected midpoint. merge (m, after): merges them with
-    those of the first solution. keep_info (m, part, needed, again): adds diagnostics of a component to those of the
-    step. keep_motion (m): writes the motion u + e of a component that needs no correction. needs (m): where it does.
-    solve_again (solve, tree, moved, x, y, m, nc, method): solves all components at the corrected midpoint, and returns
-    the work. clear (m): sets changes of velocities to zero, of components without rows. few: number of contacts of a
-    component whose impulses are always solved for. f: `step_records.StepFunctions`.
+    their number. memory (m, k, nc): returns the memory of component k, and its number of contacts. store (m, nc, n, y,
+    needed, f): stores the impulses of a component with nc contacts and n rows at the corrected midpoint, where that is
+    `needed`. drop_again (m, nc, where, f): drops them where it is not. begin_merge (m, after, f): copies the impulses
+    of the first solution of components that need no correction; merge (m, after, f): merges them with the others.
+    keep_info (m, part, n, needed, again, f): adds diagnostics of a component, the memory of which is `part`, to those
+    of the step. keep_motion (m): writes the motion u + e of a component that needs no correction. needs (m): where it
+    does. solve_again (solve, tree, moved, x, y, m, nc, method): solves all components at the corrected midpoint, and
+    returns the work. clear (m): sets changes of velocities to zero, of components without rows. has_rows (m, n): where
+    any of the n rows is active. of_lists (m): memory for access to the impulses at the corrected midpoint. few: number
+    of contacts of a component whose impulses are always solved for. f: `step_records.StepFunctions`.
     """
 
     find: Any
     memory: Any
-    put_order: Any
     store: Any
+    drop_again: Any
+    begin_merge: Any
     merge: Any
     keep_info: Any
     keep_motion: Any
     needs: Any
     solve_again: Any
     clear: Any
+    has_rows: Any
+    of_lists: Any
     few: Any
 
 
@@ -42,35 +49,35 @@ def find_components(room, nc, again, f):
 
     again: whether these are contacts at the corrected midpoint.
     """
-    m = room.components
+    m, total, most = room.components, 0, room.touch.component
     put_order(room, nc, f.impulses)
     join_all(room.touch, room.contacts, nc, m.root)
     count = number_components(room.touch, m)
     sort_contacts(room.touch, room.contacts, nc, m, count)
-    if not again:
-        m.reported[0], m.reported[1], m.reported[2] = 0, 0, 0
-        for e in range(nc):
-            m.kept[0, e] = 0
+    for k in range(count):
+        found = m.contact_start[k + 1] - m.contact_start[k]
+        room.info[INFO.left_out] += max(found - most, 0)
+        room.info[INFO.largest] = maximum(room.info[INFO.largest], found)
+    if again:
+        m.taken[0] = room.info[INFO.iterations]
     else:
-        m.reported[1] = int(room.info[INFO.iterations])
-        f.impulses.begin(room, nc, room.components.again, True)
-        for e in range(nc):
-            m.kept[1, e] = 0
+        m.number_of[0], m.reported[0], m.taken[0], m.known[0] = count, 0, 0.0, 0.0
+        for k in range(count):
+            total += partition_number(m, k, True)
+        room.info[INFO.partition] = total
     return count
 
 
 def component_memory(room, k, nc):
     """Return the memory of a step for component k, with its contacts, subtrees and diagnostics, and their number.
 
-    Contacts for which there is no room are left out, and counted.
+    Contacts for which there is no room are left out.
     """
     m, at = room.components, room.components.contact_start[k]
     found = m.contact_start[k + 1] - at
     count = min(found, room.touch.component)
     for j in range(m.info.size):
         m.info[j] = 0.0
-    room.info[INFO.left_out] += found - count
-    room.info[INFO.largest] = max(room.info[INFO.largest], found)
     room.count[0] = count
     c, end, first = m.contacts, at + count, 0
     contacts = room.contacts._replace(
@@ -86,32 +93,37 @@ def component_memory(room, k, nc):
 
 def larger(x, y):
     """Return the larger number; NaN if any is, in either order."""
-    return x if x > y or x != x else y
+    return select(x > y or x != x, x, y)
 
 
-def keep_component(room, part, needed, again):
+def keep_larger(total, own, k, where):
+    """Keep the larger one of two diagnostics on the lanes of a mask; NaN if any is."""
+    total[k] = select(where, larger(own[k], total[k]), total[k])
+
+
+def keep_component(room, part, n, needed, again, f):
     """Add the diagnostics of a component to those of the step, unless they are to be `again` those of the midpoint.
 
     Certificate: the largest of all components. Iterations: those of the component with most.
     """
-    m, total, own = room.components, room.info, part.info
+    m, total, own, here = room.components, room.info, part.info, f.components.has_rows(part, n)
     if not again:
-        total[INFO.components] += 1
-    total[INFO.iterations] = max(total[INFO.iterations], m.reported[1] + own[INFO.iterations])
-    if again or not needed:
-        for c in range(part.contacts.order.size):
-            m.kept[1 if again else 0, int(part.contacts.order[c])] = 1
+        total[INFO.components] += select(here, 1, 0)
+    total[INFO.iterations] = maximum(total[INFO.iterations], m.taken[0] + own[INFO.iterations])
+    kept = here and (needed if again else not needed)
+    if some(kept):
         missed = larger(total[INFO.residual], total[INFO.position_residual])
-        if missed == missed and not (own[INFO.residual] <= missed and own[INFO.position_residual] <= missed):
-            total[INFO.island] = part.rows.component.subtrees[0]
-        total[INFO.penetration] = larger(own[INFO.penetration], total[INFO.penetration])
-        total[INFO.residual] = larger(own[INFO.residual], total[INFO.residual])
-        total[INFO.position_residual] = larger(own[INFO.position_residual], total[INFO.position_residual])
-        if m.reported[2] == 0 or own[INFO.certificate] > total[INFO.certificate]:
-            total[INFO.certificate] = own[INFO.certificate]
-        total[INFO.contacts] += own[INFO.contacts]
+        within = own[INFO.residual] <= missed and own[INFO.position_residual] <= missed
+        worst = kept and missed == missed and not within
+        total[INFO.island] = select(worst, part.rows.component.subtrees[0], total[INFO.island])
+        keep_larger(total, own, INFO.penetration, kept)
+        keep_larger(total, own, INFO.residual, kept)
+        keep_larger(total, own, INFO.position_residual, kept)
+        higher = kept and (m.known[0] == 0 or own[INFO.certificate] > total[INFO.certificate])
+        total[INFO.certificate] = select(higher, own[INFO.certificate], total[INFO.certificate])
+        total[INFO.contacts] += select(kept, own[INFO.contacts], 0)
+        m.known[0] += select(kept, 1, 0)
         m.reported[0] += part.contacts.pair.size
-        m.reported[2] += 1
 
 
 def keep_changes(m):
@@ -128,11 +140,13 @@ def needs_of_members(m):
 
 def one_component(room, nc, again, f):
     """Return 1; variant of `find_components` for worlds with one subtree that is not kinematic."""
+    put_order(room, nc, f.impulses)
     return 1
 
 
 def one_of_lanes(room, nc, again, f):
     """Return 1, and copy diagnostics, since some states keep those of the first solution."""
+    put_order(room, nc, f.impulses)
     if again:
         for k in range(room.info.size):
             room.again.info[k] = room.info[k]
@@ -144,7 +158,7 @@ def whole_memory(room, k, nc):
     return room, nc
 
 
-def keep_where(room, part, needed, again):
+def keep_where(room, part, n, needed, again, f):
     """Restore diagnostics of the first solution where no correction was `needed`."""
     room.info[INFO.components] = 1.0
     if again:
@@ -152,7 +166,7 @@ def keep_where(room, part, needed, again):
             room.info[k] = select(needed, room.info[k], room.again.info[k])
 
 
-def count_one(room, part, needed, again):
+def count_one(room, part, n, needed, again, f):
     """Count one component; variant of `keep_component`, whose diagnostics are those of the step."""
     room.info[INFO.components] = 1.0
 
@@ -184,67 +198,92 @@ def clear_changes(m):
     put_zeros(m.again.end_motion)
 
 
+def always(m, n):
+    """Return True: all rows of one state are active."""
+    return True
+
+
+def same_memory(m):
+    """Return the memory: that of one state has one list of impulses at a time."""
+    return m
+
+
 def solve_one(solve, tree, moved, x, y, room, nc, method):
     """Solve the only component at the corrected midpoint."""
-    method.functions.components.find(room, nc, True, method.functions)
+    f = method.functions
+    f.components.find(room, nc, True, f)
     return solve(tree, moved, x, y, room, 0, nc, method)
 
 
 def solve_each(solve, tree, moved, x, y, room, nc, method):
     """Solve all components of the contacts at the corrected midpoint."""
-    total = method.settings.dt * 0
-    for k in range(find_components(room, nc, True, method.functions)):
+    f, total = method.functions, method.settings.dt * 0
+    count, everywhere = f.components.find(room, nc, True, f), room.count[0] >= 0
+    f.impulses.begin(f.components.of_lists(room), nc, room.components.again, everywhere)
+    for k in range(count):
         total += solve(tree, moved, x, y, room, k, nc, method)
     return total
 
 
-def put_no_order(m, nc, f):
-    """Do nothing: `find_components` has called `put_order`."""
+def store_in_place(m, nc, n, y, needed, f):
+    """Store impulses of the only component in the list of the first solution, which they replace."""
+    f.impulses.begin(m, nc, y.warm_start, needed)
+    store(m, nc, n, y.warm_start, needed, f)
 
 
-def put_order_of(m, nc, f):
-    """Write the place of each contact in the list of stored impulses."""
-    put_order(m, nc, f.impulses)
-
-
-def store_again(room, part, nc, n, y, needed, f):
-    """Store the impulses of all contacts where they are `needed`."""
-    f.impulses.begin(part, nc, y.warm_start, needed)
-    store(part, nc, n, y.warm_start, needed, f)
-
-
-def store_apart(room, part, nc, n, y, needed, f):
+def store_apart(m, nc, n, y, needed, f):
     """Store the impulses of a component besides those of the first solution, to be merged."""
-    store(part, nc, n, room.components.again, needed, f)
+    store(f.components.of_lists(m), nc, n, m.components.again, needed, f)
 
 
-def merge_nothing(room, after):
+def drop_nothing(m, nc, where, f):
+    """Do nothing: impulses at the corrected midpoint replace those of the first solution where that is needed."""
+
+
+def drop(m, nc, after, where, f):
+    """Drop the impulses of a component's contacts."""
+    if some(where):
+        for c in range(nc):
+            here = where and f.impulses.is_active(m, 3 * c)
+            f.impulses.write(m, after, f.impulses.entry(m, c), -1, DROPPED, here)
+
+
+def drop_again(m, nc, where, f):
+    """Drop the impulses of a component's contacts at the corrected midpoint."""
+    drop(f.components.of_lists(m), nc, m.components.again, where, f)
+
+
+def begin_merge(room, after, f):
+    """Copy the impulses in `after`, of the first solution, and drop those of components that need a correction."""
+    m, x, everywhere = room.components, f.components.of_lists(room), room.count[0] >= 0
+    for r in range(first_row(room.touch)):
+        f.impulses.write_row(x, m.first, r, f.impulses.read_row(room, after, r), everywhere)
+    for k in range(m.number_of[0]):
+        part, own = f.components.memory(room, k, 0)
+        drop(f.components.of_lists(part), own, m.first, f.components.needs(part), f)
+
+
+def merge_nothing(room, after, f):
     """Do nothing: all impulses are those at the corrected midpoint."""
 
 
-def merge_impulses(room, after):
-    """Merge the impulses in `after`, of the first solution, with those at the corrected midpoint."""
-    m, touch, second, size = room.components, room.touch, room.components.again, entry_size(room.touch)
-    first, merged = m.first, 0
-    one, other = 0, 0
-    for r in range(after.size):
-        first[r] = after[r]
+def merge_impulses(room, after, f):
+    """Write all impulses: of the first solution, and at the corrected midpoint."""
+    merge_lists(room.touch, after, room.components.first, room.components.again)
+    merge_rows(room, after, f)
+
+
+def merge_lists(touch, after, first, second):
+    """Merge the contacts in two lists, without the dropped ones."""
+    size, merged, one, other = entry_size(touch), 0, 0, 0
     while one < first[0] or other < second[0]:
         if slot_of_entry(first, size, one) <= slot_of_entry(second, size, other):
-            if m.kept[0, one] > 0:
-                merged = put_entry(after, merged, size, touch.stored, first, one)
+            merged = put_entry(after, merged, size, touch.stored, first, one)
             one += 1
         else:
-            if m.kept[1, other] > 0:
-                merged = put_entry(after, merged, size, touch.stored, second, other)
+            merged = put_entry(after, merged, size, touch.stored, second, other)
             other += 1
     after[0] = merged
-    for j in range(touch.limits):
-        put_row_of(room, after, j, touch.limit[j, LIMIT.dof])
-    for j in range(touch.frictions):
-        put_row_of(room, after, touch.limits + j, touch.friction[j])
-    for j in range(touch.speeds):
-        put_row_of(room, after, touch.limits + touch.frictions + room.held.R.shape[0] + j, touch.speed[j, SPEED.dof])
 
 
 def slot_of_entry(stored, size, e):
@@ -256,29 +295,41 @@ def slot_of_entry(stored, size, e):
 
 
 def put_entry(after, count, size, most, stored, e):
-    """Append entry e of stored impulses to `count` others, if there is room; return the number of entries."""
-    if count < most:
+    """Append entry e of stored impulses to `count` others, unless it is dropped; return the number, at most `most`."""
+    if count < most and stored[1 + size * e] != DROPPED:
         for k in range(size):
             after[1 + size * count + k] = stored[1 + size * e + k]
         count += 1
     return count
 
 
-def put_row_of(room, after, r, k):
+def merge_rows(room, after, f):
+    """Write the stored impulses of scalar rows that are corrected."""
+    touch = room.touch
+    for j in range(touch.limits):
+        put_row_of(room, after, j, touch.limit[j, LIMIT.dof], f)
+    for j in range(touch.frictions):
+        put_row_of(room, after, touch.limits + j, touch.friction[j], f)
+    for j in range(touch.speeds):
+        r = touch.limits + touch.frictions + room.held.R.shape[0] + j
+        put_row_of(room, after, r, touch.speed[j, SPEED.dof], f)
+
+
+def put_row_of(room, after, r, k, f):
     """Write the stored impulse of scalar row r, of degree of freedom k, if that is corrected."""
-    at = first_row(room.touch) + r
-    if room.corrected[k] > 0:
-        after[at] = room.components.again[at]
+    at, needed, x = first_row(room.touch) + r, room.corrected[k] > 0, f.impulses
+    again = x.read_row(f.components.of_lists(room), room.components.again, at)
+    x.write_row(room, after, at, select(needed, again, x.read_row(room, after, at)), needed)
 
 
 ONE = ComponentFunctions(
-    find=one_component, memory=whole_memory, put_order=put_order_of, store=store_again, merge=merge_nothing,
-    keep_info=count_one, keep_motion=keep_nothing, needs=needs_always, solve_again=solve_one, clear=clear_nothing,
-    few=4,
+    find=one_component, memory=whole_memory, store=store_in_place, drop_again=drop_nothing, begin_merge=merge_nothing,
+    merge=merge_nothing, keep_info=count_one, keep_motion=keep_nothing, needs=needs_always, solve_again=solve_one,
+    clear=clear_nothing, has_rows=always, of_lists=same_memory, few=4,
 )  # fmt: skip
 ONE_ON_LANES = ONE._replace(find=one_of_lanes, keep_info=keep_where, needs=needs_on_lanes)
 SEVERAL = ComponentFunctions(
-    find=find_components, memory=component_memory, put_order=put_no_order, store=store_apart, merge=merge_impulses,
-    keep_info=keep_component, keep_motion=keep_changes, needs=needs_of_members, solve_again=solve_each,
-    clear=clear_changes, few=3,
+    find=find_components, memory=component_memory, store=store_apart, drop_again=drop_again, begin_merge=begin_merge,
+    merge=merge_impulses, keep_info=keep_component, keep_motion=keep_changes, needs=needs_of_members,
+    solve_again=solve_each, clear=clear_changes, has_rows=always, of_lists=same_memory, few=3,
 )  # fmt: skip

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .candidates import put_row
-from .layout import PAIR, RESULT_INFO, SUBTREE
+from .layout import PAIR, STEP_INFO, SUBTREE
 from .signed_distance import vector_of
 
 
@@ -39,10 +39,11 @@ class Components(NamedTuple):
 
     root (T,): another subtree of the same component, or itself. number (T,): component of each subtree, -1 for
     kinematic ones. subtrees (T,), subtree_start (T + 1,): subtrees by component. contact_start (T + 1,), contacts: the
-    contacts by component. kept (2, C): 1 for places in the lists of stored impulses, of the first solution and at the
-    corrected midpoint, that are those of the step. reported (3,): numbers of contacts in reports so far, of iterations
-    of the first solution, and of components whose diagnostics are known. info: diagnostics of one component. first,
-    again: stored impulses of the first solution, and of that at the corrected midpoint.
+    contacts by component; found (C,): their indices in the order in which they were found. number_of (1,): number of
+    components of the first solution. reported (1,): number of contacts in reports so far. taken: iterations of the
+    first solution. known: number of components whose diagnostics are known. info: diagnostics of one component. first,
+    again: stored impulses of all states, of the first solution and of that at the corrected midpoint. edges:
+    `simd_components.Edges`, 0 for one state.
     """
 
     root: Any
@@ -51,18 +52,22 @@ class Components(NamedTuple):
     subtree_start: Any
     contact_start: Any
     contacts: SortedContacts
-    kept: Any
+    found: Any
+    number_of: Any
     reported: Any
+    taken: Any  # (1,)
+    known: Any  # (1,)
     info: Any
     first: Any
     again: Any
+    edges: Any
 
 
 class ContactsOfSubtrees(NamedTuple):
     """List of contacts by subtree.
 
-    ends (2 C,): subtrees of the two bodies of each contact, -1 for none, and for a second one that is the first. own
-    (2 C,), start (T + 1,): indices of `ends` by subtree.
+    ends (2 C,): subtrees of the two bodies of each contact; T for none, and for a second one that is the first. own
+    (2 C,), start (T + 2,): indices of `ends` by subtree, and of each by the other subtree of the contact.
     """
 
     ends: Any
@@ -85,14 +90,19 @@ def no_components(touch, stored, q):
 
 def components_memory(touch, stored, q):
     """Scratch memory with the dtype of q; stored: count of numbers that are stored for the warm start."""
-    T = touch.subtree.shape[0] - 1
-    place, x = np.empty((4, touch.capacity), np.int64), np.empty((touch.capacity, 8), q.dtype)
-    kept, starts, impulses = np.empty((3, T), np.int64), np.empty((2, T + 1), np.int64), np.empty((2, stored), q.dtype)
+    impulses = np.empty((2, stored), q.dtype)
+    return memory_of(touch, q, np.empty(touch.capacity, np.int64), impulses[0], impulses[1], 0)
+
+
+def memory_of(touch, q, slot, first, again, edges):
+    """Memory of components with the dtype of q; slot: of the sorted contacts, first, again, edges: of `Components`."""
+    T, C, number = touch.subtree.shape[0] - 1, touch.capacity, np.empty(2, np.int64)
+    trees, starts, place = np.empty((3, T), np.int64), np.empty((2, T + 1), np.int64), np.empty((2, C), np.int64)
+    x, few = np.empty((C, 8), q.dtype), np.empty(2, q.dtype)
+    contacts = SortedContacts(place[0], slot, x[:, 0], x[:, 1:4], x[:, 4:7], x[:, 7])
     return Components(
-        kept[0], kept[1], kept[2], starts[0], starts[1],
-        SortedContacts(place[0], place[1], x[:, 0], x[:, 1:4], x[:, 4:7], x[:, 7]), place[2:4],
-        np.empty(3, np.int64), np.empty(RESULT_INFO, q.dtype),
-        impulses[0], impulses[1],
+        trees[0], trees[1], trees[2], starts[0], starts[1], contacts, place[1], number[0:1], number[1:2],
+        few[0:1], few[1:2], np.empty(STEP_INFO, q.dtype), first, again, edges,
     )  # fmt: skip
 
 
@@ -196,6 +206,15 @@ def number_components(touch, m):
     return count
 
 
+def partition_number(m, k, joined):
+    """Return a number of component k for comparisons of states: of its subtrees, `joined` or each of its own."""
+    total, first = 0, m.subtrees[m.subtree_start[k]]
+    for i in range(m.subtree_start[k], m.subtree_start[k + 1]):
+        t = m.subtrees[i]
+        total += (t + 1) * (first + 1 if joined else t + 1)
+    return total
+
+
 def put_starts(number, n, count, start, place):
     """Write the first places of `count` components in a list of n members by their numbers, -1 for none.
 
@@ -221,32 +240,36 @@ def copy_contact(found, c, sorted_contacts, place):
 
 def list_contacts(touch, found, nc):
     """Return the nc contacts by subtree."""
-    T, ends, own = touch.subtree.shape[0] - 1, np.empty(2 * nc, np.int64), np.empty(2 * nc, np.int64)
-    start, place = np.empty(T + 1, np.int64), np.empty(T, np.int64)
+    none, ends = touch.subtree.shape[0] - 1, np.empty(2 * nc, np.int64)
     for c in range(nc):
         s = touch.subtree_of[touch.pair[found.pair[c], PAIR.body]]
         t = touch.subtree_of[touch.pair[found.pair[c], PAIR.solid_body]]
-        ends[2 * c], ends[2 * c + 1] = s, t if t != s else -1
-    put_starts(ends, 2 * nc, T, start, place)
+        ends[2 * c], ends[2 * c + 1] = s if s >= 0 else none, t if t >= 0 and t != s else none
+    by_other, own = np.empty(2 * nc, np.int64), np.empty(2 * nc, np.int64)
+    start, place = np.empty(none + 2, np.int64), np.empty(none + 1, np.int64)
+    put_starts(ends, 2 * nc, none + 1, start, place)
     for e in range(2 * nc):
-        if ends[e] >= 0:
-            own[place[ends[e]]] = e
-            place[ends[e]] += 1
+        by_other[place[ends[e]]] = e ^ 1
+        place[ends[e]] += 1
+    put_starts(ends, 2 * nc, none + 1, start, place)
+    for k in range(2 * nc):
+        e = by_other[k]
+        own[place[ends[e]]] = e
+        place[ends[e]] += 1
     return ContactsOfSubtrees(ends, own, start)
 
 
 def other_end(by, e):
-    """Return the other subtree of contact number e in the list `by`; -1 for none."""
+    """Return the other subtree of contact number e in the list `by`; T for none."""
     return by.ends[by.own[e] ^ 1]
 
 
 def count_others(by, t):
-    """Return the number of subtrees that subtree t touches, of successive contacts with the same one."""
-    count, last = 0, -1
-    for e in range(by.start[t], by.start[t + 1]):
+    """Return the number of subtrees that subtree t touches."""
+    count, last = 0, by.start.size - 2
+    for e in range(by.start[t + 1] - 1, by.start[t] - 1, -1):
         other = other_end(by, e)
-        if other >= 0 and other != last:
-            count += 1
+        count += 1 if other != last else 0
         last = other
     return count
 
@@ -266,7 +289,7 @@ def outermost(by, subtrees):
 def put_connected(by, t, queue, reached, order, place):
     """Sort contacts of the subtrees that are connected with t, from a place on; return the place behind the last.
 
-    reached (T,): 1 for subtrees in the queue, 2 for those whose contacts are sorted, 0 for others.
+    reached (T + 1,): 1 for subtrees in the queue and for none, 2 for those whose contacts are sorted, 0 for others.
     """
     queue[0], reached[t] = t, 1
     i, n = 0, 1
@@ -275,10 +298,10 @@ def put_connected(by, t, queue, reached, order, place):
         reached[t] = 2
         for e in range(by.start[t], by.start[t + 1]):
             other = other_end(by, e)
-            if other < 0 or reached[other] < 2:
+            if reached[other] < 2:
                 order[place] = by.own[e] // 2
                 place += 1
-            if other >= 0 and reached[other] == 0:
+            if reached[other] == 0:
                 queue[n], reached[other] = other, 1
                 n += 1
         i += 1
@@ -289,17 +312,19 @@ def sort_contacts(touch, found, nc, m, count):
     """Sort nc contacts by component, and inside by a breadth-first search of its subtrees.
 
     Contacts of the same subtree are close to each other then: the matrix of the rows has a narrow band. The search
-    begins at the subtree that touches the fewest others, and visits these in the order of contacts.
+    begins at the subtree that touches the fewest others, and visits these in ascending order. So the order of two
+    contacts depends on which subtrees touch each other, and on no other contact.
     """
     by, T, place = list_contacts(touch, found, nc), m.number.size, 0
-    queue, reached, order = np.empty(T, np.int64), np.zeros(T, np.int64), np.empty(nc, np.int64)
+    queue, reached = np.empty(T, np.int64), np.zeros(T + 1, np.int64)
+    reached[T] = 1
     for k in range(count):
         subtrees = m.subtrees[m.subtree_start[k] : m.subtree_start[k + 1]]
         m.contact_start[k] = place
-        place = put_connected(by, outermost(by, subtrees), queue, reached, order, place)
+        place = put_connected(by, outermost(by, subtrees), queue, reached, m.found, place)
         for t in subtrees:  # constraints connect without contacts
             if reached[t] == 0:
-                place = put_connected(by, t, queue, reached, order, place)
+                place = put_connected(by, t, queue, reached, m.found, place)
     m.contact_start[count] = place
     for c in range(place):
-        copy_contact(found, order[c], m.contacts, c)
+        copy_contact(found, m.found[c], m.contacts, c)

@@ -35,7 +35,7 @@ def kernel_of_state(functions):
         """Compute a step with contact."""
         x = StepInput(q, v, q_free, v_free, force, 0, work_free, before, external_contacts)
         y = StepOutput(q_new, v_new, after, wrench, pairs, solver_info, work, points)
-        method = StepMethod(settings_of(tree, settings), scheme, functions, memory, mimic_constraint, False, 0)
+        method = StepMethod(settings_of(tree, settings), scheme, functions, memory, mimic_constraint, False)
         contact_step(tree, x, y, m, method)
 
     return step_of_state
@@ -52,7 +52,7 @@ def kernel_with_forces(functions):
         put_external(tree, settings, force, external, own)
         x = StepInput(q, v, q_free, v_free, own.force, external, work_free, before, external_contacts)
         y = StepOutput(q_new, v_new, after, wrench, pairs, solver_info, work, points)
-        method = StepMethod(settings_of(tree, own.table), scheme, functions, memory, own.mimic_constraint, False, 0)
+        method = StepMethod(settings_of(tree, own.table), scheme, functions, memory, own.mimic_constraint, False)
         contact_step(tree, x, y, m, method)
 
     return step_of_state
@@ -68,7 +68,7 @@ def kernel_with_kinematics(functions):
         """Compute a step with contact from its kinematics."""
         x = StepInput(q, v, q_free, v_free, force, 0, work_free, before, external_contacts)
         y = StepOutput(q_new, v_new, after, wrench, pairs, solver_info, work, points)
-        method = StepMethod(settings_of(tree, settings), scheme, functions, memory, mimic_constraint, False, 0)
+        method = StepMethod(settings_of(tree, settings), scheme, functions, memory, mimic_constraint, False)
         contact_step(tree, x, y, put_kinematics(tree, m, kinematics), method)
 
     return step_of_state

@@ -104,8 +104,6 @@ def put_rows(tree, q, dt, m, nc, f):
     level_points(m.contacts, m.touch, m.sigma, nc)
     for c in range(nc):
         put_contact(m, c)
-    f.activate(m, nc)
-    f.components.put_order(m, nc, f)
     n = put_limits(m, q, dt, f.rolling.put_rows(m, nc))
     n = put_speeds(m, put_frictions(m, n))
     if n > 0:
@@ -118,14 +116,14 @@ def with_damping(tree, m, method):
     return method.functions.with_rotors(with_armature(tree, m.step.diagonal), method.mimic_constraint)
 
 
-def prepare(tree, v, m):
+def prepare(tree, damped, v, m):
     """Compute the bodies' velocities at the end and at the start of the motion, v, and articulated inertias.
 
-    tree: `with_damping`. Poses, and velocities in the mean, are those of m.rows.
+    damped: `with_damping`. Poses, and velocities in the mean, are those of m.rows.
     """
     move_bodies(tree, m.rows._replace(V=m.rows.V_end), m.end)
     move_bodies(tree, m.rows._replace(V=m.rows.V_start), v)
-    articulate(tree, m.rows)
+    articulate(damped, m.rows)
 
 
 def rates(v, m, n):
@@ -230,6 +228,7 @@ def solve_again(tree, moved, x, y, room, k, nc, method):
     s, f, work = method.settings, method.functions, method.settings.dt * 0
     part, own = f.components.memory(room, k, nc)
     needed = f.components.needs(part)
+    f.components.drop_again(part, own, not needed, f)
     if some(needed):
         n = put_rows(tree, x.q, s.dt, part, own, f)
         m = part._replace(rows=compact(tree, part.rows, n))
@@ -237,9 +236,9 @@ def solve_again(tree, moved, x, y, room, k, nc, method):
         f.limit_to(m, n, needed)
         again = resolve(moved, x._replace(warm_start=y.warm_start), m, own, n, method)
         work += select(needed, again, 0)
-        f.components.store(room, m, own, n, y, needed, f)
-        f.put_wrenches_where(m, own, y, method, needed)
-        f.components.keep_info(room, m, needed, True)
+        f.components.store(m, own, n, y, needed, f)
+        f.put_wrenches(m, own, n, s.dt, y, needed, f)
+        f.components.keep_info(room, m, n, needed, True, f)
     return work
 
 
@@ -253,14 +252,15 @@ def correct(tree, x, y, room, method):
     moved = with_damping(tree, room, method)
     copy(room.mean_change, g.mean_change)
     copy(room.end_change, g.end_change)
+    f.components.begin_merge(room, y.warm_start, f)
     to_midpoint(tree, moved, s.dt, x.q, x.v, room)
     nc = f.find(at_midpoint(room), s.dt)
     if f.is_full(nc, method.several):
         return False, work
     move_bodies(tree, room.rows, room.mean)
-    prepare(moved, g.start, room)
+    prepare(tree, moved, g.start, room)
     work += f.components.solve_again(solve_again, tree, moved, x._replace(v=g.start), y, room, nc, method)
-    f.components.merge(room, y.warm_start)
+    f.components.merge(room, y.warm_start, f)
     from_midpoint(tree, s.dt, x.q, room)
     return True, work
 
@@ -328,9 +328,9 @@ def solve_component(tree, x, y, room, m, nc, n, method):
     put_members(m.rows.component, SUBTREE.dof, m.corrected, select(needed, 1.0, 0.0))
     done = select(needed, 0, done)
     store(m, nc, n, y.warm_start, True, f)
-    if some(not free) and f.keeps(needed):
-        put_requested_wrenches(m, nc, s.dt, y, f)
-    f.components.keep_info(room, m, needed, False)
+    if some(not free):
+        f.put_wrenches(m, nc, n, s.dt, y, not needed, f)
+    f.components.keep_info(room, m, n, needed, False, f)
     if with_work and any_soft(m.touch):
         taken += taken_by_dampers(m, nc, s.dt)
         lost += lost_outside(m, nc, s.dt)
@@ -345,7 +345,7 @@ def begin(tree, x, m, method):
     f = method.functions
     if not f.with_kinematics:
         resist(tree, method.settings, x.v, x.force, m.step)
-        prepare(with_damping(tree, m, method), x.v, m)
+        prepare(tree, with_damping(tree, m, method), x.v, m)
     f.components.clear(m)
 
 
@@ -371,13 +371,10 @@ def contact_step(tree, x, y, memory, method):
     stored, solved = stored_in_springs(m, nc, s.dt), 0
     free, zero = y.solver_info[INFO.penetration] == 0, s.dt * 0  # free: on all lanes
     all_of = Solution(free, not free, zero, zero, zero)
-    if count == 0:
-        f.impulses.begin(m, 0, y.warm_start, free)
+    f.impulses.begin(m, nc, y.warm_start, free)
     for k in range(count):
         part, own = f.components.memory(m, k, nc)
         n = put_rows(tree, x.q, s.dt, part, own, f)
-        if k == 0:
-            f.impulses.begin(m, nc, y.warm_start, free)
         if n > 0:
             if solved == 0:
                 begin(tree, x, m, method)

@@ -143,6 +143,7 @@ class StepInfo(NamedTuple):
     components: Any  # number of components with rows, and contacts of the largest one of several
     largest: Any
     island: Any  # first subtree of the component with the largest residual
+    partition: Any  # a number of the subtrees that contacts connect, by which states are compared; 0 for one component
     unsolved: Any  # 1 for a state that is not solved on lanes, whose other results are invalid
     deepest: Any  # body of the largest overlap
     before: Any  # overlap before the step

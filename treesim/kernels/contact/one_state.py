@@ -38,20 +38,19 @@ def one_state_functions(solver, variant):
     """Return the functions of a step by a solver's kernel (see `treesim.contact.base`)."""
     rolling = WITH_ROLLING if variant.resists else NO_ROLLING
     with_rotors, hold = (with_mimic_rotors, constrain_mimic_joints) if variant.mimic else (any_tree, constrain_nothing)
+    activate = activate_all if variant.resists else activate_nothing
     return StepFunctions(
-        components=SEVERAL if variant.several else ONE, keeps=keeps_unless,
-        with_kinematics=variant.with_kinematics, again=variant.again,
-        find=find_of(VARIANTS[variant.solids]),
-        activate=activate_all if variant.resists else activate_nothing, rolling=rolling,
+        components=SEVERAL if variant.several else ONE, with_kinematics=variant.with_kinematics, again=variant.again,
+        find=find_of(VARIANTS[variant.solids], activate), rolling=rolling,
         put_constrained=put_constrained if variant.held else put_none_constrained, is_full=is_never_full,
         with_rotors=with_rotors, hold=hold, mask_rows=mask_no_rows, regularize=regularize, mask=mask_nothing,
         limit_to=limit_to_nothing, solve=rolling.solver(solve_by(solver)), solve_once=solve_by(solver),
-        impulses=IMPULSES, report=report_of(rolling), put_wrenches_where=put_corrected_wrenches,
+        impulses=IMPULSES, report=report_of(rolling), put_wrenches=put_wrenches_if,
     )  # fmt: skip
 
 
-def find_of(solids):
-    """Return the collision detection for the solids of a world (`collision`)."""
+def find_of(solids, activate):
+    """Return the collision detection for the solids of a world (`collision`); activate: `activate_all`, or nothing."""
 
     def find(m, dt):
         """Find the contacts of the state; return their number within the capacity."""
@@ -62,14 +61,10 @@ def find_of(solids):
         nc = solids.distinct(m, within)
         m.count[0] = nc
         m.info[INFO.left_out] = maximum(m.info[INFO.left_out], found - within)
+        activate(m, nc)
         return nc
 
     return find
-
-
-def keeps_unless(needed):
-    """Return whether the wrenches of the first solution are those of the step."""
-    return not needed
 
 
 def activate_nothing(m, nc):
@@ -77,8 +72,8 @@ def activate_nothing(m, nc):
 
 
 def activate_all(m, nc):
-    """Mark the rows of all contacts as active, as `rolling_friction` needs them."""
-    for r in range(3 * nc):
+    """Mark the rows of contacts as active, as `rolling_friction` needs them."""
+    for r in range(3 * min(nc, m.touch.component)):
         m.active[r] = 1.0
 
 
@@ -184,6 +179,7 @@ def report_of(rolling):
     return report
 
 
-def put_corrected_wrenches(m, nc, y, method, needed):
-    """Write the wrenches of the corrected step."""
-    put_requested_wrenches(m, nc, method.settings.dt, y, method.functions)
+def put_wrenches_if(m, nc, n, dt, y, where, f):
+    """Add the wrenches of a component's impulses, if these are those of the step."""
+    if where:
+        put_requested_wrenches(m, nc, dt, y, f)

@@ -7,55 +7,50 @@ unsolved: those that the solver does not solve, and those that have more than `s
 from ..algebra.numbers import maximum, select
 from ..mimic.contact_mimic import any_tree, constrain_mimic_joints, constrain_nothing, with_mimic_rotors
 from .component_functions import ONE_ON_LANES
+from .components import first_and_end
 from .constraint_rows import MARGIN, put_constrained, put_none_constrained
 from .contact_step import overlap_of, put_requested_wrenches
-from .layout import INFO, PAIR, SCHEME
+from .layout import INFO, PAIR, SCHEME, SUBTREE
 from .pgs import solve_without_stalls
 from .problem import regularize_immobile_rows, relative_velocities
 from .rolling_friction import NO_ROLLING, WITH_ROLLING
 from .simd_collision import MOST
+from .simd_components import FOR_ONE, SEVERAL_ON_LANES
 from .simd_warm_start import ON_LANES
 from .step_records import StepFunctions
 
-FOR_ONE = 1  # an unsolved state
 
-
-def lane_functions(held, resists, mimic):
+def lane_functions(held, resists, mimic, several):
     """Return the functions of a step.
 
     held: with constrained frames. resists: with torsional or rolling friction. mimic: for robots with mimic joints.
+    several: subtrees of the base.
     """
     rolling = WITH_ROLLING if resists else NO_ROLLING
     with_rotors, hold = (with_mimic_rotors, constrain_mimic_joints) if mimic else (any_tree, constrain_nothing)
     return StepFunctions(
-        components=ONE_ON_LANES, keeps=keeps_all, with_kinematics=False, again=True,
-        find=find, activate=activate, rolling=rolling,
+        components=SEVERAL_ON_LANES if several else ONE_ON_LANES, with_kinematics=False, again=True, find=find,
+        rolling=rolling,
         put_constrained=put_constrained_where if held else put_none_constrained, is_full=is_full,
         with_rotors=with_rotors, hold=hold, mask_rows=mask_inactive_rows, regularize=regularize,
         mask=mask_inactive, limit_to=limit_to, solve=rolling.solver(solve), solve_once=solve, impulses=ON_LANES,
-        report=put_deepest, put_wrenches_where=select_wrenches,
+        report=put_deepest, put_wrenches=put_wrenches_where,
     )  # fmt: skip
 
 
 def find(m, dt):
-    """Find the contacts of all states; return the number of all. No gap or overlap of an inactive contact counts."""
+    """Find the contacts of all states, and mark their rows; return the number of all.
+
+    No gap or overlap of an inactive contact counts.
+    """
     nc = m.contacts.find(m.contacts.touch, m.rows, dt, MARGIN, m.contacts, m.active, m.count)
     for c in range(nc):
         m.contacts.gap[c] = select(m.active[c] > 0, m.contacts.gap[c], 1)
-    m.info[INFO.unsolved] = select(m.count[0] > MOST, FOR_ONE, m.info[INFO.unsolved])
-    return nc
-
-
-def keeps_all(needed):
-    """Return True: corrections overwrite wrenches on the lanes that need them."""
-    return True
-
-
-def activate(m, nc):
-    """Mark the three rows of each contact as the contact."""
     for c in range(nc - 1, -1, -1):
         for j in range(2, -1, -1):
             m.active[3 * c + j] = m.active[c]
+    m.info[INFO.unsolved] = select(m.count[0] > MOST, FOR_ONE, m.info[INFO.unsolved])
+    return nc
 
 
 def is_full(nc, several):
@@ -78,9 +73,11 @@ def put_constrained_where(tree, m, n):
 
 def mask_inactive_rows(tree, r, n, active):
     """Set Z of inactive rows to zero."""
-    for k in range(tree.nv):
-        for row in range(r.first[k], r.last[k]):
-            r.Z[k, row] *= active[row]
+    for t in range(r.component.subtrees.size):
+        first, end = first_and_end(r.component, t, SUBTREE.dof)
+        for k in range(first, end):
+            for row in range(r.first[k], r.last[k]):
+                r.Z[k, row] *= active[row]
 
 
 def mask_inactive(problem, active):
@@ -125,13 +122,8 @@ def put_deepest(m, nc, n, dt):
         m.info[INFO.deepest] = select(deepest, body, m.info[INFO.deepest])
 
 
-def select_wrenches(m, nc, y, method, needed):
-    """Write the wrenches on the lanes that `needed` a midpoint correction; the others keep theirs."""
-    wrench, first = y.wrench, method.first_wrench
-    for i in range(wrench.shape[0]):
-        for j in range(6):
-            first[i, j], wrench[i, j] = wrench[i, j], 0.0
-    put_requested_wrenches(m, nc, method.settings.dt, y, method.functions)
-    for i in range(wrench.shape[0]):
-        for j in range(6):
-            wrench[i, j] = select(needed, wrench[i, j], first[i, j])
+def put_wrenches_where(m, nc, n, dt, y, where, f):
+    """Add the wrenches of a component's impulses, of n rows, on the lanes of a mask."""
+    for r in range(n):
+        m.bounce[r] = select(where, m.impulse[r], 0)
+    put_requested_wrenches(m._replace(impulse=m.bounce), nc, dt, y, f)

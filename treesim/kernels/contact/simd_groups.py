@@ -31,13 +31,19 @@ from .lane_parameters import (
     without_forces,
 )
 from .layout import ALL_INFO, INFO, STEP_INFO
+from .near_pairs import sort, starts_before
 from .pgs import pgs_memory
-from .simd_collision import Finder, simd_contacts_memory
-from .simd_functions import FOR_ONE, lane_functions
+from .simd_collision import MOST, Finder, simd_contacts_memory
+from .simd_components import FOR_ONE, lane_components_memory
+from .simd_functions import lane_functions
 from .step_records import StepInput, StepMethod, StepOutput
 from .workspace import contact_memory
 
-KINDS, FEW = 32, 16  # of numbers of iterations, by which states form groups
+FEW = 16  # numbers of iterations, each of which forms groups of states; those above do by ranges
+# Contacts of a component from which a state alone takes less time than on lanes: the loops along its rows are
+# vectorized, and it does not wait for others.
+LARGE = 12
+TOO_MANY = -1  # in the place of a partition's number: a state with a large component
 
 
 class LaneFunctions(NamedTuple):
@@ -47,7 +53,7 @@ class LaneFunctions(NamedTuple):
     scratch, out): load the `size` numbers of each of several states, and expand them to the spanning tree.
     store_positions, store_motion (mimic_constraint, x, size, states, scratch, given): the reverse. mimic_memory (tree,
     mimic_ints, mimic_reals, x): `mimic_constraint`. tables, load_parameters, force_memory, under_forces: of
-    `lane_parameters`.
+    `lane_parameters`. components_memory: of `components`.
     """
 
     finder: Finder
@@ -60,6 +66,7 @@ class LaneFunctions(NamedTuple):
     mimic_memory: Any
     tables: Any
     load_parameters: Any
+    components_memory: Any
     force_memory: Any
     under_forces: Any
 
@@ -68,7 +75,7 @@ class LaneVariant(NamedTuple):
     """What steps of groups have.
 
     held: constrained frames. resists: torsional or rolling friction. mimic: mimic joints. batched: parameters of each
-    state. with_forces: external forces.
+    state. with_forces: external forces. several: subtrees of the base.
     """
 
     held: bool
@@ -76,13 +83,15 @@ class LaneVariant(NamedTuple):
     mimic: bool
     batched: bool
     with_forces: bool
+    several: bool
 
 
 def functions_of(finder, variant):
     """Return the functions of steps with a collision detection (`simd_collision.Finder`)."""
     own = (own_parameters, load_numbers) if variant.batched else (same_parameters, no_numbers)
     forces = (force_memory, under_forces) if variant.with_forces else (no_memory, without_forces)
-    step = lane_functions(variant.held, variant.resists, variant.mimic)
+    step = lane_functions(variant.held, variant.resists, variant.mimic, variant.several)
+    own = *own, lane_components_memory if variant.several else no_components
     if variant.mimic:
         load, store = (expand_positions_of, expand_motion_of, expand_force_of), (pick_positions_of, pick_motion_of)
         return LaneFunctions(finder, step, *load, *store, mimic_constraint_memory, *own, *forces)
@@ -208,32 +217,48 @@ def step_group(tables, states, room, method, group):
     return done
 
 
-def step_groups(tables, states, room, method, group, which):
-    """Compute the steps of all states, in groups of successive ones of the list `which`."""
-    first, wide = 0, lane_count()
+def step_groups(tables, states, room, method, group, which, partition):
+    """Compute the steps of all states, in groups of successive ones of the list `which` that are of one partition.
+
+    A state that is alone in a partition of several subtrees is left unsolved, and so is one with a large component.
+    """
+    first, wide, info = 0, lane_count(), states.y.solver_info
     while first < states.count:
-        end = min(first + wide, states.count)
+        end = first + 1
+        while end < min(first + wide, states.count) and partition[which[end]] == partition[which[first]]:
+            end += 1
         for k in range(lane_count()):
             group.states[k] = which[min(first + k, end - 1)]
-        if step_group(tables, states, room, method._replace(several=end > first + 1), group):
+        kind, begins = partition[which[first]], first == 0 or partition[which[first - 1]] != partition[which[first]]
+        alone = kind == TOO_MANY or (kind != 0 and begins and end == first + 1)
+        if alone:
+            for k in range(first, end):
+                info[ALL_INFO * which[k] + INFO.unsolved] = FOR_ONE
+        if alone or step_group(tables, states, room, method._replace(several=end > first + 1), group):
             first, wide = end, lane_count()
         else:
             wide = wide // 2
 
 
-def put_alike(solver_info, which, count):
-    """List the states by the iterations that `solver_info` counted before: those of a group wait for each other."""
-    n = 0
-    for kind in range(KINDS):
-        for k in range(count):
-            if kind_of(int(solver_info[ALL_INFO * k + INFO.iterations])) == kind:
-                which[n] = k
-                n += 1
+def put_alike(solver_info, which, spare, keys, count):
+    """List the states by partition, then by iterations, of the step before: those of a group wait for each other.
+
+    spare: scratch memory. keys (2, count): the numbers by which they are sorted, the first of which is that of the
+    partition.
+    """
+    for k in range(count):
+        at, which[k] = ALL_INFO * k, k
+        keys[0, k], keys[1, k] = solver_info[at + INFO.partition], kind_of(int(solver_info[at + INFO.iterations]))
+        many = solver_info[at + INFO.largest] > LARGE or solver_info[at + INFO.contacts] > MOST
+        if keys[0, k] != 0 and many:
+            keys[0, k] = TOO_MANY
+    for k in range(1, -1, -1):
+        sort(which, spare, 0, count, starts_before, keys[k])
 
 
 def kind_of(iterations):
-    """Return which of KINDS a number of iterations is: each of the few, and of the many a range of FEW."""
-    return iterations if iterations < FEW else min(FEW - 1 + iterations // FEW, KINDS - 1)
+    """Return which kind a number of iterations is: each of the few, and of the many a range of FEW."""
+    return iterations if iterations < FEW else FEW - 1 + iterations // FEW
 
 
 def put_history(solver_info, state):
@@ -262,12 +287,10 @@ def step_all(functions, tree, room, tables, mimic_constraint, scheme, states):
     each = finder.memory(room.touch, tree.n_bodies, states.x.q)
     contacts = simd_contacts_memory(room.touch, one, finder.find, each)
     m = room._replace(contacts=contacts._replace(size=states.size, states=group.states))
-    first_wrench = np.empty(group.y.wrench.shape, OnLanes)
-    method = StepMethod(
-        0, scheme, functions.step, pgs_memory(m.g.size, one, ON_LANES), mimic_constraint, True, first_wrench
-    )
-    put_alike(states.y.solver_info, which, count)
-    step_groups(tables, states, m, method, group, which)
+    method = StepMethod(0, scheme, functions.step, pgs_memory(m.g.size, one, ON_LANES), mimic_constraint, True)
+    keys = np.empty((2, count), np.float64)
+    put_alike(states.y.solver_info, which, np.empty(count, np.int64), keys, count)
+    step_groups(tables, states, m, method, group, which, keys[0])
     left = 0
     for k in range(count):
         if states.y.solver_info[ALL_INFO * k + INFO.unsolved] == FOR_ONE:
@@ -297,7 +320,7 @@ def contact_step_on_lanes(finder, variant):
         """Compute the steps of all states (`step_all`)."""
         tree, count, one = tree_tables(ints, reals), work.size // 2, np.empty(1, OnLanes)
         constraint = functions.mimic_memory(tree, mimic_ints, mimic_reals, one)
-        made = contact_memory(tree, layout, geometry, rows, frames, one, no_components, 1)
+        made = contact_memory(tree, layout, geometry, rows, frames, one, functions.components_memory, 1)
         tables = functions.tables(ints, reals, settings, made.touch, numbers, places, functions.force_memory(tree))
         x = StepInput(q, v, q_free, v_free, force, external, work_free, before, 0)
         y = StepOutput(q_new, v_new, after, wrench, 0, solver_info, work, 0)

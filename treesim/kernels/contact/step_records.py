@@ -74,25 +74,22 @@ class StepOutput(NamedTuple):
 class StepFunctions(NamedTuple):
     """Functions that vary between compiled steps.
 
-    keeps (needed): whether wrenches of the first solution are added, although a correction may be `needed`.
-    with_kinematics: whether kinematics are given (`contact_kinematics`). again: whether the midpoint corrector is used
-    (`midpoint_correction`), which supports neither mimic joints nor external contacts. find (m, dt): finds contacts,
-    and returns their number. activate (m, nc): marks the rows of contacts that are active. rolling: of
-    `rolling_friction`. put_constrained (tree, m, n): writes rows of constrained frames. is_full (nc, several): if
-    there are too many contacts for several states together. with_rotors, hold: of mimic joints (`contact_mimic`).
-    mask_rows, regularize, mask: mark rows as inactive in Z, in G, and in a problem. solve (problem, impulse, sigma,
-    tolerance, wanted, m, nc, method): solves a problem on the lanes `wanted`, and counts iterations;
-    solve_once: the same without torsional and rolling friction. impulses: of `warm_start`. report (m, nc, n, dt):
-    writes further results of a solve. put_wrenches_where: writes the wrenches of a corrected step. limit_to (m, n,
-    needed): marks rows as inactive where no correction is needed.
+    components: of `component_functions`. with_kinematics: whether kinematics are given (`contact_kinematics`). again:
+    whether the midpoint corrector is used (`midpoint_correction`), which supports neither mimic joints nor external
+    contacts. find (m, dt): finds contacts, marks their rows as active, and returns their number. rolling: of
+    `rolling_friction`. put_constrained (tree, m, n): writes rows of constrained frames. is_full (nc, several): if there
+    are too many contacts for several states together. with_rotors, hold: of mimic joints (`contact_mimic`). mask_rows,
+    regularize, mask: mark rows as inactive in Z, in G, and in a problem. solve (problem, impulse, sigma, tolerance,
+    wanted, m, nc, method): solves a problem on the lanes `wanted`, and counts iterations; solve_once: the same without
+    torsional and rolling friction. impulses: of `warm_start`. report (m, nc, n, dt): writes further results of a solve.
+    put_wrenches (m, nc, n, dt, y, where, f): adds the wrenches of a component with n rows. limit_to (m, n, needed):
+    marks rows as inactive where no correction is needed.
     """
 
     components: ComponentFunctions
-    keeps: Any
     with_kinematics: Any
     again: Any
     find: Any
-    activate: Any
     rolling: RollingFriction
     put_constrained: Any
     is_full: Any
@@ -106,14 +103,13 @@ class StepFunctions(NamedTuple):
     solve_once: Any
     impulses: ImpulseAccess
     report: Any
-    put_wrenches_where: Any
+    put_wrenches: Any
 
 
 class StepMethod(NamedTuple):
     """How steps are computed: settings of the step, options (`layout.SolverOptions`), functions and their memory.
 
-    several: whether there are several states. mimic_constraint: mimic joints, 0 without any. first_wrench: memory for
-    the wrenches of lanes that are not corrected.
+    several: whether there are several states. mimic_constraint: mimic joints, 0 without any.
     """
 
     settings: Any
@@ -122,4 +118,3 @@ class StepMethod(NamedTuple):
     solver_memory: Any
     mimic_constraint: Any
     several: Any
-    first_wrench: Any
