@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import ClassVar
 from weakref import WeakKeyDictionary
 
@@ -10,11 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..engine.call.evaluate import Runner
-from ..engine.call.fast_entry import FastEntry
 from ..engine.call.generic import compiled
 from ..engine.call.stages import staged
 from ..engine.threads import thread_count
-from ..kernels.entries.status import FINE
 from ..kernels.published.parallel import constraint_force as kernel
 from ..kernels.published.parallel import (
     constraint_force_branches_first,
@@ -25,7 +24,7 @@ from ..kernels.published.parallel.constraint_force_paths import PathMethod
 from ..kernels.published.parallel.heavy_paths import Paths, paths_in, table_size
 from ..model.tree import Tree
 from ..states.physics import Numbers
-from ..states.states import on_states
+from ..states.states import state_function
 from ..types import Engine
 from . import heavy_paths
 from .base import Capabilities
@@ -33,7 +32,7 @@ from .block_counts import Counting, Stages
 from .checked import CheckedBackend, checked_stages
 from .path_stages import branches_first_stages, grouped_stages, path_stages
 from .schedule import Schedule
-from .tables import NO_FORCES, kernel_wrenches
+from .tables import kernel_wrenches
 
 SOURCE = "Fijany and Featherstone 2013; heavy paths on trees"
 LARGE = 5000  # bodies; in a smaller robot, handing blocks to threads takes longer than it saves on two cores
@@ -50,7 +49,7 @@ class HeavyPathBackend(CheckedBackend):
         super().__init__()
         self._tables: WeakKeyDictionary[Tree, np.ndarray] = WeakKeyDictionary()
         self._widths: WeakKeyDictionary[Tree, list[int]] = WeakKeyDictionary()
-        self._wrenches = FastEntry(type(self).along.wrenches)
+        self._wrenches = state_function(type(self).along.wrenches)
 
     def table(self, robot: Tree) -> np.ndarray:
         """Return the robot's paths and stages as a flat table for kernels."""
@@ -100,21 +99,10 @@ class HeavyPathBackend(CheckedBackend):
         physics: Numbers | None,
     ) -> np.ndarray:
         """Return the wrenches (..., N, 6) across the joints, the unknowns of the method; no mimic joints."""
-        turns = robot.body_rotations.reshape(-1)
-        plain = f_ext is None and gravity is None and armature is None and physics is None
-        if plain and type(engine) is str and engine == "auto":
-            out = np.empty((robot.n_bodies, 6))
-            if self._wrenches.call(robot.ints, robot.reals, turns, q, v, tau, NO_FORCES, out) == FINE:
-                return out
-        return on_states(
-            type(self).along.wrenches,
-            robot,
-            (*self.constants(robot, gravity, armature), turns),
-            {"q": q, "v": v, "tau": tau, "f_ext": kernel_wrenches(robot, f_ext)},
-            lambda named: self.explain(robot, named, gravity, armature),
-            physics,
-            engine=engine,
-        )[0]
+        constants = *self.constants(robot, gravity, armature), robot.body_rotations.reshape(-1)
+        explain = partial(self.explain, gravity=gravity, armature=armature)
+        wrenches = kernel_wrenches(robot, f_ext)
+        return self._wrenches(robot, *constants, q, v, tau, wrenches, engine, physics=physics, explain=explain)
 
 
 class ConstraintForce(HeavyPathBackend):

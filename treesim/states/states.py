@@ -309,18 +309,17 @@ def state_function(
 ) -> Callable[..., np.ndarray]:
     """Return a function of an entry's only result: (robot, *constants, *values, engine="auto", out=None, physics=None).
 
-    The arguments are those of `on_states`; explain also takes the robot. One state in float arrays is passed directly
-    to machine code, in a single Python call. Anything else is coerced, broadcast, or reported by `on_states`. The
-    function's source is generated with the declared shape.
+    The arguments are those of `on_states`; explain, which the function also takes, has the robot as first argument. One
+    state in float arrays is passed directly to machine code, in a single Python call. Anything else is coerced,
+    broadcast, or reported by `on_states`. The function's source is generated with the declared shape.
     """
     signature = entry.signature
     (result,) = (array for array in signature.arrays if array.result)
-    inputs = [array for array in signature.arrays if not array.result]
-    names = [x.name for x in inputs]
+    names, optional = [array.name for array in signature.arrays if not array.result], _optional(entry)
     constants, values, shape = (", ".join(x) for x in (("ints", "reals", *signature.tables), names, result.shape))
-    numbers = ", ".join(f"NOTHING if {x.name} is None else {x.name}" if x.optional else x.name for x in inputs)
+    numbers = ", ".join(f"NOTHING if {name} is None else {name}" if name in optional else name for name in names)
     lines = [
-        f"def on_state(tree, {constants}, {values}, engine='auto', out=None, physics=None):",
+        f"def on_state(tree, {constants}, {values}, engine='auto', out=None, physics=None, explain=explain):",
         *symbols_in(signature, shape),
         f"result = empty(({shape},))",
         "if out is None and physics is None and type(engine) is str and engine == 'auto':",
@@ -352,7 +351,7 @@ def one_state_first(entry: Any) -> Callable[[F], F]:
     def decorated(function: F) -> F:
         parameters = parameters_of(function)
         robot, *values = parameters
-        given = iter(values)
+        given, q = iter(values), values[0]
         arrays = ["NOTHING" if x.optional else next(given) for x in signature.arrays if not x.result]
         axes = len(signature.arrays[0].shape) + 1
         numbers = ", ".join([*arrays, "result"])
@@ -368,14 +367,13 @@ def one_state_first(entry: Any) -> Callable[[F], F]:
             f"        status = mimic(entry).call(*{robot}.spanning_tables(), {numbers})",
             f"    if status == {FINE}:",
             "        return result",
-            f"    if type({values[0]}) is ndarray and {values[0]}.ndim == {axes}:",
-            "        found = None",
-            f"        if len({values[0]}) >= {STATES}:",
-            f"            found = many_states(entry, {robot}, [{', '.join(values)}], out)",
-            "        elif out is None:",
-            f"            found = other_fast_call(fast, {robot}, ({robot}.ints, {robot}.reals, {numbers}))",
-            "        if found is not None:",
-            "            return found",
+            f"    if type({q}) is ndarray and {q}.ndim == {axes} and (out is None or len({q}) >= {STATES}):",
+            f"        if len({q}) >= {STATES}:",
+            f"            result = many_states(entry, {robot}, [{', '.join(values)}], out)",
+            "        else:",
+            f"            result = other_fast_call(fast, {robot}, ({robot}.ints, {robot}.reals, {numbers}))",
+            "        if result is not None:",
+            "            return result",
             f"return function({', '.join(parameters)}, out=out, **options)",
         ]
         namespace = {"empty": np.empty, "NOTHING": NOTHING, "Tree": Tree, "function": function, "ndarray": np.ndarray}
