@@ -100,31 +100,37 @@ def paired_order(traced: Trace, pairs: dict[int, int]) -> list[int]:
     Pairs of which one node depends on the other, maybe by other pairs, are removed from `pairs`.
     """
     graph, order = traced.graph, traced.graph.needed(traced.results)
-    rank = {node: k for k, node in enumerate(order)}
+    operands = {node: graph.operands(node) for node in order}
+    known: set[int] = set()  # nodes that can be computed
     while True:
-        first = {second: one for one, second in pairs.items()}
-        units = [node for node in order if node not in first]
-        parts = {node: (node, pairs[node]) if node in pairs else (node,) for node in units}
-        sources = {
-            node: {first.get(x, x) for part in parts[node] for x in graph.operands(part) if x in rank} for node in units
-        }
-        done = _in_order(units, sources, rank)
-        if len(done) == len(units):
-            return done
-        known = {part for node in done for part in parts[node]}
+        done = _in_order([node for node in order if node not in known], operands, pairs)
+        complete = not known
+        known.update(part for node in done for part in (node, pairs.get(node, node)))
+        if len(known) == len(order):
+            return done if complete else _in_order(order, operands, pairs)
         for node in [node for node in pairs if node not in known]:
-            if any(all(x in known or x not in rank for x in graph.operands(part)) for part in parts[node]):
+            if any(all(x in known or x not in operands for x in operands[part]) for part in (node, pairs[node])):
                 del pairs[node]
 
 
-def _in_order(units: Sequence[int], sources: dict[int, set[int]], rank: dict[int, int]) -> list[int]:
-    """Return the units, each behind its sources and otherwise by rank, up to those that depend on each other."""
-    users: dict[int, list[int]] = {node: [] for node in units}
-    for node in units:
-        for x in sources[node]:
-            users[x].append(node)
-    waits = {node: len(sources[node]) for node in units}
-    ready = [(rank[node], node) for node in units if not waits[node]]
+def _in_order(nodes: Sequence[int], operands: dict[int, tuple[int, ...]], pairs: dict[int, int]) -> list[int]:
+    """Return nodes, without the second ones of pairs, each behind its operands and otherwise in the given order.
+
+    Pairs that depend on each other are left out, and what depends on them. operands: of all nodes; those that are not
+    among the given ones are known.
+    """
+    rank = {node: k for k, node in enumerate(nodes)}
+    first = {second: one for one, second in pairs.items()}
+    waits: dict[int, int] = {}
+    users: dict[int, list[int]] = {node: [] for node in nodes}
+    for node in nodes:
+        if node not in first:
+            parts = (node, pairs[node]) if node in pairs else (node,)
+            sources = {first.get(x, x) for part in parts for x in operands[part] if x in rank}
+            waits[node] = len(sources)
+            for x in sources:
+                users[x].append(node)
+    ready = [(rank[node], node) for node, count in waits.items() if not count]
     heapq.heapify(ready)
     done = []
     while ready:
