@@ -76,8 +76,7 @@ def component_memory(room, k, nc):
     m, at = room.components, room.components.contact_start[k]
     found = m.contact_start[k + 1] - at
     count = min(found, room.touch.component)
-    for j in range(m.info.size):
-        m.info[j] = 0.0
+    put_zeros(m.info)
     room.count[0] = count
     c, end, first = m.contacts, at + count, 0
     contacts = room.contacts._replace(
