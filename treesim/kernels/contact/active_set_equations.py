@@ -17,6 +17,7 @@ from ..algebra.elimination import (
     FactorFunctions,
     compact,
     end_of_band,
+    end_of_rows,
     factor_in_order,
     in_threes,
     lower_of_columns,
@@ -25,6 +26,7 @@ from ..algebra.elimination import (
     solve_in_order,
     store_columns,
     upper_of_columns,
+    whole_band,
 )
 from ..algebra.linear import Vector
 from ..algebra.numbers import absolute, maximum, select, some, vectorized
@@ -120,28 +122,22 @@ def put_block(G, m, i, j):
 
 
 def combine(G, m, n, contacts):
-    """m.A = C G B + D within the band; D is s across the direction of slip."""
+    """m.A = C G B + D; D is s across the direction of slip. Blocks of contacts are written within the band."""
     A, scalar = m.A, 3 * contacts
     for i in range(0, scalar, 3):
-        end = end_of_columns(m, i, n)
-        for j in range(m.band.begin[i], min(end, scalar), 3):
+        for j in range(m.band.begin[i], min(m.band.by.end_of(m.band, i, n), scalar), 3):
             put_block(G, m, i, j)
         A[i, i] += m.s[m.rows[i]]
-        for j in range(scalar, end):
+        for j in range(scalar, n):
             x, used = combined_rows(G, m.rows[i], m.rows[j], directions(m, i)), m.used[j]
             A[i, j], A[i + 1, j], A[i + 2, j] = used * x.x, used * x.y, used * x.z
     for i in range(scalar, n):
         r, used = m.rows[i], m.used[i]
-        for j in range(m.band.begin[i], scalar, 3):
+        for j in range(0, scalar, 3):
             k = m.rows[j]
             put_columns(A, i, j, used * G[r, k], used * G[r, k + 1], used * G[r, k + 2], directions(m, j))
-        for j in range(max(m.band.begin[i], scalar), end_of_columns(m, i, n)):
+        for j in range(scalar, n):
             A[i, j] = m.used[j] * (used * G[r, m.rows[j]])
-
-
-def end_of_columns(m, i, n):
-    """Return the end of the band in row i of n rows."""
-    return min(m.band.by.end_of(m.band, i, n), n)
 
 
 def put_equations(problem, regular, slipping, m, n, contacts):
@@ -151,7 +147,7 @@ def put_equations(problem, regular, slipping, m, n, contacts):
         combine(G, m, n, contacts)
     else:
         for i in range(n):
-            for j in vectorized(range(m.band.begin[i], end_of_columns(m, i, n))):
+            for j in vectorized(range(m.band.begin[i], min(m.band.by.end_of(m.band, i, n), n))):
                 m.A[i, j] = m.used[j] * (m.used[i] * G[m.rows[i], m.rows[j]])
     put_unit_rows(m.A, n)
     for i in range(n):
@@ -214,6 +210,7 @@ def narrow(band, rows, n):
 
 
 ONE_STATE = FactorFunctions(find_band, end_of_band, store_columns, lower_of_columns, upper_of_columns)
+ONE_SUBTREE = ONE_STATE._replace(find=whole_band, end_of=end_of_rows)  # whose rows mostly depend on each other
 
 
 def solve_unknowns(problem, impulse, sigma, regular, memory):

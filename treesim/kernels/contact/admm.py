@@ -14,7 +14,7 @@ import numpy as np
 
 from ..algebra.elimination import Band, compact, factor_in_order, in_threes, put_unit_rows, solve_in_order
 from ..algebra.numbers import absolute, maximum, sqrt
-from .active_set_equations import ONE_STATE, band_memory
+from .active_set_equations import ONE_STATE, ONE_SUBTREE, band_memory
 from .problem import mobility, project, relative_velocities
 
 EVERY = 10  # iterations rho is looked at
@@ -47,6 +47,11 @@ def admm_memory(rows, q, by=ONE_STATE):
         matrices[0], matrices[1], vectors[0], vectors[1], vectors[2], vectors[3], vectors[4], vectors[5],
         band_memory(rows, by),
     )  # fmt: skip
+
+
+def admm_memory_of_subtree(rows, q):
+    """Scratch memory for worlds with one subtree, as `admm_memory`."""
+    return admm_memory(rows, q, ONE_SUBTREE)
 
 
 def scale_rows(problem, s, root):

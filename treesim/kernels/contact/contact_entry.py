@@ -7,14 +7,18 @@ from ..mimic.contact_mimic import mimic_constraint_memory
 from ..mimic.mimic_entry import mimic_entry
 from ..stepping.external_forces import external_memory, nothing_around, put_external
 from ..stepping.step import settings_of
+from .admm import admm_memory, admm_memory_of_subtree
 from .components import components_memory, no_components
 from .contact_kinematics import SIZE, kinematics_of
 from .contact_points import POINT
 from .contact_step import contact_step
 from .layout import RESULT_INFO, SIZES
 from .one_state import one_state_functions
+from .pgs import pgs_memory, pgs_memory_of_subtree
 from .step_records import StepInput, StepMethod, StepOutput
 from .workspace import contact_memory
+
+OF_SUBTREE = {pgs_memory: pgs_memory_of_subtree, admm_memory: admm_memory_of_subtree}  # without a band
 
 
 def put_kinematics(tree, m, kinematics):
@@ -84,6 +88,7 @@ def contact_step_entry(solver, solver_memory, variant):
     with_forces, mimic, with_kinematics = variant.with_forces, variant.mimic, variant.with_kinematics
     make = kernel_with_forces if with_forces else kernel_with_kinematics if with_kinematics else kernel_of_state
     components = components_memory if variant.several else no_components
+    solver_memory = solver_memory if variant.several else OF_SUBTREE.get(solver_memory, solver_memory)
     step, around = make(one_state_functions(solver, variant)), external_memory if with_forces else nothing_around
 
     def memory_for(tree, layout, geometry, rows, frames, q):

@@ -7,7 +7,7 @@ import numpy as np
 from ..algebra.linear import Vector, sub
 from ..algebra.numbers import absolute, maximum, minimum, select, some, sqrt
 from .active_set import active_set_memory, energy, run_active_set, search
-from .active_set_equations import ONE_STATE
+from .active_set_equations import ONE_STATE, ONE_SUBTREE
 from .admm import admm_memory, solve_admm
 from .cone import block_at, contact_impulse
 from .problem import (
@@ -28,10 +28,10 @@ from .problem import (
 FIRST, ROUND = 1, 10  # sweeps after the first search of an active set, and after later ones
 REGULAR, LEAST = 1e-5, 1e-8  # of a row's mobility: the proximal term of the first search, and the least
 COLD = 50  # iterations of `admm` without a warm start at most
-SOFT, SOFTER, HARD = 1e-3, 1e-2, 1e-7  # of a row's mobility: first compliance, that without impulses, and the last
-FARTHER, CLOSEST, SMALLEST = 0.1, 0.8, 1e-3  # ratio of compliances at first, at most and at least
+SOFT, SOFTER, HARD = 1e-3, 1e-2, 1e-9
+FARTHER, CLOSEST, SMALLEST = 0.1, 0.95, 1e-3
 QUICK, FASTER = 2, 0.3  # searches after which the ratio decreases, and its factor
-COMPLIANCES, ROUNDS, SEARCHES, BETWEEN = 40, 3, 4, 2  # that are tried; of searches for one, and sweeps between them
+COMPLIANCES, ROUNDS, SEARCHES, BETWEEN = 25, 3, 4, 2
 ROUGHLY = 1e-2  # of a compliance: residual of its problem, relative to that without impulses
 THROUGH = 12  # searches that may increase the residual at first
 ABOVE, DECREASE = 1e6, 0.1  # bound of the residual after these, of that before, and its factor from one to the next
@@ -53,6 +53,11 @@ def pgs_memory(rows, q, by=ONE_STATE):
     """Scratch memory for at most `rows` rows, with the dtype of q; by: for one state or for SIMD lanes."""
     admm, x = admm_memory(rows, q, by), np.empty((4, rows), q.dtype)
     return PgsMemory(admm, active_set_memory(admm.A, admm.L, q, by), x[0], x[1], x[2:4])
+
+
+def pgs_memory_of_subtree(rows, q):
+    """Scratch memory for worlds with one subtree, as `pgs_memory`."""
+    return pgs_memory(rows, q, ONE_SUBTREE)
 
 
 def solve_contact(problem, c, impulse, sigma):
@@ -140,17 +145,6 @@ def search_on(problem, impulse, sigma, tolerance, regular, wanted, m):
     return taken, left
 
 
-def refine(problem, impulse, sigma, tolerance, most, wanted, m):
-    """Improve impulses by a search, and by at most `most` sweeps with a search after the first, and after every ROUND.
-
-    sigma = G lambda + g before and after. Returns the number of sweeps and steps, and the residual. wanted: mask of the
-    lanes that are improved.
-    """
-    taken, left = search_on(problem, impulse, sigma, tolerance, REGULAR, wanted, m)
-    steps, left = sweep_and_search(problem, impulse, sigma, tolerance, most, left, wanted and left > tolerance, m)
-    return taken + steps, left
-
-
 def sweep_and_search(problem, impulse, sigma, tolerance, most, left, going, m):
     """Continue `refine` after its first search, which left a residual, while any lanes are `going`."""
     taken, swept, regular = left * 0, 0, REGULAR
@@ -212,10 +206,16 @@ def solve_without_stalls(problem, impulse, sigma, tolerance, most, wanted, memor
     return taken, left
 
 
-def refine_through(problem, impulse, sigma, tolerance, most, memory):
-    """Refine impulses, and search through larger residuals where that stalls; return iterations, and the residual."""
+def refine(problem, impulse, sigma, tolerance, most, memory):
+    """Improve impulses by searches, and at most `most` sweeps with a search after the first, and after every ROUND.
+
+    Searches that may increase the residual follow where that stalls. sigma = G lambda + g after it. Returns the number
+    of sweeps and steps, and the residual.
+    """
     relative_velocities(problem, impulse, sigma)
-    taken, left = refine(problem, impulse, sigma, tolerance, most, True, memory.active)
+    taken, left = search_on(problem, impulse, sigma, tolerance, REGULAR, True, memory.active)
+    steps, left = sweep_and_search(problem, impulse, sigma, tolerance, most, left, left > tolerance, memory.active)
+    taken += steps
     if left > tolerance:
         steps, left = search_through(problem, impulse, sigma, tolerance, True, memory)
         taken += steps
@@ -276,8 +276,8 @@ def follow_compliance(problem, impulse, sigma, tolerance, most, memory):
             else:
                 ratio = sqrt(ratio)
         tries += 1
-    put_compliance(problem, 0, memory.stiff)
-    steps, left = refine_through(problem, impulse, sigma, tolerance, minimum(most, SWEEPS), memory)
+    put_compliance(problem, begun * 0, memory.stiff)
+    steps, left = refine(problem, impulse, sigma, tolerance, minimum(most, SWEEPS), memory)
     restore_unless(left < begun, problem, impulse, sigma, memory.before)
     return taken + steps, select(left < begun, left, begun)
 
@@ -299,11 +299,7 @@ def solve_pgs(problem, impulse, sigma, tolerance, most, memory):
     if left > tolerance:
         taken += solve_admm(problem, impulse, sigma, tolerance, most, memory.admm)
         scale_along_ray(problem, impulse, sigma)
-        relative_velocities(problem, impulse, sigma)
-        steps, left = search_on(problem, impulse, sigma, tolerance, LEAST, True, memory.active)
-        taken += steps
-    if left > tolerance:
-        steps, left = refine(problem, impulse, sigma, tolerance, minimum(most, SWEEPS), True, memory.active)
+        steps, left = refine(problem, impulse, sigma, tolerance, minimum(most, SWEEPS), memory)
         taken += steps
     if left > tolerance:
         taken += sweep_on(problem, impulse, sigma, tolerance, most, left, memory.active.before)
