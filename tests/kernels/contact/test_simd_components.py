@@ -6,10 +6,11 @@ import pytest
 import treesim
 from treesim.contact.lanes import ContactLanes
 from treesim.engine.call.generic import runs_compiled
-from treesim.kernels.contact.simd_groups import LARGE
+from treesim.engine.call.specialized import lanes
+from treesim.kernels.contact.simd_components import LARGE
 
 pytestmark = pytest.mark.skipif(not runs_compiled(), reason="plain Python has no lanes")
-DT, SIDE = 1e-3, 0.2
+DT, SIDE, LANES = 1e-3, 0.2, lanes(single=False).width
 RULES = ["semi_implicit_euler", "implicit_midpoint"]
 
 
@@ -56,30 +57,42 @@ def test_rollouts_of_bodies_have_the_bits_of_steps(rule, surface):
 
 
 def test_states_that_contacts_connect_otherwise_form_groups_of_their_own(alone):
-    """In two of nine states a box falls on another one; in that step it is not known before."""
+    """In each second state a box falls on another one; in that step it is not known before."""
     world, q = stacks(2, 1)
-    q, v = np.tile(q, (9, 1)), np.zeros((9, 18))
-    q[:2, :3] = [0, 0, SIDE / 2], [0, 0, SIDE / 2]
-    q[:2, 9], q[2:, 7], q[2:, 9] = 1.5 * SIDE + 0.02, 1.5, 1.5 * SIDE + 0.02
-    v[:2, 6:9] = [[0.1, 0, 0], [0, 0.1, 0]]
+    n = 2 * LANES
+    q, v = np.tile(q, (n, 1)), np.zeros((n, 18))
+    q[:, 9], q[1::2, 7] = 1.5 * SIDE + 0.02, 1.5
+    v[::2, 6] = 0.1 + 0.001 * np.arange(LANES)
     check_rollouts(world, q, v, RULES[0], 90)
-    assert 1 <= len(alone) <= 2 and not {0, 1} & {*alone[0]}
+    assert alone[0] == [*range(n)]
+    assert 1 <= len(alone[1:]) <= 3 and len(alone[1]) < n
 
 
-def test_one_state_of_another_partition_is_alone(alone):
-    world, q = stacks(2, 1)
-    q, v = np.tile(q, (5, 1)), np.zeros((5, 18))
-    q[3, 7], q[3, 9] = 1.0, SIDE / 2
-    check_rollouts(world, q, v, RULES[0], 20)
-    assert alone == [[3]] * 20
+def test_few_states_of_a_partition_are_alone(alone):
+    world, q = stacks(2)
+    for few in (LANES // 4, LANES // 4 + 1):
+        states = np.tile(q, (few + LANES, 1))
+        states[:few, 9] = 1.0
+        alone.clear()
+        check_rollouts(world, states, np.zeros((few + LANES, 12)), RULES[0], 5)
+        assert alone[1:] == ([[*range(few)]] * 4 if few <= LANES // 4 else [])
 
 
-@pytest.mark.parametrize(("height", "expected"), [(LARGE // 4, 0), (LARGE // 4 + 1, 20)])
+@pytest.mark.parametrize(("height", "expected"), [(LARGE // 4, 1), (LARGE // 4 + 1, 20)])
 def test_states_with_large_components_are_alone(alone, height, expected):
     """A box on another has four contacts; after the first step their number is known."""
     world, q = stacks(height)
-    check_rollouts(world, np.tile(q, (3, 1)), np.zeros((3, 6 * height)), RULES[0], 21)
-    assert len(alone) == expected
+    check_rollouts(world, np.tile(q, (3, 1)), np.zeros((3, 6 * height)), RULES[0], 20)
+    assert alone == [[0, 1, 2]] * expected
+
+
+def test_components_that_become_large_are_left_to_single_steps(alone):
+    """Two stacks of two collide; their state is known to be large only then."""
+    world, q = stacks(2, 2)
+    q, v = np.tile(q, (3, 1)), np.zeros((3, 4, 6))
+    q[:, 14::7], v[:, :2, 0] = SIDE + 0.004, 0.3
+    check_rollouts(world, q, v.reshape(3, -1), RULES[0], 30)
+    assert 2 < len(alone) < 30
 
 
 def test_contacts_of_all_states_beyond_the_room_of_lanes():

@@ -308,8 +308,8 @@ def test_states_of_as_many_iterations_form_groups():
     taken = np.array([2.0, 31.0, 900.0, 2.0, 16.0, 1.0, 700.0])
     info, which, keys = np.zeros((7, ALL_INFO)), np.full(7, -1), np.empty((2, 7))
     info[:, INFO.iterations] = taken
-    put_alike(info.reshape(-1), which, np.empty(7, int), keys, 7)
+    put_alike(info.reshape(-1), which, np.empty(7, int), keys, False)
     assert which.tolist() == [5, 0, 3, 1, 4, 6, 2], "1, 2, 2, 16 to 31, of 700 and of 900"
-    info[:, INFO.partition], info[2, INFO.contacts] = [8, 3, 3, 8, 3, 8, 3], MOST + 1
-    put_alike(info.reshape(-1), which, np.empty(7, int), keys, 7)
+    info[:, INFO.partition], info[:, INFO.done], info[2, INFO.contacts] = [8, 3, 3, 8, 3, 8, 3], 1, MOST + 1
+    put_alike(info.reshape(-1), which, np.empty(7, int), keys, True)
     assert which.tolist() == [2, 1, 4, 6, 5, 0, 3], "too many contacts, then by partition"

@@ -1,7 +1,8 @@
 """Components of several states at once, one state per SIMD lane (`components`).
 
 Components are those of the contacts of all states together. A state whose own contacts do not connect the same pairs of
-subtrees has others; it is left unsolved. So contacts of a component, and their order, are those of each state alone.
+subtrees has others; it is left unsolved, as is one with a large component. So contacts of a component, and their order,
+are those of each state alone.
 """
 
 from typing import Any, NamedTuple
@@ -22,6 +23,9 @@ from .components import memory_of, partition_number
 from .layout import INFO, PAIR, SUBTREE
 
 FOR_ONE = 1  # an unsolved state
+# Contacts of a component from which a state alone takes less time than on lanes: the loops along its rows are
+# vectorized, and it does not wait for others.
+LARGE = 12
 
 
 class Edges(NamedTuple):
@@ -82,12 +86,19 @@ def is_common(room, k):
             x.on[e] = maximum(x.on[e], x.active[c])
     for e in range(count):
         common = minimum(common, x.on[e])
+    if is_large(m, k):
+        common = common * 0
     for i in range(m.subtree_start[k], m.subtree_start[k + 1]):
         if has_joint_rows(room.touch.subtree, m.subtrees[i]):
             present = present * 0 + 1
     room.info[INFO.largest] = maximum(room.info[INFO.largest], own)
     room.info[INFO.unsolved] = select(present > common, FOR_ONE, room.info[INFO.unsolved])
     return common > 0
+
+
+def is_large(m, k):
+    """Return whether component k has so many contacts that it is not solved on lanes."""
+    return m.contact_start[k + 1] - m.contact_start[k] > LARGE
 
 
 def has_joint_rows(table, t):
@@ -101,6 +112,8 @@ def has_joint_rows(table, t):
 def memory_on_lanes(room, k, nc):
     """Return the memory of a step for component k (`component_memory`), with its contacts that are active."""
     part, count = component_memory(room, k, nc)
+    if is_large(room.components, k):
+        count = 0
     first, room.count[0] = room.components.contact_start[k], room.count[0] * 0
     for c in range(count):
         active = room.components.edges.active[first + c]

@@ -34,16 +34,14 @@ from .layout import ALL_INFO, INFO, STEP_INFO
 from .near_pairs import sort, starts_before
 from .pgs import pgs_memory
 from .simd_collision import MOST, Finder, simd_contacts_memory
-from .simd_components import FOR_ONE, lane_components_memory
+from .simd_components import FOR_ONE, LARGE, lane_components_memory
 from .simd_functions import lane_functions
 from .step_records import StepInput, StepMethod, StepOutput
 from .workspace import contact_memory
 
 FEW = 16  # numbers of iterations, each of which forms groups of states; those above do by ranges
-# Contacts of a component from which a state alone takes less time than on lanes: the loops along its rows are
-# vectorized, and it does not wait for others.
-LARGE = 12
-TOO_MANY = -1  # in the place of a partition's number: a state with a large component
+ENOUGH = 4  # states of one partition form groups if they fill more than this part of the lanes
+ALONE = -1  # in the place of a partition's number: a state with a large component, or of unknown ones
 
 
 class LaneFunctions(NamedTuple):
@@ -53,7 +51,7 @@ class LaneFunctions(NamedTuple):
     scratch, out): load the `size` numbers of each of several states, and expand them to the spanning tree.
     store_positions, store_motion (mimic_constraint, x, size, states, scratch, given): the reverse. mimic_memory (tree,
     mimic_ints, mimic_reals, x): `mimic_constraint`. tables, load_parameters, force_memory, under_forces: of
-    `lane_parameters`. components_memory: of `components`.
+    `lane_parameters`. components_memory: of `components`. several: subtrees of the base.
     """
 
     finder: Finder
@@ -69,6 +67,7 @@ class LaneFunctions(NamedTuple):
     components_memory: Any
     force_memory: Any
     under_forces: Any
+    several: bool
 
 
 class LaneVariant(NamedTuple):
@@ -94,9 +93,9 @@ def functions_of(finder, variant):
     own = *own, lane_components_memory if variant.several else no_components
     if variant.mimic:
         load, store = (expand_positions_of, expand_motion_of, expand_force_of), (pick_positions_of, pick_motion_of)
-        return LaneFunctions(finder, step, *load, *store, mimic_constraint_memory, *own, *forces)
+        return LaneFunctions(finder, step, *load, *store, mimic_constraint_memory, *own, *forces, variant.several)
     plain = load_plain, load_plain, load_plain, store_plain, store_plain, no_constraint
-    return LaneFunctions(finder, step, *plain, *own, *forces)
+    return LaneFunctions(finder, step, *plain, *own, *forces, variant.several)
 
 
 def no_constraint(tree, mimic_ints, mimic_reals, x):
@@ -220,7 +219,8 @@ def step_group(tables, states, room, method, group):
 def step_groups(tables, states, room, method, group, which, partition):
     """Compute the steps of all states, in groups of successive ones of the list `which` that are of one partition.
 
-    A state that is alone in a partition of several subtrees is left unsolved, and so is one with a large component.
+    Few states of a partition of several subtrees are left unsolved, and so are those whose partition is not yet known,
+    or has a large component.
     """
     first, wide, info = 0, lane_count(), states.y.solver_info
     while first < states.count:
@@ -230,7 +230,8 @@ def step_groups(tables, states, room, method, group, which, partition):
         for k in range(lane_count()):
             group.states[k] = which[min(first + k, end - 1)]
         kind, begins = partition[which[first]], first == 0 or partition[which[first - 1]] != partition[which[first]]
-        alone = kind == TOO_MANY or (kind != 0 and begins and end == first + 1)
+        few = (end - first) * ENOUGH <= lane_count()
+        alone = kind == ALONE or (kind != 0 and begins and few)
         if alone:
             for k in range(first, end):
                 info[ALL_INFO * which[k] + INFO.unsolved] = FOR_ONE
@@ -240,20 +241,20 @@ def step_groups(tables, states, room, method, group, which, partition):
             wide = wide // 2
 
 
-def put_alike(solver_info, which, spare, keys, count):
+def put_alike(solver_info, which, spare, keys, several):
     """List the states by partition, then by iterations, of the step before: those of a group wait for each other.
 
     spare: scratch memory. keys (2, count): the numbers by which they are sorted, the first of which is that of the
-    partition.
+    partition, 0 unless there are several subtrees.
     """
-    for k in range(count):
+    for k in range(which.size):
         at, which[k] = ALL_INFO * k, k
         keys[0, k], keys[1, k] = solver_info[at + INFO.partition], kind_of(int(solver_info[at + INFO.iterations]))
         many = solver_info[at + INFO.largest] > LARGE or solver_info[at + INFO.contacts] > MOST
-        if keys[0, k] != 0 and many:
-            keys[0, k] = TOO_MANY
+        if several and (many or solver_info[at + INFO.done] == 0):
+            keys[0, k] = ALONE
     for k in range(1, -1, -1):
-        sort(which, spare, 0, count, starts_before, keys[k])
+        sort(which, spare, 0, which.size, starts_before, keys[k])
 
 
 def kind_of(iterations):
@@ -289,7 +290,7 @@ def step_all(functions, tree, room, tables, mimic_constraint, scheme, states):
     m = room._replace(contacts=contacts._replace(size=states.size, states=group.states))
     method = StepMethod(0, scheme, functions.step, pgs_memory(m.g.size, one, ON_LANES), mimic_constraint, True)
     keys = np.empty((2, count), np.float64)
-    put_alike(states.y.solver_info, which, np.empty(count, np.int64), keys, count)
+    put_alike(states.y.solver_info, which, np.empty(count, np.int64), keys, functions.several)
     step_groups(tables, states, m, method, group, which, keys[0])
     left = 0
     for k in range(count):
