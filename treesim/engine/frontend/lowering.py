@@ -49,7 +49,8 @@ class Compiled:
     """Function of a module.
 
     symbol: its name. result: the value returned; literal parts are known to callers. takes: indices of the
-    argument parts that it uses. leaves: whether its result refers to memory that the caller must release.
+    argument parts that it uses. leaves: whether its result refers to memory that the caller must release. passes:
+    {part of the result: part of the arguments} of parts that are arguments, and known to callers, too.
     Results of many parts are returned through memory: LLVM's interprocedural constant propagation takes seconds
     for tuples of hundreds of parts.
     """
@@ -58,6 +59,7 @@ class Compiled:
     result: Value
     takes: list[int]
     leaves: bool
+    passes: dict[int, int]
 
     def arguments(self, types: Sequence[Type], parts: Sequence[str]) -> str:
         """Return the argument list of a call, given the parts of all arguments."""
@@ -67,8 +69,7 @@ class Compiled:
     @cached_property
     def gives(self) -> list[int]:
         """Indices of the parts of the result that it returns."""
-        parts = self.result.parts
-        return [k for k, part in enumerate(parts) if part.startswith("%") or len(parts) <= FEW]
+        return _returned(self.result, self.passes)
 
     @cached_property
     def kinds(self) -> list[str]:
@@ -118,7 +119,9 @@ def compile_function(
                 raise
             raise _placed(error, function, body.node) from error
         if _holds_arrays(result.type) == returns_arrays:
-            compiled = Compiled(symbol, result, body.takes(types, result), body.allocates and returns_arrays)
+            passes = _passed(types, result)
+            takes = body.takes(types, [result.parts[k] for k in _returned(result, passes)])
+            compiled = Compiled(symbol, result, takes, body.allocates and returns_arrays, passes)
             module.functions.append(body.text(compiled, types))
             return compiled
         returns_arrays = not returns_arrays
@@ -142,6 +145,20 @@ def _names(k: int, kind: Type) -> tuple[str, ...]:
 def _parameters(types: Sequence[Type]) -> list[str]:
     """Return the registers of the parts of all arguments."""
     return [name for k, kind in enumerate(types) for name in _names(k, kind)]
+
+
+def _passed(types: Sequence[Type], result: Value) -> dict[int, int]:
+    """Return {part of the result: part of the arguments} of those parts of a long result that are arguments."""
+    if len(result.parts) <= FEW:
+        return {}
+    places = {name: k for k, name in enumerate(_parameters(types))}
+    return {k: places[part] for k, part in enumerate(result.parts) if part in places}
+
+
+def _returned(result: Value, passes: dict[int, int]) -> list[int]:
+    """Return the indices of the parts of a result that a function returns."""
+    few = len(result.parts) <= FEW
+    return [k for k, part in enumerate(result.parts) if few or (part.startswith("%") and k not in passes)]
 
 
 def _holds_arrays(kind: Type) -> bool:
@@ -193,9 +210,9 @@ class FunctionBody(Body):
             raise UnsupportedError(f"{self.function.__name__!r} does not take {len(types)} arguments")
         return [argument.arg for argument in given.args]
 
-    def takes(self, types: Sequence[Type], result: Value) -> list[int]:
+    def takes(self, types: Sequence[Type], returned: Sequence[str]) -> list[int]:
         """Return the indices of argument parts that are used; of large tuples that are passed on, these are few."""
-        read = {name for line in (*self.lines, *result.parts) for name in PARAMETER.findall(line)}
+        read = {name for line in (*self.lines, *returned) for name in PARAMETER.findall(line)}
         return [k for k, name in enumerate(_parameters(types)) if name in read]
 
     def text(self, compiled: Compiled, types: Sequence[Type]) -> str:
@@ -276,13 +293,18 @@ class FunctionBody(Body):
         masked = self.mask is not None and (any(map(masks.may_be_written, types)) or branches(tree_of(function)))
         callee = self.module.compiled(function, types, masked)
         self.allocates |= callee.leaves
-        arguments = callee.arguments(types, [part for value in given for part in value.parts])
+        known = [part for value in given for part in value.parts]
+        arguments = callee.arguments(types, known)
         if masked:
             arguments += f", {MASK.llvm} {self.mask}"
         result = callee.result
-        found = dict(zip(callee.gives, self._found(callee, arguments), strict=True))
-        parts = enumerate(result.parts)
-        return Value(result.type, tuple(found[k] if part.startswith("%") else part for k, part in parts))
+        parts = [*result.parts]
+        for k, place in callee.passes.items():
+            parts[k] = known[place]
+        for k, part in zip(callee.gives, self._found(callee, arguments), strict=True):
+            if parts[k].startswith("%"):
+                parts[k] = part
+        return Value(result.type, tuple(parts))
 
     def _found(self, callee: Compiled, arguments: str) -> list[str]:
         """Generate a call; return the registers of the parts that it returns."""

@@ -49,7 +49,7 @@ INLINED, CALLED, SWEEP = (
 )
 FEW = 8  # parts of a result whose LLVM type has no name
 LONGEST = 800_000  # characters of a module, such as a step with contact; beyond, most loops are not optimised
-LONG = 600_000  # characters of a module that takes LLVM two seconds
+LONG = 570_000  # characters of a module that takes LLVM two seconds
 
 OWN = "treesim."
 
