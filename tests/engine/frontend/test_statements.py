@@ -143,6 +143,26 @@ def test_tuples():
     agree(tuples, NUMBERS, np.zeros(7))
 
 
+def with_next(pair):
+    """The same motions, and a number that is larger by one of theirs."""
+    return pair._replace(second=pair.second + pair.first.second.lin.x)
+
+
+def passes_on(x: TableOfReals, out: Reals) -> int:
+    one, other = (Motion(Vector(x[0], x[1], x[2]), Vector(x[3], x[4], x[5])),
+                  Motion(Vector(x[6], x[7], x[8]), Vector(x[9], x[10], x[11])))  # fmt: skip
+    pair = with_next(with_next(Pair(Pair(one, other), x[12])))
+    out[0], out[1], out[2] = pair.second, pair.first.first.ang.y, pair.first.second.lin.z
+    return FINE
+
+
+def test_a_function_does_not_return_what_it_was_given():
+    assert agree(passes_on, NUMBERS, np.empty(3))[1].tolist() == [33.0, 2.0, 12.0]
+    module, _ = generic._with_job(passes_on, passes_on)
+    heads = [text.partition("\n")[0] for text in module.functions]
+    assert [head[:26] for head in heads if '@"with_next.' in head] == ["define internal { double }"]
+
+
 def twice(x):
     """2 x."""
     return 2 * x
