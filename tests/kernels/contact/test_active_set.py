@@ -13,10 +13,17 @@ from treesim.kernels.contact.active_set import (
     part_to_cone,
     run_active_set,
 )
-from treesim.kernels.contact.active_set_equations import FEW_ROWS, ONE_STATE, ONE_SUBTREE
+from treesim.kernels.contact.active_set_equations import (
+    FEW_ROWS,
+    ONE_STATE,
+    ONE_SUBTREE,
+    band_memory,
+    update_band,
+    velocities_within,
+)
 from treesim.kernels.contact.cone import block_at, contact_impulse
-from treesim.kernels.contact.pgs import pgs_memory, run_pgs, solve_pgs
-from treesim.kernels.contact.problem import Problem, put_reach, residual
+from treesim.kernels.contact.pgs import pgs_memory, put_compliance, run_pgs, solve_pgs
+from treesim.kernels.contact.problem import Problem, put_reach, relative_velocities, residual
 
 pytestmark = pytest.mark.nojit
 
@@ -97,6 +104,25 @@ def test_the_band_of_a_stack_changes_no_bit_of_a_search(joints):
             outside.append(np.isnan(memory.A).sum())
         assert (found[0] == found[1]).all() and (found[0] == found[2]).all()
         assert np.isfinite(found).all() and outside[0] > problem.rows**2 / 4
+
+
+def test_velocities_are_those_of_the_whole_matrix():
+    """With padding, from columns of the band of a stack; a compliance keeps the band, another matrix does not."""
+    problem, columns = with_joints(stack((1.0,) * 5), 5), 72
+    n = problem.rows
+    G = np.zeros((n, columns))
+    G[:, :n], g = problem.G, np.r_[problem.g, np.zeros(columns - n)]
+    problem, impulse = problem._replace(G=G, g=g), np.random.default_rng(0).normal(size=n)
+    whole, found, expected = band_memory(n, ONE_STATE), np.zeros(columns), np.zeros(columns)
+    update_band(problem, whole)
+    assert problem.factored[0] == -1 and whole.begin[:n].any()
+    velocities_within(problem, impulse, found, whole)
+    relative_velocities(problem, impulse, expected)
+    np.testing.assert_array_equal(found, expected)
+    for before, after in ((0.0, 0.0), (-1.0, -1.0), (1.0, -1.0)):
+        problem.factored[0] = before
+        put_compliance(problem, 0.5, np.ones(n))
+        assert problem.factored[0] == after
 
 
 def test_two_searches_end_what_ten_sweeps_have_begun():

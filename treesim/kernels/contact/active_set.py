@@ -22,14 +22,22 @@ import numpy as np
 from ..algebra.elimination import Band
 from ..algebra.linear import Vector
 from ..algebra.numbers import maximum, minimum, select, some, sqrt
-from .active_set_equations import FIXED, SLIDES, SMOOTH, STICKS, band_memory, solve_unknowns
+from .active_set_equations import (
+    FIXED,
+    SLIDES,
+    SMOOTH,
+    STICKS,
+    WITH_BAND,
+    BandFunctions,
+    band_memory,
+    solve_unknowns,
+)
 from .cone import cone_projection
 from .problem import (
     clamped,
     mobility,
     project,
     put_triple,
-    relative_velocities,
     residual,
     restore_unless,
     store,
@@ -45,8 +53,9 @@ class ActiveSetMemory(NamedTuple):
     A, L (M, M), M in whole threes: matrix of the unknowns, and its factor. b: right-hand side. first: their solution
     before. rho: the proximal term of each. does: state of each row. e, s: direction and parameter of friction. step:
     change of the impulses. before: previous impulses and velocities. rows, directions, used: see
-    `active_set_equations.list_unknowns` and `put_unknowns`. band: of the equations. noted, regular: states of the rows
-    of the last factor in A, and its proximal term relative to mobilities.
+    `active_set_equations.list_unknowns` and `put_unknowns`. band, whole: bands of the equations and of G. noted,
+    regular: states of the rows of the last factor in A, and its proximal term relative to mobilities.
+    within: functions of these bands; without them, whole is 0.
     """
 
     A: Any
@@ -63,8 +72,10 @@ class ActiveSetMemory(NamedTuple):
     directions: Any  # (2, M)
     used: Any
     band: Band
+    whole: Any
     noted: Any
     regular: Any  # (1,)
+    within: BandFunctions
 
 
 def active_set_memory(A, L, q, by):
@@ -73,7 +84,8 @@ def active_set_memory(A, L, q, by):
     x = np.empty((14, M), q.dtype)
     return ActiveSetMemory(
         A, L, x[0], x[1], x[2], x[3], x[4:6], x[6], x[7], x[8:10], np.empty(M, np.int64), x[10:12], x[12],
-        band_memory(M, by), x[13], np.empty(1, q.dtype),
+        band_memory(M, by), band_memory(M, by), x[13], np.empty(1, q.dtype),
+        WITH_BAND,
     )  # fmt: skip
 
 
@@ -199,8 +211,9 @@ def search(problem, impulse, sigma, regular, wanted, m):
 
     wanted: mask of the lanes that take steps. Impulses of the others change.
     """
+    m.within.find(problem, m.whole)
     identify(problem, impulse, sigma, m)
-    relative_velocities(problem, impulse, sigma)
+    m.within.velocities(problem, impulse, sigma, m.whole)
     count, taken, going = 0, impulse[0] * 0, wanted
     while count < STEPS and some(going):
         solve_unknowns(problem, impulse, sigma, regular, m)
@@ -211,7 +224,7 @@ def search(problem, impulse, sigma, regular, wanted, m):
             leave(problem, row, impulse, m)
         elif going:
             project(problem, impulse)
-        relative_velocities(problem, impulse, sigma)
+        m.within.velocities(problem, impulse, sigma, m.whole)
         taken += select(going, 1, 0)
         going = going and row >= 0
         count += 1

@@ -30,7 +30,7 @@ from ..algebra.elimination import (
 )
 from ..algebra.linear import Vector
 from ..algebra.numbers import absolute, maximum, select, some, vectorized
-from .problem import mobility, put_reach
+from .problem import add_four, change_impulse, mobility, put_reach, relative_velocities
 
 FEW_ROWS = 48  # of which it does not pay to look for a band
 REPETITIONS, ACCURATE = 2, 1e-14  # of a proximal step at most; m/s, rad/s: velocities that need no further one
@@ -184,8 +184,11 @@ def is_factored(problem, regular, m):
 
 
 def band_memory(rows, by):
-    """Memory of the band of a matrix of at most `rows` rows; by: `elimination.FactorFunctions`."""
-    k = np.zeros((2, in_threes(rows)), np.int64)
+    """Memory of the band of a matrix of at most `rows` rows, of all at first; by: `elimination.FactorFunctions`."""
+    size = in_threes(rows)
+    k = np.zeros((2, size), np.int64)
+    for r in range(size):
+        k[1, r] = size
     return Band(k[0], k[1], by)
 
 
@@ -199,16 +202,62 @@ def find_band(problem, band):
     put_ends(band, problem.rows)
 
 
-def narrow(band, rows, n):
-    """Replace the band by that of n of its rows, in whole threes."""
+class BandFunctions(NamedTuple):
+    """What differs between a matrix G with a band and one without.
+
+    find (problem, whole): determines the band `whole` of G if G is new. narrow (whole, band, rows, n): determines the
+    band of n rows. velocities (problem, impulse, sigma, whole): computes sigma = G lambda + g.
+    """
+
+    find: Any
+    narrow: Any
+    velocities: Any
+
+
+def update_band(problem, whole):
+    """Determine the band of G if G is new."""
+    if some(problem.factored[0] == 0):
+        whole.by.find(problem, whole)
+        problem.factored[0] = -1.0
+
+
+def narrow(whole, band, rows, n):
+    """Determine the band of n rows of a matrix whose band is `whole`, in whole threes."""
     k = 0
     for i in range(0, n, 3):
-        while k < i and rows[k + 2] < band.begin[rows[i]]:
+        while k < i and rows[k + 2] < whole.begin[rows[i]]:
             k += 3
         band.begin[i], band.begin[i + 1], band.begin[i + 2] = k, k, k
     put_ends(band, n)
 
 
+def velocities_within(problem, impulse, sigma, whole):
+    """sigma = G lambda + g, as `problem.relative_velocities`, from the band of G."""
+    n, G, columns = problem.rows, problem.G, problem.G.shape[1]
+    for r in vectorized(range(columns)):
+        sigma[r] = problem.g[r]
+    fours = n - n % 4
+    for s in range(0, fours, 4):
+        add_four(G, s, whole.begin[s], min(whole.by.end_of(whole, s + 3, columns), columns), impulse, sigma)
+    for s in range(fours, n):
+        change_impulse(problem, s, impulse[s], sigma)
+
+
+def update_nothing(problem, whole):
+    """Do nothing: there is no band."""
+
+
+def narrow_nothing(whole, band, rows, n):
+    """Leave a band of all rows, as its memory is made."""
+
+
+def velocities_of_all(problem, impulse, sigma, whole):
+    """sigma = G lambda + g."""
+    relative_velocities(problem, impulse, sigma)
+
+
+WITH_BAND = BandFunctions(update_band, narrow, velocities_within)
+WITHOUT_BAND = BandFunctions(update_nothing, narrow_nothing, velocities_of_all)
 ONE_STATE = FactorFunctions(find_band, end_of_band, store_columns, lower_of_columns, upper_of_columns)
 ONE_SUBTREE = ONE_STATE._replace(find=whole_band, end_of=end_of_rows)  # whose rows mostly depend on each other
 
@@ -224,8 +273,7 @@ def solve_unknowns(problem, impulse, sigma, regular, memory):
     for i in range(n):
         m.step[i] = m.b[i]
     if some(slipping or not factored):
-        m.band.by.find(problem, m.band)
-        narrow(m.band, m.rows, n)
+        m.within.narrow(m.whole, m.band, m.rows, n)
         put_equations(problem, proximal, slipping, m, n, contacts)
         factor_in_order(m.A, m.L, m.band)
     solve_in_order(m.A, m.L, m.b, m.band)

@@ -7,7 +7,7 @@ import numpy as np
 from ..algebra.linear import Vector, sub
 from ..algebra.numbers import absolute, maximum, minimum, select, some, sqrt
 from .active_set import active_set_memory, energy, run_active_set, search
-from .active_set_equations import ONE_STATE, ONE_SUBTREE
+from .active_set_equations import ONE_STATE, ONE_SUBTREE, WITHOUT_BAND
 from .admm import admm_memory, solve_admm
 from .cone import block_at, contact_impulse
 from .problem import (
@@ -57,7 +57,8 @@ def pgs_memory(rows, q, by=ONE_STATE):
 
 def pgs_memory_of_subtree(rows, q):
     """Scratch memory for worlds with one subtree, as `pgs_memory`."""
-    return pgs_memory(rows, q, ONE_SUBTREE)
+    m = pgs_memory(rows, q, ONE_SUBTREE)
+    return m._replace(active=m.active._replace(whole=0, within=WITHOUT_BAND))
 
 
 def solve_contact(problem, c, impulse, sigma):
@@ -226,7 +227,7 @@ def put_compliance(problem, part, stiff):
     """Make all rows compliant by a part of their mobility, the diagonal `stiff` of G."""
     for r in range(problem.rows):
         problem.G[r, r] = (1 + part) * stiff[r]
-    problem.factored[0] = 0.0
+    problem.factored[0] = -absolute(problem.factored[0])
 
 
 def solve_compliant(problem, impulse, sigma, enough, m):

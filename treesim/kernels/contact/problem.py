@@ -20,7 +20,8 @@ VANISHING = 1e-20  # of the largest mobility: rows with less are immobile
 class Problem(NamedTuple):
     """One contact problem: numbers of contacts and of rows, and the quantities above; arrays may be longer.
 
-    factored: whether the solver's memory has a factor of this G. What changes G, or that memory, sets it to 0.
+    factored: whether the solver's memory has a factor of this G; -1 if it has the band of G only. What changes G, or
+    that memory, sets it to 0.
     accepted: velocity up to which warm-start impulses are accepted as the solution (`accepted_by`).
     """
 
@@ -56,12 +57,17 @@ def relative_velocities(problem, impulse, sigma):
         sigma[r] = problem.g[r]
     whole = n - n % 4
     for s in range(0, whole, 4):
-        a, b, c, d = impulse[s], impulse[s + 1], impulse[s + 2], impulse[s + 3]
-        if some(a != 0 or b != 0 or c != 0 or d != 0):
-            for r in vectorized(range(G.shape[1])):
-                sigma[r] = sigma[r] + a * G[s, r] + b * G[s + 1, r] + c * G[s + 2, r] + d * G[s + 3, r]
+        add_four(G, s, 0, G.shape[1], impulse, sigma)
     for s in range(whole, n):
         change_impulse(problem, s, impulse[s], sigma)
+
+
+def add_four(G, s, first, end, impulse, sigma):
+    """Add the products of the impulses of four rows from s on with the columns of G from `first` to `end` to sigma."""
+    a, b, c, d = impulse[s], impulse[s + 1], impulse[s + 2], impulse[s + 3]
+    if some(a != 0 or b != 0 or c != 0 or d != 0):
+        for r in vectorized(range(first, end)):
+            sigma[r] = sigma[r] + a * G[s, r] + b * G[s + 1, r] + c * G[s + 2, r] + d * G[s + 3, r]
 
 
 def change_impulse(problem, s, change, sigma):
