@@ -99,7 +99,8 @@ def test_plain_functions_of_robots_with_mimic_joints_pass_through_three_more(nam
 @pytest.mark.parametrize("name", sorted(PLAIN.keys() - {"bias_forces"}))  # whose accelerations are broadcast
 def test_plain_functions_of_many_states_pass_through_thirty(name):
     q, v, tau = (np.tile(x, (64, 1)) for x in (STATE.q, STATE.v, STATE.tau))
-    PLAIN[name](ROBOT, q, v, tau)  # the call after the one that compiles adds machine code for the checks
+    for _ in range(2):
+        PLAIN[name](ROBOT, q, v, tau)
     assert len(calls_of(PLAIN[name], ROBOT, q, v, tau)) <= 30
 
 
@@ -107,7 +108,8 @@ def test_plain_functions_of_many_states_pass_through_thirty(name):
 @pytest.mark.parametrize("number", [np.float64, np.float32])
 def test_many_states_reach_machine_code_in_thirteen_calls(name, number):
     q, v, tau = (np.tile(x, (64, 1)).astype(number) for x in (STATE.q, STATE.v, STATE.tau))
-    PLAIN[name](ROBOT, q, v, tau)
+    for _ in range(2):  # the call after the one that compiles adds machine code for the checks
+        PLAIN[name](ROBOT, q, v, tau)
     assert len(calls_of(PLAIN[name], ROBOT, q, v, tau)) <= 13
 
 
@@ -115,7 +117,8 @@ def test_many_states_reach_machine_code_in_thirteen_calls(name, number):
 @pytest.mark.parametrize("robot", [ROBOT, MIMIC], ids=["independent", "mimic"])
 def test_few_states_reach_machine_code_in_four_calls(name, robot):
     q, v, tau = (np.tile(x, (3, 1)) for x in (robot.neutral(), np.full(robot.nv, 0.1), np.full(robot.nv, 0.2)))
-    found = PLAIN[name](robot, q, v, tau)
+    for _ in range(2):
+        found = PLAIN[name](robot, q, v, tau)
     assert len(calls_of(PLAIN[name], robot, q, v, tau)) <= 4
     np.testing.assert_array_equal(found, [PLAIN[name](robot, *x) for x in zip(q, v, tau, strict=True)])
 
