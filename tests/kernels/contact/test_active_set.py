@@ -43,7 +43,7 @@ def memory_of(rows, by=ONE_STATE):
 
 def searched(problem, impulse, sigma, regular=1e-8):
     """Residual after a search, and its steps."""
-    memory = memory_of(problem.rows)
+    problem.factored[0], memory = 0.0, memory_of(problem.rows)
     begun = residual(problem, impulse, sigma)
     taken, left = run_active_set(problem, impulse, sigma, regular, True, begun, memory)
     assert left == residual(problem, impulse, sigma)

@@ -5,6 +5,7 @@ import pytest
 
 from tests.contact.problems import broken_laws, energy_of, random_problem, solved, stack
 from treesim.engine.call.generic import runs_compiled
+from treesim.kernels.contact import active_set, pgs
 from treesim.kernels.contact.admm import admm_memory, solve_admm
 from treesim.kernels.contact.pgs import SWEEPS, pgs_memory, run_pgs, solve_pgs, sweep, sweep_on
 from treesim.kernels.contact.problem import (
@@ -139,6 +140,20 @@ def test_two_with_the_heavier_on_top_are_solved_without_that():
 def test_what_stalls_after_a_start_from_nothing_is_led_on_by_compliant_contacts():
     found = solved(solve_pgs, stack([1.0, 2.0, 5.0, 1000.0], push=0.5), pgs_memory, 1e-9, SWEEPS)
     assert found.taken > 2 * SWEEPS and found.residual < 1e-9
+
+
+@pytest.mark.parametrize(("part", "ends"), [(1.0, True), (0.5, False), (0.0, False)])
+def test_a_budget_of_multiplications_bounds_the_solver(monkeypatch, part, ends):
+    problem, memory = stack([1.0, 2.0, 5.0, 1000.0], push=0.5), pgs_memory(48, np.zeros(48))
+    expected = solved(solve_pgs, problem, lambda *_: memory, 1e-9, SWEEPS)
+    needed = memory.active.spent[0]
+    for module in (active_set, pgs):
+        monkeypatch.setattr(module, "BUDGET", part * needed)
+    found = solved(solve_pgs, problem, lambda *_: memory, 1e-9, SWEEPS)
+    assert np.isfinite(found.impulse).all() and (found.residual < 1e-9) == ends
+    assert memory.active.spent[0] <= part * needed + 2 * 48**3, "one solution of the equations more"
+    if ends:
+        np.testing.assert_array_equal(found.impulse, expected.impulse)
 
 
 @pytest.mark.parametrize("seed", [15, 23, 27])

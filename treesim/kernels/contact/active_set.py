@@ -45,6 +45,7 @@ from .problem import (
 )
 
 STEPS = 20  # of one search at most
+BUDGET = 5e9  # multiplications of the linear equations of one problem; two to five seconds
 
 
 class ActiveSetMemory(NamedTuple):
@@ -55,7 +56,7 @@ class ActiveSetMemory(NamedTuple):
     change of the impulses. before: previous impulses and velocities. rows, directions, used: see
     `active_set_equations.list_unknowns` and `put_unknowns`. band, whole: bands of the equations and of G. noted,
     regular: states of the rows of the last factor in A, and its proximal term relative to mobilities.
-    within: functions of these bands; without them, whole is 0.
+    within: functions of these bands; without them, whole is 0. spent: multiplications of this problem so far.
     """
 
     A: Any
@@ -76,16 +77,17 @@ class ActiveSetMemory(NamedTuple):
     noted: Any
     regular: Any  # (1,)
     within: BandFunctions
+    spent: Any  # (1,)
 
 
 def active_set_memory(A, L, q, by):
     """Scratch memory with the matrices A and L (M, M), and the dtype of q; by: for one state or for SIMD lanes."""
     M = A.shape[0]
-    x = np.empty((14, M), q.dtype)
+    x, few = np.empty((14, M), q.dtype), np.empty(2, q.dtype)
+    few[1] = 0.0
     return ActiveSetMemory(
         A, L, x[0], x[1], x[2], x[3], x[4:6], x[6], x[7], x[8:10], np.empty(M, np.int64), x[10:12], x[12],
-        band_memory(M, by), band_memory(M, by), x[13], np.empty(1, q.dtype),
-        WITH_BAND,
+        band_memory(M, by), band_memory(M, by), x[13], few[0:1], WITH_BAND, few[1:2],
     )  # fmt: skip
 
 
@@ -209,12 +211,12 @@ def leave(problem, row, impulse, m):
 def search(problem, impulse, sigma, regular, wanted, m):
     """Take steps on a shrinking active set; sigma = G lambda + g before and after. Return the number of steps.
 
-    wanted: mask of the lanes that take steps. Impulses of the others change.
+    wanted: mask of the lanes that take steps. Impulses of the others change. No step is taken beyond the BUDGET.
     """
     m.within.find(problem, m.whole)
     identify(problem, impulse, sigma, m)
     m.within.velocities(problem, impulse, sigma, m.whole)
-    count, taken, going = 0, impulse[0] * 0, wanted
+    count, taken, going = 0, impulse[0] * 0, wanted and m.spent[0] < BUDGET
     while count < STEPS and some(going):
         solve_unknowns(problem, impulse, sigma, regular, m)
         part, row = first_change(problem, impulse, m)
@@ -226,7 +228,7 @@ def search(problem, impulse, sigma, regular, wanted, m):
             project(problem, impulse)
         m.within.velocities(problem, impulse, sigma, m.whole)
         taken += select(going, 1, 0)
-        going = going and row >= 0
+        going = going and row >= 0 and m.spent[0] < BUDGET
         count += 1
     return taken
 

@@ -276,6 +276,9 @@ def solve_unknowns(problem, impulse, sigma, regular, memory):
         m.within.narrow(m.whole, m.band, m.rows, n)
         put_equations(problem, proximal, slipping, m, n, contacts)
         factor_in_order(m.A, m.L, m.band)
+        for i in range(n):
+            m.spent[0] += (i - m.band.begin[i]) * (i - m.band.begin[i])
+    m.spent[0] += n * n  # of solutions, and of products with G
     solve_in_order(m.A, m.L, m.b, m.band)
     repeat_proximal(slipping, m, n)
     put_step(problem, m, n, contacts)

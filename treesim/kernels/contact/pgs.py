@@ -6,7 +6,7 @@ import numpy as np
 
 from ..algebra.linear import Vector, sub
 from ..algebra.numbers import absolute, maximum, minimum, select, some, sqrt
-from .active_set import active_set_memory, energy, run_active_set, search
+from .active_set import BUDGET, active_set_memory, energy, run_active_set, search
 from .active_set_equations import ONE_STATE, ONE_SUBTREE, WITHOUT_BAND
 from .admm import admm_memory, solve_admm
 from .cone import block_at, contact_impulse
@@ -189,6 +189,7 @@ def solve_without_stalls(problem, impulse, sigma, tolerance, most, wanted, memor
 
     sigma = G lambda + g before and after. wanted: mask of the lanes that are solved.
     """
+    memory.active.spent[0] = sigma[0] * 0
     cold = is_cold(problem, impulse, sigma, tolerance) and wanted
     taken, left = search_on(problem, impulse, sigma, tolerance, REGULAR, wanted and not cold, memory.active)
     going = wanted and left > tolerance
@@ -261,7 +262,7 @@ def follow_compliance(problem, impulse, sigma, tolerance, most, memory):
     for r in range(problem.rows):
         solved[r], memory.stiff[r] = 0.0, problem.G[r, r]
     scale, ratio, least = residual(problem, solved, problem.g), taken + FARTHER, taken + SOFT / FARTHER
-    while least > HARD and ratio < CLOSEST and tries < COMPLIANCES:
+    while least > HARD and ratio < CLOSEST and tries < COMPLIANCES and memory.active.spent[0] < BUDGET:
         put_compliance(problem, ratio * least, memory.stiff)
         enough = maximum(tolerance, ROUGHLY * ratio * least * scale)
         count, steps, left = solve_compliant(problem, impulse, sigma, enough, memory.active)
