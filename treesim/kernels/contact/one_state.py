@@ -8,13 +8,13 @@ from .collision import VARIANTS, find_contacts
 from .component_functions import ONE, SEVERAL
 from .constraint_rows import MARGIN, put_constrained, put_none_constrained
 from .contact_points import put_points
-from .contact_step import put_requested_wrenches
 from .delassus import put_zeros
 from .layout import INFO, SCHEME
 from .problem import regularize_immobile_rows
 from .rolling_friction import NO_ROLLING, WITH_ROLLING
 from .step_records import StepFunctions
 from .warm_start import ImpulseAccess, end_of_entries, entry_size, first_row, stored_number
+from .wrenches import put_requested_wrenches
 
 
 class StepVariant(NamedTuple):

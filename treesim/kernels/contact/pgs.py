@@ -28,10 +28,10 @@ from .problem import (
 FIRST, ROUND = 1, 10  # sweeps after the first search of an active set, and after later ones
 REGULAR, LEAST = 1e-5, 1e-8  # of a row's mobility: the proximal term of the first search, and the least
 COLD = 50  # iterations of `admm` without a warm start at most
-SOFT, SOFTER, HARD = 1e-3, 1e-2, 1e-9
-FARTHER, CLOSEST, SMALLEST = 0.1, 0.95, 1e-3
+SOFT, SOFTER, HARD = 1e-3, 1e-2, 1e-9  # of a row's mobility: first compliance, that without impulses, and the last
+FARTHER, CLOSEST, SMALLEST = 0.1, 0.95, 1e-3  # ratio of compliances at first, at most and at least
 QUICK, FASTER = 2, 0.3  # searches after which the ratio decreases, and its factor
-COMPLIANCES, ROUNDS, SEARCHES, BETWEEN = 25, 3, 4, 2
+COMPLIANCES, ROUNDS, SEARCHES, BETWEEN = 25, 3, 4, 2  # that are tried; of searches for one, and sweeps between them
 ROUGHLY = 1e-2  # of a compliance: residual of its problem, relative to that without impulses
 THROUGH = 12  # searches that may increase the residual at first
 ABOVE, DECREASE = 1e6, 0.1  # bound of the residual after these, of that before, and its factor from one to the next

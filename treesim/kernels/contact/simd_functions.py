@@ -7,9 +7,9 @@ unsolved: those that the solver does not solve, and those that have more than `s
 from ..algebra.numbers import maximum, select
 from ..mimic.contact_mimic import any_tree, constrain_mimic_joints, constrain_nothing, with_mimic_rotors
 from .component_functions import ONE_ON_LANES
+from .component_solution import overlap_of
 from .components import first_and_end
 from .constraint_rows import MARGIN, put_constrained, put_none_constrained
-from .contact_step import overlap_of, put_requested_wrenches
 from .layout import INFO, PAIR, SCHEME, SUBTREE
 from .pgs import solve_without_stalls
 from .problem import regularize_immobile_rows, relative_velocities
@@ -18,6 +18,7 @@ from .simd_collision import MOST
 from .simd_components import FOR_ONE, SEVERAL_ON_LANES
 from .simd_warm_start import ON_LANES
 from .step_records import StepFunctions
+from .wrenches import put_requested_wrenches
 
 
 def lane_functions(held, resists, mimic, several):

@@ -42,3 +42,10 @@ def put_wrenches(m, nc, dt, wrench, pairs):
             i, force = m.touch.pair[k, PAIR.body + side], scale(f, (1 - 2 * side) / dt)
             moment = cross(sub(x, transform_at(m.rows.W, i).p), force)
             add_to_body(m, k, side, force, moment, wrench, pairs)
+
+
+def put_requested_wrenches(m, nc, dt, y, f):
+    """Add the wrenches on bodies, and of pairs of bodies, if they are requested."""
+    if y.wrench.shape[0] > 0:
+        put_wrenches(m, nc, dt, y.wrench, y.pairs)
+        f.rolling.put_torques(m, nc, dt, y.wrench, y.pairs)
