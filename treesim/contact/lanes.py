@@ -9,7 +9,7 @@ from operator import itemgetter
 import numpy as np
 
 from ..engine.call.batched import BatchedTables
-from ..engine.call.generic import bound_call, compiled_soon, runs_compiled
+from ..engine.call.generic import bound_call, compiled, compiled_soon, runs_compiled
 from ..kernels.contact.each_collision import EACH_STATE
 from ..kernels.contact.lane_parameters import HEAD
 from ..kernels.contact.layout import ALL_INFO, COUNT, INFO, PAIR, RESULT_INFO, pair_table
@@ -17,7 +17,7 @@ from ..kernels.contact.pgs import solve_pgs
 from ..kernels.contact.signed_distance import SMOOTH
 from ..kernels.contact.simd_collision import SMOOTH_SOLIDS, Finder, capacity_of
 from ..kernels.contact.simd_components import FOR_ONE
-from ..kernels.contact.simd_groups import LaneVariant, contact_step_on_lanes, put_history
+from ..kernels.contact.simd_groups import LaneVariant, contact_step_on_lanes, put_histories
 from ..kernels.contact.step_records import StepInput, StepOutput
 from ..kernels.entries.status import FINE, NOT_FINITE
 from ..model.frozen import frozen
@@ -80,8 +80,7 @@ class ContactLanes:
             if left.size:
                 own = None if batched is None else batched.of(left)
                 self._one_by_one(left, given.mapped(itemgetter(left)), result, own)
-                for k in left:
-                    put_history(flat, k)
+                compiled(put_histories)(flat, left)
             return bool(np.isfinite(result.q).all() and np.isfinite(result.v).all())
 
         return run

@@ -276,6 +276,13 @@ def put_history(solver_info, state):
     solver_info[at + INFO.worst] = maximum(solver_info[at + INFO.worst], largest)
 
 
+def put_histories(solver_info: Reals, states: Integers) -> int:
+    """Update the numbers of all steps of several states by those of their step."""
+    for k in range(states.size):
+        put_history(solver_info, states[k])
+    return FINE
+
+
 def step_all(functions, tree, room, tables, mimic_constraint, scheme, states):
     """Compute the steps of all states, `lane_count()` at a time; arrays as in `contact_step_entry`.
 
