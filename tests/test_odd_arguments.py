@@ -1,5 +1,6 @@
 """Arguments of odd types: each public function refuses them with an error of treesim, which names the argument."""
 
+import inspect
 import re
 import tracemalloc
 from fractions import Fraction
@@ -136,6 +137,7 @@ CALLS = {
     "stiffness of a long name": lambda x: treesim.LoopConstraint(LONG, LONG, name=LONG, stiffness=x),
     "weight of a long name": lambda x: treesim.IKTarget("ee_link", np.eye(4), name=LONG, weight=x),
 }
+OF_STATES = {"q": Q, "v": V, "a": V, "tau": V}
 NUMBERS_EACH = ("stiffness", "weight", "stiffness of a long name", "weight of a long name")
 RIGHT = {
     ("height", "0-d"), ("height", "number"), ("frames", "empty"), ("frames", "dict"), ("parent", "empty"),
@@ -158,6 +160,21 @@ def test_odd_values_are_refused_by_an_error_of_treesim(call):
         with pytest.raises(TreesimError) as error:
             CALLS[call](value)
         assert len(str(error.value)) < 1500, name
+
+
+def test_odd_model_parameters_of_functions_of_states_are_refused():
+    tried = 0
+    for name in treesim.__all__:
+        function = getattr(treesim, name)
+        known = inspect.signature(function).parameters if inspect.isfunction(function) else {}
+        if "model_parameters" in known and name != "rollout":
+            given = [OF_STATES[each] for each in known if each in OF_STATES]
+            for kind, value in ODD.items():
+                if kind != "dict":
+                    with pytest.raises(TreesimError, match="model_parameters"):
+                        function(ROBOT, *given, model_parameters=value)
+                    tried += 1
+    assert tried > 100
 
 
 @pytest.mark.parametrize("call", [call for call in CALLS if call not in NO_TEXTS])

@@ -98,7 +98,8 @@ def mass_matrix(
     if packed and robot.mimic_map is not None:
         M = mass_matrix(robot, q, armature=armature, engine=engine, model_parameters=model_parameters)
         return copied(M[..., *mass_matrix_pattern(robot)], out)
-    physics = model_parameters and physics_of(robot, model_parameters, "mass_matrix", armature=armature)
+    given = model_parameters
+    physics = None if given is None else physics_of(robot, given, "mass_matrix", armature=armature)
     return compute(robot, *constants_of(robot, None, armature), q, engine, out, physics)
 
 
