@@ -92,7 +92,7 @@ class BoundEntry:
                 type(x) is np.ndarray and x.dtype == self.number and x.shape == (count, *shape) and x.flags.carray
                 for x, shape in zip(arrays, self._shapes, strict=True)
             )
-            and not any(np.may_share_memory(arrays[-1], x) for x in arrays[:-1])
+            and not any([np.may_share_memory(arrays[-1], x) for x in arrays[:-1]])  # a list takes half the time
         )
 
     def _lane_code(self) -> BatchCode | None:
