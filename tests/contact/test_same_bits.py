@@ -22,15 +22,15 @@ def balls(count):
 
 
 class Case:
-    """A robot that falls on a plane and is pushed there, driven by gains, beside boxes on each other at a place [m]."""
+    """A robot that falls on a plane and is pushed there, driven by gains; boxes lie on each other at a place [m]."""
 
     def __init__(self, robot, rule, count, steps, sensors=False, boxes=0, place=0.3, **surface):
         self.robot, self.steps, self.surface, rng = robot, steps, surface, np.random.default_rng(1)
         link = robot.body_names[0]
         self.sensors = [treesim.ContactForce(link), treesim.Imu(link)] if sensors else []
         self.boxes = [treesim.free_body(f"box {k}", "box", (0.2,) * 3, 1.0) for k in range(boxes)]
-        beside = [[place, 0.0, 0.1 + 0.2 * k, 0, 0, 0, 1] for k in range(boxes)]
-        self.q = np.tile(np.r_[robot.standing(robot.clamp(robot.neutral())), np.ravel(beside)], (count, 1))
+        stack = [[place, 0.0, 0.1 + 0.2 * k, 0, 0, 0, 1] for k in range(boxes)]
+        self.q = np.tile(np.r_[robot.standing(robot.clamp(robot.neutral())), np.ravel(stack)], (count, 1))
         self.q[:, 2] += 0.01
         nv, free = robot.nv + 6 * boxes, 6 * boxes
         self.v = rng.uniform(-0.3, 0.3, (count, nv))
@@ -164,6 +164,6 @@ def test_robots_have_the_same_bits_in_all_of_them_after_200_steps(name, rule, se
 @pytest.mark.parametrize(
     ("name", "boxes", "place"), [("solo12", 1, 0.3), ("a1", 2, 0.5), ("talos", 2, 0.3), ("hyq", 3, 0.3)]
 )
-def test_robots_beside_bodies_have_the_same_bits_after_200_steps(name, boxes, place, rule, sensors):
+def test_robots_and_boxes_have_the_same_bits_after_200_steps(name, boxes, place, rule, sensors):
     options = {"restitution": 0.4, "rolling_friction": 0.01} if boxes == 1 else {}
     check_all(Case(treesim.load(name, base="floating"), rule, 9, 200, sensors, boxes, place, **options))

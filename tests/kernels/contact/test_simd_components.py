@@ -6,11 +6,11 @@ import pytest
 import treesim
 from treesim.contact.lanes import ContactLanes
 from treesim.engine.call.generic import runs_compiled
-from treesim.engine.call.specialized import lanes
+from treesim.engine.frontend.types import WIDTH
 from treesim.kernels.contact.simd_components import LARGE
 
 pytestmark = pytest.mark.skipif(not runs_compiled(), reason="plain Python has no lanes")
-DT, SIDE, LANES = 1e-3, 0.2, lanes(single=False).width
+DT, SIDE, LANES = 1e-3, 0.2, WIDTH
 RULES = ["semi_implicit_euler", "implicit_midpoint"]
 
 
