@@ -15,9 +15,11 @@ from treesim.dynamics import conjugate_gradient
 from treesim.engine import threads
 from treesim.engine.call import evaluate as evaluation
 from treesim.engine.call import generic
+from treesim.engine.llvm import machine_code
 from treesim.engine.trigonometry import LARGEST, sincos
 from treesim.kernels.contact.contact_entry import contact_step_entry
 from treesim.kernels.contact.one_state import StepVariant
+from treesim.kernels.contact.pair_gaps import PAIR_GAPS
 from treesim.kernels.contact.pgs import pgs_memory
 from treesim.kernels.operational.sparse_jacobian import product_states
 
@@ -192,3 +194,13 @@ def test_kernels_of_other_files_are_found_in_tuples_of_functions():
     variant = StepVariant("planes", *[False] * (len(StepVariant._fields) - 1))
     step = contact_step_entry(own_solver, pgs_memory, variant)
     assert own_solver.__code__.co_filename in generic._files(step)
+
+
+def test_code_of_starts_is_compiled_at_level_0(monkeypatch):
+    here = machine_code.processor()._replace(level=1)
+    monkeypatch.setattr(machine_code, "processor", lambda: here)
+    levels = []
+    for entry in (PAIR_GAPS["planes"], product_states):
+        written = generic._written(entry, generic._checked(entry))
+        levels.append(machine_code._order(written.text, written).level)
+    assert levels == [0, 1]

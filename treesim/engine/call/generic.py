@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ...kernels.entries.entry import MADE, fuses
+from ...kernels.entries.entry import MADE, fuses, is_called_rarely
 from ..argument_checks import admitted, is_entry
 from ..frontend.arena import KEPT
 from ..frontend.fastcall import builtin, fast_kernel, has_fast_entry
@@ -143,7 +143,8 @@ def _name(entry: Any) -> str:
 def _identity(entry: Any) -> bytes:
     """Return everything that determines an entry's code, as cache key."""
     declared = entry.__annotations__, getattr(entry, "signature", None), has_fast_entry(entry), fuses(entry)
-    return (repr((_name(entry), kernel_hash(), *declared, _closures(entry))) + _text(entry)).encode()
+    rare = is_called_rarely(entry)
+    return (repr((_name(entry), kernel_hash(), *declared, rare, _closures(entry))) + _text(entry)).encode()
 
 
 def kernel_webassembly(entry: Any) -> WasmModule:
@@ -180,7 +181,7 @@ def _written(entry: Any, whole: FunctionType) -> Code:
     functions = [run]
     if has_fast_entry(entry):
         functions.append(fast_function(module.compiled(fast_kernel(entry, whole), (INTEGER,) * 3)))
-    return _optimized(module, module.text(*functions))
+    return _optimized(module, module.text(*functions))._replace(quick=is_called_rarely(entry))
 
 
 def _optimized(module: Module, text: str) -> Code:

@@ -226,7 +226,8 @@ def _order(text: str, source: Code) -> CompileRequest:
     here = processor()
     if not here.fuses:
         text = emulated(text)
-    return CompileRequest(text, here.triple, here.name, here.features, source.optimize, source.unrolled, here.level)
+    level = 0 if source.quick else here.level
+    return CompileRequest(text, here.triple, here.name, here.features, source.optimize, source.unrolled, level)
 
 
 def _made(name: str, file: str, write: Callable[[], Code]) -> CompiledObject:

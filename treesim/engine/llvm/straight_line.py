@@ -26,7 +26,7 @@ class Code(NamedTuple):
     text: the IR. workspace: vectors that its function `share` needs for each thread. optimize: whether LLVM
     inlines and optimises; code for one robot needs neither. unrolled: whether loops are unrolled. apart: IR of
     a second module, compiled at the same time, or "". called: number of its functions that the first module
-    calls.
+    calls. quick: whether LLVM generates code at level 0, whatever $TREESIM_OPT is.
     """
 
     text: str
@@ -35,6 +35,7 @@ class Code(NamedTuple):
     unrolled: bool = True
     apart: str = ""
     called: int = 0
+    quick: bool = False
 
 
 def straight_line(

@@ -134,6 +134,11 @@ def fuses(states: Any) -> bool:
     return getattr(states, "fuses", True)
 
 
+def is_called_rarely(states: Any) -> bool:
+    """Return whether an entry is called at the starts of simulations only: then compiling it costs more than calls."""
+    return getattr(states, "called_rarely", False)
+
+
 @lru_cache(maxsize=256)
 def unfused(states: Any) -> Any:
     """Return an entry whose products and sums are rounded one by one.
