@@ -1,5 +1,7 @@
 """Tree: what it derives from its bodies, that it cannot be changed, and what it refuses."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -193,3 +195,10 @@ def test_a_floating_base_is_a_joint_of_six_degrees_of_freedom():
     assert floating.dof_parent.tolist() == [*range(6), *(tree.dof_parent + 6).tolist()]
     assert [body.inertia for body in floating.bodies[1:]] == [body.inertia for body in tree.bodies]
     assert (floating.gravity == tree.gravity).all()
+
+
+def test_replacing_a_joint_keeps_every_bit_of_its_axis():
+    axes = np.random.default_rng(0).normal(size=(2000, 3))
+    joints = [Joint("j", "revolute", axis=axis) for axis in axes]
+    assert all(np.array_equal(replace(joint, damping=1.0).axis, joint.axis) for joint in joints)
+    assert all(np.array_equal(replace(joint, axis=-joint.axis).axis, -joint.axis) for joint in joints)

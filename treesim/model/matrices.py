@@ -15,6 +15,7 @@ from ..engine.trigonometry import sincos
 
 IDENTITY = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
 ROTATIONS = 60  # at most, of Jacobi's method; it needs about 10
+UNIT = 1e-15  # largest deviation from 1 of the squared length of a vector that has been scaled to length 1
 
 
 def rotation_of(quaternion: np.ndarray) -> np.ndarray:
@@ -77,7 +78,13 @@ def cross_matrix(r: np.ndarray) -> np.ndarray:
 
 
 def unit_vector(vector: np.ndarray) -> np.ndarray:
-    """Return a vector (3,) scaled to length 1, however long or short it is; zero stays zero."""
+    """Return a vector (3,) scaled to length 1, however long or short it is; zero stays zero.
+
+    A vector whose length is 1 up to rounding is returned unchanged, so that scaling it again changes no bit.
+    """
+    x, y, z = vector.tolist()
+    if abs(x * x + y * y + z * z - 1.0) <= UNIT:
+        return vector
     _, exponent = math.frexp(max(map(abs, vector.tolist())))
     scaled = np.ldexp(vector, -exponent)  # exact; its squares neither overflow nor vanish
     x, y, z = scaled.tolist()

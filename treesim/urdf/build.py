@@ -12,7 +12,7 @@ from ..errors import quoted
 from ..kernels.algebra.limits import UNLIMITED
 from ..model.inertia import IDENTITY, NOTHING, Inertia, Placement
 from ..model.joints import JOINT_TYPES, Joint, displacement
-from ..model.matrices import unit_vector
+from ..model.matrices import unit_vector, vector_length
 from ..model.mimic import Mimic
 from ..model.tree import Body, Frame, Tree, Visual
 from ..model.welds import Weld
@@ -245,10 +245,15 @@ def make_joint(joint: yourdfpy.Joint, placement: Placement, armature: float, mim
             name: value if abs(value) < UNLIMITED else math.copysign(math.inf, value) for name, value in given.items()
         }
     resistance = {} if joint.dynamics is None else _given(joint.dynamics, ("damping", "joint_friction"))
-    has_axis = JOINT_TYPES[joint.type].has_axis
-    axis = {"axis": unit_vector(joint.axis)} if has_axis else {}  # `Joint` does so again: other last digits
+    axis = {"axis": _direction(joint.axis)} if JOINT_TYPES[joint.type].has_axis else {}
     options: dict[str, Any] = {**axis, **limits, **resistance}
     return Joint(joint.name, joint.type, placement=placement, armature=armature, mimic=mimic, **options)
+
+
+def _direction(axis: np.ndarray) -> np.ndarray:
+    """Return an axis scaled to length 1, twice as by earlier versions: the second changes last digits."""
+    unit = unit_vector(axis)
+    return axis if unit is axis else unit / vector_length(unit)
 
 
 def _given(source: object, names: tuple[str, ...]) -> dict[str, float]:
