@@ -12,7 +12,7 @@ from treesim.compare import compare_robots
 from treesim.compare.alignment import moved
 from treesim.compare.description import read_description
 from treesim.errors import PluginError, UnsupportedError
-from treesim.urdf.export import rpy_from_rotation
+from treesim.urdf.origins import rpy_from_rotation
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 

@@ -184,7 +184,7 @@ def test_drake_itself(name, base):
     drake = pytest.importorskip("pydrake.all", reason="needs the package drake")
     robot = treesim.load(name, base=base)
     plant = drake.MultibodyPlant(0.0)
-    drake.Parser(plant).AddModelsFromString(treesim.to_urdf(robot, principal=True, shapes=False), "urdf")
+    drake.Parser(plant).AddModelsFromString(treesim.to_urdf(robot, principal=True, shapes=False, welds=False), "urdf")
     plant.Finalize()
     assert plant.gravity_field().gravity_vector().tolist() == robot.gravity.tolist()
     context, (q, v) = plant.CreateDefaultContext(), a_state(robot)

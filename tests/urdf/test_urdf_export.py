@@ -2,20 +2,21 @@
 
 import re
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from treesim.errors import UnsupportedError, UrdfWarning
+from treesim.errors import ModelError, UnsupportedError, UrdfError, UrdfWarning
 from treesim.model.inertia import Inertia, Placement
 from treesim.model.joints import Joint
 from treesim.model.matrices import rotation_from_rpy
 from treesim.model.shapes import CollisionShape
 from treesim.model.tree import Body, Frame, Tree, Visual
 from treesim.urdf import installed_robots, load, to_urdf
-from treesim.urdf.export import rpy_from_rotation
+from treesim.urdf.origins import rpy_from_rotation
 
 FEW = [
     entry for entry in installed_robots()
@@ -64,6 +65,65 @@ def test_real_robots_survive_the_round_trip(entry, base, principal):
     same(quietly(text, base=base), tree)
     if principal:
         assert 'ixy="0.0" ixz="0.0"' in text and text.count("ixy=") == text.count('ixy="0.0"')
+
+
+WELDED = ("talos_reduced", "anymal_c", "kuka_iiwa", "go2", "ur5", "panda", "g1_29dof_with_hand_rev_1_0", "hyq")
+NEARLY = ("icub", "icub_reduced")  # rpy="0 1.5708 6.12e-17": no nearby angles have the same bits
+
+
+def inertia_bits(inertia):
+    return None if inertia is None else (inertia.mass, inertia.com.tolist(), inertia.rotational.tolist())
+
+
+def all_links(robot):
+    """Inertias of all links alone, and the names of the joints on either side of welds, in order."""
+    bodies = [(body.name, inertia_bits(body.own), inertia_bits(body.inertia)) for body in robot.bodies]
+    return bodies, [(x.link, x.joint, x.parent, x.joints, inertia_bits(x.inertia)) for x in robot.welds]
+
+
+def check_equal_after_round_trip(source, base, exact=True):
+    robot = quietly(source, base=base)
+    again = quietly(to_urdf(robot, shapes=False), base=base)
+    assert all_links(again)[1] == all_links(robot)[1]
+    assert [row[:2] for row in all_links(again)[0]] == [row[:2] for row in all_links(robot)[0]]
+    assert list(again.frames) == list(robot.frames) and again.joint_names == robot.joint_names
+    tables = [(again.spanning.reals, robot.spanning.reals)]
+    tables += [(again.frame(name).placement.matrix(), frame.placement.matrix()) for name, frame in robot.frames.items()]
+    for found, expected in tables:
+        np.testing.assert_allclose(found, expected, rtol=0, atol=0 if exact else 1e-15)
+
+
+@pytest.mark.parametrize("base", ["fixed", "floating"])
+@pytest.mark.parametrize("entry", [e for e in installed_robots() if e.name in WELDED], ids=lambda entry: entry.name)
+def test_welds_and_tables_come_back_to_the_bit(entry, base):
+    check_equal_after_round_trip(entry.path, base)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("base", ["fixed", "floating"])
+@pytest.mark.parametrize("entry", installed_robots(), ids=lambda entry: entry.name)
+def test_every_robot_comes_back_to_the_bit(entry, base):
+    try:
+        quietly(entry.path, base=base)
+    except (ModelError, UrdfError):
+        return
+    check_equal_after_round_trip(entry.path, base, exact=entry.name not in NEARLY)
+
+
+def test_without_welds_bodies_have_all_mass_and_welded_links_none():
+    robot = quietly("talos_reduced", base="floating")
+    again = quietly(to_urdf(robot, welds=False), base="floating")
+    same(again, robot)
+    assert {weld.inertia.mass for weld in again.welds} == {0.0} and len(again.welds) == len(robot.welds)
+    assert {weld.parent for weld in again.welds} <= {*again.body_names}
+
+
+def test_a_body_whose_inertia_was_replaced_is_written_with_it():
+    robot = quietly("talos_reduced", base="floating")
+    heavy = [replace(body, inertia=replace(body.inertia, mass=2 * body.inertia.mass)) for body in robot.bodies]
+    again = quietly(to_urdf(robot._with(bodies=heavy)), base="floating")
+    assert [b.inertia.mass for b in again.bodies] == [b.inertia.mass for b in heavy]
+    assert {weld.inertia.mass for weld in again.welds} == {0.0} and len(again.welds) == len(robot.welds)
 
 
 triple = st.tuples(st.floats(-2, 2), st.floats(-2, 2), st.floats(-2, 2))

@@ -7,7 +7,7 @@ import numpy as np
 from ..errors import UnsupportedError
 from ..model.inertia import Inertia, Placement
 from ..model.tree import Tree
-from ..urdf.export import rpy_from_rotation
+from ..urdf.origins import rpy_from_rotation
 from .engine_model import EngineModel, bodies_of, delegating
 from .evidence import TOLERANCE
 from .measures import Scales

@@ -12,7 +12,7 @@ import treesim
 
 from ..errors import ModelError
 from ..model.inertia import Inertia
-from ..urdf.export import rpy_from_rotation
+from ..urdf.origins import rpy_from_rotation
 from .candidates import Candidate, Side
 from .description import Description
 from .evidence import Evidence, Mismatch, configuration, relative

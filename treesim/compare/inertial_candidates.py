@@ -11,7 +11,7 @@ from lxml.etree import SubElement, _Element
 from ..model.inertia import Inertia, Placement
 from ..model.matrices import cross_matrix, rotation_from_rpy
 from ..urdf.document import numbers
-from ..urdf.export import rpy_from_rotation
+from ..urdf.origins import rpy_from_rotation
 from .candidates import Candidate, Side
 from .description import Description, named, rotation_xyz, write
 

@@ -11,7 +11,7 @@ from lxml.etree import _Element
 from ..model.joints import JOINT_TYPES
 from ..model.matrices import rotation_from_rpy
 from ..urdf.document import numbers
-from ..urdf.export import rpy_from_rotation
+from ..urdf.origins import rpy_from_rotation
 from .candidates import Candidate, Side
 from .description import Description, named, rotation_xyz, write
 

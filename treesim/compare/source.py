@@ -75,7 +75,7 @@ def canonical(robot: Tree) -> str:
     """Return the robot's bodies as URDF with principal inertias and unit axes, so that no engine has to round."""
     from ..urdf import to_urdf
 
-    return to_urdf(robot, principal=True, shapes=False)
+    return to_urdf(robot, principal=True, shapes=False, welds=False)
 
 
 def without_losses(robot: Tree) -> Tree:

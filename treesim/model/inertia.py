@@ -235,5 +235,20 @@ class Inertia(ReprMixin):
 NOTHING = Inertia()
 
 
+def welded(inertia: Inertia, part: Inertia, placement: Placement) -> Inertia:
+    """Return the inertia of a body and of a part that is welded to it at a pose in the body's frame.
+
+    A part without mass and rotational inertia changes no bit.
+    """
+    return inertia + part.in_frame(placement) if part.mass or part.rotational.any() else inertia
+
+
+def nearly_equal(a: Inertia, b: Inertia, tolerance: float) -> bool:
+    """Return whether two inertias are equal to a tolerance, relative to the largest entries of `b` about the origin."""
+    rows = [np.concatenate([[x.mass], x.mass * x.com, np.ravel(x.about_origin())]) for x in (a, b)]
+    parts = slice(0, 1), slice(1, 4), slice(4, 13)
+    return all(np.abs(rows[0][part] - rows[1][part]).max() <= tolerance * np.abs(rows[1][part]).max() for part in parts)
+
+
 def _symmetric(matrix: np.ndarray) -> np.ndarray:
     return 0.5 * (matrix + matrix.T)

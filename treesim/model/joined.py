@@ -8,15 +8,15 @@ from typing import Any
 
 from ..errors import ModelError, quoted
 from .joints import Joint
-from .tree import Body, Frame, Tree
+from .tree import Frame, Tree
 
-LISTS = ("bodies", "frames", "visuals", "shapes", "loops", "welds")
+LISTS = ("bodies", "frames", "visuals", "shapes", "loops", "welds", "notes")
 
 
 def joined(trees: Sequence[Tree]) -> Tree:
     """Return one tree with the bodies of several trees, in order.
 
-    Name, gravity and notes are those of the first tree. A name of a body, joint or frame that an earlier tree has
+    Name and gravity are those of the first tree. A name of a body, joint or frame that an earlier tree has
     already is prefixed with its own tree's name and a dot; of the third tree of a name on, with "NAME_2.", "NAME_3."
     and so on. Raises ModelError if that name is taken, too.
     """
@@ -24,7 +24,7 @@ def joined(trees: Sequence[Tree]) -> Tree:
     whole = _Parts(first)
     for tree in others:
         whole.add(tree)
-    return Tree(first.name, gravity=first.gravity, notes=first.notes, **whole.lists)
+    return Tree(first.name, gravity=first.gravity, **whole.lists)
 
 
 class _Parts:
@@ -39,7 +39,8 @@ class _Parts:
 
     def add(self, tree: Tree) -> None:
         """Add the bodies, frames, shapes and loops of one more tree."""
-        bodies, frames, visuals, shapes, loops, welds = self.lists.values()
+        bodies, frames, visuals, shapes, loops, welds, notes = self.lists.values()
+        notes.extend(tree.notes)
         count = len(bodies)
         times = self.trees.count(tree.name)
         self.prefix = f"{tree.name}_{times}" if times > 1 else tree.name
@@ -48,7 +49,7 @@ class _Parts:
         joints = {name: self._free_name("joint", tree, name) for name in (*tree.joint_names, *_fixed(tree))}
         for body in tree.bodies:
             parent = _moved(body.parent, count)
-            bodies.append(Body(links[body.name], parent, _renamed(body.joint, joints), body.inertia))
+            bodies.append(replace(body, name=links[body.name], parent=parent, joint=_renamed(body.joint, joints)))
         for frame in list(tree.frames.values())[tree.n_bodies :]:
             frames.append(Frame(links[frame.name], _moved(frame.body, count), frame.placement))
         for each in tree.visuals:

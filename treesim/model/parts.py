@@ -41,9 +41,13 @@ class Body(ReprMixin):
     joint : Joint
         Joint between the parent and this body.
     inertia : Inertia
-        Inertia in the body's frame, which is the joint's child frame. Zero by default.
+        Inertia in the body's frame, which is the joint's child frame, with all links welded to it. Zero by default.
     line : int, optional
         Line of the source file in which the link is defined.
+    own : Inertia, optional
+        Inertia of the body's own link, without the links welded to it (`Tree.welds`). None if it is `inertia`. If `own`
+        and the welds do not add up to `inertia`, as after `dataclasses.replace`, `inertia` alone counts: `to_urdf`
+        then writes the welded links without mass.
 
     Raises
     ------
@@ -65,6 +69,7 @@ class Body(ReprMixin):
     inertia: Inertia = NOTHING
     _: KW_ONLY
     line: int | None = None
+    own: Inertia | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", checked_text("name of a body", self.name))
@@ -72,6 +77,8 @@ class Body(ReprMixin):
         object.__setattr__(self, "parent", body_number(f"parent of {owner}", self.parent))
         checked_part(f"joint of {owner}", self.joint, Joint)
         checked_part(f"inertia of {owner}", self.inertia, Inertia)
+        if self.own is not None:
+            checked_part(f"own inertia of {owner}", self.own, Inertia)
         if self.line is not None:
             whole_number(f"line of {owner}", self.line)
 

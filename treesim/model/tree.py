@@ -186,7 +186,7 @@ class Tree(Immutable):
     def _reduce(self, mimic_map: MimicMap) -> None:
         """Set limits, tables and topology of a tree with mimic joints, from those of its spanning tree."""
         alone = [replace(body, joint=replace(body.joint, mimic=None)) for body in self.bodies]
-        self._spanning = whole = self._with(bodies=alone, notes=(), welds=())
+        self._spanning = whole = self._with(bodies=alone, notes=())
         lower, upper = mimic_map.limited(whole.lower, whole.upper)
         for joint, where in self.q_index.items():
             if (lower[where] > upper[where]).any():

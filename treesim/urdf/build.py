@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import quoted
 from ..kernels.algebra.limits import UNLIMITED
-from ..model.inertia import IDENTITY, NOTHING, Inertia, Placement
+from ..model.inertia import IDENTITY, NOTHING, Inertia, Placement, welded
 from ..model.joints import JOINT_TYPES, Joint, displacement
 from ..model.matrices import unit_vector, vector_length
 from ..model.mimic import Mimic
@@ -83,6 +83,7 @@ class _Body:
     parent: int
     joint: Joint
     inertia: Inertia = NOTHING
+    own: Inertia = NOTHING
 
 
 class Builder:
@@ -140,7 +141,10 @@ class Builder:
         self.collisions.report_missing(self.findings)
         self.inertias.report(self.bodies)
         lines = {name: element.sourceline for name, element in document.link.items()}
-        bodies = [Body(body.name, body.parent, body.joint, body.inertia, line=lines[body.name]) for body in self.bodies]
+        bodies = [
+            Body(body.name, body.parent, body.joint, body.inertia, line=lines[body.name], own=body.own)
+            for body in self.bodies
+        ]
         report_limits([body.joint for body in bodies], document.joint, self.findings)
         loops = Loops(document.root.findall("loop_joint"), [body.name for body in bodies], self.frames, self.findings)
         self.findings.stop_on_errors()
@@ -195,11 +199,13 @@ class Builder:
     def _weld(self, link: yourdfpy.Link, body: int, placement: Placement) -> None:
         """Add a link's inertia, frame and shapes to its body."""
         inertia = self._inertia(link, body)
-        if body and inertia is not None:
-            self.bodies[body - 1].inertia += inertia.in_frame(placement)
+        if body:
+            self.bodies[body - 1].inertia = welded(self.bodies[body - 1].inertia, inertia, placement)
         if not body or self.bodies[body - 1].name != link.name:
             self.frames.append(Frame(link.name, body, placement))
-            self.welded[link.name] = NOTHING if inertia is None else inertia
+            self.welded[link.name] = inertia
+        else:
+            self.bodies[body - 1].own = inertia
         element = self.document.link[link.name]
         found = visuals_of(link, element, self.materials, self.find_mesh, body, placement)
         for visual, lost_mesh, lost_texture in found:
@@ -209,11 +215,11 @@ class Builder:
                     missing.setdefault(name, element)
         self.collisions.weld(link.name, body, placement)
 
-    def _inertia(self, link: yourdfpy.Link, body: int) -> Inertia | None:
-        """Return a link's inertia in the link's frame; None if it has none."""
+    def _inertia(self, link: yourdfpy.Link, body: int) -> Inertia:
+        """Return a link's inertia in the link's frame."""
         inertial = link.inertial
         if inertial is None:
-            return None
+            return NOTHING
         rotational = self.inertias.of_body(link.name, np.asarray(inertial.inertia, dtype=float), body)
         own = Inertia(float(inertial.mass), np.zeros(3), rotational)
         element = self.document.link[link.name].find("inertial")

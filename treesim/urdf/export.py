@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
@@ -11,35 +10,40 @@ from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
-from ..engine.trigonometry import arctangent, sincos
 from ..errors import UnsupportedError, quoted
 from ..kernels.algebra.limits import UNLIMITED
-from ..model.inertia import Inertia, Placement
+from ..model.inertia import IDENTITY, NOTHING, Inertia, Placement
 from ..model.joints import Joint
+from ..model.links import depth_first, link_children, link_inertias, link_parents
 from ..model.loops import Loop
 from ..model.matrices import principal_axes
 from ..model.shapes import CollisionShape
-from ..model.tree import Frame, Tree, Visual
+from ..model.tree import Tree, Visual
+from ..model.welds import Weld
 from ..states.arguments import checked_robot
 from ..validation.values import checked_flag
 from .base import ROOT_JOINT
 from .geometry import SIZES
 from .numbers import number_text
+from .origins import origin_text
 from .schema import ATTRIBUTES
 
 NEEDS_LIMITS = ("revolute", "prismatic")
 NO_XML = re.compile("[^\\t\\n\\r\\x20-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]")  # XML 1.0, section 2.2
 
 
-def to_urdf(tree: Tree, *, principal: bool = False, shapes: bool = True, visuals: bool = False) -> str:
+def to_urdf(
+    tree: Tree, *, principal: bool = False, shapes: bool = True, visuals: bool = False, welds: bool = True
+) -> str:
     """Return a tree as URDF text from which `load` reads the same bodies, joints, frames and physical parameters.
 
-    Each body becomes a link with its inertia about its centre of mass. Each frame becomes a massless link on a fixed
-    joint. Each loop becomes a `<loop_joint>` between two such links. Numbers have all digits, so they are read back
-    exactly. Revolute joints without position limits become continuous. Other infinite limits are written as 1e30, which
-    `load` reads as infinite: other programs refuse joints without limits, or read missing limits as zero. Gravity is
-    not written. If the only joint on the world is a floating joint "root_joint", its child body becomes the root link.
-    Load the text of such a robot with base="floating".
+    Each body becomes a link with the inertia of its own link about its centre of mass. Each weld becomes a link with
+    its own inertia and its fixed joint, each other frame a massless link on a fixed joint. Each loop becomes a
+    `<loop_joint>` between two such links. Numbers have all digits, so they are read back exactly. Revolute joints
+    without position limits become continuous. Other infinite limits are written as 1e30, which `load` reads as
+    infinite: other programs refuse joints without limits, or read missing limits as zero. Gravity is not written. If
+    the only joint on the world is a floating joint "root_joint", its child body becomes the root link. Load the text of
+    such a robot with base="floating".
 
     Parameters
     ----------
@@ -52,6 +56,10 @@ def to_urdf(tree: Tree, *, principal: bool = False, shapes: bool = True, visuals
         file.
     visuals : bool
         Write the visuals, each in the link of its body.
+    welds : bool
+        Write welded links with their own inertias, joints and parents. Without `welds`, each body's link has the
+        inertia of the whole body, and welded links are massless links on it. Some programs change the inertias of
+        links which no rigid body can have, although those of whole bodies are possible.
 
     Returns
     -------
@@ -74,24 +82,21 @@ def to_urdf(tree: Tree, *, principal: bool = False, shapes: bool = True, visuals
     True
     """
     shapes, visuals = checked_flag("shapes", shapes), checked_flag("visuals", visuals)
-    principal = checked_flag("principal", principal)
+    principal, held = checked_flag("principal", principal), tree.welds if checked_flag("welds", welds) else ()
     floating = _has_floating_base(checked_robot(tree))
     base = tree.body_names[0] if floating else _base_name(tree)
     names = (base, *tree.body_names)
     touching = _collisions_by_link(tree, names) if shapes else {}
     for each in tree.visuals if visuals else ():
         touching.setdefault(names[each.body], []).extend(_visual(each))
+    root = "" if floating else base
+    links = depth_first(link_children(tree.bodies, held, root), root)
+    links += [name for name in tree.frames if name not in {*links, base}]
+    inertias = link_inertias(tree.bodies, held, tree.frames)
     lines = [f"<robot name={quoteattr(tree.name)}>"]
-    if not floating:
-        lines += _link(base, Inertia(), touching)
-    for body in tree.bodies:
-        lines += _link(body.name, body.inertia, touching, principal)
-    for body in tree.bodies[1:] if floating else tree.bodies:
-        lines += _joint(body.joint, names[body.parent], body.name)
-    joint_names = set(tree.joint_names)
-    for frame in tree.frames.values():
-        if frame.name not in names:
-            lines += _frame(frame, names[frame.body], _unused(f"{frame.name}_fixed", joint_names), touching)
+    for link in filter(None, links):
+        lines += _link(link, inertias.get(link, NOTHING), touching, principal)
+    lines += _joints(tree, held, names, [link for link in links if link not in ("", base)])
     for loop in tree.loops:
         lines += _loop(loop)
     text = "\n".join([*lines, "</robot>", ""])
@@ -100,6 +105,27 @@ def to_urdf(tree: Tree, *, principal: bool = False, shapes: bool = True, visuals
         where = text[max(0, wrong.start() - 30) : wrong.end()].rpartition("\n")[2].strip()
         raise UnsupportedError(f"URDF cannot hold the character {wrong.group()!r}, which ends {where!r}: rename that")
     return text
+
+
+def _joints(tree: Tree, welds: Sequence[Weld], names: Sequence[str], links: Sequence[str]) -> list[str]:
+    """Return the lines of the joints of links, in order; names: links of the base and of the bodies.
+
+    A frame that is no weld gets a fixed joint on its body.
+    """
+    parents = link_parents(tree.bodies, welds, names[0])
+    moving = {body.name: body.joint for body in tree.bodies}
+    fixed = {weld.link: weld.joint for weld in welds}
+    taken, lines = {*tree.joint_names, *filter(None, fixed.values())}, []
+    for link in links:
+        frame = tree.frames[link]
+        parent = parents.get(link, names[frame.body])
+        within = IDENTITY if parent in names else tree.frames[parent].placement
+        if link in moving:
+            lines += _joint(moving[link], parent, link, within)
+        else:
+            name = fixed.get(link) or _unused(f"{link}_fixed", taken)
+            lines += [*_joint_head(name, "fixed", parent, link, frame.placement, within), "  </joint>"]
+    return lines
 
 
 def _collisions_by_link(tree: Tree, names: Sequence[str]) -> dict[str, list[str]]:
@@ -111,17 +137,17 @@ def _collisions_by_link(tree: Tree, names: Sequence[str]) -> dict[str, list[str]
     lines: dict[str, list[str]] = {}
     for shape in tree.shapes:
         frame = tree.frames.get(shape.link)
-        link, place = names[shape.body], shape.placement
+        link, within = names[shape.body], IDENTITY
         if frame is not None and frame.body == shape.body and shape.link not in names:
-            link, place = shape.link, frame.placement.inverse() @ place
-        lines.setdefault(link, []).extend(_collision(shape, place))
+            link, within = shape.link, frame.placement
+        lines.setdefault(link, []).extend(_collision(shape, within))
     return lines
 
 
-def _collision(shape: CollisionShape, placement: Placement) -> list[str]:
+def _collision(shape: CollisionShape, within: Placement) -> list[str]:
     return [
         "    <collision>",
-        f"      {_origin(placement)}",
+        f"      {origin_text(shape.placement, within)}",
         f"      <geometry>{_geometry(shape)}</geometry>",
         "    </collision>",
     ]
@@ -135,7 +161,7 @@ def _visual(visual: Visual) -> list[str]:
     color = "" if visual.color is None else f'<color rgba="{_numbers(visual.color)}"/>'
     texture = "" if visual.texture is None else f"<texture filename={quoteattr(_url(visual.texture))}/>"
     material = [f'      <material name="">{color}{texture}</material>'] if color or texture else []
-    lines = [f"      {_origin(visual.placement)}", f"      <geometry>{geometry}</geometry>", *material]
+    lines = [f"      {origin_text(visual.placement)}", f"      <geometry>{geometry}</geometry>", *material]
     return ["    <visual>", *lines, "    </visual>"]
 
 
@@ -170,9 +196,10 @@ def _has_floating_base(tree: Tree) -> bool:
 
 
 def _base_name(tree: Tree) -> str:
-    """Return the name of a frame at the world's origin, or an unused name."""
+    """Return the name of a link or frame at the world's origin, if it is on no other link, or an unused name."""
+    on_links = {weld.link for weld in tree.welds if weld.parent}
     for frame in tree.frames.values():
-        if frame.body == 0 and _is_identity(frame.placement):
+        if frame.body == 0 and frame.name not in on_links and _is_identity(frame.placement):
             return frame.name
     return _unused("world", set(tree.frame_names))
 
@@ -195,7 +222,7 @@ def _link(name: str, inertia: Inertia, touching: Mapping[str, Sequence[str]], pr
     return [
         f"  <link name={quoteattr(name)}>",
         "    <inertial>",
-        f"      {_origin(Placement(rotation, inertia.com))}",
+        f"      {origin_text(Placement(rotation, inertia.com))}",
         f'      <mass value="{number_text(inertia.mass)}"/>',
         f"      {_element('inertia', entries)}",
         "    </inertial>",
@@ -216,7 +243,17 @@ def _principal(inertia: Inertia) -> tuple[np.ndarray, np.ndarray]:
     return np.diag(moments), axes
 
 
-def _joint(joint: Joint, parent: str, child: str) -> list[str]:
+def _joint_head(name: str, kind: str, parent: str, child: str, placement: Placement, within: Placement) -> list[str]:
+    return [
+        f'  <joint name={quoteattr(name)} type="{kind}">',
+        f"    <parent link={quoteattr(parent)}/>",
+        f"    <child link={quoteattr(child)}/>",
+        f"    {origin_text(placement, within)}",
+    ]
+
+
+def _joint(joint: Joint, parent: str, child: str, within: Placement) -> list[str]:
+    """Return the lines of a moving joint; within: pose of the parent link in the frame of the parent body."""
     limits = _values(joint, (*(("lower", "upper") if joint.nq == 1 else ()), "effort_limit", "velocity_limit"))
     kind = joint.type
     if kind == "revolute" and -limits["lower"] == limits["upper"] == np.inf:
@@ -230,12 +267,7 @@ def _joint(joint: Joint, parent: str, child: str) -> list[str]:
         limits = {}
     resistance = _values(joint, ("damping", "joint_friction", "armature"))
     resistance = {name: value for name, value in resistance.items() if value}
-    lines = [
-        f'  <joint name={quoteattr(joint.name)} type="{kind}">',
-        f"    <parent link={quoteattr(parent)}/>",
-        f"    <child link={quoteattr(child)}/>",
-        f"    {_origin(joint.placement)}",
-    ]
+    lines = _joint_head(joint.name, kind, parent, child, joint.placement, within)
     if joint.kind.has_axis:
         lines.append(f'    <axis xyz="{_numbers(np.asarray(joint.axis))}"/>')
     lines += [f"    {_element(tag, values)}" for tag, values in (("limit", limits), ("dynamics", resistance)) if values]
@@ -268,34 +300,6 @@ def _uniform(joint: Joint, name: str) -> float:
             f"URDF has one {ATTRIBUTES.get(name, name)} per joint, but joint {quoted(joint.name)} has {values.tolist()}"
         )
     return float(values[0])
-
-
-def _frame(frame: Frame, parent: str, joint_name: str, touching: Mapping[str, Sequence[str]]) -> list[str]:
-    return [
-        *_link(frame.name, Inertia(), touching),
-        f'  <joint name={quoteattr(joint_name)} type="fixed">',
-        f"    <parent link={quoteattr(parent)}/>",
-        f"    <child link={quoteattr(frame.name)}/>",
-        f"    {_origin(frame.placement)}",
-        "  </joint>",
-    ]
-
-
-def _origin(placement: Placement) -> str:
-    return f'<origin xyz="{_numbers(placement.translation)}" rpy="{_numbers(rpy_from_rotation(placement.rotation))}"/>'
-
-
-def rpy_from_rotation(rotation: np.ndarray) -> tuple[float, float, float]:
-    """Return roll, pitch, yaw [rad] of a rotation matrix, Rz(yaw) Ry(pitch) Rx(roll); yaw is 0 at pitch ±90°.
-
-    Roll is computed after undoing yaw, so that the three together are exact for any pitch near ±90°.
-    """
-    (xx, xy, xz), (yx, yy, yz), (zx, _, _) = rotation.tolist()
-    yaw = arctangent(yx, xx)  # type: ignore[no-untyped-call]  # unlike NumPy's, the same on every processor
-    pitch = arctangent(-zx, math.sqrt(yx * yx + xx * xx))  # type: ignore[no-untyped-call]
-    s, c = sincos(yaw)  # type: ignore[no-untyped-call]
-    roll = arctangent(s * xz - c * yz, c * yy - s * xy)  # type: ignore[no-untyped-call]
-    return float(roll), float(pitch), float(yaw)
 
 
 def _element(tag: str, values: dict[str, float], **names: str) -> str:

@@ -136,7 +136,7 @@ def standing_in_bullet(name: str, duration: float = 2.0) -> float:
     plane = _world((0.0, 0.0, -G), True, client)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "robot.urdf"
-        path.write_text(treesim.to_urdf(robot, principal=True), encoding="utf-8")
+        path.write_text(treesim.to_urdf(robot, principal=True, welds=False), encoding="utf-8")
         flags = client.URDF_USE_INERTIA_FROM_FILE
         body = client.loadURDF(str(path), flags=flags)
     _, _, _, com, turn, *_ = client.getDynamicsInfo(body, -1)

@@ -85,7 +85,7 @@ def _loaded(scene: Scene, folder: Path) -> BulletMachine:
     whole = scene.robot.spanning
     limited = _limited(whole) if scene.limits else []
     shaped = _with_shapes(whole, folder) if scene.friction is not None else without_losses(whole)
-    stripped = strip(to_urdf(shaped, principal=True), whole.base == "floating", ("collision",), limited)
+    stripped = strip(to_urdf(shaped, principal=True, welds=False), whole.base == "floating", ("collision",), limited)
     return loaded(whole, stripped, folder, FLAGS)
 
 

@@ -16,7 +16,7 @@ from treesim import Placement
 from treesim.compare.description import named
 from treesim.errors import UnsupportedError, quoted
 from treesim.urdf.document import Document, child_of, origin_of, parent_of, remove
-from treesim.urdf.export import rpy_from_rotation
+from treesim.urdf.origins import rpy_from_rotation
 
 IGNORED = ("visual", "collision", "contact", "dynamics", "mimic", "safety_controller", "calibration")
 ZERO_INERTIA = {"ixx": "0", "ixy": "0", "ixz": "0", "iyy": "0", "iyz": "0", "izz": "0"}

@@ -1,0 +1,79 @@
+"""The links of a tree: its bodies' own links and the welds, each on its parent link and with its own inertia."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from .inertia import IDENTITY, NOTHING, Inertia, nearly_equal, welded
+from .parts import Body, Frame
+from .welds import Weld
+
+ROUNDING = 1e-9  # largest relative difference between a body's inertia and the sum over its links
+
+
+def link_inertias(bodies: Sequence[Body], welds: Sequence[Weld], frames: Mapping[str, Frame]) -> dict[str, Inertia]:
+    """Return {link: its inertia in its own frame} of all bodies and welds, whose sums are the inertias of the bodies.
+
+    If the links of a body do not add up to its inertia, the body's own link has it all.
+    """
+    found = {weld.link: weld.inertia for weld in welds}
+    on: dict[int, list[str]] = {number: [] for number in range(len(bodies) + 1)}
+    for weld in welds:
+        on[frames[weld.link].body].append(weld.link)
+    for number, body in enumerate(bodies, start=1):
+        own = body.inertia if body.own is None else body.own
+        total = welded(NOTHING, own, IDENTITY)
+        for link in on[number]:
+            total = welded(total, found[link], frames[link].placement)
+        adds_up = nearly_equal(total, body.inertia, ROUNDING)
+        found[body.name] = own if adds_up else body.inertia
+        if not adds_up:
+            found |= dict.fromkeys(on[number], NOTHING)
+    return found
+
+
+def link_children(bodies: Sequence[Body], welds: Sequence[Weld], base: str = "") -> dict[str, list[str]]:
+    """Return {link: its child links} of all bodies and welds; links on the world are children of `base`.
+
+    A depth-first walk through these lists meets the bodies in their order and the welds in theirs, if there is such a
+    walk. base: name of the root link of a fixed base, which may be a weld.
+    """
+    names = [base, *(body.name for body in bodies)]
+    parents = link_parents(bodies, welds, base)
+    first: dict[str, tuple[float, float]] = {body.name: (number, math.inf) for number, body in enumerate(bodies)}
+    first |= {weld.link: (math.inf, number) for number, weld in enumerate(welds)}
+    children: dict[str, list[str]] = {name: [] for name in [*names, *(weld.link for weld in welds)]}
+    for link, parent in parents.items():
+        children[parent].append(link)
+    for link in reversed(depth_first(children, base)):
+        for child in children[link]:
+            own, other = first.get(link, (math.inf, math.inf)), first[child]
+            first[link] = min(own[0], other[0]), min(own[1], other[1])
+    return {link: _in_order(found, first) for link, found in children.items()}
+
+
+def link_parents(bodies: Sequence[Body], welds: Sequence[Weld], base: str = "") -> dict[str, str]:
+    """Return {link: its parent link} of all bodies and welds but the link `base`, which stands for the world."""
+    names = [base, *(body.name for body in bodies)]
+    carrier = {joint: weld.link for weld in welds for joint in weld.joints}
+    parents = {body.name: carrier.get(body.joint.name, names[body.parent]) for body in bodies}
+    return parents | {weld.link: weld.parent or base for weld in welds if weld.link != base}
+
+
+def depth_first(children: Mapping[str, Sequence[str]], root: str) -> list[str]:
+    """Return the links in the order of a depth-first walk from a root, which comes first."""
+    found, pending = [], [root]
+    while pending:
+        found.append(pending.pop())
+        pending.extend(reversed(children[found[-1]]))
+    return found
+
+
+def _in_order(links: Sequence[str], first: Mapping[str, tuple[float, float]]) -> list[str]:
+    """Return sibling links in the order of the first bodies, and of the first welds, of their subtrees."""
+    ordered = sorted((link for link in links if first[link][0] < math.inf), key=lambda link: first[link][0])
+    for link in sorted((link for link in links if first[link][0] == math.inf), key=lambda link: first[link][1]):
+        later = (k for k, other in enumerate(ordered) if first[link][1] < first[other][1] < math.inf)
+        ordered.insert(next(later, len(ordered)), link)
+    return ordered
