@@ -18,6 +18,7 @@ from treesim.compare.conversion import layout_of
 from treesim.errors import ConversionWarning, UnsupportedError
 from treesim.model import generators
 from treesim.model.mimic import MimicMap
+from treesim.urdf import installed_robots
 
 pytestmark = pytest.mark.filterwarnings("ignore::treesim.UrdfWarning")
 TYPES = ("revolute", "continuous", "prismatic", "spherical", "planar")
@@ -277,3 +278,41 @@ def test_models_that_do_not_fit_are_refused():
     refused(f"joint '{name}' moves otherwise", model=turned, **to)
     panda = treesim.load("panda", mimic="free")
     refused("'panda_finger_joint2' has nq 0", robot=panda, model=treesim.to_pinocchio(treesim.load("panda")), **to)
+
+
+def by_name(model):
+    """Return the indices of the degrees of freedom of a model, in the order of the joints' names, and these."""
+    names = sorted(list(model.names)[1:])
+    joints = [model.joints[model.getJointId(name)] for name in names]
+    return np.concatenate([range(joint.idx_v, joint.idx_v + joint.nv) for joint in joints]), names
+
+
+@pytest.mark.parametrize("name, locked", [
+    ("ur5", ["elbow_joint"]), ("go2", ["FL_hip_joint", "RR_calf_joint"]),
+    ("talos", ["torso_1_joint", "arm_left_4_joint"]),
+])  # fmt: skip
+def test_models_can_be_reduced_as_those_that_pinocchio_reads(name, locked):
+    robot = treesim.load(name, base="fixed")
+    path = next(entry.path for entry in installed_robots() if entry.name == name)
+    found = []
+    for model in (treesim.to_pinocchio(robot), pin.buildModelFromUrdf(str(path))):
+        q = np.array([0.1] * model.nq)
+        reduced = pin.buildReducedModel(model, [model.getJointId(joint) for joint in locked], q)
+        order, names = by_name(reduced)
+        data = reduced.createData()
+        M = pin.crba(reduced, data, np.full(reduced.nq, 0.1))
+        M = np.triu(M) + np.triu(M, 1).T
+        pin.framesForwardKinematics(reduced, data, np.full(reduced.nq, 0.1))
+        poses = [data.oMf[reduced.getFrameId(body, pin.BODY)].homogeneous for body in robot.body_names]
+        found.append((names, M[np.ix_(order, order)], poses))
+    assert found[0][0] == found[1][0] == sorted(set(robot.joint_names) - set(locked))
+    for ours, theirs in zip(found[0][1:], found[1][1:], strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-13)
+
+
+def test_frames_have_the_frames_of_their_links_as_parents():
+    robot = treesim.load("ur5")
+    model = treesim.to_pinocchio(robot)
+    parents = {frame.name: model.frames[frame.parentFrame].name for frame in model.frames}
+    assert parents["wrist_1_joint"] == "elbow_joint" and parents["wrist_1_link"] == "wrist_1_joint"
+    assert [parents[weld.link] for weld in robot.welds] == [weld.parent or "universe" for weld in robot.welds]

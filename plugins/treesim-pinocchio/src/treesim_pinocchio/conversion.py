@@ -25,8 +25,6 @@ def converted(robot: Tree) -> PinocchioModel:
     made = from_tree(robot)
     model = made.model
     model.name = robot.name
-    for number in made.numbers:
-        model.addJointFrame(number, 0)
     order = made.layout.v_order
     finite = lambda x: np.clip(x, -NO_LIMIT, NO_LIMIT)  # noqa: E731
     effort, friction = finite(robot.effort_limit[order]), robot.joint_friction[order]

@@ -15,6 +15,8 @@ from .layout import PinocchioLayout
 from .model import MimicModel, PinocchioModel
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from treesim import Joint, Tree
     from treesim.model.mimic import MimicMap
 
@@ -59,17 +61,34 @@ def from_tree(robot: Tree) -> PinocchioModel:
         on_parent = Placement(turns[body.parent].T) @ joint.placement @ Placement(turns[i])
         moves = JOINTS[kind](np.array(joint.axis))
         numbers[i] = index = model.addJoint(numbers[body.parent], moves, se3(on_parent), joint.name)
+        model.addJointFrame(index, -1)  # at once: Pinocchio reduces only models whose joint frames are in this order
         inertia = body.inertia
         model.appendBodyToJoint(index, pin.Inertia(inertia.mass, inertia.com, inertia.rotational),
                                 se3(Placement(turns[i].T)))  # fmt: skip
     if robot.mimic_map is not None:
         model = _with_mimic_joints(model, robot.mimic_map)
-    for name, frame in robot.frames.items():
-        placement = Placement(turns[frame.body].T) @ frame.placement
-        kind = pin.BODY if name in robot.links else pin.OP_FRAME
-        model.addFrame(pin.Frame(name, numbers[frame.body], 0, se3(placement), kind))
+    _add_frames(robot, model, numbers, turns)
     model.armature = np.array(robot.armature)[PinocchioLayout(robot, model).v_order]
     return (PinocchioModel if robot.mimic_map is None else MimicModel)(robot, model, turned)
+
+
+def _add_frames(robot: Tree, model: Any, numbers: Mapping[int, int], turns: Mapping[int, np.ndarray]) -> None:
+    """Add the robot's frames to a model, each on the frame of its joint, of its body or of the link that it is on.
+
+    numbers: the bodies' joints in the model. turns: rotations of the joints' frames.
+    """
+    on = {weld.link: weld.parent for weld in robot.welds}
+    added = {"": 0}
+    for name in [*robot.body_names, *on, *(name for name in robot.frame_names if name not in on)]:
+        if name in added:
+            continue
+        frame = robot.frames[name]
+        kind, link = pin.OP_FRAME, on.get(name, robot.body_names[frame.body - 1] if frame.body else "")
+        parent = added.get(link, 0)
+        if name in robot.links:
+            kind, parent = pin.BODY, model.getFrameId(robot.joint_names[frame.body - 1], pin.JOINT)
+        placement = se3(Placement(turns[frame.body].T) @ frame.placement)
+        added[name] = model.addFrame(pin.Frame(name, numbers[frame.body], parent, placement, kind))
 
 
 def joint_type(robot: Tree, joint: Joint) -> str:
