@@ -27,7 +27,7 @@ MORE = """<gazebo><mu1>1</mu1></gazebo>
   </loop_joint>
 </robot>"""
 FULL = (
-    GOOD.replace('<robot name="arm">', '<robot name="arm" version="1.0" xmlns:a="b"><a:extra/><material name="grey"/>')
+    GOOD.replace('version="1.1">', 'version="1.1" xmlns:a="b"><a:extra/><material name="grey"/>')
     .replace('<link name="base">', '<link name="base" type="x"><self_collision><deep/></self_collision>')
     .replace("</robot>", MORE)
 )
@@ -45,12 +45,20 @@ def test_every_element_and_attribute_is_counted_once():
 @pytest.mark.parametrize(
     "path",
     [
-        "robot@version", "link@type", "link/self_collision", "gazebo", "extra", "joint/axis", "joint/limit",
+        "link@type", "link/self_collision", "gazebo", "extra", "joint/axis", "joint/limit",
         "joint/limit@lower", "joint/limit@upper",
     ],
 )  # fmt: skip
 def test_ignored(path):
     assert (path, "ignored") in entries(FULL)
+
+
+def test_features_of_later_versions_are_honoured():
+    text = FULL.replace("1.1", "1.2").replace('rpy="0 0 0"', 'quat_xyzw="0 0 0 1"', 1)
+    found = entries(text.replace("<limit ", '<limit acceleration="2" deceleration="1" jerk="9" ', 1))
+    for path in ("origin@quat_xyzw", "limit@acceleration", "limit@deceleration", "limit@jerk"):
+        assert found[f"joint/{path}", "honoured"].count == 1
+    assert found["robot@version", "honoured"].count == 1
 
 
 def test_altered():

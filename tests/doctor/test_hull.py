@@ -6,7 +6,6 @@ import pytest
 from treesim.doctor.hull import Hull, Meshes, points_of
 from treesim.urdf.geometry import Geometry
 
-PLACE = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
 VOLUMES = {
     "box": ((2.0, 3.0, 4.0), 24.0),
     "sphere": ((0.5,), 4 / 3 * np.pi * 0.5**3),
@@ -19,12 +18,12 @@ VOLUMES = {
 def test_volume_of_a_shape(kind):
     """Polygons of 24 sides have 1.1 % less area than circles; spheres are inscribed in two such turns."""
     size, volume = VOLUMES[kind]
-    hull = Hull(points_of(Geometry(kind, size, None, *PLACE)))
+    hull = Hull(points_of(Geometry(kind, size, None)))
     assert 0.97 * volume < hull.volume <= volume * (1 + 1e-12)
 
 
 def test_distance_from_the_faces_of_a_box():
-    hull = Hull(points_of(Geometry("box", (2.0, 2.0, 2.0), None, *PLACE)))
+    hull = Hull(points_of(Geometry("box", (2.0, 2.0, 2.0), None)))
     assert hull.outside(np.array([0.0, 0.0, 1.5])) == pytest.approx(0.5, abs=1e-12)
     assert hull.outside(np.zeros(3)) == pytest.approx(-1.0, abs=1e-12)
     assert hull.diameter == pytest.approx(np.sqrt(12))

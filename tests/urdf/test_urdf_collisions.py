@@ -13,6 +13,7 @@ from treesim.states.support import lowest_point
 from treesim.urdf import installed_robots, load
 
 BALL = '<sphere radius="0.5"/>'
+ROBOT = '<robot version="1.1"'  # which has capsules
 TRIANGLES = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nv 0.1 0.1 0.1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"
 
 
@@ -22,7 +23,7 @@ def touching(arm):
 
     def tree(collisions="", in_robot=""):
         rod = f"</inertial>{collisions}<visual><geometry>{BALL}</geometry></visual>"
-        return load(arm("</inertial>", rod).replace("</robot>", f"{in_robot}</robot>"))
+        return load(arm("</inertial>", rod).replace("<robot", ROBOT).replace("</robot>", f"{in_robot}</robot>"))
 
     return tree
 
@@ -108,7 +109,7 @@ def test_missing_meshes_give_one_warning_and_are_told_when_shapes_are_asked_for(
 def test_collisions_that_are_drawn_touch_too(arm):
     bad, good = collision('<sphere radius="-1"/>'), collision('<capsule radius="0.5" length="2"/>')
     with pytest.warns(UrdfWarning, match="U505"):
-        tree = load(arm("</inertial>", f"</inertial>{bad}{good}"))
+        tree = load(arm("</inertial>", f"</inertial>{bad}{good}").replace("<robot", ROBOT))
     assert [shape.kind for shape in tree.shapes] == [drawn.kind for drawn in tree.visuals] == ["capsule"]
     assert [note.code for note in tree.notes] == ["U505", "U504"]
 

@@ -242,6 +242,29 @@ def test_an_open_file_that_is_named_xacro_is_not_read_again_from_the_disk(refusa
     assert not (tmp_path / "ran").exists()
 
 
+@pytest.mark.skipif(os.name != "posix", reason="the stand-in for xacro is a shell script")
+def test_the_program_beside_the_interpreter_comes_first(arm, refusal, tmp_path, monkeypatch):
+    """As in an environment that is not activated."""
+    (tmp_path / "environment").mkdir()
+    fake_xacro(tmp_path, monkeypatch, "exit 1")
+    with monkeypatch.context() as path:
+        fake_xacro(tmp_path / "environment", path, f'/bin/cat "{tmp_path}/expanded"')
+    (tmp_path / "expanded").write_text(arm())
+    (tmp_path / "a.urdf.xacro").write_text(XACRO)
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "environment" / "python"))
+    assert load(tmp_path / "a.urdf.xacro").nv == 1
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "nowhere" / "python"))
+    assert refusal(tmp_path / "a.urdf.xacro").findings[0].code == "U103"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the stand-in for xacro is a shell script")
+def test_the_last_lines_of_xacro_are_shown(refusal, tmp_path, monkeypatch):
+    (tmp_path / "a.urdf.xacro").write_text(XACRO)
+    fake_xacro(tmp_path, monkeypatch, "for i in $(seq 30); do echo line $i of the traceback >&2; done; exit 2")
+    message = str(refusal(tmp_path / "a.urdf.xacro"))
+    assert "line 11 of" in message and "line 30 of" in message and "line 10 of" not in message
+
+
 def test_the_package_xacro_of_this_python_is_found_without_the_program(arm, refusal, tmp_path, monkeypatch):
     """As in an environment that is not activated."""
     installed = tmp_path / "site-packages"

@@ -17,7 +17,7 @@ def shapes(arm):
 
     def tree(in_rod, in_robot="", source=lambda text: text):
         text = arm("</inertial>", f"</inertial>{in_rod}").replace("</robot>", f"{in_robot}</robot>")
-        return load(source(text))
+        return load(source(text.replace("<robot", '<robot version="1.1"')))  # which has capsules
 
     return tree
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from lxml.etree import _Element
 
 Fate = Literal["honoured", "altered", "ignored"]
-ALTERING = {"U306", "U314", "U403", "U509"}  # findings on changed numbers
+ALTERING = {"U306", "U314", "U403", "U415", "U509"}  # findings on changed numbers
 DROPPING = {"U409", "U501", "U503", "U505"}  # ... and on elements that were left out
 BOUNDED = ("revolute", "prismatic")  # types of joints whose positions have limits
 

@@ -14,6 +14,7 @@ import numpy as np
 from ..engine.trigonometry import sincos
 
 IDENTITY = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+SHORTEST = 1e-12  # a shorter quaternion is zero up to rounding
 ROTATIONS = 60  # at most, of Jacobi's method; it needs about 10
 UNIT = 1e-15  # largest deviation from 1 of the squared length of a vector that has been scaled to length 1
 
@@ -41,6 +42,15 @@ def rotation_from_rpy(rpy: Sequence[float]) -> np.ndarray:
         [-sp, cp * sr, cp * cr],
     ]
     return np.array(rows) + 0.0  # no negative zeros
+
+
+def rotation_from_quaternion(xyzw: Sequence[float]) -> np.ndarray:
+    """Return the 3x3 rotation of a quaternion of any length but zero; raises ValueError for SHORTEST and less."""
+    x, y, z, w = xyzw
+    length = math.sqrt(x * x + y * y + z * z + w * w)
+    if length <= SHORTEST:
+        raise ValueError("a quaternion of length zero")
+    return rotation_of(np.array(xyzw) / length) + 0.0  # no negative zeros
 
 
 def is_rotation(matrix: np.ndarray) -> bool:

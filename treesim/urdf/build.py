@@ -31,6 +31,7 @@ from .resolve import MeshResolver, check_meshes
 from .schema import ATTRIBUTES, clean
 from .singular import report_singular
 from .validate import report_degrees, validate
+from .versions import report_version
 from .visuals import MeshFinder, clean_visuals, named_materials, visuals_of
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ def tree_of(document: Document, find_mesh: MeshFinder, base: str, mimic: str | N
     Raises UrdfError with all errors.
     """
     root = document.root
+    report_version(root, findings)
     report_link_friction(root, findings)
     report_degrees(root, findings)
     collisions = Collisions(root, find_mesh, findings)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from ..model.inertia import Placement
-from ..model.matrices import rotation_from_rpy
+from ..model.matrices import rotation_from_quaternion, rotation_from_rpy
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -175,7 +175,23 @@ def numbers(owner: _Element | None, tag: str, attribute: str, default: Sequence[
 
 def origin_of(owner: _Element) -> Placement:
     """Return the placement in the `<origin>` of an element; raises ValueError or ModelError if it is invalid."""
-    origin = owner.find("origin")
-    given = {} if origin is None else origin.attrib
-    xyz, rpy = given.get("xyz", "0 0 0").split(), given.get("rpy", "0 0 0").split()
-    return Placement(rotation_from_rpy([*map(float, rpy)]), np.array(xyz, dtype=float))
+    return pose_in(owner.find("origin"))
+
+
+def pose_in(element: _Element | None) -> Placement:
+    """Return the placement that the attributes of an element describe; raises ValueError or ModelError if invalid."""
+    xyz = "0 0 0" if element is None else element.get("xyz", "0 0 0")
+    return Placement(rotation_of(element), np.array(xyz.split(), dtype=float))
+
+
+def rotation_of(element: _Element | None) -> np.ndarray:
+    """Return the rotation (3, 3) in the attribute `quat_xyzw` or `rpy` of an element; raises ValueError if invalid.
+
+    Without these attributes, it is the identity. A quaternion is scaled to length 1.
+    """
+    given = {} if element is None else element.attrib
+    if "quat_xyzw" in given:
+        if "rpy" in given:
+            raise ValueError("rpy and quat_xyzw")
+        return rotation_from_quaternion([*map(float, given["quat_xyzw"].split())])
+    return rotation_from_rpy([*map(float, given.get("rpy", "0 0 0").split())])

@@ -85,6 +85,7 @@ CODES: dict[str, Code] = {
     "U105": Code("info", "expanded by the installed xacro"),
     "U106": Code("info", "invalid XML declaration: read as XML 1.0"),
     "U107": Code("warning", "malformed XML outside the description of the robot", strict=True),
+    "U108": Code("error", "unknown version of URDF"),
     # its structure
     "U201": Code("error", "element without a name"),
     "U202": Code("error", "name used twice"),
@@ -106,7 +107,7 @@ CODES: dict[str, Code] = {
     "U301": Code("error", "not a number"),
     "U302": Code("error", "wrong number of values"),
     "U303": Code("error", "NaN or infinity"),
-    "U304": Code("error", "negative mass"),
+    "U304": Code("error", "negative mass, rotor inertia, or limit of acceleration, deceleration or jerk"),
     "U305": Code("error", "negative moment of inertia of a body"),
     "U306": Code("info", "moment of inertia that a rounding error made negative: set to zero"),
     "U307": Code("warning", "moments of inertia that violate the triangle inequality", strict=True),
@@ -120,7 +121,7 @@ CODES: dict[str, Code] = {
     "U315": Code("warning", "angle that seems to be in degrees", strict=True),
     # joints
     "U401": Code("error", "unknown joint type"),
-    "U402": Code("error", "zero axis"),
+    "U402": Code("error", "axis or quaternion of length zero"),
     "U403": Code("warning", "axis is not a unit vector: normalised", strict=True),
     "U404": Code("error", "lower limit above upper limit"),
     "U405": Code("warning", "joint without position limits", strict=True),
@@ -133,6 +134,9 @@ CODES: dict[str, Code] = {
     "U412": Code("warning", "axis without xyz: 1 0 0 is used", strict=True),
     "U413": Code("info", "mimic joint that cannot move: it becomes a fixed joint"),
     "U414": Code("error", "loop between two links that cannot move relative to each other"),
+    "U415": Code("warning", "quaternion is not of length 1: normalised", strict=True),
+    "U416": Code("warning", "element or attribute of a later version of URDF than the file's", strict=True),
+    "U417": Code("error", "joint without position limits, which URDF 1.2 requires"),
     # shapes, which never stop a load
     "U501": Code("warning", "visual without valid geometry: not drawn"),
     "U502": Code("warning", "mesh not found"),

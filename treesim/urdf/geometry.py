@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 from ..errors import shortened
 from ..model.inertia import Placement
 from ..model.solids import SOLIDS
+from .document import pose_in
 from .findings import Findings, title
-from .numbers import BadNumberError, attribute_text, parse_numbers
+from .numbers import BadNumberError, attribute_text, checked_pose, parse_numbers
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -31,19 +32,18 @@ class Geometry:
     """Geometry of a visual or collision.
 
     kind: name of the URDF element. size: x, y, z of a box; radius of a sphere; radius and length of a cylinder
-    or capsule [m]; three scale factors of a mesh. mesh: name of the mesh file, if it is a mesh. xyz [m], rpy
-    [rad]: pose in the link.
+    or capsule [m]; three scale factors of a mesh. mesh: name of the mesh file, if it is a mesh. origin:
+    checked element of the pose in the link; None for the link's own frame.
     """
 
     kind: str
     size: Numbers
     mesh: str | None
-    xyz: Numbers
-    rpy: Numbers
+    origin: _Element | None = None
 
     def in_body(self, link: Placement) -> Placement:
         """Return the placement in a body; link: placement of the link in the body."""
-        return link @ Placement.from_xyz_rpy(self.xyz, self.rpy) if any(self.xyz + self.rpy) else link
+        return link if self.origin is None else link @ pose_in(self.origin)
 
 
 def reach_of(link: _Element, shapes: Iterable[Geometry]) -> float:
@@ -67,13 +67,12 @@ def read_geometry(owner: _Element) -> Geometry:
     if geometry is None or not len(geometry):
         raise BadGeometryError(f"<{owner.tag}> has no geometry")
     origin = owner.find("origin")
-    given = () if origin is None else origin.attrib
-    xyz = parse_numbers(origin, "xyz", 3) if "xyz" in given else (0.0, 0.0, 0.0)
-    rpy = parse_numbers(origin, "rpy", 3) if "rpy" in given else (0.0, 0.0, 0.0)
+    if origin is not None and not checked_pose(origin):
+        origin = None
     shape = geometry[0]
     if shape.tag == "mesh" and not shape.get("filename"):
         raise BadGeometryError("<mesh> has no file name")
-    return Geometry(shape.tag, _scale(shape) if shape.tag == "mesh" else _size(shape), shape.get("filename"), xyz, rpy)
+    return Geometry(shape.tag, _scale(shape) if shape.tag == "mesh" else _size(shape), shape.get("filename"), origin)
 
 
 def report_other_shapes(owner: _Element, link: _Element, findings: Findings) -> None:

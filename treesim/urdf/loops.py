@@ -17,12 +17,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import quoted
-from ..model.inertia import Placement
 from ..model.loops import LOOP_TYPES, Loop
 from ..model.parts import Frame
-from .document import ZERO, end_of, numbers
+from .document import end_of, numbers, pose_in
 from .findings import Findings, title
-from .numbers import read_numbers
+from .numbers import read_pose
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -57,7 +56,7 @@ def check_loops(
 def _checked_end(loop: _Element, end: str, links: Mapping[str, _Element], findings: Findings) -> str | None:
     """Return the link at one end of a loop; None, with a finding, if there is none."""
     if end_of(loop, end):
-        read_numbers(loop.find(end), ("xyz", "rpy"), 3, findings)
+        read_pose(loop.find(end), findings)
     return checked_link(loop, end, "link", links, findings)
 
 
@@ -99,7 +98,7 @@ class Loops:
     def _end(self, loop: _Element, end: str, findings: Findings) -> Frame:
         """Return the frame at one end: its link's own, or a new one on the link, named after the loop."""
         link = self._frames[end_of(loop, end)]
-        place = Placement.from_xyz_rpy(*(numbers(loop, end, name, ZERO).tolist() for name in ("xyz", "rpy")))
+        place = pose_in(loop.find(end))
         if np.array_equal(place.matrix(), np.eye(4)):
             return link
         name = f"{loop.get('name')}_{end}"

@@ -9,14 +9,17 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from ..errors import quoted, shortened
+from .document import rotation_of
 from .findings import Findings, title
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
+POSE = {"xyz": 3, "rpy": 3, "quat_xyzw": 4}  # attributes of a pose, and their number of values
+LENGTH_TOLERANCE = 1e-6  # a quaternion whose length differs by less from 1 was rounded
 LARGEST = 1e40  # [SI units] beyond all robots, and small enough that no product in the dynamics overflows
 
-_HINTS = {"U312": "check unit and exponent"}  # by the code of the finding
+_HINTS = {"U312": "check unit and exponent", "U402": "without a rotation, write 0 0 0 1"}  # by the code of the finding
 
 _DECIMAL = re.compile(r"[0-9+\-.eE \t\r\n]*")  # of these, float takes decimal numbers only
 _SPACES = re.compile(r"[ \t\r\n]+")  # XML's white space; others, such as a no-break space, are invalid in numbers
@@ -100,6 +103,45 @@ def read_numbers(
         elif required:
             findings.add("U203", f"{_owner(element)}<{element.tag}> has no attribute {attribute!r}", element)
     return found
+
+
+def checked_pose(element: _Element) -> bool:
+    """Return whether the attributes of a pose have numbers other than zero; raises BadNumberError if one is invalid."""
+    found = [any(parse_numbers(element, name, POSE[name])) for name in element.attrib if name in POSE]
+    if "quat_xyzw" in element.attrib:
+        _check_quaternion(element)
+    return any(found)
+
+
+def read_pose(element: _Element, findings: Findings) -> None:
+    """Add a finding for everything wrong or doubtful in the attributes of a pose."""
+    read_numbers(element, ("xyz", "rpy"), 3, findings)
+    if "quat_xyzw" not in element.attrib or not read_numbers(element, ("quat_xyzw",), 4, findings):
+        return
+    try:
+        _check_quaternion(element)
+        report_length(element, findings)
+    except BadNumberError as problem:
+        hint = _HINTS.get(problem.code, "keep one of them")
+        findings.add(problem.code, f"{_owner(element)}{problem}", element, hint)
+
+
+def _check_quaternion(element: _Element) -> None:
+    if "rpy" in element.attrib:
+        raise BadNumberError("U302", f"<{element.tag}> has both rpy and quat_xyzw")
+    try:
+        rotation_of(element)
+    except ValueError:
+        text = f"{attribute_text(element, 'quat_xyzw')} has length zero"
+        raise BadNumberError("U402", text) from None
+
+
+def report_length(element: _Element, findings: Findings) -> None:
+    """Warn of a valid quaternion whose length is not 1."""
+    length = math.hypot(*parse_numbers(element, "quat_xyzw", 4))
+    if abs(length - 1) > LENGTH_TOLERANCE:
+        text = f"{attribute_text(element, 'quat_xyzw')} has length {length:.9g}; normalised"
+        findings.add("U415", f"{_owner(element)}{text}", element)
 
 
 def _owner(element: _Element) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import re
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from errno import EFBIG
 from importlib.machinery import PathFinder
 from pathlib import Path
+from shutil import which
 from subprocess import TimeoutExpired
 from typing import IO, TYPE_CHECKING
 
@@ -34,6 +36,7 @@ _UNDECLARED_PREFIX = 201  # libxml2's XML_NS_ERR_UNDEFINED_NAMESPACE
 _XACRO_EXPRESSIONS = '(descendant-or-self::*/@*[contains(., "${") or contains(., "$(")])[1]'
 _XACRO_HINT = "expand it first: xacro robot.urdf.xacro > robot.urdf"
 _XACRO_SUFFIX = ".xacro"
+_XACRO_LINES = 20  # of its standard error that a message contains
 _XACRO_SECONDS = 120.0  # after which it is ended
 _XACRO_CHOICE = (
     f"xacro evaluates expressions and reads other files, so it runs only on names that end in {_XACRO_SUFFIX}, or with "
@@ -306,8 +309,12 @@ def _expand_xacro(source: SourceBytes, element: _Element, findings: Findings) ->
 
 
 def _xacro_command(file: str) -> list[str] | None:
-    """Return the command that expands a file: by the program on the PATH, or by this Python's package; else None."""
-    if program := program_path("xacro"):
+    """Return the command that expands a file; None if xacro is not installed.
+
+    It is the program in the folder of this Python, else the program on the PATH, else this Python's package.
+    """
+    beside = which("xacro", path=os.path.dirname(sys.executable)) if can_start_python() else None
+    if program := beside or program_path("xacro"):
         return [program, file]
     if can_start_python() and PathFinder.find_spec("xacro", import_path()) is not None:
         return python_command("import xacro; xacro.main()", file)
@@ -315,8 +322,9 @@ def _xacro_command(file: str) -> list[str] | None:
 
 
 def _complaint(errors: str) -> str:
-    """Return xacro's standard error in one line: the reason, then the files that xacro was reading."""
-    return shortened("; ".join(filter(None, map(str.strip, errors.splitlines()))), _LONGEST_LABEL)
+    """Return the end of xacro's standard error in one line: the reason, then the files that xacro was reading."""
+    lines = [*filter(None, map(str.strip, errors.splitlines()))][-_XACRO_LINES:]
+    return "; ".join(shortened(line, _LONGEST_LABEL) for line in lines)
 
 
 def _plain(element: _Element) -> str:

@@ -148,7 +148,7 @@ def repair(
         default_inertials give moving links without <inertial> a mass of zero, as the standard does
         twins             remove one of two identical elements
         mimicked          add the mimic joint's prefix to the name of the mimicked joint
-        commas            remove commas between the numbers of xyz and rpy
+        commas            remove commas between the numbers of poses
 
     Repairs with alternatives, which are made only if named:
 

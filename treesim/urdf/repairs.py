@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING, NamedTuple, get_args
 import numpy as np
 
 from ..errors import ArgumentError, plain_text, quoted
+from ..kernels.algebra.limits import UNLIMITED
 from ..model.matrices import unit_vector
 from ..types import Repair as RepairName
 from ..validation.values import known_name
 from .findings import title
 from .inertias import INERTIA_ENTRIES, inertia_matrix, listed_moments, without_negative_moments
 from .markup import Edit, Markup
-from .numbers import BadNumberError, attribute_text, number_text, parse_numbers, parse_text
+from .numbers import POSE, BadNumberError, attribute_text, number_text, parse_numbers, parse_text
 from .validate import moving_without_inertial
+from .versions import version_of
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -123,13 +125,13 @@ def _name_mimicked(markup: Markup, mimic: _Element) -> Iterator[Fix]:
 
 def _drop_commas(markup: Markup, element: _Element) -> Iterator[Fix]:
     """Yield the removal of commas followed by spaces, which can only separate numbers."""
-    for attribute in ("xyz", "rpy"):
+    for attribute, count in POSE.items():
         text = element.get(attribute, "")
         plain = _LIST_COMMA.sub("", text)
         if plain == text:
             continue
         try:
-            parse_text(plain, 3, attribute_text(element, attribute))
+            parse_text(plain, count, attribute_text(element, attribute))
         except BadNumberError:
             continue
         message = f'{title(element.getparent())}: {attribute_text(element, attribute)} is now "{plain}"'
@@ -137,10 +139,17 @@ def _drop_commas(markup: Markup, element: _Element) -> Iterator[Fix]:
 
 
 def _drop_limits(markup: Markup, limit: _Element) -> Iterator[Fix]:
-    """Yield the removal of limits whose lower exceeds the upper: some mean them exchanged, Bullet's files none."""
+    """Yield the removal of limits whose lower exceeds the upper: some mean them exchanged, Bullet's files none.
+
+    URDF 1.2 requires both limits: there they become so large that they are read as infinite.
+    """
     lower, upper = limit.get("lower"), limit.get("upper")
     message = f"{title(limit.getparent())}: lower limit {lower} and upper limit {upper} removed: it is unlimited now"
-    yield Fix(limit, message, [markup.drop(limit, "lower"), markup.drop(limit, "upper")])
+    if version_of(limit.getroottree().getroot()) < "1.2":
+        edits = [markup.drop(limit, "lower"), markup.drop(limit, "upper")]
+    else:
+        edits = [markup.set(limit, "lower", f"{-UNLIMITED:g}"), markup.set(limit, "upper", f"{UNLIMITED:g}")]
+    yield Fix(limit, message, edits)
 
 
 def _fix_joint(markup: Markup, joint: _Element) -> Iterator[Fix]:
@@ -172,7 +181,7 @@ REPAIRS: dict[str, Repair] = {
     ),
     "twins": Repair(("U202", "U208"), "what is given twice, the same both times, is given once", _drop_twin),
     "mimicked": Repair(("U407",), "the joint that a mimic names gets the prefix of the mimic joint", _name_mimicked),
-    "commas": Repair(("U301", "U302"), "commas between the numbers of xyz and rpy are dropped", _drop_commas),
+    "commas": Repair(("U301", "U302"), "commas between the numbers of a pose are dropped", _drop_commas),
     "limits": Repair(("U404",), "limits with the lower above the upper are dropped", _drop_limits, False),
     "fixed": Repair(("U310",), "joints that move nothing with inertia are fixed", _fix_joint, False),
     "armature": Repair(

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from ..errors import quoted, shortened
 from .findings import Findings, title
 from .geometry import SIZES
+from .numbers import POSE
+from .versions import MOTION_LIMITS
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -35,29 +37,34 @@ class Element:
 
 
 HONOURED: dict[str, Element] = {
-    "robot": Element(("name",), many=("link", "joint", "loop_joint", "material"), idle=("version",)),
+    "robot": Element(("name", "version"), many=("link", "joint", "loop_joint", "material")),
     "link": Element(("name",), once=("inertial",), many=("visual",), idle=("type",)),
     "inertial": Element(once=("origin", "mass", "inertia")),
     "mass": Element(("value",)),
     "inertia": Element(("ixx", "ixy", "ixz", "iyy", "iyz", "izz")),
-    "origin": Element(("xyz", "rpy")),
+    "origin": Element(tuple(POSE)),
     "joint": Element(("name", "type"), once=("origin", "parent", "child", "axis", "limit", "dynamics", "mimic")),
     "parent": Element(("link",)),
     "child": Element(("link",)),
     "axis": Element(("xyz",)),
-    "limit": Element(("lower", "upper", "effort", "velocity")),
+    "limit": Element(("lower", "upper", "effort", "velocity", *MOTION_LIMITS)),
     "dynamics": Element(("damping", "friction", "armature")),
     "mimic": Element(("joint", "multiplier", "offset")),
     "loop_joint": Element(("name", "type"), once=("link1", "link2", "axis")),
-    "link1": Element(("link", "xyz", "rpy")),
-    "link2": Element(("link", "xyz", "rpy")),
+    "link1": Element(("link", *POSE)),
+    "link2": Element(("link", *POSE)),
 }
 
 # Arguments of a `Joint` whose attributes have other names.
 ATTRIBUTES = {"effort_limit": "effort", "velocity_limit": "velocity", "joint_friction": "friction"}
 
+# Names of attributes in other formats.
+ALIASES = {"roll": "rpy", "pitch": "rpy", "yaw": "rpy", "stiction": "friction"}
+
 # Attributes that other programs read, without meaning for the dynamics of rigid bodies.
 EXTENSIONS = ("comment", "description", "dont_collapse", "drake_ignore", "group", "mask", "role")
+
+MOST_PLACES = 3  # to which a misplaced attribute may belong that a message lists
 
 ZEROS = "0. \t\r\n"  # characters of numbers that have no effect
 
@@ -140,9 +147,7 @@ def _check_attributes(element: _Element, allowed: Element, findings: Findings) -
     for name in element.attrib:
         if name in allowed.known or name.startswith("{"):
             continue
-        if element.tag == "origin" and name.startswith("quat"):
-            findings.add("U302", f"<origin {shortened(name)}> is not supported", element, "give the attitude as rpy")
-        elif place := _belongs_to(element, name):
+        if place := _belongs_to(element, name):
             what = f"{title(element)}: attribute {name}={quoted(element.get(name))} ignored"
             findings.add("U215", what, element, f"it belongs to {place}")
         else:
@@ -159,7 +164,7 @@ def report_attributes(shape: _Element, findings: Findings) -> None:
 
 def _report_unknown(element: _Element, name: str, allowed: Element, findings: Findings) -> None:
     """Report an attribute that no element has; it is a note where it has no effect on what treesim computes."""
-    near = _nearest(name, allowed.known, 0.8)
+    near = alias if (alias := ALIASES.get(name)) in allowed.known else _nearest(name, allowed.known, _likeness(name))
     hint = f"did you mean {near!r}?" if near else ""
     read = f"<{element.tag}> has " + (
         f"the attributes {', '.join(allowed.attributes)}" if allowed.attributes else "none"
@@ -176,22 +181,34 @@ def _report_unknown(element: _Element, name: str, allowed: Element, findings: Fi
 def _belongs_to(element: _Element, name: str) -> str:
     """Return the elements to which a misplaced attribute belongs, as text for messages; "" if there are none.
 
-    These are children, or else siblings, that have such an attribute, or its name. Names that many elements
-    have are left out, and so are zeros, which would have no effect there either.
+    These are elements inside the element, or else inside its parent, that have such an attribute, or its name: those
+    that are nested least. Names that many elements have are left out, and so are zeros, which would have no effect
+    there either.
     """
     tag, parent, value = str(element.tag), element.getparent(), element.get(name) or ""
     if name in ("name", "type", "value", "link") or not value.strip(ZEROS):
         return ""
-    for owner in (tag, "" if parent is None else str(parent.tag)):
-        inside = KNOWN.get(owner, Element())
-        children = [child for child in inside.once + inside.many if child != tag]
-        found = [as_text for child in children if (as_text := _with_attribute(child, name))]
-        for child in () if found or owner != "link" else children:  # <link mass="2">
-            within = [_with_attribute(one, name) for one in KNOWN[child].once + KNOWN[child].many]
-            found += [f"<{child}>{as_text}" for as_text in within if as_text]
+    for known in (name, ALIASES[name]) if name in ALIASES else (name,):
+        found = _inside(tag, known) or (() if parent is None else _inside(str(parent.tag), known, tag))
         if found:
-            return " or ".join(found)
+            return " or ".join(found[:MOST_PLACES]) + (" or others" if len(found) > MOST_PLACES else "")
     return ""
+
+
+@lru_cache(1000)
+def _inside(owner: str, name: str, apart_from: str = "") -> tuple[str, ...]:
+    """Return the elements with an attribute inside an owner, as text; one of its children may be left out."""
+    level = [("", child) for child in _children(owner) if child != apart_from]
+    while level:
+        found = [f"{path}{as_text}" for path, child in level if (as_text := _with_attribute(child, name))]
+        if found:
+            return tuple(found)
+        level = [(f"{path}<{child}>", inner) for path, child in level for inner in _children(child)]
+    return ()
+
+
+def _children(tag: str) -> tuple[str, ...]:
+    return KNOWN[tag].once + KNOWN[tag].many if tag in KNOWN else ()
 
 
 def _with_attribute(tag: str, name: str) -> str:
@@ -200,6 +217,11 @@ def _with_attribute(tag: str, name: str) -> str:
     if name in attributes or (name == tag and attributes):
         return f'<{tag} {name if name in attributes else attributes[0]}="..."/>'
     return ""
+
+
+def _likeness(name: str) -> float:
+    """Return the similarity above which an attribute counts as misspelt: two of three letters for short names."""
+    return 0.6 if len(name) <= 4 else 0.8
 
 
 @lru_cache(1000)

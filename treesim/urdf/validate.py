@@ -14,7 +14,8 @@ from .findings import Findings, title
 from .inertias import INERTIA_ENTRIES, Inertias, inertia_matrix
 from .loops import check_loops, checked_link
 from .mimics import around, check_mimics, cycles
-from .numbers import BadNumberError, attribute_text, parse_numbers, read_numbers
+from .numbers import BadNumberError, attribute_text, parse_numbers, read_numbers, read_pose
+from .versions import MOTION_LIMITS, version_of
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -35,13 +36,13 @@ def validate(document: Document, findings: Findings, mimic: str | None, inertias
 
     inertias: checks the inertias of the links.
     """
-    root, links, joints = document.root, document.links, document.joints
+    root, links, joints, version = document.root, document.links, document.joints, version_of(document.root)
     if not root.get("name"):
         findings.add("U201", "<robot> has no name", root)
     for link in links:
         _check_inertial(link, findings, inertias)
     for joint in joints:
-        _check_joint(joint, findings)
+        _check_joint(joint, findings, version)
     _note_missing_inertials(root, findings)
     named_links = _named(links, findings)
     named_joints = _named(joints, findings)
@@ -71,7 +72,7 @@ def _named(elements: Sequence[_Element], findings: Findings) -> dict[str, _Eleme
 def _check_origin(parent: _Element, findings: Findings) -> None:
     origin = parent.find("origin")
     if origin is not None:
-        read_numbers(origin, ("xyz", "rpy"), 3, findings)
+        read_pose(origin, findings)
 
 
 def _check_inertial(link: _Element, findings: Findings, inertias: Inertias) -> None:
@@ -108,14 +109,14 @@ def _note_missing_inertials(root: _Element, findings: Findings) -> None:
         findings.add("U309", f"moving links without <inertial> have no mass: {names}", without[0])
 
 
-def _check_joint(joint: _Element, findings: Findings) -> None:
+def _check_joint(joint: _Element, findings: Findings, version: str) -> None:
     kind, owner = joint.get("type"), title(joint)
     if kind not in ALLOWED_TYPES:
         text = "has no type" if kind is None else f"has the unknown type {quoted(kind)}"
         findings.add("U401", f"{owner} {text}", joint, f"allowed are {', '.join(ALLOWED_TYPES)}")
     _check_origin(joint, findings)
     _check_axis(joint, owner, findings)
-    _check_limits(joint, owner, findings)
+    _check_limits(joint, owner, findings, version)
     _check_dynamics(joint, owner, findings)
 
 
@@ -141,9 +142,9 @@ def _check_axis(joint: _Element, owner: str, findings: Findings) -> None:
         findings.add("U403", f"{text} has length {length:.9g}; normalised", axis)
 
 
-def _check_limits(joint: _Element, owner: str, findings: Findings) -> None:
+def _check_limits(joint: _Element, owner: str, findings: Findings, version: str) -> None:
     limit, kind = joint.find("limit"), joint.get("type")
-    names = ("lower", "upper", "effort", "velocity")
+    names = ("lower", "upper", "effort", "velocity", *MOTION_LIMITS)
     given = {} if limit is None else read_numbers(limit, names, 1, findings, largest=math.inf)
     if "lower" in given and "upper" in given and given["lower"] > given["upper"]:
         (lower,), (upper,) = given["lower"], given["upper"]
@@ -153,10 +154,17 @@ def _check_limits(joint: _Element, owner: str, findings: Findings) -> None:
         (value,) = given.get(name, (0.0,))
         if value < 0:
             findings.add("U406", f"{owner}: {name} limit {value:g} is negative", limit)
+    for name in MOTION_LIMITS:
+        (value,) = given.get(name, (0.0,))
+        if value < 0:
+            findings.add("U304", f"{owner}: {name} limit {value:g} is negative", limit)
     missing = [name for name in ("lower", "upper") if limit is None or name not in limit.attrib]
     if kind in ("revolute", "prismatic") and missing:
-        at = joint if limit is None else limit
-        findings.add("U405", f"{owner} ({kind}) has no {' and no '.join(missing)} limit: unlimited", at)
+        at, text = joint if limit is None else limit, f"{owner} ({kind}) has no {' and no '.join(missing)} limit"
+        if version < "1.2":
+            findings.add("U405", f"{text}: unlimited", at)
+        else:
+            findings.add("U417", f"{text}, which URDF {version} requires", at, 'or write type="continuous"')
     elif kind not in ("revolute", "prismatic", "fixed") and len(missing) < 2:
         findings.add("U411", f"{owner}: position limits of a {quoted(kind)} joint are ignored", limit)
 

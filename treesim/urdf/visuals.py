@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from ..model.inertia import Placement
 from ..model.parts import Visual
 from ..types import ShapeKind
-from .document import origin_of
 from .findings import Findings, title
 from .geometry import BadGeometryError, Geometry, read_geometry, report_other_shapes
-from .numbers import BadNumberError
+from .numbers import BadNumberError, report_length
 from .schema import report_attributes
 
 if TYPE_CHECKING:
@@ -63,6 +62,8 @@ def usable_shapes(
             continue
         report_other_shapes(element, link, findings)
         report_attributes(element, findings)
+        if geometry.origin is not None and "quat_xyzw" in geometry.origin.attrib:
+            report_length(geometry.origin, findings)
         usable.append((element, geometry))
     return usable
 
@@ -102,7 +103,7 @@ def visuals_of(
         file, found = find_mesh(geometry.mesh or "") if is_mesh else (None, True)
         color, texture = _look_of(typed.material, materials)
         texture, seen = find_mesh(texture) if is_mesh and texture else (None, True)
-        place, kind = placement @ origin_of(drawn), cast("ShapeKind", geometry.kind)
+        place, kind = geometry.in_body(placement), cast("ShapeKind", geometry.kind)
         visual = Visual(body, place, kind, geometry.size, file=file, color=color, texture=texture)
         yield FoundVisual(visual, None if found else file, None if seen else texture)
 

@@ -26,7 +26,8 @@ FINGER = """  <joint name="{name}" type="prismatic">
     </collision>
   </link>
 """
-GOOD = f"""<robot name="arm">
+FIRST = '<robot name="arm" version="1.1">'
+GOOD = f"""{FIRST}
   <link name="base">
     <inertial>
       <mass value="3"/>

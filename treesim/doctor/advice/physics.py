@@ -9,6 +9,18 @@ SMALL = '<inertia ixx="2e-5" ixy="0" ixz="0" iyy="2e-5" iyz="0" izz="1e-5"/>'
 LEAF = """<joint name="dial" type="continuous"><parent link="base"/><child link="pointer"/></joint>
 <link name="pointer"{more}
 """
+UNBOUNDED = """<robot name="arm" version="1.2">
+<link name="base"/>
+<joint name="flange" type="prismatic">
+  <parent link="base"/>
+  <child link="tool"/>
+  <limit lower="0"/>
+</joint>
+<link name="tool">
+  <inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>
+</link>
+</robot>
+"""
 INERTIA = '<inertia ixx="0.03" ixy="0" ixz="0" iyy="0.03" iyz="0" izz="0.001"/>'
 INERTIAL = f"""<inertial>
       <origin xyz="0 0 0.2" rpy="0 0 0"/>
@@ -68,6 +80,10 @@ PHYSICS = {
         "Write a positive mass in kg.",
         '<mass value="-2"/>',
         MASS,
+        why_in={
+            "dynamics": "A negative rotor inertia can make the mass matrix indefinite.",
+            "limit": "A limit of acceleration, deceleration or jerk is a largest absolute value.",
+        },
     ),
     "U305": Advice(
         "A body with a negative moment of inertia accelerates against the torque on it, and gains energy.",
@@ -149,6 +165,12 @@ PHYSICS = {
         'Write the attributes lower and upper of the <limit>, or write type="continuous".',
         '<limit effort="40" velocity="3"/>',
         LIMIT,
+    ),
+    "U417": Advice(
+        "From URDF 1.2 on, revolute and prismatic joints must have both position limits: urdfdom refuses the file.",
+        'Write the attributes lower and upper of the <limit>, or write type="continuous".',
+        UNBOUNDED,
+        whole=True,
     ),
     "U406": Advice(
         "Negative damping or friction adds energy to the robot. A negative limit of effort or velocity has no meaning.",

@@ -62,12 +62,19 @@ STRUCTURE = {
         "Write a direction such as 0 0 1. For the direction 1 0 0 you may also remove the <axis>.",
         '<axis xyz="0 0 0"/>',
         '<axis xyz="0 1 0"/>',
+        why_in=dict.fromkeys(("origin", "link1", "link2"), "A quaternion of length zero describes no rotation."),
     ),
     "U403": Advice(
         "Some programs normalise the axis, and others scale the joint's motion by the length of the axis.",
         "Write a vector of length 1. Its numbers must have enough digits.",
         '<axis xyz="0 2 0"/>',
         '<axis xyz="0 1 0"/>',
+    ),
+    "U415": Advice(
+        "Programs normalise a quaternion without a message. A wrong length suggests that one of its numbers is wrong.",
+        "Write a quaternion of length 1, in the order x y z w. Its numbers must have enough digits.",
+        '<origin xyz="0 0 0.1" quat_xyzw="0 0 1 2"/>',
+        '<origin xyz="0 0 0.1" rpy="0 0 0"/>',
     ),
     "U407": Advice(
         "If a joint mimics an unknown joint or itself, its position is not defined. The same holds for the mimic "

@@ -1,13 +1,12 @@
 """Advice on the text: XML, elements, attributes, numbers."""
 
-from .base import END, GOOD, Advice
+from .base import END, FIRST, GOOD, Advice
 
 MASS, LIMIT = '<mass value="2"/>', '<limit lower="-2" upper="2" effort="40" velocity="3"/>'
 OPEN_JOINT = (
     "A joint connects its parent link to its child link. If the parent or the child is missing, the links below the "
     "joint are not connected to the robot."
 )
-FIRST = '<robot name="arm">'
 LOOP = '<loop_joint name="pin" type="spherical"><link1 link="left_finger"/><link2 link="base"{more}/></loop_joint>\n'
 
 SYNTAX = {
@@ -64,6 +63,12 @@ SYNTAX = {
         "<!-- made by xacro --inorder -->\n",
         "<!-- made by xacro in order -->\n",
         before=FIRST,
+    ),
+    "U108": Advice(
+        "treesim does not know the elements and attributes of this version.",
+        "Write the version of URDF: 1.0, 1.1 or 1.2. A file without a version is of version 1.0.",
+        '<robot name="arm" version="1">',
+        FIRST,
     ),
     "U201": Advice(
         "If a link has no name, joints cannot refer to it. If a joint has no name, programs cannot refer to it.",
@@ -129,7 +134,7 @@ SYNTAX = {
     "U214": Advice(
         "If treesim ignored the unknown content, the loop could differ from the intended loop.",
         "Remove the unknown content. A <loop_joint> has a name, a type, and the elements <link1>, <link2> and <axis>. "
-        "The attributes of <link1> and <link2> are link, xyz and rpy.",
+        "The attributes of <link1> and <link2> are link, xyz, and rpy or quat_xyzw.",
         LOOP.format(more=' offset="0 0 1"'),
         LOOP.format(more=' xyz="0 0 1"'),
         before=END,
@@ -145,6 +150,14 @@ SYNTAX = {
         "Write exactly as many numbers as the message requires, separated by spaces.",
         '<axis xyz="1 0"/>',
         '<axis xyz="0 1 0"/>',
+    ),
+    "U416": Advice(
+        "Programs that use urdfdom, such as ROS and Pinocchio, ignore features of later versions than the file's. "
+        "Capsules disappear, and rotations that are given as quaternions are left out.",
+        "Write the version that has the feature: 1.1 for quaternions and capsules, 1.2 for limits of acceleration, "
+        "deceleration and jerk. Versions of urdfdom below 5.1 refuse files of these versions.",
+        '<robot name="arm">',
+        FIRST,
     ),
     "U303": Advice(
         "A single NaN makes every result NaN. Infinity becomes NaN as soon as it is multiplied by zero.",

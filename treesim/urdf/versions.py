@@ -1,0 +1,40 @@
+"""Versions of URDF, `<robot version="1.1">`: the declared version, and features of later versions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..errors import quoted
+from .findings import Findings
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+
+VERSIONS = ("1.0", "1.1", "1.2")  # urdfdom 6 has these; a file without a version is of the first
+MOTION_LIMITS = ("acceleration", "deceleration", "jerk")  # attributes of <limit> since 1.2
+FEATURES = {  # name in messages: (first version, paths of the elements)
+    "<origin quat_xyzw>": ("1.1", ("link/*/origin[@quat_xyzw]", "joint/origin[@quat_xyzw]")),
+    "<capsule>": ("1.1", ("link/*/geometry/capsule",)),
+    **{f"<limit {name}>": ("1.2", (f"joint/limit[@{name}]",)) for name in MOTION_LIMITS},
+}
+
+
+def version_of(root: _Element) -> str:
+    """Return the version that a document declares; versions are ordered as their texts are."""
+    return root.get("version", VERSIONS[0])
+
+
+def report_version(root: _Element, findings: Findings) -> None:
+    """Add an error for an unknown version, and a warning for each feature of a later version than the declared one."""
+    version = version_of(root)
+    if version not in VERSIONS:
+        known = ", ".join(f'"{known}"' for known in VERSIONS)
+        findings.add("U108", f"<robot>: unknown version {quoted(version)}", root, f"known versions are {known}")
+        return
+    for name, (first, paths) in FEATURES.items():
+        found = [element for path in paths for element in root.iterfind(path)] if first > version else []
+        if found:
+            count = f" ({len(found)} elements)" if len(found) > 1 else ""
+            text = f"{name}{count} needs URDF {first}, and the file has version {version}: read nevertheless"
+            hint = f'write <robot version="{first}">, because urdfdom ignores features of later versions'
+            findings.add("U416", text, found[0], hint)
