@@ -114,7 +114,16 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 
 # packages of treesim's extras; where one is missing, tests whose failure says what to install are skipped
-OPTIONAL = "coal", "example-robot-data", "matplotlib", "rosbags", "treesim-meshcat", "treesim-pinocchio", "zarr"
+OPTIONAL = (
+    "coacd",
+    "coal",
+    "example-robot-data",
+    "matplotlib",
+    "rosbags",
+    "treesim-meshcat",
+    "treesim-pinocchio",
+    "zarr",
+)
 LACKING = [name for name in OPTIONAL if not is_installed(name)]
 ADVICE = re.compile(r"`python -m pip install ([^`]+)` brings")
 

@@ -61,7 +61,7 @@ MADE: dict[str, dict[str, Any]] = {  # what makes a right one of each
     "free_body": {"name": "crate", "kind": "box", "size": (1, 1, 1), "mass": 1.0},
 }  # fmt: skip
 RESULTS = {  # which treesim's functions return
-    "Articulated", "ConstrainedAcceleration", "ContactReport", "Diagnosis", "Factorization", "IKResult",
+    "Articulated", "ConstrainedAcceleration", "ContactReport", "ConvexParts", "Diagnosis", "Factorization", "IKResult",
     "OperationalSpace", "Repaired", "Repetition", "Report", "Rollouts", "SparseJacobian", "State", "View",
 }  # fmt: skip
 MACHINES = {  # whose arguments have tests of their own

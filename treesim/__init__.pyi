@@ -75,11 +75,13 @@ from .errors import (
     UrdfError,
     UrdfWarning,
 )
+from .model.convex_parts import convex_parts
 from .model.inertia import Inertia, Placement
 from .model.joints import Joint
 from .model.loops import Loop
 from .model.mimic import Mimic
 from .model.shapes import CollisionShape
+from .model.stored_parts import ConvexParts
 from .model.topology import Topology
 from .model.tree import Body, Frame, Tree, Visual
 from .model.welds import Weld
@@ -126,6 +128,7 @@ __all__ = [
     "ContinuationWarning",
     "ConvergenceError",
     "ConversionWarning",
+    "ConvexParts",
     "Conveyor",
     "Diagnosis",
     "DivergedWarning",
@@ -206,6 +209,7 @@ __all__ = [
     "check",
     "constrained_dynamics",
     "convert_state",
+    "convex_parts",
     "coriolis_matrix",
     "energy",
     "forward_dynamics",

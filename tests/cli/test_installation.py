@@ -20,9 +20,9 @@ VERSION, OTHER = "0123456789abcdef", "fedcba9876543210"
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A cache with code of two versions, and what is not the cache's."""
+    """A cache with code of a version and of another one, parts of a mesh, and what is not the cache's."""
     monkeypatch.setenv("TREESIM_CACHE_DIR", str(tmp_path))
-    for name, size in ((VERSION, 10), (OTHER, 20), ("mine", 5)):
+    for name, size in ((VERSION, 10), (OTHER, 20), ("convex_parts", 7), ("mine", 5)):
         (tmp_path / name / "objects").mkdir(parents=True)
         (tmp_path / name / "objects" / "code").write_bytes(bytes(size))
     return tmp_path
@@ -33,8 +33,8 @@ def test_each_command_has_a_panel():
 
 
 def test_the_cache_is_measured_and_emptied(treesim: Callable[..., Result], folder: Path) -> None:
-    assert json.loads(treesim("cache", "--json").stdout) == {"folder": str(folder), "files": 2, "bytes": 30}
-    assert "2 files" in treesim("cache").stdout
+    assert json.loads(treesim("cache", "--json").stdout) == {"folder": str(folder), "files": 3, "bytes": 37}
+    assert "3 files" in treesim("cache").stdout
     cleared = treesim("cache", "--clear")
     assert cleared.exit_code == 0 and "0 files" in cleared.stdout
     assert [path.name for path in folder.iterdir()] == ["mine"], "other folders are left"

@@ -128,6 +128,15 @@ def test_a_robot_stands_on_the_mesh_of_a_file(answer: Callable[..., Any], robot:
     assert isinstance(run.ground[0], StaticMesh) and run.ground[0].friction == 0.3 and run.q[0, 2] > 0.5
 
 
+def test_meshes_are_replaced_by_convex_parts(treesim: Callable[..., Any], robot: str, monkeypatch: Any) -> None:
+    """Of simulations, sweeps and views alike, whose options are those."""
+    asked = []
+    monkeypatch.setattr("treesim.load", lambda source, **options: asked.append(options) or load_robot(source))
+    assert treesim("simulate", robot, *QUICK, "--quiet", "--convex-parts").exit_code == 0
+    assert treesim("simulate", robot, *QUICK, "--quiet").exit_code == 0
+    assert [options["convex_parts"] for options in asked] == [True, False]
+
+
 def test_a_push_gives_momentum(answer: Callable[..., Any], robot: str, tmp_path: Path) -> None:
     out = tmp_path / "run.npz"
     push = ("--push", "-2,1,3", "--push-at", 0.02, "--push-for", 0.05)

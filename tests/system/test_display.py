@@ -140,6 +140,9 @@ def lines() -> dict[str, object]:
         "<IKResult: 1 of 2 converged, largest error 0.5 of 'arm'>": treesim.IKResult(
             np.zeros((2, 2)), np.array([True, False]), {"arm": np.array([0.0, 0.5])}, np.array([3, 100]), {}
         ),
+        "<ConvexParts: 1 part, volume error 1 %, distance error 0.2 m>": treesim.ConvexParts(
+            (np.eye(3),), 0.01, 0.2, ()
+        ),
         "<Simulation of 'chain_2': aba, rk4, dt 0.01 s, controller Zero>": treesim.Simulation(
             ROBOT, backend="aba", integrator="rk4", dt=1e-2
         ),

@@ -7,10 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.contact.meshes import of_box, together
 from treesim.errors import UrdfWarning
 from treesim.model.shapes import shape_links, supports
 from treesim.states.support import lowest_point
-from treesim.urdf import installed_robots, load
+from treesim.urdf import installed_robots, load, to_urdf
 
 BALL = '<sphere radius="0.5"/>'
 ROBOT = '<robot version="1.1"'  # which has capsules
@@ -112,6 +113,43 @@ def test_collisions_that_are_drawn_touch_too(arm):
         tree = load(arm("</inertial>", f"</inertial>{bad}{good}").replace("<robot", ROBOT))
     assert [shape.kind for shape in tree.shapes] == [drawn.kind for drawn in tree.visuals] == ["capsule"]
     assert [note.code for note in tree.notes] == ["U505", "U504"]
+
+
+def test_meshes_are_replaced_by_their_convex_parts(arm, mesh, tmp_path, monkeypatch):
+    """Here without coacd, as the parts are convex; what is convex, or has no parts, stays."""
+    pytest.importorskip("coacd")
+    monkeypatch.setenv("TREESIM_CACHE_DIR", str(tmp_path / "cache"))
+    vertices, triangles = together(of_box((1, 1, 1)), of_box((1, 2, 1), (3, 0, 0)))
+    lines = [*(f"v {x} {y} {z}" for x, y, z in vertices), *(f"f {a} {b} {c}" for a, b, c in triangles + 1)]
+    (tmp_path / "two.obj").write_text("\n".join(lines))
+    (tmp_path / "bad.obj").write_text("v 0 0 0\n")
+    at = '<origin xyz="1 2 3" rpy="0.1 0.2 0.3"/>'
+    files = [(tmp_path / "two.obj", "0.5 -0.5 1"), (mesh, "1 1 1"), (tmp_path / "bad.obj", "1 1 1")]
+    elements = [collision(f'<mesh filename="{file}" scale="{scale}"/>', at) for file, scale in files]
+    text = arm("</inertial>", f"</inertial>{''.join(elements)}{collision(BALL)}")
+    whole = load(text)
+    with pytest.warns(
+        UrdfWarning, match="U513: link 'rod': mesh '.*bad.obj' cannot be read: .* no triangles; the hull"
+    ):
+        tree = load(text, convex_parts=True)
+    one, other, *rest = tree.shapes
+    assert [shape.file for shape in rest] == [shape.file for shape in whole.shapes[1:]]
+    for shape in (one, other):
+        assert (shape.body, shape.link, shape.scale) == (whole.shapes[0].body, "rod", (0.5, -0.5, 1.0))
+        assert np.array_equal(shape.placement.matrix(), whole.shapes[0].placement.matrix())
+    corners = np.concatenate([one.vertices, other.vertices])
+    assert np.array_equal(np.unique(corners, axis=0), np.unique(vertices * (0.5, -0.5, 1.0), axis=0))
+    notes = [(note.code, note.link) for note in tree.notes if note.code > "U511"]
+    assert notes == [("U512", "rod"), ("U512", "rod"), ("U513", "rod")]
+    assert "two.obj' has 2 convex parts, volume error 0 %, distance error 0 m" in tree.notes[-3].message
+    for again in (pickle.loads(pickle.dumps(tree)), load(to_urdf(tree))):
+        assert [shape.file for shape in again.shapes] == [shape.file for shape in tree.shapes]
+        assert np.array_equal(again.shapes[0].vertices, one.vertices)
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("TREESIM_CACHE_DIR", str(tmp_path / "file" / "cache"))
+    with pytest.warns(UrdfWarning, match="U513"):
+        unstored = load(text, convex_parts=True).shapes[0]
+    assert unstored.file is None and np.array_equal(unstored.vertices[[2, 3, 0, 1, 6, 7, 4, 5]], one.vertices)
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""`treesim cache`: the folder of compiled code, its size, and how to empty it."""
+"""`treesim cache`: the folder of compiled code and convex parts, its size, and how to empty it."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ def cache(
     clear: bool = False,
     json: JsonOption = False,
 ) -> None:
-    """Print the folder and the size of the cache of compiled code. With --clear, empty the cache first.
+    """Print the folder and the size of the cache of compiled code and convex parts. With --clear, empty it first.
 
     Options
     -------
     --clear
-        Delete the compiled code of all versions of treesim.
+        Delete the compiled code of all versions of treesim, and the files of the convex parts of meshes.
     """
     if clear:
-        for path in _versions():
+        for path in _folders():
             try:
                 shutil.rmtree(path)
             except OSError as error:
@@ -46,7 +46,7 @@ def cache(
 def usage() -> dict[str, Any]:
     """Return the cache's folder, and number and bytes of its files, of all versions of treesim."""
     sizes = []
-    for path in (path for version in _versions() for path in version.rglob("*")):
+    for path in (path for folder in _folders() for path in folder.rglob("*")):
         with suppress(FileNotFoundError):  # another process replaced or removed it meanwhile
             if path.is_file():
                 sizes.append(path.stat().st_size)
@@ -61,13 +61,15 @@ def _root() -> Path | None:
     return None if directory is None else directory.parent
 
 
-def _versions() -> list[Path]:
-    """Return the folders of compiled code in the cache: one for each version, named by a hash of its sources."""
+def _folders() -> list[Path]:
+    """Return the folders in the cache: of convex parts, and of each version, named by a hash of its sources."""
+    from ..model.stored_parts import FOLDER
+
     root = _root()
     if root is None or not root.is_dir():
         return []
-    return [path for path in sorted(root.iterdir()) if path.is_dir() and len(path.name) == 16 and _is_hash(path.name)]
+    return [path for path in sorted(root.iterdir()) if path.is_dir() and (path.name == FOLDER or _is_hash(path.name))]
 
 
 def _is_hash(name: str) -> bool:
-    return all(letter in "0123456789abcdef" for letter in name)
+    return len(name) == 16 and all(letter in "0123456789abcdef" for letter in name)

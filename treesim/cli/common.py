@@ -275,7 +275,7 @@ def _warnings_shown() -> Iterator[None]:
         yield
 
 
-def load_robot(source: str, base: str, mimic: str | None) -> Tree:
+def load_robot(source: str, base: str, mimic: str | None, convex_parts: bool = False) -> Tree:
     """Return the robot named on the command line, under this name unless it is a file's.
 
     Raises as `treesim.load`.
@@ -285,7 +285,8 @@ def load_robot(source: str, base: str, mimic: str | None) -> Tree:
     from ..urdf.resolve import is_robot_name
 
     with checked_loading(base, mimic):
-        robot = treesim.load(source, base=cast("BaseChoice", base), mimic=cast("Mimic | None", mimic))
+        where, follow = cast("BaseChoice", base), cast("Mimic | None", mimic)
+        robot = treesim.load(source, base=where, mimic=follow, convex_parts=convex_parts)
     return robot.with_name(source) if is_robot_name(source) else robot
 
 

@@ -13,7 +13,7 @@ from .. import plugins
 from ..system.subprocesses import program_path
 from .common import JsonOption, examples, guarded, output, print_json
 
-PACKAGES = ("coal", "matplotlib", "xarray", "pyarrow", "mcap", "zarr", "playwright")  # of optional features
+PACKAGES = ("coal", "coacd", "matplotlib", "xarray", "pyarrow", "mcap", "zarr", "playwright")  # of optional features
 PASSED = "passed"
 CHECK_TOLERANCE = 1e-10  # [N m], of torques of 2 N m: 1e5 roundings
 

@@ -53,6 +53,8 @@ class SimulationOptions:
 
     Options
     -------
+    --convex-parts
+        Replace each collision mesh that is not convex by its convex parts. The first time, this may take minutes.
     --gravity
         Gravity (m/s^2): its z component, or x,y,z. Default: the robot's gravity.
     --controller
@@ -81,6 +83,7 @@ class SimulationOptions:
 
     base: BaseOption = "auto"
     mimic: MimicOption = None
+    convex_parts: Annotated[bool, option("--convex-parts", panel=MODEL)] = False
     gravity: Annotated[str | None, option(panel=MODEL)] = None
     q0: Annotated[str | None, option(help=f"Initial configuration: {SPELLINGS}.", panel=START)] = None
     v0: Annotated[str | None, option(help=f"Initial velocity: {SPELLINGS}.", panel=START)] = None
@@ -178,7 +181,7 @@ def build_simulation(source: str, options: RunOptions) -> SimulationSetup:
     _check_floor_and_push(options)
     checked_seconds("--dt", options.dt)
     field = None if options.gravity is None else gravity_vector(options.gravity)
-    robot = load_robot(source, options.base, options.mimic)
+    robot = load_robot(source, options.base, options.mimic, options.convex_parts)
     q, v = initial_state(robot, options.q0, options.v0, options.seed)
     ground = options.ground
     if ground is None:

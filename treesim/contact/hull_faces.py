@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..model.hulls import convex_hull
+
 SAME = 1e-9  # difference of two planes of one face that is cut in two
 
 
@@ -12,11 +14,9 @@ def face_planes(vertices: np.ndarray) -> np.ndarray:
 
     vertices: (n, 3).
     """
-    from scipy.spatial import ConvexHull, QhullError
-
-    try:
-        planes = ConvexHull(vertices).equations
-    except QhullError:
+    hull = convex_hull(vertices)
+    if hull is None:
         return np.zeros((0, 4))
+    planes = hull.equations
     kept = np.unique(np.round(planes / SAME).astype(np.int64), axis=0, return_index=True)[1]
     return planes[kept] * (1, 1, 1, -1)

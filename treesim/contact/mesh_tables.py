@@ -10,8 +10,8 @@ import numpy as np
 from ..errors import ArgumentError
 from ..kernels.contact.static_features import BETWEEN
 from ..kernels.contact.static_mesh import BORDER, CONCAVE, HEADER
+from ..meshes.orientation import sides_by_edge
 from .mesh_heights import Lists, lists_of_cells
-from .mesh_orientation import sides_by_edge
 
 THIN = 1e-9  # m: height of a triangle below which it has no area
 FLAT = 1e-5  # rad: an edge that bends by less is flat

@@ -11,17 +11,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import ArgumentError, ShapeWarning, quoted, shortened, text_of
+from ..errors import ArgumentError, ShapeWarning, quoted
 from ..kernels.contact.signed_distance import MESH
-from ..meshes import read_parts
+from ..meshes import read_triangles
+from ..meshes.orientation import outwards
+from ..meshes.triangles import checked_triangles, checked_vertices
 from ..model.inertia import Placement
 from ..model.matrices import product
 from ..system.display import vector
 from ..system.user_warnings import warn
-from ..validation.arrays import check_copy, real_numbers
 from ..validation.values import checked_part, positive_number, short_repr
 from .mesh_heights import HeightTable, height_table, upper_heights
-from .mesh_orientation import outwards
 from .mesh_tables import MeshEdges, MeshTable, has_area, mesh_table
 from .solid import Solid
 from .solid_surface import SolidSurface
@@ -94,8 +94,8 @@ class StaticMesh(SolidSurface):
     def __post_init__(self) -> None:
         super().__post_init__()
         checked_part("placement of a static mesh", self.placement, Placement)
-        vertices = _vertices(self.vertices)
-        triangles = _triangles(self.triangles, len(vertices))
+        vertices = checked_vertices(self.vertices, FARTHEST)
+        triangles = checked_triangles(self.triangles, len(vertices))
         sound = has_area(vertices[triangles])
         if not sound.any():
             raise ArgumentError("none of the triangles has an area: their vertices are equal or on one line")
@@ -146,13 +146,10 @@ class StaticMesh(SolidSurface):
         factor = positive_number("scale", scale, "metres per unit of the file")
         if not isinstance(file, str | os.PathLike):
             raise ArgumentError(f"file must be a path, got {short_repr(file)}")
-        parts = read_parts(os.fspath(file))
-        starts = np.cumsum([0] + [len(part.vertices) for part in parts])
-        vertices = np.concatenate([np.asarray(part.vertices, float) for part in parts]) * factor
-        triangles = np.concatenate([part.faces + start for part, start in zip(parts, starts[:-1], strict=True)])
+        vertices, triangles = read_triangles(os.fspath(file))
         with warnings.catch_warnings(record=True) as found:
             warnings.simplefilter("always")
-            mesh = cls(vertices, triangles, placement or Placement(), **parameters)
+            mesh = cls(vertices * factor, triangles, placement or Placement(), **parameters)
         for one in found:
             warn(f"{quoted(os.fspath(file))}: {one.message}", one.category)
         return mesh
@@ -226,38 +223,6 @@ class StaticMesh(SolidSurface):
         vertices, triangles = np.asarray(self.vertices), np.asarray(self.triangles)
         drawn = vertices.astype(np.float32), triangles.astype(np.uint32)
         return Drawing(self.placement.matrix(), triangles=drawn)
-
-
-def _vertices(values: Any) -> np.ndarray:
-    """Return a copy of vertices (n, 3); raises ArgumentError, naming the first that is out of bounds."""
-    found = real_numbers("vertices", values)
-    if found.ndim != 2 or found.shape[1] != 3:
-        raise ArgumentError(f"vertices must have shape (n, 3), got {found.shape}")
-    check_copy("vertices", found.shape)
-    bad = ~(np.abs(found) <= FARTHEST).all(axis=1)
-    if bad.any():
-        k = int(np.flatnonzero(bad)[0])
-        raise ArgumentError(f"vertices must be finite, none beyond {FARTHEST:g} m, but vertex {k} is {found[k]}")
-    return found.copy()
-
-
-def _triangles(values: Any, count: int) -> np.ndarray:
-    """Return a copy of triangles (m, 3); raises ArgumentError, naming the first with an index that does not exist."""
-    try:
-        found = np.asarray(values)
-    except Exception as error:  # whatever a user's class raises
-        problem = shortened(text_of(error, str))
-        raise ArgumentError(f"triangles must be indices of vertices (m, 3): {problem}") from None
-    if found.ndim != 2 or found.shape[1] != 3 or not len(found) or found.dtype.kind not in "iu":
-        raise ArgumentError(
-            f"triangles must be whole numbers of shape (m, 3), one or more, got {found.dtype} of shape {found.shape}"
-        )
-    check_copy("triangles", found.shape)
-    bad = ((found < 0) | (found >= count)).any(axis=1)
-    if bad.any():
-        k = int(np.flatnonzero(bad)[0])
-        raise ArgumentError(f"triangle {k} has vertices {found[k].tolist()}, but they are 0 to {count - 1}")
-    return found.astype(np.int64)
 
 
 def _left_of(one: np.ndarray, other: np.ndarray, p: np.ndarray) -> np.ndarray:

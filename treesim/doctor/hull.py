@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from ..errors import ModelError
-from ..model.hulls import hull_vertices, mesh_points
+from ..model.hulls import convex_hull, hull_vertices, mesh_points
 from ..model.solids import BALLS, SOLIDS
 from ..urdf.geometry import Geometry
 
@@ -65,14 +65,10 @@ class Hull:
     @cached_property
     def _hull(self) -> tuple[float, np.ndarray]:
         """Volume, and faces (f, 4): outward normal n and offset d, n . x + d <= 0 inside."""
-        from scipy.spatial import ConvexHull, QhullError
-
         extents = np.linalg.svd(self.points - self.points.mean(axis=0), compute_uv=False) if len(self.points) else [0.0]
-        if len(self.points) < 4 or extents[-1] <= FLAT * extents[0]:
-            return 0.0, np.zeros((0, 4))
-        try:
-            hull = ConvexHull(self.points)
-        except QhullError:  # degenerate points
+        thick = len(self.points) >= 4 and extents[-1] > FLAT * extents[0]
+        hull = convex_hull(self.points) if thick else None
+        if hull is None:
             return 0.0, np.zeros((0, 4))
         return float(hull.volume), hull.equations
 

@@ -2,6 +2,6 @@
 
 from .contents import MeshContents, MeshPart
 from .images import Image
-from .reader import FORMATS, read_colored, read_parts
+from .reader import FORMATS, read_colored, read_parts, read_triangles
 
-__all__ = ["FORMATS", "Image", "MeshContents", "MeshPart", "read_colored", "read_parts"]
+__all__ = ["FORMATS", "Image", "MeshContents", "MeshPart", "read_colored", "read_parts", "read_triangles"]

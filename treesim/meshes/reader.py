@@ -49,6 +49,14 @@ def read_parts(file: str) -> tuple[MeshPart, ...]:
     return _read(file, False, None).parts
 
 
+def read_triangles(file: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return vertices (n, 3) [m] and triangles (m, 3) of all geometries of a mesh file; raises as `read_parts`."""
+    parts = read_parts(file)
+    starts = np.cumsum([0] + [len(part.vertices) for part in parts])
+    triangles = [part.faces + start for part, start in zip(parts, starts[:-1], strict=True)]
+    return np.concatenate([np.asarray(part.vertices, float) for part in parts]), np.concatenate(triangles)
+
+
 def read_colored(file: str, texture: str | None = None) -> MeshContents:
     """Return the geometries of a mesh file as `read_parts` does, with colours and images.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -51,6 +52,16 @@ def hull_vertices(points: np.ndarray) -> np.ndarray:
     return points[ConvexHull(along).vertices]
 
 
+def convex_hull(points: np.ndarray) -> Any:
+    """Return SciPy's convex hull of points (n, 3), None if they are flat."""
+    from scipy.spatial import ConvexHull, QhullError
+
+    try:
+        return ConvexHull(points)
+    except (QhullError, ValueError):  # ValueError: no points
+        return None
+
+
 def distinct(points: np.ndarray) -> np.ndarray:
     """Return `points` (n, 3) without duplicates, ordered by x, then y, then z; faster than np.unique of rows."""
     ordered = points[np.lexsort(points.T[::-1])]
@@ -65,17 +76,15 @@ def reduced(points: np.ndarray, error: float = ERROR) -> np.ndarray:
     subset starts with the extreme vertices along 7 directions. The farthest vertex beyond each face is added until none
     is farther than allowed (as in quickhull, Barber et al. 1996). A flat hull is returned unchanged.
     """
-    from scipy.spatial import ConvexHull, QhullError
-
     beyond = error * float(np.linalg.norm(np.ptp(points, axis=0)))
     along = points @ np.vstack([np.eye(3), _DIAGONALS]).T
     kept = np.unique([along.argmin(axis=0), along.argmax(axis=0)])
     others = np.setdiff1d(np.arange(len(points)), kept)  # that may be too far beyond; the hull only grows
     while len(others):
-        try:
-            faces = ConvexHull(points[kept]).equations
-        except QhullError:  # flat, so far
+        hull = convex_hull(points[kept])
+        if hull is None:  # flat, so far
             return points
+        faces = hull.equations
         distance = faces[:, :3] @ points[others].T + faces[:, 3:]
         too_far = distance.max(axis=0) > beyond
         farthest = distance.argmax(axis=1)

@@ -10,6 +10,7 @@ from ..model.tree import Tree
 from ..types import BaseChoice, Mimic, Repairs
 from ..validation.values import checked_flag
 from .build import build_tree, check_options
+from .collisions import in_convex_parts
 from .export import to_urdf
 from .findings import Finding, Findings
 from .installed import RobotEntry, installed_robots
@@ -40,8 +41,9 @@ def load(
     repair: Repairs = False,
     xacro: bool = False,
     base_pose: Placement | ArrayLike | None = None,
+    convex_parts: bool = False,
 ) -> Tree:
-    """Read a robot description (URDF) into a kinematic tree. Mesh files are located, but not read.
+    """Read a robot description (URDF) into a kinematic tree. By default, mesh files are located, but not read.
 
     Joints are ordered depth-first in the order of the file. Links that are connected by fixed joints form one body.
     Such a body is named after the child link of its moving joint. Each other link of the body becomes a frame. Links
@@ -74,6 +76,10 @@ def load(
         name.
     base_pose : Placement or array_like, shape (4, 4), optional
         Pose of the root link of a fixed base in the world. By default the root link's frame is the world's frame.
+    convex_parts : bool
+        Replace each collision mesh that is not convex by its convex parts (see `treesim.convex_parts`). A note U512 for
+        each mesh contains the number of parts and their errors. A mesh that has no parts keeps its hull, with a warning
+        U513. The first call may take minutes. By default, the collision shape of a mesh is its convex hull.
 
     Returns
     -------
@@ -88,6 +94,8 @@ def load(
         If no installed robot has this name.
     ModelError
         If `base_pose` is not a pose, or is given for a floating base.
+    ArgumentError
+        If an option has another type or value, or if `convex_parts` is True and coacd is not installed.
 
     Warns
     -----
@@ -115,5 +123,7 @@ def load(
     with xacro_allowed(xacro):
         given = with_repairs(open_source(source, findings), repair, base, mimic, findings)
         tree = build_tree(given, base, mimic, findings)
+    if checked_flag("convex_parts", convex_parts):
+        tree = in_convex_parts(tree, findings)
     findings.warn()
     return tree if base_pose is None else tree.with_base_pose(base_pose)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..errors import listed, quoted
+from ..errors import ModelError, listed, quoted
+from ..model.convex_parts import parts_of_file
 from ..model.inertia import Placement
 from ..model.shapes import MISSING_MESH, UNUSABLE, CollisionShape
 from .findings import Findings, Place, place_of
@@ -13,6 +14,8 @@ from .visuals import MeshFinder, draw_collisions, usable_shapes
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
+
+    from ..model.tree import Tree
 
 
 class Collisions:
@@ -62,3 +65,28 @@ class Collisions:
         what = f"collision mesh {quoted(file)} not found; links that lack collision meshes: {links}"
         hint = "missing meshes have no contact; set ROS_PACKAGE_PATH to the folders of packages"
         findings.add(MISSING_MESH, what, first, hint)
+
+
+def in_convex_parts(tree: Tree, findings: Findings) -> Tree:
+    """Return a tree with each collision mesh replaced by its convex parts, and a note for each.
+
+    A mesh that has no parts stays, with a warning.
+    """
+    shapes = [part for shape in tree.shapes for part in ([shape] if shape.file is None else _parts(shape, findings))]
+    return tree._with(shapes=shapes, notes=tuple(findings))
+
+
+def _parts(shape: CollisionShape, findings: Findings) -> list[CollisionShape]:
+    at, file = Place(None, shape.link, ""), str(shape.file)
+    try:
+        parts = parts_of_file(file, shape.scale)
+    except ModelError as error:
+        findings.add("U513", f"link {quoted(shape.link)}: {error}; the hull of the mesh is used", at)
+        return [shape]
+    number = f"{len(parts.vertices)} convex part{'s' * (len(parts.vertices) > 1)}"
+    findings.add("U512", f"link {quoted(shape.link)}: mesh {quoted(file)} has {number}, {parts.errors}", at)
+    if len(parts.vertices) == 1:
+        return [shape]
+    each: list[dict[str, Any]] = [{"file": file, "scale": shape.scale} for file in parts.files]
+    each = each or [{"vertices": vertices * shape.scale} for vertices in parts.vertices]
+    return [CollisionShape(shape.body, shape.placement, "hull", link=shape.link, **part) for part in each]

@@ -149,6 +149,8 @@ CODES: dict[str, Code] = {
     "U509": Code("warning", "colour values outside 0 to 1: clamped"),
     "U510": Code("warning", "material without a colour: the default colour is drawn"),
     "U511": Code("info", "ignored: friction of links"),
+    "U512": Code("info", "collision mesh replaced by convex parts, as requested"),
+    "U513": Code("warning", "collision mesh without convex parts: its hull is used"),
     # physics of links against their shapes, and of the whole robot; reported by `treesim check` only
     "U601": Code("warning", "density that no material has", strict=True),
     "U602": Code("warning", "rotational inertia larger than the link's shapes allow", strict=True),

@@ -81,4 +81,14 @@ ASSETS = {
         '<material name="Gazebo/Grey"/>',
         f'<material name="grey">{COLOR}</material>',
     ),
+    "U512": Advice(
+        "You asked for convex parts. The message shows their errors of volume and distance, compared with the mesh.",
+        "If the errors are too large, call `treesim.convex_parts` with a smaller threshold, and write the parts to the "
+        "file.",
+    ),
+    "U513": Advice(
+        "You asked for convex parts, but the mesh has none. The message shows the reason. The hull of the mesh also "
+        "covers its cavities, so contacts there are wrong.",
+        "Repair the mesh, or replace it by simpler shapes.",
+    ),
 }

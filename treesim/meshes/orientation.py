@@ -1,4 +1,4 @@
-"""Orientation of the triangles of static meshes: closed parts that face inwards are turned, with a warning."""
+"""Orientation of the triangles of meshes: closed parts that face inwards are turned, with a warning."""
 
 from __future__ import annotations
 
@@ -27,16 +27,24 @@ class Parts(NamedTuple):
     uneven: np.ndarray
     volume: np.ndarray
 
+    @property
+    def solid(self) -> np.ndarray:
+        """Mask (k,) of closed parts that enclose a volume, without neighbours that face opposite ways."""
+        return self.closed & ~self.uneven & (self.volume != 0)
 
-def outwards(vertices: np.ndarray, triangles: np.ndarray, numbers: np.ndarray, R: np.ndarray, what: str) -> np.ndarray:
+
+def outwards(
+    vertices: np.ndarray, triangles: np.ndarray, numbers: np.ndarray, R: np.ndarray | None, what: str
+) -> np.ndarray:
     """Return the triangles (m, 3), with those of closed parts that face inwards turned, except walls of cavities.
 
     numbers (m,): of the triangles, for warnings. R: from the mesh's axes to the world's. what: the mesh, for warnings.
-    Warns of turned parts, and of open parts that look down everywhere.
+    Warns of turned parts and, with R, of open parts that look down everywhere.
     """
     points = vertices[triangles]
-    parts = _parts_of(vertices, triangles)
-    _warn_of_overturned(parts, points @ R.T, numbers, what)
+    parts = parts_of(vertices, triangles)
+    if R is not None:
+        _warn_of_overturned(parts, points @ R.T, numbers, what)
     turned = _turned(parts, points)
     if not turned.any():
         return triangles
@@ -56,7 +64,8 @@ def _count(turned: np.ndarray) -> str:
     return "a closed part" if n == 1 else f"{n} closed parts"
 
 
-def _parts_of(vertices: np.ndarray, triangles: np.ndarray) -> Parts:
+def parts_of(vertices: np.ndarray, triangles: np.ndarray) -> Parts:
+    """Return the parts of a mesh, of which vertices with equal coordinates are one."""
     from scipy.sparse import coo_matrix
     from scipy.sparse.csgraph import connected_components
 
@@ -112,22 +121,22 @@ def _turned(parts: Parts, points: np.ndarray) -> np.ndarray:
 
     A part inside an odd number of others is the wall of a cavity, which faces inwards, as seen from the solid.
     """
-    solid = parts.closed & ~parts.uneven & (parts.volume != 0)
+    solid = parts.solid
     turned = np.zeros(len(solid), bool)
     inwards = np.flatnonzero(solid & (parts.volume < 0))
     if not len(inwards):
         return turned
-    around = {k: _around(k, solid, parts, points) for k in inwards.tolist()}
+    around = {k: parts_around(k, solid, parts, points) for k in inwards.tolist()}
     for k, others in around.items():
         turned[k] = len(others) % 2 == 0
     if turned.any():  # cavities of parts that are turned
         for k in np.flatnonzero(solid & (parts.volume > 0)).tolist():
-            others = _around(k, solid, parts, points)
+            others = parts_around(k, solid, parts, points)
             turned[k] = len(others) % 2 == 1 and turned[others].all()
     return turned
 
 
-def _around(k: int, solid: np.ndarray, parts: Parts, points: np.ndarray) -> list[int]:
+def parts_around(k: int, solid: np.ndarray, parts: Parts, points: np.ndarray) -> list[int]:
     """Return the closed parts that enclose part k."""
     own = points[parts.label == k]
     a, b, c = own[0]

@@ -1,0 +1,226 @@
+"""Decomposition of meshes into convex parts: connected solids first, then coacd.
+
+Parts have the axes and the unit of the mesh file. They are computed with the magnitudes of the scale factors, relative
+to the largest, so that mirrored links and files in millimetres share the parts of the others.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import replace
+from hashlib import sha256
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..errors import ArgumentError, ModelError, quoted, reason_of
+from ..meshes import decomposition, read_triangles
+from ..meshes.contents import LARGEST as LARGEST_FILE
+from ..meshes.orientation import outwards, parts_around, parts_of, sides_by_edge
+from ..meshes.triangles import checked_triangles, checked_vertices
+from ..system.files import digest_of
+from ..system.input_files import read_input
+from ..system.installation import installed_by
+from ..system.subprocesses import ProcessFailure, PythonProcess, module_command
+from ..validation.values import finite_or_nan, short_repr, whole_number
+from .hulls import LARGEST, convex_hull, hull_vertices, reduced
+from .stored_parts import ConvexParts, read_stored, store
+
+CONVEX = 1e-6  # of its volume: a solid whose hull is larger by less is convex
+LEAST_THRESHOLD, MOST_PARTS, MOST_SEED = 0.01, 1000, 2**32 - 1  # of coacd
+SECONDS = 600.0  # time limit of coacd for each solid
+BLOCK = 1 << 10  # points whose distances are computed at once
+DEFAULTS = {"threshold": 0.05, "max_convex_hull": 32, "seed": 0}  # names of coacd
+
+
+def convex_parts(
+    mesh: str | os.PathLike[str] | tuple[ArrayLike, ArrayLike],
+    *,
+    threshold: float = 0.05,
+    max_parts: int = 32,
+    seed: int = 0,
+) -> ConvexParts:
+    """Decompose a mesh into convex parts, whose collisions approximate those of the mesh.
+
+    Connected closed parts of the mesh are separated first. A convex one becomes its convex hull. The others are
+    decomposed by the package coacd (extra `collision`). A part that is not closed is first replaced by a closed surface
+    near it, which rounds corners. Vertices are left out if the part changes by less than 0.1 % of its size.
+
+    Parameters
+    ----------
+    mesh : str, path or tuple
+        Mesh file, or vertices (n, 3) [m] and triangles (m, 3), which contain indices of vertices.
+    threshold : float
+        Concavity, from 0.01 to 1, above which coacd cuts a part. A smaller threshold gives more parts and takes longer.
+    max_parts : int
+        Largest number of parts. The connected closed parts of the mesh must not be more.
+    seed : int
+        Seed of the search for cuts. The same seed gives the same parts.
+
+    Returns
+    -------
+    ConvexParts
+        Vertices and files of the parts, and their errors.
+
+    Raises
+    ------
+    ModelError
+        If the mesh cannot be read, is flat, or has too many parts. If coacd fails, or takes more than 10 minutes.
+    ArgumentError
+        If coacd is not installed, or an argument has another type.
+
+    Warns
+    -----
+    ShapeWarning
+        If triangles of a closed part face inwards; they are turned.
+
+    Notes
+    -----
+    The parts are stored in treesim's cache, and read from there at the next call with the same mesh and options. The
+    command `treesim cache --clear` deletes them. The cache contains the parts of the 4096 meshes that were used last.
+
+    Source: Wei et al., "Approximate convex decomposition for 3D meshes with collision-aware concavity and tree search",
+    ACM Transactions on Graphics 41(4), 2022.
+
+    Examples
+    --------
+    >>> import trimesh
+    >>> two = trimesh.creation.box((1, 1, 1)) + trimesh.creation.box((1, 1, 1)).apply_translation((3, 0, 0))
+    >>> parts = treesim.convex_parts((two.vertices, two.faces))
+    >>> [vertices.shape for vertices in parts.vertices]
+    [(8, 3), (8, 3)]
+    """
+    concavity = finite_or_nan(threshold)
+    if not LEAST_THRESHOLD <= concavity <= 1:
+        raise ArgumentError(f"threshold must be a number from {LEAST_THRESHOLD:g} to 1, got {short_repr(threshold)}")
+    most, seed = whole_number("max_parts", max_parts, 1, MOST_PARTS), whole_number("seed", seed, 0, MOST_SEED)
+    options = {"threshold": concavity, "max_convex_hull": most, "seed": seed}
+    if isinstance(mesh, str | os.PathLike):
+        return parts_of_file(os.fsdecode(mesh), (1.0, 1.0, 1.0), options)
+    if not isinstance(mesh, tuple | list) or len(mesh) != 2:
+        raise ArgumentError(f"mesh must be a file or (vertices, triangles), got {short_repr(mesh)}")
+    vertices = checked_vertices(mesh[0], LARGEST)
+    triangles = checked_triangles(mesh[1], len(vertices))
+    name = _name([sha256(array.tobytes()).hexdigest() for array in (vertices, triangles)], options)
+    return read_stored(name) or store(name, *_decomposed("the mesh", vertices, triangles, np.ones(3), options))
+
+
+def parts_of_file(file: str, scale: Sequence[float], options: Mapping[str, Any] = DEFAULTS) -> ConvexParts:
+    """Return the convex parts of a mesh file with scale factors, in the file's axes and unit; raises as `convex_parts`.
+
+    The distance error is that of the scaled mesh.
+    """
+    label, size = f"mesh {quoted(file)}", float(np.abs(scale).max())
+    if not np.all(scale):
+        raise ModelError(f"{label} is flat with the scale {tuple(scale)}: it has no convex parts")
+    try:
+        content = sha256(read_input(file, LARGEST_FILE)).hexdigest()
+    except (OSError, ValueError) as error:
+        raise ModelError(f"{label} cannot be read: {reason_of(error)}") from None
+    kind, relative = os.path.splitext(file)[1].lower(), np.abs(scale) / size
+    # the numbers of a .gltf are in other files
+    numbers = [sha256(array.tobytes()).hexdigest() for array in read_triangles(file)] if kind == ".gltf" else []
+    name = _name([content, kind, relative.tolist(), *numbers], options)
+    found = read_stored(name) or store(name, *_decomposed(label, *read_triangles(file), relative, options))
+    return replace(found, distance_error=size * found.distance_error)
+
+
+def _name(mesh: list[Any], options: Mapping[str, Any]) -> str:
+    """Return the name under which parts are stored: a digest of what determines them."""
+    try:
+        return digest_of([version("coacd"), mesh, options])
+    except PackageNotFoundError:
+        raise ArgumentError(f"convex parts need the package coacd: {installed_by('.[collision]')}") from None
+
+
+def _decomposed(
+    label: str, vertices: np.ndarray, triangles: np.ndarray, scale: np.ndarray, options: Mapping[str, Any]
+) -> tuple[list[np.ndarray], float | None, float]:
+    """Return vertices of the parts of a mesh in its own axes, and the errors of volume and distance.
+
+    label: the mesh, for messages. scale (3,): positive factors with which the parts are computed.
+    """
+    points, index = np.unique(vertices * scale + 0.0, axis=0, return_inverse=True)
+    triangles = index.reshape(-1)[triangles]
+    numbers = np.flatnonzero((triangles != np.roll(triangles, 1, axis=1)).all(axis=1))
+    if convex_hull(points[triangles[numbers]].reshape(-1, 3)) is None:
+        raise ModelError(f"{label} is flat: it has no convex parts")
+    pieces = list(_pieces(points, outwards(points, triangles[numbers], numbers, None, label)))
+    hulls: list[Any] = []
+    farthest = 0.0
+    for piece, parts in zip(pieces, _split(label, pieces, options), strict=True):
+        own = [hull for part in parts if (hull := convex_hull(reduced(hull_vertices(part)))) is not None]
+        if not own:
+            raise ModelError(f"{label} cannot be decomposed: coacd found only flat parts")
+        farthest = max(farthest, _distance(piece, own))
+        hulls += own
+    volume = sum(piece.volume for piece in pieces)  # NaN if one is not closed
+    error = float(sum(hull.volume for hull in hulls) / volume - 1)
+    return [hull.points / scale for hull in hulls], None if np.isnan(error) else error, farthest
+
+
+class Piece(NamedTuple):
+    """Triangles (m, 3) that are decomposed together, with their vertices (n, 3): a solid, or all that is not closed.
+
+    volume: that of a solid, else NaN. manifold: the piece is a solid, and each edge has two triangles.
+    """
+
+    vertices: np.ndarray
+    triangles: np.ndarray
+    volume: float
+    manifold: bool
+
+
+def _pieces(points: np.ndarray, triangles: np.ndarray) -> Iterator[Piece]:
+    """Yield each solid with its cavities, then what is not closed as one piece."""
+    parts, corners = parts_of(points, triangles), points[triangles]
+    piece = np.where(parts.solid, np.arange(len(parts.solid)), len(parts.solid))  # of each part
+    for wall in np.flatnonzero(parts.solid & (parts.volume < 0)).tolist():
+        around = parts_around(wall, parts.solid, parts, corners)
+        piece[wall] = min(around, key=lambda other: abs(parts.volume[other]))
+    for number in np.unique(piece).tolist():
+        own = piece == number
+        used, index = np.unique(triangles[own[parts.label]], return_inverse=True)
+        index = index.reshape(-1, 3)
+        edges = np.flatnonzero(np.append(sides_by_edge(index)[3], True))
+        solid = number < len(piece)
+        volume = float(parts.volume[own].sum()) if solid else np.nan
+        yield Piece(points[used], index, volume, solid and bool((np.diff(edges) == 2).all()))
+
+
+def _split(label: str, pieces: Sequence[Piece], options: Mapping[str, Any]) -> Iterator[list[np.ndarray]]:
+    """Yield vertices of the convex parts of each piece; raises ModelError if coacd fails, or if they are too many."""
+    room, process = options["max_convex_hull"] - len(pieces), None
+    with ExitStack() as stack:
+        for piece in pieces:
+            parts, hull = [piece.vertices], convex_hull(piece.vertices)
+            if room >= 0 and not (hull and hull.volume <= (1 + CONVEX) * piece.volume):
+                mode = "off" if piece.manifold else "on"
+                job = *piece[:2], {**options, "max_convex_hull": room + 1, "preprocess_mode": mode}
+                try:
+                    if process is None:
+                        process = stack.enter_context(closing(PythonProcess(module_command(decomposition.__name__))))
+                    parts = process.ask(job, SECONDS, f"{len(piece.triangles)} triangles")
+                except (ProcessFailure, OSError) as error:
+                    raise ModelError(f"{label} cannot be decomposed: coacd {error}") from None
+            room -= len(parts) - 1
+            if room < 0:
+                most = options["max_convex_hull"]
+                raise ModelError(f"{label} has more than {most} convex parts: choose a larger max_parts")
+            yield parts
+
+
+def _distance(piece: Piece, hulls: Sequence[Any]) -> float:
+    """Return the largest distance of points of a piece from the surface of the hull in which they are deepest."""
+    corners = piece.vertices[piece.triangles]
+    middles = (corners + np.roll(corners, 1, axis=1)) / 2
+    points = np.concatenate([piece.vertices, middles.reshape(-1, 3), corners.mean(axis=1)])
+    farthest = 0.0
+    for block in np.array_split(points, len(points) // BLOCK + 1):
+        outside = [(block @ hull.equations[:, :3].T + hull.equations[:, 3]).max(axis=1) for hull in hulls]
+        farthest = max(farthest, float(np.abs(np.min(outside, axis=0)).max()))
+    return farthest
