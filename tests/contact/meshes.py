@@ -1,8 +1,12 @@
-"""Triangle meshes for tests: of height fields, of profiles along y, and of boxes."""
+"""Triangle meshes for tests: of height fields, of profiles, of boxes and tori; and their files."""
 
 from __future__ import annotations
 
+import struct
+
 import numpy as np
+
+ANGLE = np.array([[0.0, 0], [2, 0], [2, 1], [1, 1], [1, 2], [0, 2]])  # an L
 
 
 def of_field(field):
@@ -53,3 +57,19 @@ def together(*meshes):
     starts = np.cumsum([0] + [len(vertices) for vertices, _ in meshes])
     triangles = [triangles + start for (_, triangles), start in zip(meshes, starts, strict=False)]
     return np.vstack([vertices for vertices, _ in meshes]), np.vstack(triangles)
+
+
+def of_angle(height=1.0):
+    """Vertices and triangles of an L along z, of volume 3 times its height."""
+    vertices = np.array([[x, y, z] for z in (0.0, height) for x, y in ANGLE])
+    ends = np.array([[0, 1, 2], [0, 2, 3], [0, 3, 5], [3, 4, 5]])
+    sides = [[i, j, j + 6, i, j + 6, i + 6] for i, j in zip(range(6), [1, 2, 3, 4, 5, 0], strict=True)]
+    return vertices, np.concatenate([ends[:, ::-1], ends + 6, np.reshape(sides, (-1, 3))])
+
+
+def as_stl(file, mesh):
+    """Write a mesh to a path as a binary STL, in which triangles share no vertices, and return the file's name."""
+    corners = np.asarray(mesh[0], np.float32)[mesh[1]]
+    triangles = b"".join(bytes(12) + each.tobytes() + bytes(2) for each in corners)
+    file.write_bytes(bytes(80) + struct.pack("<I", len(corners)) + triangles)
+    return str(file)

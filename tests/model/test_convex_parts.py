@@ -1,7 +1,6 @@
 """Convex parts of meshes: solids first, then coacd; what fails is refused by name; files in the cache."""
 
 import os
-import struct
 import warnings
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
@@ -11,7 +10,7 @@ import pytest
 from scipy.spatial import ConvexHull
 
 import treesim
-from tests.contact.meshes import of_box, of_torus, together
+from tests.contact.meshes import as_stl, of_angle, of_box, of_torus, together
 from treesim.errors import ArgumentError, ModelError, ShapeWarning
 from treesim.model import convex_parts as module
 from treesim.model import stored_parts
@@ -20,23 +19,6 @@ from treesim.model.hulls import hull_of_file
 from treesim.system.subprocesses import python_command
 
 BOX = of_box((2, 2, 2))
-PROFILE = np.array([[0.0, 0], [2, 0], [2, 1], [1, 1], [1, 2], [0, 2]])  # of an L
-
-
-def angle(height=1.0):
-    """Vertices and triangles of an L, of volume 3 times its height."""
-    vertices = np.array([[x, y, z] for z in (0.0, height) for x, y in PROFILE])
-    ends = np.array([[0, 1, 2], [0, 2, 3], [0, 3, 5], [3, 4, 5]])
-    sides = [[i, j, j + 6, i, j + 6, i + 6] for i, j in zip(range(6), [1, 2, 3, 4, 5, 0], strict=True)]
-    return vertices, np.concatenate([ends[:, ::-1], ends + 6, np.reshape(sides, (-1, 3))])
-
-
-def written(file, mesh):
-    """Write a mesh as a binary STL, in which triangles share no vertices."""
-    corners = np.asarray(mesh[0], np.float32)[mesh[1]]
-    triangles = b"".join(bytes(12) + each.tobytes() + bytes(2) for each in corners)
-    file.write_bytes(bytes(80) + struct.pack("<I", len(corners)) + triangles)
-    return str(file)
 
 
 @pytest.fixture(autouse=True)
@@ -55,7 +37,7 @@ def no_process(monkeypatch):
 
 @pytest.fixture
 def angle_file(tmp_path):
-    return written(tmp_path / "angle.stl", angle())
+    return as_stl(tmp_path / "angle.stl", of_angle())
 
 
 def test_an_angle_is_two_boxes_whatever_its_unit_and_side(angle_file, monkeypatch, capfd):
@@ -114,21 +96,21 @@ def test_solids_that_touch_at_an_edge_are_two_pieces():
 
 
 def test_distances_are_those_of_what_the_parts_lack_and_cover():
-    piece = module.Piece(*angle(2.0), 6.0, True)
+    piece = module.Piece(*of_angle(2.0), 6.0, True)
     assert module._distance(piece, [ConvexHull(piece.vertices)]) == pytest.approx(np.sqrt(0.5))  # of the inner edge
     assert module._distance(piece, [ConvexHull(of_box((1, 2, 2), (0.5, 1, 1))[0])]) == pytest.approx(1)
 
 
 def test_meshes_without_volume_and_other_arguments_are_refused_by_name(tmp_path, no_process):
     pytest.importorskip("coacd")
-    vertices, triangles = angle()
+    vertices, triangles = of_angle()
     flat = vertices * [1, 1, 0]
-    empty = written(tmp_path / "empty.stl", (vertices, triangles[:0]))
+    empty = as_stl(tmp_path / "empty.stl", (vertices, triangles[:0]))
     (tmp_path / "mesh.step").write_text("ISO-10303-21;")
     for mesh, what in [
         ((flat, triangles), "the mesh is flat"),
         ((vertices, triangles[:, [0, 0, 1]]), "the mesh is flat"),
-        (written(tmp_path / "flat.stl", (flat, triangles)), "mesh '.*flat.stl' is flat"),
+        (as_stl(tmp_path / "flat.stl", (flat, triangles)), "mesh '.*flat.stl' is flat"),
         (empty, "empty.stl' cannot be read: .* no triangles"),
         (str(tmp_path / "mesh.step"), r"mesh.step' cannot be read: meshes are read from '\.stl'"),
         (str(tmp_path / "none.stl"), "none.stl' cannot be read: No such file"),
@@ -209,8 +191,8 @@ def test_meshes_with_holes_and_cavities_have_parts():
 @pytest.mark.slow
 def test_the_same_seed_gives_the_same_parts(monkeypatch, tmp_path):
     pytest.importorskip("coacd")
-    first = treesim.convex_parts(angle())
+    first = treesim.convex_parts(of_angle())
     monkeypatch.setenv("TREESIM_CACHE_DIR", str(tmp_path / "other"))
     with warnings.catch_warnings(action="error"):
-        second = treesim.convex_parts(angle())
+        second = treesim.convex_parts(of_angle())
     assert all(map(np.array_equal, first.vertices, second.vertices)) and DEFAULTS["seed"] == 0

@@ -16,6 +16,7 @@ from ..urdf.resolve import MeshResolver, open_source
 from ..urdf.visuals import MeshFinder
 from ..validation.values import checked_flag, checked_parts, known_name
 from .advice import TIER_OF, TIERS
+from .cavities import check_cavities
 from .diagnosis import Diagnosis
 from .distribution import check_distribution
 from .element_usage import element_usage
@@ -40,9 +41,10 @@ def check(
 
     Errors that `load` would raise become findings. In the tier "physics" (see `tiers`), each link and the links fixed
     to it form one group. The mass, inertia and centre of mass of a group are compared with its shapes. The tier also
-    checks the mass matrix, the weight that each joint supports, and overlaps of shapes. The checked configurations are
-    the neutral one and 32 random ones within the position limits. If no tree can be built, each link is still checked
-    alone. A check takes as long as reading the meshes, plus some ms for each link.
+    checks the mass matrix, the weight that each joint supports, overlaps of shapes, and the volume of the hulls of
+    collision meshes. The checked configurations are the neutral one and 32 random ones within the position limits. If
+    no tree can be built, each link is still checked alone. A check takes as long as reading the meshes, plus some ms
+    for each link.
 
     Parameters
     ----------
@@ -133,6 +135,8 @@ def _examine(
             check_poses(robot, document.joint, findings)
         check_limits(robot, document.joint, findings)
         yield from check_overlaps(robot, document.link, findings)
+        if meshes is not None:
+            check_cavities(robot, document.link, findings)
 
 
 def _not_compared(groups: Sequence[Group]) -> Iterator[str]:

@@ -163,6 +163,7 @@ CODES: dict[str, Code] = {
     "U609": Code("info", "neutral pose outside the position limits"),
     "U610": Code("warning", "effort or velocity limit of zero", strict=True),
     "U611": Code("warning", "position limits that allow only one position", strict=True),
+    "U612": Code("info", "collision meshes with less volume than their convex hulls"),
 }
 
 

@@ -231,7 +231,8 @@ PHYSICS = {
     "U608": Advice(
         "A simulation with self-collision pushes overlapping links apart at its start. The check uses the convex hull "
         "of each mesh, so it may report overlaps that the meshes do not have.",
-        "Make the collision shapes smaller, or start from another configuration.",
+        "Make the collision shapes smaller, load the robot with convex_parts=True, or start from another "
+        "configuration.",
         '<origin xyz="0 0.04 0"/>\n      <geometry><box size="0.02 0.2 0.04"/>',
         '<origin xyz="0 0.04 0"/>\n      <geometry><box size="0.02 0.02 0.04"/>',
     ),
@@ -253,5 +254,10 @@ PHYSICS = {
         'Write type="fixed", or correct the limits.',
         '<limit lower="0" upper="0" effort="40" velocity="3"/>',
         LIMIT,
+    ),
+    "U612": Advice(
+        "The convex hull of a collision mesh collides instead of the mesh, so other bodies cannot reach its cavities. "
+        "The message lists links with closed meshes whose hulls have at least a quarter more volume.",
+        "Load the robot with convex_parts=True. On the command line, use the option `--convex-parts`.",
     ),
 }
