@@ -25,6 +25,7 @@ Repair: TypeAlias = Literal[
     "fixed", "armature",
 ]  # fmt: skip
 Repairs: TypeAlias = bool | Repair | Iterable[Repair]
+UrdfVersion: TypeAlias = Literal["1.0", "1.1", "1.2"]
 PluginKind: TypeAlias = Literal[
     "dynamics", "operational", "constrained", "integrators", "contact_solvers", "viewers", "engines", "commands",
     "importers", "formats", "plots",

@@ -23,6 +23,7 @@ def test_json_holds_the_contract(answer: Callable[..., Any], robot: str) -> None
         "name": "knee", "type": "revolute", "nq": 1, "nv": 1,
     }  # fmt: skip
     assert (knee["lower"], knee["upper"], knee["effort_limit"]) == ([-2.0], [2.0], [50.0])
+    assert knee["acceleration_limit"] == knee["deceleration_limit"] == knee["jerk_limit"]
 
 
 def test_followers_are_listed(

@@ -97,6 +97,27 @@ def test_losses_and_limits_are_compared_and_losses_have_an_effect():
     assert 0.01 < damping.effect < 0.2 * 5 and limit.effect == 0.0
 
 
+def test_limits_of_motion_are_compared():
+    text = edited(("<limit ", '<limit acceleration="5" jerk="9" '))
+    found = outcome(text)
+    causes = {cause.kind: cause.cause for cause in found.causes.explanations}
+    assert causes == {
+        "acceleration_limit": "the acceleration limit is 5 instead of inf",
+        "deceleration_limit": "the deceleration limit is 5 instead of inf",
+        "jerk_limit": "the jerk limit is 9 instead of inf",
+    }
+
+
+@pytest.mark.parametrize(
+    ("angle", "cause"), [(0.3, ("inertia_not_rotated", "link 'lower'")), (0.2, ("rpy_ignored", "joint 'elbow'"))]
+)
+def test_quaternions_are_compared_with_angles(angle, cause):
+    rpy, half = f'rpy="{angle} 0 0"', angle / 2
+    turned = edited((rpy, f'quat_xyzw="{np.sin(half)} 0 0 {np.cos(half)}"')).replace("<robot", '<robot version="1.1"')
+    assert outcome(turned).passed
+    assert kinds(compare_robots(turned, edited((rpy, "")), base="fixed", states=6)) == {cause}
+
+
 def test_joints_without_a_partner_are_listed_and_held():
     """A second robot that has a wrist besides, and one whose elbow is welded."""
     wrist = edited(('<joint name="hold" type="fixed">', '<joint name="hold" type="continuous">'))

@@ -10,6 +10,7 @@ from lxml import etree
 import treesim
 from treesim.doctor.advice import GOOD
 from treesim.errors import UrdfError
+from treesim.model.joints import VECTORS
 
 MORE = """<gazebo><mu1>1</mu1></gazebo>
   <link name="flag"/>
@@ -94,8 +95,7 @@ def outcome(text):
         except UrdfError:
             return None
     bodies = [(body.name, body.parent, body.joint, body.joint.placement, body.inertia) for body in robot.bodies]
-    labels = ("effort_limit", "velocity_limit", "damping", "joint_friction", "lower", "upper")
-    numbers = [getattr(body.joint, label) for body in robot.bodies for label in labels]
+    numbers = [getattr(body.joint, label) for body in robot.bodies for label in VECTORS]
     inertias = [(body.inertia.rotational, body.inertia.com, body.joint.placement.matrix()) for body in robot.bodies]
     looks = [(shape.kind, shape.size, shape.color, shape.placement.matrix()) for shape in robot.visuals]
     touch = [(shape.kind, shape.size, shape.placement.matrix()) for shape in robot.shapes]

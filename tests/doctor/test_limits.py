@@ -34,6 +34,13 @@ def test_both_zeros_are_told_at_once():
     assert "effort and velocity limits of 0" in found.message
 
 
+def test_zero_limits_of_motion():
+    limit = '<limit acceleration="0" deceleration="2" jerk="0"/>'
+    text = robot(joint("hinge", "base", "rod", more=limit), base="", rod=solid())
+    (found,) = treesim.check(text.replace("<robot", '<robot version="1.2"')).findings
+    assert found.code == "U610" and "acceleration and jerk limits of 0" in found.message
+
+
 @pytest.mark.parametrize(
     ("limits", "rpy", "expected"),
     [

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ import treesim
 from tests import trees
 from tests.coupled import coupled, state, with_mimics
 from treesim import Body, Inertia, Joint, Mimic, ModelError, Tree, UnknownNameError, UnsupportedError
-from treesim.model.joints import displacement
+from treesim.model.joints import MOTION_LIMITS, displacement
 
 HAND = Tree(
     "hand",
@@ -51,6 +52,17 @@ def test_what_acts_on_followers_acts_on_their_leader():
     np.testing.assert_allclose(HAND.joint_friction[place], 0.1 + 2 * 0.4, rtol=1e-15)
     np.testing.assert_allclose(HAND.damping[place], 0.2 + 4 * 0.5, rtol=1e-15)
     np.testing.assert_allclose(HAND.armature[place], 0.3 + 4 * 0.6, rtol=1e-15)
+
+
+def test_limits_of_motion_are_the_least_of_the_mimicked_joint_and_its_mimic_joints():
+    limits = {"a": (10, 3, np.inf), "b": (8, 8, 6), "c": (18, np.inf, 24), "d": ()}  # b moves -2 a, c moves -6 a
+    bodies = [
+        replace(body, joint=replace(body.joint, **dict(zip(MOTION_LIMITS, limits[body.joint.name], strict=False))))
+        for body in HAND.bodies
+    ]
+    robot = Tree("hand", bodies)
+    assert [getattr(robot, name)[0] for name in MOTION_LIMITS] == [3, 3, 3]
+    assert robot.spanning.acceleration_limit[:3].tolist() == [10, 8, 18] and np.isinf(robot.jerk_limit[1:]).all()
 
 
 def test_effort_limits_add_up():

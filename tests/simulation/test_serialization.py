@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import treesim
 from treesim import ArgumentError, UnsupportedError
 from treesim.model import generators
+from treesim.model.joints import VECTORS
 from treesim.simulation.control import Zero
 from treesim.simulation.serialization import _record, plain, restored
 
@@ -27,7 +28,7 @@ def same_bits(one, other):
 
 
 def is_same_tree(one, other):
-    arrays = ("lower", "upper", "velocity_limit", "effort_limit", "damping", "joint_friction", "armature", "gravity")
+    arrays = (*VECTORS, "gravity")
     assert one.name == other.name and one.body_names == other.body_names and one.frame_names == other.frame_names
     tables = zip(one.spanning_tables(), other.spanning_tables(), strict=True)
     assert all(same_bits(a, b) for a, b in tables)
@@ -38,6 +39,13 @@ def is_same_tree(one, other):
 def test_random_trees_come_back_bit_for_bit(seed):
     robot = generators.random_tree(np.random.default_rng(seed), 6)
     is_same_tree(robot, through_json(robot))
+
+
+def test_limits_of_motion_come_back():
+    limits = {"acceleration_limit": 3.0, "deceleration_limit": np.inf, "jerk_limit": 0.1}
+    body = treesim.Body("b", 0, treesim.Joint("j", "revolute", **limits), treesim.Inertia(1.0))
+    again = through_json(treesim.Tree("t", [body]))
+    assert {name: getattr(again, name)[0] for name in limits} == limits
 
 
 @pytest.mark.parametrize("robot", ["g1_29dof_rev_1_0", "panda"])

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from treesim.errors import ModelError, UnsupportedError, UrdfError, UrdfWarning
+from treesim.errors import ModelError, UnknownNameError, UnsupportedError, UrdfError, UrdfWarning
 from treesim.model.inertia import Inertia, Placement
-from treesim.model.joints import Joint
+from treesim.model.joints import MOTION_LIMITS, VECTORS, Joint
 from treesim.model.matrices import rotation_from_rpy
 from treesim.model.shapes import CollisionShape
 from treesim.model.tree import Body, Frame, Tree, Visual
@@ -49,7 +49,7 @@ def same(a, b, tolerance=1e-13):
         assert left.inertia.mass == right.inertia.mass
         close(left.inertia.com, right.inertia.com, tolerance)
         close(left.inertia.rotational, right.inertia.rotational, tolerance)
-    for name in ("lower", "upper", "velocity_limit", "effort_limit", "damping", "joint_friction", "armature"):
+    for name in VECTORS:
         close(getattr(a, name), getattr(b, name), 0)
     for name, frame in b.frames.items():
         assert a.frame(name).body == frame.body
@@ -145,7 +145,7 @@ def trees(draw):
         resistance = {
             name: draw(st.floats(0, 9))
             for name in ("damping", "joint_friction", "armature", "effort_limit", "velocity_limit")
-        }
+        } | {name: draw(st.floats(0, 9) | st.just(np.inf)) for name in MOTION_LIMITS}
         place = Placement.from_xyz_rpy(draw(triple), draw(triple))
         a, b, c = (draw(st.floats(0.1, 1)) for _ in range(3))  # A + B >= C for these moments
         turn = rotation_from_rpy(draw(triple))
@@ -174,6 +174,32 @@ def test_any_tree_survives_the_round_trip(tree, principal):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         same(load(to_urdf(tree, principal=principal)), tree)
+
+
+def test_the_lowest_version_is_declared(arm):
+    capsule = "</inertial><collision><geometry><capsule radius='1' length='2'/></geometry></collision>"
+    limited = [arm('velocity="3"', f'velocity="3" {name}="5"') for name in ("acceleration", "deceleration", "jerk")]
+    for text, version in ((arm(), "1.0"), (arm("</inertial>", capsule), "1.1"), *((text, "1.2") for text in limited)):
+        robot = quietly(text)
+        written = to_urdf(robot, visuals=True)
+        declared = [] if version == "1.0" else [f'version="{version}">']
+        assert load(to_urdf(robot)).nv == 1 and re.findall("version=.*>", written) == declared
+        assert re.findall("version=.*>", to_urdf(robot, shapes=False)) == (declared if version == "1.2" else [])
+        for other in ("1.0", "1.1", "1.2"):
+            again = to_urdf(robot, visuals=True, version=other)
+            assert again.partition("\n")[2] == written.partition("\n")[2], "only the version differs"
+            same(quietly(again), robot)
+            assert ("U416" in {note.code for note in quietly(again).notes}) == (other < version)
+    for wrong in ("1", "1.3", 1.1):
+        with pytest.raises(UnknownNameError, match="version"):
+            to_urdf(robot, version=wrong)
+
+
+def test_quaternions_are_written_as_angles(arm):
+    robot = quietly(arm('rpy="0 0 0"', 'quat_xyzw="0 0 0.6 0.8"'))
+    text = to_urdf(robot)
+    assert "quat" not in text and "version" not in text.partition("\n")[0]
+    same(load(text), robot, 1e-15)
 
 
 @settings(deadline=None)

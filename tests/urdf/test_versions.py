@@ -8,6 +8,7 @@ import pytest
 import treesim
 from tests.urdf_versions import FEW, rewritten
 from treesim.errors import UrdfError, UrdfWarning
+from treesim.model.joints import VECTORS
 from treesim.urdf import installed_robots, load
 
 RPY, QUATERNION = 'rpy="0 0 0"', 'quat_xyzw="0 0 0.6 0.8"'
@@ -166,6 +167,15 @@ def test_limits_of_motion_that_are_refused(versioned, refusal, name, value, code
     assert (found.code, found.line) == (code, 8) and name in found.message
 
 
+def test_limits_of_motion_are_the_numbers_of_the_file(versioned):
+    robot = load(versioned("1.2", 'velocity="3"', LIMIT))
+    assert (robot.acceleration_limit[0], robot.deceleration_limit[0], robot.jerk_limit[0]) == (5, 4, 60)
+    alone = load(versioned("1.2", 'velocity="3"', 'acceleration="0.1"'))
+    assert (alone.acceleration_limit[0], alone.deceleration_limit[0], alone.jerk_limit[0]) == (0.1, 0.1, np.inf)
+    none = load(versioned("1.2", 'velocity="3"', 'deceleration="1e30" jerk="2e31"'))
+    assert none.acceleration_limit[0] == none.deceleration_limit[0] == none.jerk_limit[0] == np.inf
+
+
 def test_loops_take_quaternions():
     text = (
         '<robot name="r"><link name="a"/><link name="b"/><link name="c"/>'
@@ -194,7 +204,7 @@ def test_installed_robots_in_each_version(name, version):
         assert getattr(after, names) == getattr(before, names)
     tolerance = 0 if version == "1.0" else 1e-14 * np.abs(before.spanning.reals).max()
     np.testing.assert_allclose(after.spanning.reals, before.spanning.reals, rtol=0, atol=tolerance)
-    for label in ("lower", "upper", "velocity_limit", "effort_limit", "damping", "joint_friction", "armature"):
+    for label in VECTORS:
         assert np.array_equal(getattr(after, label), getattr(before, label))
     for part in ("visuals", "shapes"):
         for ours, theirs in zip(getattr(after, part), getattr(before, part), strict=True):

@@ -32,6 +32,7 @@ def test_joints_have_their_places_and_limits(robot):
         if body.joint.type == "revolute":
             limits = robot.lower[q.start], robot.upper[q.start], robot.effort_limit[v.start]
             assert (joint["lower"], joint["upper"], joint["effort"], joint["unit"]) == (*limits, "rad")
+            assert joint["acceleration"] is joint["deceleration"] is joint["jerk"] is None
     assert link_facts(robot)[1]["joint"]["axis"] is None, "a floating joint has none"
 
 

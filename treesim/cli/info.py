@@ -6,6 +6,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ArgumentError, TreesimError, named
+from ..model.joints import MOTION_LIMITS
 from ..model.shapes import shape_counts, shape_links, supports
 from .common import (
     BaseOption,
@@ -187,6 +188,7 @@ def _joint_facts(robot: Tree, name: str) -> dict[str, Any]:
         "damping": robot.damping[v],
         "joint_friction": robot.joint_friction[v],
         "armature": robot.armature[v],
+        **{label: getattr(robot, label)[v] for label in MOTION_LIMITS},
     }
 
 

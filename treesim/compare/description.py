@@ -19,11 +19,12 @@ from ..types import Base, BaseChoice
 from ..urdf.base import ROOT_JOINT
 from ..urdf.build import Builder
 from ..urdf.collisions import Collisions
-from ..urdf.document import Document, name_of, parent_of, remove
+from ..urdf.document import ZERO, Document, name_of, numbers, parent_of, remove, rotation_of
 from ..urdf.export import to_urdf
 from ..urdf.findings import Findings
 from ..urdf.inertias import Inertias
 from ..urdf.mimics import Mimics
+from ..urdf.origins import rpy_from_rotation
 from ..urdf.read import Source, SourceBytes, parse
 from ..urdf.resolve import is_robot_name, open_source
 from ..urdf.schema import clean
@@ -125,8 +126,19 @@ def write(parent: _Element, tag: str, **values: object) -> None:
     element = parent.find(tag)
     if element is None:
         element = SubElement(parent, tag)
+    if "rpy" in values and "quat_xyzw" in element.attrib:
+        del element.attrib["quat_xyzw"]
     for attribute, value in values.items():
         element.set(attribute, " ".join(repr(float(x)) for x in np.atleast_1d(np.asarray(value, dtype=float))))
+
+
+def origin_numbers(owner: _Element | None) -> tuple[np.ndarray, np.ndarray]:
+    """Return xyz [m] and rpy [rad] of the <origin> of a joint or inertial, also of a quaternion; zeros by default."""
+    xyz, rpy = (numbers(owner, "origin", name, ZERO) for name in ("xyz", "rpy"))
+    origin = None if owner is None else owner.find("origin")
+    if origin is not None and "quat_xyzw" in origin.attrib:
+        rpy = np.array(rpy_from_rotation(rotation_of(origin)))
+    return xyz, rpy
 
 
 def rotation_xyz(rpy: np.ndarray) -> np.ndarray:

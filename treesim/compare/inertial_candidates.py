@@ -13,7 +13,7 @@ from ..model.matrices import cross_matrix, rotation_from_rpy
 from ..urdf.document import numbers
 from ..urdf.origins import rpy_from_rotation
 from .candidates import Candidate, Side
-from .description import Description, named, rotation_xyz, write
+from .description import Description, named, origin_numbers, rotation_xyz, write
 
 BOX = (0.002**2 + 0.002**2) / 12  # m^2, of 1 kg: what Bullet gives to a link without shapes
 ENTRIES = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
@@ -89,7 +89,7 @@ def _principal(part: Inertial, order: int) -> Inertial:
 
 MISREADINGS: dict[str, tuple[str, str, Misreading]] = {  # kind: (element, words, what is read)
     "inertia_not_rotated": (
-        "origin", "the inertia is not turned by <origin rpy>", lambda p: replace(p, rpy=ZERO)),
+        "origin", "the inertia is not turned by the rotation of <origin>", lambda p: replace(p, rpy=ZERO)),
     "com_not_moved": (
         "origin", "the centre of mass is not moved by <origin xyz>", lambda p: replace(p, xyz=ZERO)),
     "inertial_origin_ignored": (
@@ -152,8 +152,7 @@ def inertial_of(link: _Element) -> Inertial:
     entries = np.zeros((3, 3))
     found = [numbers(inertial, "inertia", name, (0.0,))[0] for name in ENTRIES]
     entries[ROWS, COLUMNS] = entries[COLUMNS, ROWS] = found
-    xyz, rpy = (numbers(inertial, "origin", name, (0.0, 0.0, 0.0)) for name in ("xyz", "rpy"))
-    return Inertial(float(numbers(inertial, "mass", "value", (0.0,))[0]), xyz, rpy, entries)
+    return Inertial(float(numbers(inertial, "mass", "value", (0.0,))[0]), *origin_numbers(inertial), entries)
 
 
 def write_inertial(link: _Element, part: Inertial) -> None:

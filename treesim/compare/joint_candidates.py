@@ -13,7 +13,7 @@ from ..model.matrices import rotation_from_rpy
 from ..urdf.document import numbers
 from ..urdf.origins import rpy_from_rotation
 from .candidates import Candidate, Side
-from .description import Description, named, rotation_xyz, write
+from .description import Description, named, origin_numbers, rotation_xyz, write
 
 ZERO = np.zeros(3)
 DEGREE = np.pi / 180
@@ -59,7 +59,7 @@ def _along(k: int) -> Misreading:
 
 
 ORIGIN: dict[str, tuple[str, str, Misreading]] = {  # kind: (element, words, what is read)
-    "rpy_ignored": ("origin", "<origin rpy> is ignored", lambda p: replace(p, rpy=ZERO)),
+    "rpy_ignored": ("origin", "the rotation of <origin> is ignored", lambda p: replace(p, rpy=ZERO)),
     "xyz_ignored": ("origin", "<origin xyz> is ignored", lambda p: replace(p, xyz=ZERO)),
     "rpy_order": (
         "origin", "<origin rpy> is applied in the order Rx Ry Rz", lambda p: _turned(p, rotation_xyz(p.rpy))),
@@ -87,8 +87,7 @@ AXIS: dict[str, tuple[str, str, Misreading]] = {  # changes no joint without an 
 
 def place_of(joint: _Element) -> Place:
     """Return the numbers of a joint, with URDF's defaults."""
-    xyz, rpy = (numbers(joint, "origin", name, (0.0, 0.0, 0.0)) for name in ("xyz", "rpy"))
-    return Place(xyz, rpy, numbers(joint, "axis", "xyz", (1.0, 0.0, 0.0)), joint.get("type", ""))
+    return Place(*origin_numbers(joint), numbers(joint, "axis", "xyz", (1.0, 0.0, 0.0)), joint.get("type", ""))
 
 
 def write_place(joint: _Element, place: Place) -> None:

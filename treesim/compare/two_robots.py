@@ -11,7 +11,7 @@ import numpy as np
 from .. import plugins
 from ..errors import UnsupportedError, quoted
 from ..model.inertia import Placement
-from ..model.joints import JOINT_TYPES, Joint
+from ..model.joints import JOINT_TYPES, MOTION_LIMITS, Joint
 from ..model.tree import Tree
 from ..states.arguments import positive_number, whole_number
 from ..system.display import ReprMixin
@@ -32,7 +32,9 @@ from .results import RAW
 from .source import without_losses
 from .treesim_engine import TreesimEngine, random_batch
 
-PARAMETERS = ("damping", "joint_friction", "armature", "lower", "upper", "velocity_limit", "effort_limit")
+PARAMETERS = (
+    "damping", "joint_friction", "armature", "lower", "upper", "velocity_limit", "effort_limit", *MOTION_LIMITS,
+)  # fmt: skip
 LOSSES = PARAMETERS[:3]
 SOLVED = ("inverse_mass_matrix", "forward_dynamics")  # whose tolerance grows with the condition of the mass matrix
 
@@ -397,9 +399,10 @@ def _parameter_causes(
 
 
 def _title(quantity: str) -> str:
-    words_of = {"lower": "the lower limit is", "upper": "the upper limit is", "velocity_limit": "the velocity limit is",
-                "effort_limit": "the effort limit is", "joint_friction": "friction is"}  # fmt: skip
-    return words_of.get(quantity, f"{quantity} is")
+    if quantity.endswith("_limit"):
+        return f"the {quantity.removesuffix('_limit')} limit is"
+    words_of = {"lower": "the lower limit", "upper": "the upper limit", "joint_friction": "friction"}
+    return f"{words_of.get(quantity, quantity)} is"
 
 
 def _owner(names: list[str]) -> str:

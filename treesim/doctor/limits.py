@@ -11,6 +11,7 @@ from ..errors import quoted
 from ..model.joints import Joint
 from ..model.tree import Tree
 from ..urdf.findings import Findings
+from ..urdf.versions import LATER_LIMITS
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -42,7 +43,8 @@ def _check_positions(joint: Joint, limit: _Element, findings: Findings) -> None:
 
 
 def _check_zero(joint: Joint, limit: _Element, findings: Findings) -> None:
-    zero = [name for name in ("effort", "velocity") if not np.any(getattr(joint, f"{name}_limit"))]
+    names = ("effort", "velocity", *LATER_LIMITS)
+    zero = [name for name in names if not np.any(getattr(joint, f"{name}_limit"))]
     if zero:
         text = f"joint {quoted(joint.name)}: {' and '.join(zero)} limit{'s' * (len(zero) > 1)} of 0"
         findings.add("U610", text, limit)

@@ -28,7 +28,8 @@ from .matrices import cross_matrix, product, unit_vector
 from .mimic import Mimic
 
 POSITIONS = ("lower", "upper")  # of each coordinate; the others are of each degree of freedom
-VECTORS = (*POSITIONS, "velocity_limit", "effort_limit", "damping", "joint_friction", "armature")
+MOTION_LIMITS = ("acceleration_limit", "deceleration_limit", "jerk_limit")  # data that no simulation enforces
+VECTORS = (*POSITIONS, "velocity_limit", "effort_limit", "damping", "joint_friction", "armature", *MOTION_LIMITS)
 FINITE = ("damping", "joint_friction", "armature")  # limits may be infinite: then there are none
 NO_DIRECTION = 1e-12  # an axis shorter than this is zero up to rounding
 
@@ -90,6 +91,13 @@ class Joint(ReprMixin):
         (nv,) Coulomb friction [N m, N].
     armature : array_like
         (nv,) rotor inertia [kg m^2, kg].
+    acceleration_limit : array_like
+        (nv,) largest accelerations [rad/s^2, m/s^2]; infinite for no limit. No simulation enforces this limit and the
+        next two, which planners and controllers read.
+    deceleration_limit : array_like, optional
+        (nv,) largest accelerations against the velocity [rad/s^2, m/s^2]. `acceleration_limit` by default.
+    jerk_limit : array_like
+        (nv,) largest rates of change of the acceleration [rad/s^3, m/s^3]; infinite for no limit.
     mimic : Mimic, optional
         Relation to a mimicked joint. With it, the joint is a mimic joint, which has no coordinate of its own in a tree.
 
@@ -98,7 +106,8 @@ class Joint(ReprMixin):
     UnknownNameError
         If the type is unknown.
     ModelError
-        If a number is not allowed: a lower limit above the upper, an axis of length zero, a negative armature.
+        If a number is not allowed: a lower limit above the upper, an axis of length zero, a negative armature or limit
+        of acceleration.
     ArgumentError
         If an argument has another type.
 
@@ -122,6 +131,9 @@ class Joint(ReprMixin):
     damping: ArrayLike = 0.0
     joint_friction: ArrayLike = 0.0
     armature: ArrayLike = 0.0
+    acceleration_limit: ArrayLike = np.inf
+    deceleration_limit: ArrayLike | None = None
+    jerk_limit: ArrayLike = np.inf
     mimic: Mimic | None = None
 
     def __post_init__(self) -> None:
@@ -133,7 +145,10 @@ class Joint(ReprMixin):
             checked_part("mimic of a joint", self.mimic, Mimic)
         kind = JOINT_TYPES[self.type]
         for label in VECTORS:
-            object.__setattr__(self, label, self._vector(label, kind.nq if label in POSITIONS else kind.nv))
+            if label == "deceleration_limit" and self.deceleration_limit is None:
+                object.__setattr__(self, label, self.acceleration_limit)
+            else:
+                object.__setattr__(self, label, self._vector(label, kind.nq if label in POSITIONS else kind.nv))
         object.__setattr__(self, "axis", self._unit_axis(kind))
         lower, upper = np.asarray(self.lower).tolist(), np.asarray(self.upper).tolist()
         if any(map(gt, lower, upper)):
@@ -143,8 +158,9 @@ class Joint(ReprMixin):
         if math.inf in lower or -math.inf in upper:
             limits = f"lower limit {self.lower} and upper limit {self.upper}"
             raise ModelError(f"joint {quoted(self.name)}: {limits} leave no position")
-        if min(np.asarray(self.armature).tolist()) < 0:
-            raise ModelError(f"joint {quoted(self.name)}: armature {self.armature} is negative")
+        for label in ("armature", *MOTION_LIMITS):
+            if min(getattr(self, label).tolist()) < 0:
+                raise ModelError(f"joint {quoted(self.name)}: {label} {getattr(self, label)} is negative")
         if self.mimic is not None and kind.nv != 1:
             raise ModelError(f"joint {quoted(self.name)}: a {self.type} joint cannot mimic another one")
 

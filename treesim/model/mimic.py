@@ -141,6 +141,12 @@ class MimicMap(NamedTuple):
         np.add.at(total, self.onto, added)
         return total
 
+    def least(self, limits: np.ndarray) -> np.ndarray:
+        """Return limits (n_y,) of velocities or their derivatives that keep those (n,) of the spanning tree."""
+        least = limits[self.independent_v]
+        np.minimum.at(least, self.onto, limits[self.v] / np.abs(self.multiplier))
+        return least
+
     def shared(self, values: np.ndarray) -> np.ndarray:
         """Return rotor inertias (n,) of the spanning tree that are equivalent to those (n_y,) of y.
 

@@ -19,7 +19,7 @@ from .base_pose import moved_base
 from .coordinates import position_of
 from .frozen import Immutable, frozen
 from .inertia import Placement
-from .joints import Joint
+from .joints import MOTION_LIMITS, VECTORS, Joint
 from .loops import Loop, checked_loops
 from .mimic import MimicMap, Withheld, mimic_map_of, no_mimic_joints
 from .named_axes import coordinate_argument, velocity_argument
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 __all__ = ["Body", "Frame", "Tree", "Visual"]
 
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
-JOINT_ARRAYS = ("lower", "upper", "velocity_limit", "effort_limit", "damping", "joint_friction", "armature")
 T = TypeVar("T")
 
 
@@ -89,6 +88,8 @@ class Tree(Immutable):
         (nq,) position limits [rad, m].
     velocity_limit, effort_limit, damping, joint_friction, armature : numpy.ndarray
         (nv,) limits and parameters as in `treesim.Joint`. All arrays are read-only.
+    acceleration_limit, deceleration_limit, jerk_limit : numpy.ndarray
+        (nv,) limits as in `treesim.Joint`, which simulations do not enforce.
     mimic_map : MimicMap or None
         Mimic joints and their relation to independent joints.
 
@@ -122,10 +123,11 @@ class Tree(Immutable):
     """
 
     __slots__ = (
-        "_dof_topology", "_spanning", "armature", "bodies", "body_names", "body_rotations", "damping", "effort_limit",
-        "frame_names", "frames", "gravity", "ints", "joint_friction", "joint_names", "joints", "links", "loops",
-        "lower", "mass", "mimic_map", "n_bodies", "name", "nnz", "notes", "nq", "nv", "q_index", "reals", "shapes",
-        "topology", "upper", "v_index", "velocity_limit", "visuals", "welds",
+        "_dof_topology", "_spanning", "acceleration_limit", "armature", "bodies", "body_names", "body_rotations",
+        "damping", "deceleration_limit", "effort_limit", "frame_names", "frames", "gravity", "ints", "jerk_limit",
+        "joint_friction", "joint_names", "joints", "links", "loops", "lower", "mass", "mimic_map", "n_bodies", "name",
+        "nnz", "notes", "nq", "nv", "q_index", "reals", "shapes", "topology", "upper", "v_index", "velocity_limit",
+        "visuals", "welds",
     )  # fmt: skip
 
     def __init__(
@@ -171,7 +173,7 @@ class Tree(Immutable):
         self.gravity = frozen(real_numbers("gravity", gravity))
         if self.gravity.shape != (3,) or not np.isfinite(self.gravity).all():
             raise ModelError(f"gravity must be three finite numbers [m/s^2], got {short_repr(gravity)}")
-        for label in JOINT_ARRAYS:
+        for label in VECTORS:
             parts = [getattr(joint, label) for joint in joints]
             setattr(self, label, frozen(np.concatenate(parts) if parts else np.zeros(0)))
         self._spanning: Tree | None = None
@@ -191,9 +193,9 @@ class Tree(Immutable):
         for joint, where in self.q_index.items():
             if (lower[where] > upper[where]).any():
                 raise ModelError(f"joint {quoted(joint)}: the limits of joints that mimic it leave no position")
-        slowest = whole.velocity_limit[mimic_map.independent_v]
-        np.minimum.at(slowest, mimic_map.onto, whole.velocity_limit[mimic_map.v] / np.abs(mimic_map.multiplier))
-        self.lower, self.upper, self.velocity_limit = frozen(lower), frozen(upper), frozen(slowest)
+        self.lower, self.upper = frozen(lower), frozen(upper)
+        for label in ("velocity_limit", *MOTION_LIMITS):
+            setattr(self, label, frozen(mimic_map.least(getattr(whole, label))))
         for label, powers in (("effort_limit", 1), ("joint_friction", 1), ("damping", 2), ("armature", 2)):
             setattr(self, label, frozen(mimic_map.gathered(getattr(whole, label), powers)))
         pattern = self.sparsity()
@@ -363,6 +365,9 @@ class Tree(Immutable):
     damping: np.ndarray
     joint_friction: np.ndarray
     armature: np.ndarray
+    acceleration_limit: np.ndarray
+    deceleration_limit: np.ndarray
+    jerk_limit: np.ndarray
 
     def __repr__(self) -> str:
         return f"<Tree {self.name!r}: {self.n_bodies} bodies, nq {self.nq}, nv {self.nv}, {self.mass:.6g} kg>"

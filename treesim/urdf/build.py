@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import quoted
 from ..kernels.algebra.limits import UNLIMITED
 from ..model.inertia import IDENTITY, NOTHING, Inertia, Placement, welded
-from ..model.joints import JOINT_TYPES, Joint, displacement
+from ..model.joints import JOINT_TYPES, MOTION_LIMITS, Joint, displacement
 from ..model.matrices import unit_vector, vector_length
 from ..model.mimic import Mimic
 from ..model.tree import Body, Frame, Tree, Visual
@@ -185,7 +185,7 @@ class Builder:
         place = placement @ origin_of(self.document.joint[joint.name])
         if joint.type == "fixed":
             return body, place
-        made = make_joint(joint, place, self._armature(joint), self.mimics.mimic_joints.get(joint.name))
+        made = make_joint(joint, self.document.joint[joint.name], place, self.mimics.mimic_joints.get(joint.name))
         if joint.name in self.mimics.still:
             return body, place @ displacement(made, self.mimics.still[joint.name])
         return self._new_body(joint.child, body, made), IDENTITY
@@ -193,10 +193,6 @@ class Builder:
     def _new_body(self, name: str, parent: int, joint: Joint) -> int:
         self.bodies.append(_Body(name, parent, joint))
         return len(self.bodies)
-
-    def _armature(self, joint: yourdfpy.Joint) -> float:
-        dynamics = self.document.joint[joint.name].find("dynamics")
-        return 0.0 if dynamics is None else float(dynamics.get("armature", 0.0))
 
     def _weld(self, link: yourdfpy.Link, body: int, placement: Placement) -> None:
         """Add a link's inertia, frame and shapes to its body."""
@@ -239,23 +235,21 @@ class Builder:
                 self.findings.add(code, f"{title(link)}: {what} {quoted(name)}{more} not found", link, hint)
 
 
-def make_joint(joint: yourdfpy.Joint, placement: Placement, armature: float, mimic: Mimic | None) -> Joint:
-    """Return the model's joint.
+def make_joint(joint: yourdfpy.Joint, element: _Element, placement: Placement, mimic: Mimic | None) -> Joint:
+    """Return the model's joint; element: the joint in the document, from which limits, damping and friction are read.
 
-    Position limits are used for revolute and prismatic joints only. Limits of 1e30 and more are infinite. Effort and
-    velocity limits, damping and friction apply to each degree of freedom of the joint.
+    Position limits are used for revolute and prismatic joints only. Limits of 1e30 and more are infinite. Other
+    limits, damping, friction and armature apply to each degree of freedom of the joint.
     """
-    limits: dict[str, float] = {}
-    if joint.limit is not None:
-        bounds = ("lower", "upper") if joint.type in ("revolute", "prismatic") else ()
-        given = _given(joint.limit, (*bounds, "effort_limit", "velocity_limit"))
-        limits = {
-            name: value if abs(value) < UNLIMITED else math.copysign(math.inf, value) for name, value in given.items()
-        }
-    resistance = {} if joint.dynamics is None else _given(joint.dynamics, ("damping", "joint_friction"))
+    bounds = ("lower", "upper") if joint.type in ("revolute", "prismatic") else ()
+    given = _given(element.find("limit"), (*bounds, "effort_limit", "velocity_limit", *MOTION_LIMITS))
+    limits = {
+        name: value if abs(value) < UNLIMITED else math.copysign(math.inf, value) for name, value in given.items()
+    }
+    resistance = _given(element.find("dynamics"), ("damping", "joint_friction", "armature"))
     axis = {"axis": _direction(joint.axis)} if JOINT_TYPES[joint.type].has_axis else {}
     options: dict[str, Any] = {**axis, **limits, **resistance}
-    return Joint(joint.name, joint.type, placement=placement, armature=armature, mimic=mimic, **options)
+    return Joint(joint.name, joint.type, placement=placement, mimic=mimic, **options)
 
 
 def _direction(axis: np.ndarray) -> np.ndarray:
@@ -264,6 +258,7 @@ def _direction(axis: np.ndarray) -> np.ndarray:
     return axis if unit is axis else unit / vector_length(unit)
 
 
-def _given(source: object, names: tuple[str, ...]) -> dict[str, float]:
-    """Return those of a joint's arguments that the file has; yourdfpy returns damping and friction as text."""
-    return {name: float(value) for name in names if (value := getattr(source, ATTRIBUTES.get(name, name))) is not None}
+def _given(source: _Element | None, names: tuple[str, ...]) -> dict[str, float]:
+    """Return those of a joint's arguments that an element has."""
+    texts = {} if source is None else {name: source.get(ATTRIBUTES.get(name, name)) for name in names}
+    return {name: float(text) for name, text in texts.items() if text is not None}

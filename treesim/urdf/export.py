@@ -13,7 +13,7 @@ import numpy as np
 from ..errors import UnsupportedError, quoted
 from ..kernels.algebra.limits import UNLIMITED
 from ..model.inertia import IDENTITY, NOTHING, Inertia, Placement
-from ..model.joints import Joint
+from ..model.joints import MOTION_LIMITS, Joint
 from ..model.links import depth_first, link_children, link_inertias, link_parents
 from ..model.loops import Loop
 from ..model.matrices import principal_axes
@@ -21,19 +21,27 @@ from ..model.shapes import CollisionShape
 from ..model.tree import Tree, Visual
 from ..model.welds import Weld
 from ..states.arguments import checked_robot
-from ..validation.values import checked_flag
+from ..types import UrdfVersion
+from ..validation.values import checked_flag, known_name
 from .base import ROOT_JOINT
 from .geometry import SIZES
 from .numbers import number_text
 from .origins import origin_text
 from .schema import ATTRIBUTES
+from .versions import LATER_LIMITS, VERSIONS
 
 NEEDS_LIMITS = ("revolute", "prismatic")
 NO_XML = re.compile("[^\\t\\n\\r\\x20-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]")  # XML 1.0, section 2.2
 
 
 def to_urdf(
-    tree: Tree, *, principal: bool = False, shapes: bool = True, visuals: bool = False, welds: bool = True
+    tree: Tree,
+    *,
+    principal: bool = False,
+    shapes: bool = True,
+    visuals: bool = False,
+    welds: bool = True,
+    version: UrdfVersion | None = None,
 ) -> str:
     """Return a tree as URDF text from which `load` reads the same bodies, joints, frames and physical parameters.
 
@@ -43,7 +51,8 @@ def to_urdf(
     without position limits become continuous. Other infinite limits are written as 1e30, which `load` reads as
     infinite: other programs refuse joints without limits, or read missing limits as zero. Gravity is not written. If
     the only joint on the world is a floating joint "root_joint", its child body becomes the root link. Load the text of
-    such a robot with base="floating".
+    such a robot with base="floating". Rotations are written as roll, pitch and yaw in every version, because programs
+    that ignore the attribute quat_xyzw leave them out.
 
     Parameters
     ----------
@@ -60,6 +69,10 @@ def to_urdf(
         Write welded links with their own inertias, joints and parents. Without `welds`, each body's link has the
         inertia of the whole body, and welded links are massless links on it. Some programs change the inertias of
         links which no rigid body can have, although those of whole bodies are possible.
+    version : {"1.0", "1.1", "1.2"}, optional
+        Version of URDF to declare. By default, it is the lowest that has all that is written: 1.1 for capsules, 1.2 for
+        limits of acceleration, deceleration and jerk. The text is the same in each version. urdfdom ignores what is of
+        a later version than the declared one, and before urdfdom 5.1 it refuses all versions but 1.0.
 
     Returns
     -------
@@ -73,6 +86,8 @@ def to_urdf(
         one joint. If a name has characters that XML does not allow.
     ArgumentError
         If `tree` is not a robot.
+    UnknownNameError
+        If the version is unknown.
 
     Examples
     --------
@@ -83,6 +98,8 @@ def to_urdf(
     """
     shapes, visuals = checked_flag("shapes", shapes), checked_flag("visuals", visuals)
     principal, held = checked_flag("principal", principal), tree.welds if checked_flag("welds", welds) else ()
+    if version is not None:
+        known_name("version", version, VERSIONS)
     floating = _has_floating_base(checked_robot(tree))
     base = tree.body_names[0] if floating else _base_name(tree)
     names = (base, *tree.body_names)
@@ -93,18 +110,27 @@ def to_urdf(
     links = depth_first(link_children(tree.bodies, held, root), root)
     links += [name for name in tree.frames if name not in {*links, base}]
     inertias = link_inertias(tree.bodies, held, tree.frames)
-    lines = [f"<robot name={quoteattr(tree.name)}>"]
+    lines: list[str] = []
     for link in filter(None, links):
         lines += _link(link, inertias.get(link, NOTHING), touching, principal)
     lines += _joints(tree, held, names, [link for link in links if link not in ("", base)])
     for loop in tree.loops:
         lines += _loop(loop)
-    text = "\n".join([*lines, "</robot>", ""])
+    declared = _lowest_version(lines) if version is None else version
+    given = "" if declared == VERSIONS[0] else f' version="{declared}"'
+    text = "\n".join([f"<robot name={quoteattr(tree.name)}{given}>", *lines, "</robot>", ""])
     wrong = NO_XML.search(text)
     if wrong is not None:
         where = text[max(0, wrong.start() - 30) : wrong.end()].rpartition("\n")[2].strip()
         raise UnsupportedError(f"URDF cannot hold the character {wrong.group()!r}, which ends {where!r}: rename that")
     return text
+
+
+def _lowest_version(lines: Sequence[str]) -> str:
+    """Return the lowest version that has all written elements and attributes."""
+    if any(line.startswith("    <limit") and f' {name}="' in line for line in lines for name in LATER_LIMITS):
+        return "1.2"
+    return "1.1" if any("<capsule " in line for line in lines) else "1.0"
 
 
 def _joints(tree: Tree, welds: Sequence[Weld], names: Sequence[str], links: Sequence[str]) -> list[str]:
@@ -255,13 +281,16 @@ def _joint_head(name: str, kind: str, parent: str, child: str, placement: Placem
 def _joint(joint: Joint, parent: str, child: str, within: Placement) -> list[str]:
     """Return the lines of a moving joint; within: pose of the parent link in the frame of the parent body."""
     limits = _values(joint, (*(("lower", "upper") if joint.nq == 1 else ()), "effort_limit", "velocity_limit"))
-    kind = joint.type
+    later, kind = _values(joint, MOTION_LIMITS), joint.type
+    if later["deceleration"] == later["acceleration"]:
+        del later["deceleration"]  # it is the acceleration limit by default
     if kind == "revolute" and -limits["lower"] == limits["upper"] == np.inf:
         kind = "continuous"
     if kind == "continuous":
         limits = {name: limits[name] for name in ("effort", "velocity")}
-    if kind in NEEDS_LIMITS or np.isfinite([*limits.values()]).any():
-        # other readers want every attribute, or take a missing bound for zero
+    if kind in NEEDS_LIMITS or np.isfinite([*limits.values(), *later.values()]).any():
+        # other readers want every attribute of URDF 1.0, or take a missing bound for zero
+        limits |= {name: value for name, value in later.items() if name == "deceleration" or np.isfinite(value)}
         limits = {name: min(max(value, -UNLIMITED), UNLIMITED) for name, value in limits.items()}
     else:
         limits = {}

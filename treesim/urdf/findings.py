@@ -161,7 +161,7 @@ CODES: dict[str, Code] = {
     "U607": Code("info", "effort limit too small for gravity in some poses"),
     "U608": Code("info", "shapes overlap in the neutral pose"),
     "U609": Code("info", "neutral pose outside the position limits"),
-    "U610": Code("warning", "effort or velocity limit of zero", strict=True),
+    "U610": Code("warning", "limit of effort, velocity, acceleration, deceleration or jerk of zero", strict=True),
     "U611": Code("warning", "position limits that allow only one position", strict=True),
     "U612": Code("info", "collision meshes with less volume than their convex hulls"),
 }

@@ -11,7 +11,7 @@ from ..errors import quoted, shortened
 from .findings import Findings, title
 from .geometry import SIZES
 from .numbers import POSE
-from .versions import MOTION_LIMITS
+from .versions import LATER_LIMITS
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -47,7 +47,7 @@ HONOURED: dict[str, Element] = {
     "parent": Element(("link",)),
     "child": Element(("link",)),
     "axis": Element(("xyz",)),
-    "limit": Element(("lower", "upper", "effort", "velocity", *MOTION_LIMITS)),
+    "limit": Element(("lower", "upper", "effort", "velocity", *LATER_LIMITS)),
     "dynamics": Element(("damping", "friction", "armature")),
     "mimic": Element(("joint", "multiplier", "offset")),
     "loop_joint": Element(("name", "type"), once=("link1", "link2", "axis")),
@@ -56,7 +56,10 @@ HONOURED: dict[str, Element] = {
 }
 
 # Arguments of a `Joint` whose attributes have other names.
-ATTRIBUTES = {"effort_limit": "effort", "velocity_limit": "velocity", "joint_friction": "friction"}
+ATTRIBUTES = {
+    "effort_limit": "effort", "velocity_limit": "velocity", "acceleration_limit": "acceleration",
+    "deceleration_limit": "deceleration", "jerk_limit": "jerk", "joint_friction": "friction",
+}  # fmt: skip
 
 # Names of attributes in other formats.
 ALIASES = {"roll": "rpy", "pitch": "rpy", "yaw": "rpy", "stiction": "friction"}

@@ -15,7 +15,7 @@ from .inertias import INERTIA_ENTRIES, Inertias, inertia_matrix
 from .loops import check_loops, checked_link
 from .mimics import around, check_mimics, cycles
 from .numbers import BadNumberError, attribute_text, parse_numbers, read_numbers, read_pose
-from .versions import MOTION_LIMITS, version_of
+from .versions import LATER_LIMITS, version_of
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -144,7 +144,7 @@ def _check_axis(joint: _Element, owner: str, findings: Findings) -> None:
 
 def _check_limits(joint: _Element, owner: str, findings: Findings, version: str) -> None:
     limit, kind = joint.find("limit"), joint.get("type")
-    names = ("lower", "upper", "effort", "velocity", *MOTION_LIMITS)
+    names = ("lower", "upper", "effort", "velocity", *LATER_LIMITS)
     given = {} if limit is None else read_numbers(limit, names, 1, findings, largest=math.inf)
     if "lower" in given and "upper" in given and given["lower"] > given["upper"]:
         (lower,), (upper,) = given["lower"], given["upper"]
@@ -154,7 +154,7 @@ def _check_limits(joint: _Element, owner: str, findings: Findings, version: str)
         (value,) = given.get(name, (0.0,))
         if value < 0:
             findings.add("U406", f"{owner}: {name} limit {value:g} is negative", limit)
-    for name in MOTION_LIMITS:
+    for name in LATER_LIMITS:
         (value,) = given.get(name, (0.0,))
         if value < 0:
             findings.add("U304", f"{owner}: {name} limit {value:g} is negative", limit)

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from ..errors import quoted
+from ..types import UrdfVersion
 from .findings import Findings
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
-VERSIONS = ("1.0", "1.1", "1.2")  # urdfdom 6 has these; a file without a version is of the first
-MOTION_LIMITS = ("acceleration", "deceleration", "jerk")  # attributes of <limit> since 1.2
+VERSIONS = get_args(UrdfVersion)  # urdfdom 6 has these; a file without a version is of the first
+LATER_LIMITS = ("acceleration", "deceleration", "jerk")  # attributes of <limit> since 1.2
 FEATURES = {  # name in messages: (first version, paths of the elements)
     "<origin quat_xyzw>": ("1.1", ("link/*/origin[@quat_xyzw]", "joint/origin[@quat_xyzw]")),
     "<capsule>": ("1.1", ("link/*/geometry/capsule",)),
-    **{f"<limit {name}>": ("1.2", (f"joint/limit[@{name}]",)) for name in MOTION_LIMITS},
+    **{f"<limit {name}>": ("1.2", (f"joint/limit[@{name}]",)) for name in LATER_LIMITS},
 }
 
 

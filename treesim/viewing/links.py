@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..model.joints import Joint
+from ..model.joints import MOTION_LIMITS, Joint
 from ..model.tree import Tree
 
 UNITS = {"revolute": ("rad", "N m"), "continuous": ("rad", "N m"), "prismatic": ("m", "N")}  # of q and of forces
@@ -47,7 +47,8 @@ def joint_facts(robot: Tree, joint: Joint) -> dict[str, Any]:
 
     name, type; axis (3,) in the axes of the moved body, or None; follows: the mimicked joint, or None. Of other
     than mimic joints: q and v, first index and end of its coordinates and velocities. Of those with one
-    coordinate: unit, unit of its force, and the limits lower, upper, effort, velocity, None if infinite.
+    coordinate: unit, unit of its force, and the limits lower, upper, effort, velocity, acceleration, deceleration,
+    jerk, None if infinite.
     """
     facts: dict[str, Any] = {"name": joint.name, "type": joint.type}
     facts["axis"] = np.asarray(joint.axis, float).tolist() if joint.kind.has_axis else None
@@ -59,6 +60,7 @@ def joint_facts(robot: Tree, joint: Joint) -> dict[str, Any]:
     if joint.type in UNITS:
         limits = {"lower": robot.lower[q], "upper": robot.upper[q], "effort": robot.effort_limit[v],
                   "velocity": robot.velocity_limit[v]}  # fmt: skip
+        limits |= {label.removesuffix("_limit"): getattr(robot, label)[v] for label in MOTION_LIMITS}
         facts["unit"], facts["forceUnit"] = UNITS[joint.type]
         facts |= {name: float(limit[0]) if math.isfinite(limit[0]) else None for name, limit in limits.items()}
     return facts

@@ -95,11 +95,14 @@ class Inspector {
     }
 }
 
-function limitRows({lower, upper, effort, velocity, unit, forceUnit}) {
+function limitRows({lower, upper, effort, velocity, acceleration, deceleration, jerk, unit, forceUnit}) {
     const rows = [];
     const known = (limit, otherwise) => (limit === null ? otherwise : tidy(limit));
     rows.push(["limits", lower === null && upper === null ? "none" : `${known(lower, "-∞")} to ${known(upper, "∞")} ${unit}`]);
     if (effort !== null) rows.push(["effort", `${tidy(effort)} ${forceUnit}`]);
     if (velocity !== null) rows.push(["speed", `${tidy(velocity)} ${unit}/s`]);
+    if (acceleration !== null) rows.push(["acceleration", `${tidy(acceleration)} ${unit}/s²`]);
+    if (deceleration !== acceleration) rows.push(["deceleration", `${known(deceleration, "∞")} ${unit}/s²`]);
+    if (jerk !== null) rows.push(["jerk", `${tidy(jerk)} ${unit}/s³`]);
     return rows;
 }
