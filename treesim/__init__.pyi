@@ -23,6 +23,12 @@ from .dynamics.constrained.base import ConstrainedAcceleration
 from .dynamics.constrained.constraints import FrameConstraint, LoopConstraint, loop_constraints
 from .dynamics.constrained.functions import constrained_dynamics
 from .dynamics.coriolis import coriolis_matrix
+from .dynamics.derivatives import (
+    ForwardDynamicsDerivatives,
+    InverseDynamicsDerivatives,
+    forward_dynamics_derivatives,
+    inverse_dynamics_derivatives,
+)
 from .dynamics.energy import energy, momentum
 from .dynamics.factorization import Factorization, ltdl, ltl
 from .dynamics.forward_dynamics import forward_dynamics
@@ -138,6 +144,7 @@ __all__ = [
     "ExternalForce",
     "Factorization",
     "ForceTorque",
+    "ForwardDynamicsDerivatives",
     "Frame",
     "FrameConstraint",
     "FramePose",
@@ -149,6 +156,7 @@ __all__ = [
     "IKTarget",
     "Imu",
     "Inertia",
+    "InverseDynamicsDerivatives",
     "Joint",
     "JointTorque",
     "LayoutWarning",
@@ -213,6 +221,7 @@ __all__ = [
     "coriolis_matrix",
     "energy",
     "forward_dynamics",
+    "forward_dynamics_derivatives",
     "frame_acceleration",
     "frame_jacobian",
     "frame_jacobian_derivative",
@@ -224,6 +233,7 @@ __all__ = [
     "ground_heights",
     "inertial_parameters",
     "inverse_dynamics",
+    "inverse_dynamics_derivatives",
     "inverse_mass_matrix",
     "inverse_operational_inertia",
     "joint_torque_regressor",

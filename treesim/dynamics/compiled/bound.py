@@ -12,6 +12,7 @@ from ...engine.call.evaluate import check_engine
 from ...engine.threads import checked_threads, use_threads
 from ...errors import ArgumentError, UnsupportedError, quoted
 from ...kernels.dynamics.crba import mass_matrix_full_states, mass_matrix_packed_states
+from ...kernels.dynamics.inverse_dynamics_derivatives import inverse_dynamics_derivatives_states
 from ...kernels.dynamics.inverse_mass import inverse_mass_matrix_states, solve_mass_matrix_states
 from ...kernels.dynamics.rnea import inverse_dynamics_states
 from ...kernels.entries.status import FINE
@@ -21,10 +22,12 @@ from ...system.display import ReprMixin, vector
 from ...types import Engine
 from ...validation.arrays import coerce
 from ..base import DynamicsBackend, check_supported, chosen_backend, copied, explain_failure, is_one_kernel
+from ..derivatives import ForwardDynamicsDerivatives, InverseDynamicsDerivatives, with_mimic_joints
 from ..forward_dynamics import held_backend
 from ..packed_mass_matrix import mass_matrix_pattern
 from ..solve import solve_rows
 from ..tables import constants_of
+from .bound_derivatives import BoundForwardDerivatives
 from .bound_function import BoundFunction, Explain, InPython
 from .kernel_functions import KernelFunctions
 
@@ -101,12 +104,15 @@ class Dynamics(KernelFunctions, ReprMixin):
         self._solver = chosen_backend(backend)
         check_supported(self._solver, robot, self._armature)
         self._vector, self._matrix = (robot.nv,), (robot.nv, robot.nv)
+        self._derivatives = robot.nv, 3, robot.nv
         self._forward = self._forward_function()
         self._inverse = BoundFunction(self, inverse_dynamics_states, self._constants)
         self._mass = BoundFunction(self, mass_matrix_full_states, self._constants)
         self._packed_mass = self._packed_function()
         self._solve = BoundFunction(self, solve_mass_matrix_states, self._constants, self._explained)
         self._inverse_mass = BoundFunction(self, inverse_mass_matrix_states, self._constants, self._explained)
+        self._inverse_derivatives = BoundFunction(self, inverse_dynamics_derivatives_states, self._constants)
+        self._forward_derivatives = self._forward_derivatives_function()
         self._kernels: dict[Any, BoundFunction] = {}
         self._frames: dict[tuple[Any, ...], BoundFunction] = {}
 
@@ -267,9 +273,71 @@ class Dynamics(KernelFunctions, ReprMixin):
         inverse = np.empty(self._matrix, self.dtype) if out is None else out
         return inverse if self._inverse_mass.call(q, inverse) == FINE else self._inverse_mass.checked_call((q,), out)
 
+    def inverse_dynamics_derivatives(
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, f_ext: ArrayLike | None = None, out: np.ndarray | None = None
+    ) -> InverseDynamicsDerivatives:
+        """Return the derivatives of inverse dynamics; see `treesim.inverse_dynamics_derivatives`.
+
+        Parameters
+        ----------
+        q, v, a : array_like
+            Configurations (..., nq), velocities (..., nv), accelerations (..., nv).
+        f_ext : array_like, optional
+            (..., n_bodies, 6) wrenches on the bodies.
+        out : numpy.ndarray, optional
+            Array (..., nv, 3, nv) for the result.
+
+        Returns
+        -------
+        InverseDynamicsDerivatives
+            Tuple (dtau_dq, dtau_dv, M) of matrices (..., nv, nv).
+        """
+        D = np.empty(self._derivatives, self.dtype) if out is None else out
+        if f_ext is not None or self._inverse_derivatives.call(q, v, a, D) != FINE:
+            D = self._inverse_derivatives.checked_call((q, v, a), out, f_ext)
+        return InverseDynamicsDerivatives(D[..., 0, :], D[..., 1, :], D[..., 2, :])
+
+    def forward_dynamics_derivatives(
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, f_ext: ArrayLike | None = None, out: np.ndarray | None = None
+    ) -> ForwardDynamicsDerivatives:
+        """Return the derivatives of forward dynamics; see `treesim.forward_dynamics_derivatives`.
+
+        Parameters
+        ----------
+        q, v, tau : array_like
+            Configurations (..., nq), velocities (..., nv), generalised forces (..., nv).
+        f_ext : array_like, optional
+            (..., n_bodies, 6) wrenches on the bodies.
+        out : numpy.ndarray, optional
+            Array (..., nv, 3, nv) for the result.
+
+        Returns
+        -------
+        ForwardDynamicsDerivatives
+            Tuple (dqdd_dq, dqdd_dv, Minv) of matrices (..., nv, nv).
+        """
+        D = np.empty(self._derivatives, self.dtype) if out is None else out
+        if f_ext is not None or self._forward_derivatives.call(q, v, tau, D) != FINE:
+            D = self._forward_derivatives.checked_call((q, v, tau), out, f_ext)
+        return ForwardDynamicsDerivatives(D[..., 0, :], D[..., 1, :], D[..., 2, :])
+
     def _bind(self, entry: Any, constants: tuple[Any, ...], explain: Explain | None = None) -> BoundFunction:
         """Return an entry as a function of the robot."""
         return BoundFunction(self, entry, constants, explain)
+
+    def _forward_derivatives_function(self) -> BoundFunction | InPython:
+        robot = self.robot
+        if robot.mimic_map is None:
+            return BoundForwardDerivatives(self, self._constants, self._explained)
+        options = {"gravity": self._gravity, "armature": self._armature, "engine": self.engine}
+
+        def in_python(values: tuple[Any, ...], out: Any, f_ext: ArrayLike | None = None) -> np.ndarray:
+            q, v, tau = values
+            with use_threads(self.threads):
+                D = with_mimic_joints(robot, q, v, tau, f_ext, options)
+            return copied(D.astype(self.dtype, copy=False), out)
+
+        return InPython(in_python)
 
     def _explained(self, named: dict[str, np.ndarray]) -> Exception:
         """Return the error for a mass matrix that could not be factored."""

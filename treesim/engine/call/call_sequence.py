@@ -54,16 +54,20 @@ class Bound(NamedTuple):
     largest: float
 
 
-def call_sequence(sizes: Sequence[int], calls: Sequence[Call], bounds: Sequence[Bound] = ()) -> Callable[..., int]:
-    """Return a built-in function of arrays of so many numbers that makes some calls in order.
+def call_sequence(
+    shapes: Sequence[int | tuple[int, ...]], calls: Sequence[Call], bounds: Sequence[Bound] = ()
+) -> Callable[..., int]:
+    """Return a built-in function of arrays of some shapes, or sizes, that makes some calls in order.
 
-    It accepts only aligned, writable, contiguous float64 arrays of one axis, and returns the worst status; otherwise
-    BAD_LAYOUT, with nothing done. If all calls are FINE but a number is larger than its bound or NaN, it returns
-    OUT_OF_BOUNDS. That results overlap no arguments is not checked. Threads that call it at the same time take turns,
-    since the calls write to arrays of the sequence.
+    It accepts only aligned, writable, contiguous float64 arrays, and returns the worst status; otherwise BAD_LAYOUT,
+    with nothing done. If all calls are FINE but a number is larger than its bound or NaN, it returns OUT_OF_BOUNDS.
+    That results overlap no arguments is not checked. Threads that call it at the same time take turns, since the calls
+    write to arrays of the sequence.
     """
     jobs = [_job(call) for call in calls]
-    words = [len(sizes), *sizes, len(calls), max((len(job) // 2 for job in jobs), default=0)]
+    axes = [shape if isinstance(shape, tuple) else (shape,) for shape in shapes]
+    words = [len(axes), *[word for shape in axes for word in (len(shape), *shape)]]
+    words += [len(calls), max((len(job) // 2 for job in jobs), default=0)]
     for call, job in zip(calls, jobs, strict=True):
         words += [call.address, len(job) // 2, *job]
     words.append(len(bounds))

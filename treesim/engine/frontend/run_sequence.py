@@ -3,14 +3,14 @@
 import numpy as np
 
 from ...kernels.entries.status import FINE, NOT_FINITE
-from .fastcall import BAD_LAYOUT, OUT_OF_BOUNDS, WORDS_KNOWN, boxed, is_row
+from .fastcall import BAD_LAYOUT, OUT_OF_BOUNDS, WORDS_KNOWN, boxed, is_reals
 from .memory import call_at, reals_at, words_at
-from .object_layout import DATA, WORDS
+from .object_layout import DATA, DIMENSIONS, WORDS
 
-# words of a program, in this order: the number of arguments and the size of each, the number of calls, the size of the
-# longest job, of each call its function, the number of words, and a pair for each: an argument and the offset of a part
-# in bytes, or NO_ARGUMENT and the word itself; then the number of bounds, and of each the pair of its part, the part's
-# size, and the bits of the largest number
+# words of a program, in this order: the number of arguments; of each, the number of its axes and the length of each;
+# the number of calls, the size of the longest job, of each call its function, the number of words, and a pair for each:
+# an argument and the offset of a part in bytes, or NO_ARGUMENT and the word itself; then the number of bounds, and of
+# each the pair of its part, the part's size, and the bits of the largest number
 NO_ARGUMENT = -1
 
 
@@ -21,14 +21,19 @@ def run_sequence(me, arguments, count):
     n = program[0]
     if count != n:
         return boxed(known, BAD_LAYOUT)
-    given, data = words_at(arguments, n), np.empty(n, np.int64)
+    given, data, at = words_at(arguments, n), np.empty(n, np.int64), 1
     for k in range(n):
-        words = words_at(given[k], WORDS)
-        if not is_row(words, known, 0, 1, program[1 + k]):
+        words, axes = words_at(given[k], WORDS), program[at]
+        if not is_reals(words, known, axes):
             return boxed(known, BAD_LAYOUT)
+        shape = words_at(words[DIMENSIONS], axes)
+        for d in range(axes):
+            if shape[d] != program[at + 1 + d]:
+                return boxed(known, BAD_LAYOUT)
         data[k] = words[DATA]
-    job, at, status = np.empty(program[n + 2], np.int64), n + 3, FINE
-    for _ in range(program[n + 1]):
+        at += 1 + axes
+    calls, job, at, status = program[at], np.empty(program[at + 1], np.int64), at + 2, FINE
+    for _ in range(calls):
         size = program[at + 1]
         for w in range(size):
             argument, word = program[at + 2 + 2 * w], program[at + 3 + 2 * w]

@@ -80,6 +80,11 @@ def motion_sub(a, b):
     return Motion(sub(a.ang, b.ang), sub(a.lin, b.lin))
 
 
+def motion_scaled_add(a, b, s):
+    """Return a + b s of motions."""
+    return Motion(add(a.ang, scale(b.ang, s)), add(a.lin, scale(b.lin, s)))
+
+
 def force_add(a, b):
     """Return a + b of forces."""
     return Force(add(a.n, b.n), add(a.f, b.f))

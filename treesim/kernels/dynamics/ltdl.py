@@ -253,8 +253,8 @@ def spread_line_of_rows(dof_parent, dof_depth, row_start, L, X, i):
         j = dof_parent[j]
 
 
-def solve_matrix(dof_parent, dof_depth, row_start, L, X):
-    """X <- H^-1 X, in place."""
+def solve_lower_transposed_matrix(dof_parent, dof_depth, row_start, L, X):
+    """X <- L'^-1 X, in place."""
     i = dof_parent.size - 1
     while i >= 0:
         if ends_line(dof_parent, i):
@@ -263,6 +263,11 @@ def solve_matrix(dof_parent, dof_depth, row_start, L, X):
         else:
             spread_row(dof_parent, dof_depth, row_start, L, X, i, 0)
             i -= 1
+
+
+def solve_matrix(dof_parent, dof_depth, row_start, L, X):
+    """X <- H^-1 X, in place."""
+    solve_lower_transposed_matrix(dof_parent, dof_depth, row_start, L, X)
     for i in range(dof_parent.size):
         inverse = 1 / L[row_start[i] + dof_depth[i]]
         for c in range(X.shape[1]):

@@ -130,6 +130,12 @@ def contract_matrix(mimic, M, y):
             y[onto, mimic.onto[c]] += mimic.multiplier[b] * mimic.multiplier[c] * row[mimic.v[c]]
 
 
+def contract_matrices(mimic, M, y):
+    """y[:, r] = G' M[:, r] G, for several matrices."""
+    for r in range(M.shape[1]):
+        contract_matrix(mimic, M[:, r], y[:, r])
+
+
 # ---- the spanning tree's rows
 
 

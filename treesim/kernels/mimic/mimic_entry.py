@@ -75,7 +75,8 @@ def mimic_entry(states: Any) -> Callable[..., int]:
 def _between() -> dict[str, Any]:
     """Return the functions of `mimic` that generated sources call, by name."""
     names = ("expand_positions", "pick_positions", "expand_motion", "pick_motion", "expand_force", "contract_force")
-    return {name: getattr(between, name) for name in (*names, "pick_matrix", "contract_columns", "contract_matrix")}
+    names += ("pick_matrix", "contract_columns", "contract_matrix", "contract_matrices")
+    return {name: getattr(between, name) for name in names}
 
 
 def _text(name: str, origin: Origin, signature: Signature) -> str:
@@ -177,6 +178,8 @@ def _contraction(x: Array) -> str:
     """Return the source line that contracts a result of one state from the spanning tree."""
     if x.shape == ("nv", "nv") and x.dual[0] == x.dual[1]:
         how = "contract_matrix" if x.dual[0] else "pick_matrix"
+    elif len(x.shape) == 3 and x.shape[::2] == ("nv", "nv") and x.dual[::2] == (True, True):
+        how = "contract_matrices"
     elif len(x.shape) == 2 and x.shape[1] == "nv" and x.dual == (False, True):
         how = "contract_columns"
     else:
