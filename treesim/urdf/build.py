@@ -260,5 +260,6 @@ def _direction(axis: np.ndarray) -> np.ndarray:
 
 def _given(source: _Element | None, names: tuple[str, ...]) -> dict[str, float]:
     """Return those of a joint's arguments that an element has."""
-    texts = {} if source is None else {name: source.get(ATTRIBUTES.get(name, name)) for name in names}
-    return {name: float(text) for name, text in texts.items() if text is not None}
+    if source is None:
+        return {}
+    return {name: float(text) for name in names if (text := source.get(ATTRIBUTES.get(name, name))) is not None}

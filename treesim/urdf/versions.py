@@ -32,10 +32,15 @@ def report_version(root: _Element, findings: Findings) -> None:
         known = ", ".join(f'"{known}"' for known in VERSIONS)
         findings.add("U108", f"<robot>: unknown version {quoted(version)}", root, f"known versions are {known}")
         return
-    for name, (first, paths) in FEATURES.items():
-        found = [element for path in paths for element in root.iterfind(path)] if first > version else []
-        if found:
-            count = f" ({len(found)} elements)" if len(found) > 1 else ""
-            text = f"{name}{count} needs URDF {first}, and the file has version {version}: read nevertheless"
-            hint = f'write <robot version="{first}">, because urdfdom ignores features of later versions'
-            findings.add("U416", text, found[0], hint)
+    for name, found in later_features(root).items():
+        count = f" ({len(found)} elements)" if len(found) > 1 else ""
+        text = f"{name}{count} needs URDF {FEATURES[name][0]}, and the file has version {version}: read nevertheless"
+        hint = f'write <robot version="{FEATURES[name][0]}">, because urdfdom ignores features of later versions'
+        findings.add("U416", text, found[0], hint)
+
+
+def later_features(root: _Element) -> dict[str, list[_Element]]:
+    """Return the features of later versions than the declared one that a document has, with their elements."""
+    later = {name: paths for name, (first, paths) in FEATURES.items() if first > version_of(root)}
+    found = {name: [element for path in paths for element in root.iterfind(path)] for name, paths in later.items()}
+    return {name: elements for name, elements in found.items() if elements}

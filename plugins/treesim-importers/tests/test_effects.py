@@ -56,3 +56,13 @@ def test_a_body_without_shapes_has_in_bullet_the_inertia_of_a_small_box():
 def test_impossible_moments_are_told():
     text = SOUND.replace('iyy="0.03" iyz="0" izz="0.03"', 'iyy="0.03" iyz="0" izz="0.08"')
     assert reading(text, "drake", "DR16").effect == "moments 0.02, 0.03, 0.08 kg m^2"
+
+
+def test_torques_follow_quaternions_of_origins():
+    turned = SOUND.replace('<origin xyz="0 0 0.2"/>', '<origin xyz="0 0 0.2" rpy="0.3 0 0"/>')
+    half = 'quat_xyzw="0.149438132473599 0 0 0.988771077936042"'
+    same = turned.replace('rpy="0.3 0 0"', half)
+    torques = [largest_torque(describe(text), {"arm": 1.0})[0] for text in (SOUND, turned, same)]
+    assert torques[0] > torques[1] + 0.1 and torques[2] == pytest.approx(torques[1], rel=1e-12)
+    wrong = turned.replace('rpy="0.3 0 0"', f'rpy="0 0 0" {half}')
+    assert largest_torque(describe(wrong), {"arm": 1.0})[0] == pytest.approx(torques[0], rel=1e-12)

@@ -100,3 +100,43 @@ def test_joints_are_out_of_the_alphabet_by_their_own_names_and_on_one_link_only(
         return [each.rule.code for each in readings(SOUND.replace(old, new), ["pinocchio"])]
 
     assert "PI15" in codes("elbow", "zeta") and "PI15" not in codes("wrist", "aaa")
+
+
+ORIGIN, LIMIT = '<origin xyz="0 0 0.2"/>', '<limit lower="-1" upper="1" effort="10" velocity="3"/>'
+BOTH = ORIGIN.replace("/>", ' rpy="0 0 0" quat_xyzw="0 0 0 1"/>')
+REFUSED_FROM = [  # what urdfdom refuses from a version of URDF on, or up to a version
+    (ORIGIN, BOTH, ("1.1", "1.2")),
+    (ORIGIN, ORIGIN.replace("/>", ' quat_xyzw="0 0 1"/>'), ("1.1", "1.2")),
+    (ORIGIN, ORIGIN.replace("/>", ' quat_xyzw="0 0 0 0"/>'), ()),
+    (LIMIT, LIMIT.replace('lower="-1" ', ""), ("1.2",)),
+    (LIMIT, LIMIT.replace('"-1"', '"2"'), ("1.2",)),
+    (LIMIT, LIMIT.replace("/>", ' acceleration="-5"/>'), ("1.2",)),
+    (LIMIT, LIMIT.replace("/>", ' jerk="inf"/>'), ("1.2",)),
+    (LIMIT, LIMIT.replace("/>", ' deceleration="5"/>'), ()),
+    (LIMIT, '<limit lower="-1" upper="1"/>', ("1.0", "1.1")),
+    (LIMIT, "", ("1.0", "1.1", "1.2")),
+    (LIMIT, LIMIT, ("1", "1.3", "2.0")),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "versions"), REFUSED_FROM)
+def test_what_urdfdom_refuses_depends_on_the_version(old, new, versions):
+    pinocchio = pytest.importorskip("pinocchio")
+    for version in {"1.0", "1.1", "1.2", *versions}:
+        text = SOUND.replace(old, new, 1).replace("<robot", f'<robot version="{version}"')
+        found = readings(text, ["pinocchio"])
+        assert any(one.rule.action == "refuses" for one in found) == (version in versions), version
+        try:
+            pinocchio.buildModelFromXML(text)
+        except ValueError:
+            assert version in versions
+        else:
+            assert version not in versions
+
+
+def test_features_of_later_versions_are_lost():
+    quaternion = ORIGIN.replace("/>", ' quat_xyzw="0 0 0.6 0.8"/>')
+    for version, codes in (("1.0", ["PI08", "PI21"]), ("1.1", ["PI08"])):
+        text = SOUND.replace(ORIGIN, quaternion).replace("<robot", f'<robot version="{version}"')
+        assert [one.rule.code for one in readings(text, ["pinocchio"])] == codes
+        assert [one.rule.code for one in readings(text, ["mujoco"])][-1] == "MJ23"

@@ -17,7 +17,16 @@ from .description import WORLD, folder_of, mass_of, moments_of, number
 from .effects import moments_text
 from .outcome import Outcome
 from .rule import Reader, Trigger, adds, alters, drops, ignores, refusal
-from .triggers import ARMATURE_ALONE, FRICTION, MIMIC, NAMELESS_ROBOT, NEGATIVE_DAMPING, WORLD_LINK
+from .triggers import (
+    ARMATURE_ALONE,
+    FRICTION,
+    MIMIC,
+    MOTION_LIMITS,
+    NAMELESS_ROBOT,
+    NEGATIVE_DAMPING,
+    QUATERNION,
+    WORLD_LINK,
+)
 
 JOINTS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 SHAPES = ("box", "sphere", "cylinder", "capsule", "mesh")
@@ -148,6 +157,11 @@ RULES = (
     drops("DR22", Trigger("a joint without <transmission>", _undriven),
         "the joint has no actuator, so no control can drive it",
         "add a <transmission>, or call plant.AddJointActuator"),
+    alters("DR23", QUATERNION,
+        "the rotation is left out; a warning only says that the version is not supported",
+        "write the rotation as rpy; treesim.to_urdf does so"),
+    ignores("DR24", MOTION_LIMITS,
+        "the joint's acceleration limits are infinite", "joint.set_acceleration_limits(lower, upper)"),
 )  # fmt: skip
 
 DRAKE = Reader("drake", "Drake", "DR", "1.51.1", "Parser(plant).AddModels(path), with a SceneGraph", RULES)

@@ -7,10 +7,10 @@ import math
 import numpy as np
 from lxml.etree import _Element
 
-from treesim.errors import listed, quoted
+from treesim.errors import ModelError, listed, quoted
 from treesim.model.inertia import Placement
 from treesim.model.matrices import unit_vector
-from treesim.urdf.document import Document, child_of, name_of
+from treesim.urdf.document import Document, child_of, name_of, rotation_of
 
 from .description import numbers
 from .outcome import Outcome
@@ -98,5 +98,8 @@ def _place(description: Document, link: str) -> Placement:
 
 def _origin(owner: _Element | None) -> Placement:
     origin = None if owner is None else owner.find("origin")
-    xyz, rpy = (numbers(origin, name, 3) or (0.0, 0.0, 0.0) for name in ("xyz", "rpy"))
-    return Placement.from_xyz_rpy(xyz, rpy)
+    xyz = numbers(origin, "xyz", 3) or (0.0, 0.0, 0.0)
+    try:
+        return Placement(rotation_of(origin), xyz)
+    except (ValueError, ModelError):
+        return Placement(translation=xyz)

@@ -68,6 +68,11 @@ def of_type(kind: str) -> Pieces:
     return ((HINGE, HINGE.replace("revolute", kind)),)
 
 
+def of_version(version: str, *more: tuple[str, str]) -> Pieces:
+    """Return the replacement that declares a version of URDF, and more."""
+    return (('<robot name="sound">', f'<robot name="sound" version="{version}">'), *more)
+
+
 def inside(opening: str, text: str) -> Pieces:
     """Return the replacement that inserts text after an opening tag."""
     return ((opening, opening + text),)

@@ -16,7 +16,17 @@ from .description import WORLD, folder_of, mass_of, moments_of, number
 from .effects import moments_text
 from .outcome import Outcome
 from .rule import Reader, Trigger, adds, alters, drops, ignores, refusal
-from .triggers import ARMATURE_ALONE, INERTIA_ALONE, MIMIC, NEGATIVE_DAMPING, NEGATIVE_MASS, PLANAR_JOINT, SHAPES_ALONE
+from .triggers import (
+    ARMATURE_ALONE,
+    INERTIA_ALONE,
+    MIMIC,
+    MOTION_LIMITS,
+    NEGATIVE_DAMPING,
+    NEGATIVE_MASS,
+    PLANAR_JOINT,
+    QUATERNION,
+    SHAPES_ALONE,
+)
 
 JOINTS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar", "spherical")
 SHAPES = ("box", "sphere", "cylinder", "capsule", "mesh")
@@ -183,6 +193,10 @@ RULES = (
     ignores("MJ22", Trigger("velocity limits of joints",
             lambda outcome: (x for x in outcome.description.root.iterfind("joint/limit") if "velocity" in x.attrib)),
         "joints can move faster than their limits", "limit the velocity in your controller"),
+    alters("MJ23", QUATERNION,
+        "the rotation is left out, without a message", "write the rotation as rpy; treesim.to_urdf does so"),
+    ignores("MJ24", MOTION_LIMITS,
+        "the limits are not read", "limit the motion in your controller"),
 )  # fmt: skip
 
 

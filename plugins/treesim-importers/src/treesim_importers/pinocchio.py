@@ -14,8 +14,8 @@ from . import predicates as p
 from . import urdfdom
 from .description import mass_of
 from .outcome import Outcome
-from .rule import Reader, Trigger, adds, alters, ignores
-from .triggers import ARMATURE, FIXED_JOINT, IMPOSSIBLE_INERTIA, MIMIC, NEGATIVE_MASS, PLANAR_JOINT
+from .rule import Reader, Trigger, adds, alters, drops, ignores, refusal
+from .triggers import ARMATURE, FIXED_JOINT, IMPOSSIBLE_INERTIA, MIMIC, MOTION_LIMITS, NEGATIVE_MASS, PLANAR_JOINT
 
 
 def _idle(outcome: Outcome) -> Iterator[_Element]:
@@ -52,6 +52,22 @@ RULES = (
         "subtract the damping force from tau"),
     ignores("PI17", ARMATURE,
         "the rotor inertia is omitted, so the mass matrix is too small", "set model.armature after loading the file"),
+    refusal("PI18", Trigger("a version of URDF other than 1.0, 1.1 and 1.2", p.unknown_version, ex.of_version("1.3")),
+        "write one of these versions"),
+    refusal("PI19", Trigger("in a file of URDF 1.2, a revolute or prismatic joint without lower or upper limit or with "
+            "the lower above the upper, or a limit of acceleration, deceleration or jerk that is negative or infinite",
+            p.joints_where(p.bad_limits), ex.of_version("1.2", (ex.LIMIT, ex.LIMIT.replace('lower="-1" ', "")))),
+        'write both limits, or type="continuous"'),
+    refusal("PI20", Trigger("from URDF 1.1 on, an <origin> of a joint with both rpy and quat_xyzw, or with a quat_xyzw "
+            "that has not four numbers", p.bad_quaternions,
+            ex.of_version("1.1", ('<origin xyz="0 0 0.2"/>', '<origin xyz="0 0 0.2" quat_xyzw="0 0 1"/>'))),
+        "write one of the two, with all its numbers"),
+    drops("PI21", Trigger("a quaternion, a capsule, or a limit of acceleration, deceleration or jerk in a file of an "
+            "earlier version of URDF", p.later_features, ex.shape("collision", '<capsule radius="0.1" length="0.2"/>')),
+        "a rotation is left out, a capsule disappears, and the only message is a line on the terminal",
+        'write <robot version="1.1"> for quaternions and capsules'),
+    ignores("PI22", MOTION_LIMITS,
+        "the model of Pinocchio has no such limits", "read them from treesim.load(path)"),
 )  # fmt: skip
 
 PINOCCHIO = Reader("pinocchio", "Pinocchio", "PI", "4.1.0", "buildModelFromUrdf(path)", RULES)

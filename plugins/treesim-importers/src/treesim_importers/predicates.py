@@ -8,9 +8,11 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from lxml.etree import _Element
 
+from treesim.urdf import versions
 from treesim.urdf.document import child_of, name_of, parent_of
 from treesim.urdf.numbers import BadNumberError, parse_numbers
 from treesim.urdf.resolve import MeshResolver
+from treesim.urdf.versions import FEATURES, LATER_LIMITS, VERSIONS, version_of
 
 from .description import WORLD, mass_of, moments_of, number, numbers
 from .outcome import Outcome
@@ -56,6 +58,43 @@ def joints_where(test: Callable[[_Element], bool]) -> Find:
 def links_where(test: Callable[[_Element], bool]) -> Find:
     """Return the predicate of links that pass a test."""
     return lambda outcome: filter(test, outcome.description.links)
+
+
+def feature(*names: str) -> Find:
+    """Return the predicate of elements with features of URDF 1.1 and 1.2, by their names in FEATURES."""
+    return any_of(*(each(path) for name in names for path in FEATURES[name][1]))
+
+
+def later_features(outcome: Outcome) -> Iterator[_Element]:
+    """Yield the elements with features of later versions of URDF than the file's."""
+    for elements in versions.later_features(outcome.description.root).values():
+        yield from elements
+
+
+def unknown_version(outcome: Outcome) -> Iterator[_Element]:
+    """Yield the robot unless the file has one of the versions of URDF."""
+    if version_of(outcome.description.root) not in VERSIONS:
+        yield outcome.description.root
+
+
+def bad_quaternions(outcome: Outcome) -> Iterator[_Element]:
+    """Yield the origins of joints, from URDF 1.1 on, whose quat_xyzw has not four numbers, or that have rpy, too."""
+    root = outcome.description.root
+    for origin in root.iterfind("joint/origin[@quat_xyzw]") if version_of(root) >= "1.1" else ():
+        if "rpy" in origin.attrib or numbers(origin, "quat_xyzw", 4) is None:
+            yield origin
+
+
+def bad_limits(joint: _Element) -> bool:
+    """Return whether a joint has limits that URDF 1.2 does not allow, in a file of this version."""
+    limit = joint.find("limit")
+    if limit is None or version_of(joint.getparent()) < "1.2":
+        return False
+    lower, upper = number(limit, "lower"), number(limit, "upper")
+    given = [number(limit, name) for name in LATER_LIMITS if name in limit.attrib]
+    without_range = lower is None or upper is None or lower > upper
+    bounded = joint.get("type") in ("revolute", "prismatic")
+    return any(value is None or value < 0 for value in given) or (bounded and without_range)
 
 
 # links and their inertials
@@ -158,9 +197,9 @@ def zero_axis(joint: _Element) -> bool:
 
 
 def without_effort_or_velocity(joint: _Element) -> bool:
-    """Return whether a revolute or prismatic joint lacks limits, or the effort or velocity in them."""
+    """Return whether a revolute or prismatic joint lacks limits, or before URDF 1.2 the effort or velocity in them."""
     limit = joint.find("limit")
-    names = ("effort", "velocity")
+    names = ("effort", "velocity") if version_of(joint.getparent()) < "1.2" else ()
     return joint.get("type") in ("revolute", "prismatic") and (
         limit is None or any(n not in limit.attrib for n in names)
     )

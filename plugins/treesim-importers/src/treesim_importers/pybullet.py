@@ -17,7 +17,7 @@ from .description import WORLD, folder_of, mass_of, moments_of
 from .effects import moments_text
 from .outcome import Outcome
 from .rule import Reader, Trigger, adds, alters, ignores, refusal
-from .triggers import ARMATURE, EMPTY_DYNAMICS, FRICTION, MIMIC, NAMELESS_ROBOT
+from .triggers import ARMATURE, EMPTY_DYNAMICS, FRICTION, MIMIC, MOTION_LIMITS, NAMELESS_ROBOT, QUATERNION
 
 JOINTS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar", "spherical")
 SHAPES = ("box", "sphere", "cylinder", "capsule", "mesh", "plane", "cdf")
@@ -132,6 +132,10 @@ RULES = (
     adds("PB23", Trigger("any joint that moves", p.joints_of(*p.AXIAL, "planar", "spherical")),
         "velocity motors are on, velocities are limited to 100 rad/s or m/s, and links are damped with 0.04 " "1/s",
         "setJointMotorControl2(force=0); changeDynamics(linearDamping=0, angularDamping=0, " "maxJointVelocity=1e9)"),
+    alters("PB24", QUATERNION,
+        "the rotation is left out, without a message", "write the rotation as rpy; treesim.to_urdf does so"),
+    ignores("PB25", MOTION_LIMITS,
+        "the limits are not read", "limit the motion in your controller"),
 )  # fmt: skip
 
 

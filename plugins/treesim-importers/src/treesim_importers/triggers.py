@@ -1,5 +1,7 @@
 """Triggers that rules of several readers have: what the file contains, how it is found, and an example."""
 
+from treesim.urdf.versions import LATER_LIMITS
+
 from . import examples as ex
 from . import predicates as p
 from .effects import moments_text
@@ -25,6 +27,16 @@ NEGATIVE_MASS = Trigger("a mass below zero", p.links_where(p.negative_mass), ex.
 INERTIA_ALONE = Trigger("rotational inertia without mass", p.links_where(p.massless_with_inertia), ex.WEIGHTLESS)
 IMPOSSIBLE_INERTIA = Trigger(
     "an inertia that no rigid body has", p.links_where(p.impossible_inertia), ex.IMPOSSIBLE, moments_text
+)
+QUATERNION = Trigger(
+    "the attribute quat_xyzw of an <origin>",
+    p.feature("<origin quat_xyzw>"),
+    ex.of_version("1.1", ('<origin xyz="0 0 0.2"/>', '<origin xyz="0 0 0.2" quat_xyzw="0 0 0.6 0.8"/>')),
+)
+MOTION_LIMITS = Trigger(
+    "a limit of acceleration, deceleration or jerk",
+    p.feature(*(f"<limit {name}>" for name in LATER_LIMITS)),
+    ex.of_version("1.2", (ex.LIMIT, ex.LIMIT.replace("/>", ' acceleration="5"/>'))),
 )
 PLANAR_JOINT = Trigger("a planar joint", p.joints_of("planar"), ex.of_type("planar"))
 FIXED_JOINT = Trigger("a fixed joint", p.joints_of("fixed"))

@@ -44,7 +44,8 @@ def rules(prefix: str) -> tuple[Rule, ...]:
         refusal(f"{prefix}01", Trigger("a joint whose type is not in the URDF standard, such as spherical",
                 p.joints_other_than(*JOINTS), ex.of_type("spherical")),
             "use three revolute joints, or add the joint after loading the file"),
-        refusal(f"{prefix}02", Trigger("a revolute or prismatic joint without effort or velocity in a <limit>",
+        refusal(f"{prefix}02", Trigger("a revolute or prismatic joint without <limit> or, before URDF 1.2, without "
+                "effort or velocity in it",
                 p.joints_where(p.without_effort_or_velocity), ((ex.LIMIT, '<limit lower="-1" upper="1"/>'),)),
             'write effort and velocity, or write type="continuous"'),
         refusal(f"{prefix}03", EMPTY_DYNAMICS, 'add damping="0"'),
