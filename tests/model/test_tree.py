@@ -202,3 +202,47 @@ def test_replacing_a_joint_keeps_every_bit_of_its_axis():
     joints = [Joint("j", "revolute", axis=axis) for axis in axes]
     assert all(np.array_equal(replace(joint, damping=1.0).axis, joint.axis) for joint in joints)
     assert all(np.array_equal(replace(joint, axis=-joint.axis).axis, -joint.axis) for joint in joints)
+
+
+def test_parts_are_taken_in_the_form_in_which_they_are_read():
+    robot = treesim.load("anymal_c")
+    rest = {
+        label: getattr(robot, label) for label in ("frames", "shapes", "visuals", "loops", "welds", "gravity", "notes")
+    }
+    again = Tree(robot.name, robot.bodies, **rest)
+    assert list(again.frames) == list(robot.frames) and robot.visuals and robot.shapes
+    for label in ("shapes", "visuals", "welds", "notes"):
+        assert getattr(again, label) == getattr(robot, label)
+    with pytest.raises(ArgumentError, match="frames\\['tool'\\] is called 'tip'"):
+        Tree("arm", robot.bodies, frames={"tool": Frame("tip", 1)})
+    with pytest.raises(ModelError, match="is defined twice"):
+        Tree(
+            "arm",
+            robot.bodies,
+            frames={robot.body_names[0]: Frame(robot.body_names[0], 1, Placement(np.eye(3), (0, 0, 1)))},
+        )
+
+
+@pytest.mark.parametrize("seed", [3, 4])
+def test_bodies_on_fixed_joints_become_welds(seed):
+    robot = trees.random_tree(seed, 9)
+    names = [robot.joint_names[k] for k in (0, 3, 4, 8)]
+    zero = {name: robot.neutral()[robot.q_index[name]] for name in names}
+    bodies = [
+        replace(body, joint=Joint(body.joint.name, "fixed", placement=body.joint.placement))
+        if body.joint.name in names else body for body in robot.bodies
+    ]  # fmt: skip
+    found, expected = robot._with(bodies=bodies), robot.reduced(zero)
+    assert found.topology.dofs.min() > 0 and found.n_bodies == 5 and not {*names} & {*found.joint_names}
+    assert np.array_equal(found.reals, expected.reals) and np.array_equal(found.ints, expected.ints)
+    assert [(x.link, x.joint) for x in found.welds] == [(x.link, x.joint) for x in expected.welds]
+    assert {x.joint for x in found.welds} == {*names} and {*found.frames} == {*robot.frames}
+
+
+def test_a_fixed_joint_has_no_coordinates():
+    joint = Joint("mount", "fixed", lower=-1.0, damping=2.0)
+    assert (joint.nq, joint.nv, joint.damping.size) == (0, 0, 0) and repr(joint) == "<Joint 'mount': fixed>"
+    alone = Tree("plate", [Body("plate", 0, joint, Inertia(2.0))])
+    assert (alone.n_bodies, alone.nv, alone.welds[0].inertia.mass) == (0, 0, 2.0)
+    with pytest.raises(ModelError, match="a fixed joint cannot mimic"):
+        Joint("mount", "fixed", mimic=treesim.Mimic("a"))

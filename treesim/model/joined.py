@@ -7,8 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from ..errors import ModelError, quoted
-from .joints import Joint
-from .tree import Frame, Tree
+from .inertia import IDENTITY
+from .rehosting import moved
+from .renaming import fixed_joints, renamed_parts
+from .tree import Tree
 
 LISTS = ("bodies", "frames", "visuals", "shapes", "loops", "welds", "notes")
 
@@ -35,34 +37,22 @@ class _Parts:
         self.lists: dict[str, list[Any]] = {name: list(own[name]) for name in LISTS}
         self.trees, self.prefix = [first.name], first.name
         loops = {loop.name for loop in first.loops}
-        self.names = {"link": set(first.frames), "joint": {*first.joint_names, *_fixed(first)}, "loop": loops}
+        self.names = {"link": set(first.frames), "joint": {*first.joint_names, *fixed_joints(first)}, "loop": loops}
 
     def add(self, tree: Tree) -> None:
         """Add the bodies, frames, shapes and loops of one more tree."""
-        bodies, frames, visuals, shapes, loops, welds, notes = self.lists.values()
-        notes.extend(tree.notes)
-        count = len(bodies)
+        count = len(self.lists["bodies"])
         times = self.trees.count(tree.name)
         self.prefix = f"{tree.name}_{times}" if times > 1 else tree.name
         self.trees.append(tree.name)
         links = {name: self._free_name("link", tree, name) for name in tree.frames}
-        joints = {name: self._free_name("joint", tree, name) for name in (*tree.joint_names, *_fixed(tree))}
-        for body in tree.bodies:
-            parent = _moved(body.parent, count)
-            bodies.append(replace(body, name=links[body.name], parent=parent, joint=_renamed(body.joint, joints)))
-        for frame in list(tree.frames.values())[tree.n_bodies :]:
-            frames.append(Frame(links[frame.name], _moved(frame.body, count), frame.placement))
-        for each in tree.visuals:
-            visuals.append(replace(each, body=_moved(each.body, count)))
-        for loop in tree.loops:
-            name = self._free_name("loop", tree, loop.name)
-            loops.append(replace(loop, name=name, first=links[loop.first], second=links[loop.second]))
-        for weld in tree.welds:
-            joint, carrier = joints.get(weld.joint, ""), links.get(weld.parent, "")
-            carried = tuple(joints[name] for name in weld.joints)
-            welds.append(replace(weld, link=links[weld.link], joint=joint, parent=carrier, joints=carried))
-        for shape in tree.shapes:
-            shapes.append(shape.attached_to(_moved(shape.body, count), links.get(shape.link, shape.link)))
+        joints = {name: self._free_name("joint", tree, name) for name in (*tree.joint_names, *fixed_joints(tree))}
+        parts = renamed_parts(tree, links, joints, {x.name: self._free_name("loop", tree, x.name) for x in tree.loops})
+        place = {number: (number + count if number else 0, IDENTITY) for number in range(tree.n_bodies + 1)}
+        parts["bodies"] = [replace(body, parent=place[body.parent][0]) for body in parts["bodies"]]
+        for label in LISTS:
+            fixed = label in ("frames", "visuals", "shapes")
+            self.lists[label] += [moved(part, place) for part in parts[label]] if fixed else parts[label]
 
     def _free_name(self, what: str, tree: Tree, name: str) -> str:
         known = self.names[what]
@@ -74,19 +64,3 @@ class _Parts:
             )
         known.add(found)
         return found
-
-
-def _fixed(tree: Tree) -> list[str]:
-    """Return the names of the fixed joints of a tree."""
-    return [weld.joint for weld in tree.welds if weld.joint]
-
-
-def _moved(body: int, count: int) -> int:
-    return body + count if body else 0
-
-
-def _renamed(joint: Joint, names: dict[str, str]) -> Joint:
-    changes: dict[str, Any] = {"name": names[joint.name]}
-    if joint.mimic is not None:
-        changes["mimic"] = replace(joint.mimic, joint=names[joint.mimic.joint])
-    return replace(joint, **changes)

@@ -24,13 +24,15 @@ from ..validation.arrays import real_numbers
 from ..validation.values import checked_part, checked_text, known_name, short_repr
 from .frozen import frozen, record
 from .inertia import IDENTITY, Placement
-from .matrices import cross_matrix, product, unit_vector
+from .matrices import cross_matrix, product, rotation_of, unit_vector
 from .mimic import Mimic
+from .pack import axis_rotation
 
 POSITIONS = ("lower", "upper")  # of each coordinate; the others are of each degree of freedom
 MOTION_LIMITS = ("acceleration_limit", "deceleration_limit", "jerk_limit")  # data that no simulation enforces
 VECTORS = (*POSITIONS, "velocity_limit", "effort_limit", "damping", "joint_friction", "armature", *MOTION_LIMITS)
 FINITE = ("damping", "joint_friction", "armature")  # limits may be infinite: then there are none
+ROOT_JOINT = "root_joint"  # name of the joint of a floating base
 NO_DIRECTION = 1e-12  # an axis shorter than this is zero up to rounding
 
 
@@ -61,6 +63,8 @@ JOINT_TYPES: dict[str, JointType] = {
     )
 }
 
+FIXED = JointType("fixed", -1, 0, (), has_axis=False)  # no kernel knows it: a `Tree` has welds instead
+
 
 @record()
 class Joint(ReprMixin):
@@ -73,7 +77,8 @@ class Joint(ReprMixin):
     name : str
         Name of the joint.
     type : str
-        "revolute", "continuous", "prismatic", "planar", "spherical" or "floating".
+        "revolute", "continuous", "prismatic", "planar", "spherical", "floating" or "fixed". A `Tree` makes the body of
+        a fixed joint a part of its parent: a frame and a weld.
     placement : Placement
         Pose of the child body's frame in the parent body's frame, at the neutral configuration.
     axis : array_like
@@ -138,12 +143,12 @@ class Joint(ReprMixin):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", checked_text("name of a joint", self.name))
-        own = known_name("type", self.type, JOINT_TYPES, of=f"joint {self.name!r}")
+        own = known_name("type", self.type, (*JOINT_TYPES, FIXED.name), of=f"joint {self.name!r}")
         object.__setattr__(self, "type", own)
         checked_part("placement of a joint", self.placement, Placement)
         if self.mimic is not None:
             checked_part("mimic of a joint", self.mimic, Mimic)
-        kind = JOINT_TYPES[self.type]
+        kind = self.kind
         for label in VECTORS:
             if label == "deceleration_limit" and self.deceleration_limit is None:
                 object.__setattr__(self, label, self.acceleration_limit)
@@ -159,7 +164,7 @@ class Joint(ReprMixin):
             limits = f"lower limit {self.lower} and upper limit {self.upper}"
             raise ModelError(f"joint {quoted(self.name)}: {limits} leave no position")
         for label in ("armature", *MOTION_LIMITS):
-            if min(getattr(self, label).tolist()) < 0:
+            if min(getattr(self, label).tolist(), default=0.0) < 0:
                 raise ModelError(f"joint {quoted(self.name)}: {label} {getattr(self, label)} is negative")
         if self.mimic is not None and kind.nv != 1:
             raise ModelError(f"joint {quoted(self.name)}: a {self.type} joint cannot mimic another one")
@@ -178,17 +183,17 @@ class Joint(ReprMixin):
     @property
     def kind(self) -> JointType:
         """The joint's type as an object."""
-        return JOINT_TYPES[self.type]
+        return JOINT_TYPES.get(self.type, FIXED)
 
     @property
     def nq(self) -> int:
         """Number of the joint's configuration coordinates."""
-        return JOINT_TYPES[self.type].nq
+        return self.kind.nq
 
     @property
     def nv(self) -> int:
         """Number of the joint's degrees of freedom."""
-        return JOINT_TYPES[self.type].nv
+        return self.kind.nv
 
     def _vector(self, label: str, size: int) -> np.ndarray:
         given = getattr(self, label)
@@ -218,11 +223,14 @@ class Joint(ReprMixin):
         return frozen(unit_vector(axis))
 
 
-def displacement(joint: Joint, position: float) -> Placement:
-    """Return the pose of a revolute or prismatic joint's body in the joint's own frame at a position [rad, m]."""
-    axis = np.asarray(joint.axis)
+def displacement(joint: Joint, position: ArrayLike) -> Placement:
+    """Return the pose of a joint's body in the joint's own frame at a position (nq,), or at a number [rad, m]."""
+    q, axis = np.ravel(position).tolist(), np.asarray(joint.axis)
     if joint.type == "prismatic":
-        return Placement(translation=position * axis)
+        return Placement(translation=q[0] * axis)
+    if joint.type in ("spherical", "floating"):
+        return Placement(rotation_of(np.array(q[-4:])), q[:-4] or np.zeros(3))
     across = cross_matrix(axis)
-    sine, cosine = sincos(float(position))  # type: ignore[no-untyped-call]
-    return Placement(np.eye(3) + sine * across + product((1 - cosine) * across, across))
+    sine, cosine = sincos(float(q[-1]))  # type: ignore[no-untyped-call]
+    turned = np.eye(3) + sine * across + product((1 - cosine) * across, across)
+    return Placement(turned, product(axis_rotation(axis), np.array([*q[:2], 0.0]))) if q[1:] else Placement(turned)

@@ -61,6 +61,14 @@ def link_parents(bodies: Sequence[Body], welds: Sequence[Weld], base: str = "") 
     return parents | {weld.link: weld.parent or base for weld in welds if weld.link != base}
 
 
+def unused(name: str, taken: set[str]) -> str:
+    """Return a name, with underscores if it is taken, and add it to those that are."""
+    while name in taken:
+        name += "_"
+    taken.add(name)
+    return name
+
+
 def depth_first(children: Mapping[str, Sequence[str]], root: str) -> list[str]:
     """Return the links in the order of a depth-first walk from a root, which comes first."""
     found, pending = [], [root]

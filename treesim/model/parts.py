@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY
 from typing import Any, get_args
 
-from ..errors import ModelError, quoted
+import numpy as np
+
+from ..errors import ArgumentError, ModelError, quoted
 from ..system.display import ReprMixin, vector
 from ..types import ShapeKind
 from ..validation.values import (
     MOST,
     checked_file,
     checked_part,
+    checked_parts,
     checked_text,
     finite_vector,
     index_or_none,
@@ -152,6 +156,8 @@ class Visual(ReprMixin):
         Red, green, blue and alpha.
     texture : str, optional
         Image file (PNG or JPEG). It is used for a mesh that has texture coordinates and no image of its own.
+    link : str
+        Name of the link that has the shape; empty for the body's own link.
 
     Raises
     ------
@@ -176,6 +182,7 @@ class Visual(ReprMixin):
     file: str | None = None
     color: tuple[float, float, float, float] | None = None
     texture: str | None = None
+    link: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "kind", known_name("kind of a visual", self.kind, SHAPE_KINDS))
@@ -187,6 +194,8 @@ class Visual(ReprMixin):
         object.__setattr__(self, "size", tuple(size.tolist()))
         object.__setattr__(self, "file", checked_file(f"file of a {self.kind}", self.file))
         object.__setattr__(self, "texture", checked_file(f"texture of a {self.kind}", self.texture))
+        if type(self.link) is not str or not self.link.isascii():
+            object.__setattr__(self, "link", checked_text(f"link of a {self.kind}", self.link))
         if self.color is not None:
             color = finite_vector(f"color of a {self.kind}", self.color, 4)
             object.__setattr__(self, "color", tuple(color.tolist()))
@@ -196,7 +205,25 @@ class Visual(ReprMixin):
 
     def _repr_fields(self) -> list[tuple[str, Any]]:
         return [("body", self.body), ("placement", self.placement), ("file", self.file), ("color", self.color),
-                ("texture", self.texture)]  # fmt: skip
+                ("texture", self.texture), ("link", self.link)]  # fmt: skip
+
+
+def operational_frames(frames: Any, bodies: Sequence[Body]) -> tuple[Frame, ...]:
+    """Return the frames in an argument of a tree: a sequence, or a mapping that may contain bodies' own frames.
+
+    Raises ArgumentError for other values, and for a frame under another name.
+    """
+    if not isinstance(frames, Mapping):
+        return checked_parts("frames", frames, Frame)
+    own = {body.name: number for number, body in enumerate(bodies, start=1)}
+    found = checked_parts("frames", list(frames.values()), Frame)
+    for name, frame in zip(frames, found, strict=True):
+        if name != frame.name:
+            raise ArgumentError(f"frames[{short_repr(name)}] is called {quoted(frame.name)}")
+    return tuple(
+        frame for frame in found
+        if own.get(frame.name) != frame.body or not np.array_equal(frame.placement.matrix(), np.eye(4))
+    )  # fmt: skip
 
 
 def body_number(label: str, value: Any) -> int:

@@ -17,6 +17,7 @@ from ..validation.arrays import check_copy, coerce, precision, real_numbers
 from ..validation.values import checked_parts, checked_text, index_or_none, short_repr, whole_number
 from .base_pose import moved_base
 from .coordinates import position_of
+from .edits import Edits, without_fixed_joints
 from .frozen import Immutable, frozen
 from .inertia import Placement
 from .joints import MOTION_LIMITS, VECTORS, Joint
@@ -25,7 +26,7 @@ from .mimic import MimicMap, Withheld, mimic_map_of, no_mimic_joints
 from .named_axes import coordinate_argument, velocity_argument
 from .names import looked_up, named, slices, unique
 from .pack import pack
-from .parts import Body, Frame, Visual
+from .parts import Body, Frame, Visual, operational_frames
 from .quaternions import unit_quaternions
 from .random_configuration import random_configuration
 from .shapes import CollisionShape
@@ -41,7 +42,7 @@ STANDARD_GRAVITY = (0.0, 0.0, -9.81)
 T = TypeVar("T")
 
 
-class Tree(Immutable):
+class Tree(Edits, Immutable):
     """A kinematic tree of rigid bodies, immutable and safe to share between threads.
 
     Parameters
@@ -49,9 +50,11 @@ class Tree(Immutable):
     name : str
         Name of the robot.
     bodies : sequence of Body
-        Bodies in a regular numbering: body i is bodies[i - 1], and parents come before children.
-    frames : sequence of Frame
-        Operational frames. Each body's own frame, with the body's name, is always defined.
+        Bodies in a regular numbering: body i is bodies[i - 1], and parents come before children. A body on a fixed
+        joint becomes a frame and a weld; the numbers of the bodies after it decrease by one, also in all other parts.
+    frames : sequence of Frame, or mapping
+        Operational frames. Each body's own frame, with the body's name, is always defined. The `frames` of a tree may
+        be passed; in a mapping, the bodies' own frames are skipped.
     visuals : sequence of Visual
         Shapes for viewers.
     gravity : array_like
@@ -135,7 +138,7 @@ class Tree(Immutable):
         name: str,
         bodies: Body | Sequence[Body],
         *,
-        frames: Frame | Sequence[Frame] = (),
+        frames: Frame | Sequence[Frame] | Mapping[str, Frame] = (),
         visuals: Sequence[Visual] = (),
         gravity: ArrayLike = STANDARD_GRAVITY,
         notes: Sequence[object] = (),
@@ -148,7 +151,14 @@ class Tree(Immutable):
         self.visuals = checked_parts("visuals", visuals, Visual)
         self.notes = checked_parts("notes", notes, object)
         self.shapes = checked_parts("shapes", shapes, CollisionShape)
-        frames, loops = checked_parts("frames", frames, Frame), checked_parts("loops", loops, Loop)
+        frames, loops = operational_frames(frames, self.bodies), checked_parts("loops", loops, Loop)
+        if any(body.joint.type == "fixed" for body in self.bodies):
+            whole: dict[str, Any] = {
+                "bodies": self.bodies, "frames": frames, "visuals": self.visuals, "gravity": gravity,
+                "notes": self.notes, "shapes": self.shapes, "loops": loops, "welds": welds,
+            }  # fmt: skip
+            Tree.__init__(self, name, **without_fixed_joints(Tree, name, whole))
+            return
         joints = [body.joint for body in self.bodies]
         self.topology = Topology([body.parent for body in self.bodies], [joint.kind.nv for joint in joints])
         self.body_names = unique("body", [body.name for body in self.bodies])

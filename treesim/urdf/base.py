@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from ..model.joints import ROOT_JOINT as ROOT_JOINT
 from ..types import Base
 from .document import Document
 from .inertias import inertia_in
@@ -12,7 +13,6 @@ from .inertias import inertia_in
 if TYPE_CHECKING:
     import yourdfpy
 
-ROOT_JOINT = "root_joint"  # of a floating base
 WORLD = "world"
 
 

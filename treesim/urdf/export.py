@@ -14,7 +14,7 @@ from ..errors import UnsupportedError, quoted
 from ..kernels.algebra.limits import UNLIMITED
 from ..model.inertia import IDENTITY, NOTHING, Inertia, Placement
 from ..model.joints import MOTION_LIMITS, Joint
-from ..model.links import depth_first, link_children, link_inertias, link_parents
+from ..model.links import depth_first, link_children, link_inertias, link_parents, unused
 from ..model.loops import Loop
 from ..model.matrices import principal_axes
 from ..model.shapes import CollisionShape
@@ -64,7 +64,7 @@ def to_urdf(
         Write the collision shapes, each in the link that declares it. A convex hull is written as the name of its mesh
         file.
     visuals : bool
-        Write the visuals, each in the link of its body.
+        Write the visuals, each in the link that has it.
     welds : bool
         Write welded links with their own inertias, joints and parents. Without `welds`, each body's link has the
         inertia of the whole body, and welded links are massless links on it. Some programs change the inertias of
@@ -103,16 +103,20 @@ def to_urdf(
     floating = _has_floating_base(checked_robot(tree))
     base = tree.body_names[0] if floating else _base_name(tree)
     names = (base, *tree.body_names)
-    touching = _collisions_by_link(tree, names) if shapes else {}
-    for each in tree.visuals if visuals else ():
-        touching.setdefault(names[each.body], []).extend(_visual(each))
+    drawn: dict[str, list[str]] = {}
+    for shape in tree.shapes if shapes else ():
+        link, within = _link_of(tree, shape, names)
+        drawn.setdefault(link, []).extend(_collision(shape, within))
+    for visual in tree.visuals if visuals else ():
+        link, within = _link_of(tree, visual, names)
+        drawn.setdefault(link, []).extend(_visual(visual, within))
     root = "" if floating else base
     links = depth_first(link_children(tree.bodies, held, root), root)
     links += [name for name in tree.frames if name not in {*links, base}]
     inertias = link_inertias(tree.bodies, held, tree.frames)
     lines: list[str] = []
     for link in filter(None, links):
-        lines += _link(link, inertias.get(link, NOTHING), touching, principal)
+        lines += _link(link, inertias.get(link, NOTHING), drawn, principal)
     lines += _joints(tree, held, names, [link for link in links if link not in ("", base)])
     for loop in tree.loops:
         lines += _loop(loop)
@@ -149,25 +153,20 @@ def _joints(tree: Tree, welds: Sequence[Weld], names: Sequence[str], links: Sequ
         if link in moving:
             lines += _joint(moving[link], parent, link, within)
         else:
-            name = fixed.get(link) or _unused(f"{link}_fixed", taken)
+            name = fixed.get(link) or unused(f"{link}_fixed", taken)
             lines += [*_joint_head(name, "fixed", parent, link, frame.placement, within), "  </joint>"]
     return lines
 
 
-def _collisions_by_link(tree: Tree, names: Sequence[str]) -> dict[str, list[str]]:
-    """Return the lines of `<collision>` by link.
+def _link_of(tree: Tree, shape: CollisionShape | Visual, names: Sequence[str]) -> tuple[str, Placement]:
+    """Return the link in which a shape is written, and the link's pose in the shape's body.
 
-    A shape is written with the link that declares it if this link is a frame of the shape's body, else with the
-    body's link in `names`.
+    It is the link that has the shape if this is a frame of the shape's body, else the body's link in `names`.
     """
-    lines: dict[str, list[str]] = {}
-    for shape in tree.shapes:
-        frame = tree.frames.get(shape.link)
-        link, within = names[shape.body], IDENTITY
-        if frame is not None and frame.body == shape.body and shape.link not in names:
-            link, within = shape.link, frame.placement
-        lines.setdefault(link, []).extend(_collision(shape, within))
-    return lines
+    frame = tree.frames.get(shape.link)
+    if frame is not None and frame.body == shape.body and shape.link not in names:
+        return shape.link, frame.placement
+    return names[shape.body], IDENTITY
 
 
 def _collision(shape: CollisionShape, within: Placement) -> list[str]:
@@ -179,7 +178,7 @@ def _collision(shape: CollisionShape, within: Placement) -> list[str]:
     ]
 
 
-def _visual(visual: Visual) -> list[str]:
+def _visual(visual: Visual, within: Placement) -> list[str]:
     if visual.kind == "mesh":
         geometry = f'<mesh filename={quoteattr(_url(visual.file))} scale="{_numbers(visual.size)}"/>'
     else:
@@ -187,7 +186,7 @@ def _visual(visual: Visual) -> list[str]:
     color = "" if visual.color is None else f'<color rgba="{_numbers(visual.color)}"/>'
     texture = "" if visual.texture is None else f"<texture filename={quoteattr(_url(visual.texture))}/>"
     material = [f'      <material name="">{color}{texture}</material>'] if color or texture else []
-    lines = [f"      {origin_text(visual.placement)}", f"      <geometry>{geometry}</geometry>", *material]
+    lines = [f"      {origin_text(visual.placement, within)}", f"      <geometry>{geometry}</geometry>", *material]
     return ["    <visual>", *lines, "    </visual>"]
 
 
@@ -227,21 +226,14 @@ def _base_name(tree: Tree) -> str:
     for frame in tree.frames.values():
         if frame.body == 0 and frame.name not in on_links and _is_identity(frame.placement):
             return frame.name
-    return _unused("world", set(tree.frame_names))
-
-
-def _unused(name: str, taken: set[str]) -> str:
-    while name in taken:
-        name += "_"
-    taken.add(name)
-    return name
+    return unused("world", set(tree.frame_names))
 
 
 def _is_identity(placement: Placement) -> bool:
     return bool(np.array_equal(placement.matrix(), np.eye(4)))
 
 
-def _link(name: str, inertia: Inertia, touching: Mapping[str, Sequence[str]], principal: bool = False) -> list[str]:
+def _link(name: str, inertia: Inertia, drawn: Mapping[str, Sequence[str]], principal: bool = False) -> list[str]:
     """Return the lines of a link with its inertial, even if it is zero: some readers replace a missing one by 1 kg."""
     rotational, rotation = _principal(inertia) if principal else (inertia.rotational, np.eye(3))
     entries = {f"i{'xyz'[i]}{'xyz'[j]}": rotational[i, j] for i in range(3) for j in range(i, 3)}
@@ -252,7 +244,7 @@ def _link(name: str, inertia: Inertia, touching: Mapping[str, Sequence[str]], pr
         f'      <mass value="{number_text(inertia.mass)}"/>',
         f"      {_element('inertia', entries)}",
         "    </inertial>",
-        *touching.get(name, ()),
+        *drawn.get(name, ()),
         "  </link>",
     ]
 

@@ -104,7 +104,7 @@ def visuals_of(
         color, texture = _look_of(typed.material, materials)
         texture, seen = find_mesh(texture) if is_mesh and texture else (None, True)
         place, kind = geometry.in_body(placement), cast("ShapeKind", geometry.kind)
-        visual = Visual(body, place, kind, geometry.size, file=file, color=color, texture=texture)
+        visual = Visual(body, place, kind, geometry.size, file=file, color=color, texture=texture, link=link.name)
         yield FoundVisual(visual, None if found else file, None if seen else texture)
 
 

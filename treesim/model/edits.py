@@ -1,0 +1,323 @@
+"""Methods of trees that return a changed copy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from numpy.typing import ArrayLike
+
+from ..types import Base, CollisionKind, ShapeKind
+from . import editing
+from .attaching import attached
+from .inertia import IDENTITY, Inertia, Placement
+from .joints import Joint
+
+if TYPE_CHECKING:
+    from .tree import Tree
+
+
+class Edits:
+    """Methods of a tree that return a copy with one change. All other parts of the tree are kept."""
+
+    __slots__ = ()
+
+    def with_frame(self, name: str, parent: str, placement: Placement | ArrayLike = IDENTITY) -> Self:
+        """Return a copy of the tree with one more operational frame.
+
+        Parameters
+        ----------
+        name : str
+            Name of the frame.
+        parent : str
+            Name of the link or frame on which the new frame is.
+        placement : Placement or array_like, shape (4, 4)
+            Pose of the new frame in the frame `parent`. Identity by default.
+
+        Returns
+        -------
+        Tree
+            The tree.
+
+        Raises
+        ------
+        ModelError
+            If a frame has this name already, or `placement` is not a pose.
+        UnknownNameError
+            If there is no frame `parent`.
+
+        Examples
+        --------
+        >>> arm = treesim.load("ur5").with_frame("tip", "tool0", treesim.Placement(translation=(0, 0, 0.1)))
+        >>> arm.frame("tip").body == arm.frame("tool0").body
+        True
+        """
+        return editing.with_frame(_tree(self), name, parent, placement)
+
+    def with_shape(
+        self,
+        link: str,
+        kind: CollisionKind | ShapeKind,
+        size: tuple[float, ...] = (),
+        *,
+        placement: Placement | ArrayLike = IDENTITY,
+        file: str | None = None,
+        visual: bool = False,
+    ) -> Self:
+        """Return a copy of the tree with one more collision shape or visual.
+
+        Parameters
+        ----------
+        link : str
+            Name of the link or frame that gets the shape.
+        kind : str
+            Kind as in `treesim.CollisionShape` or, for a visual, in `treesim.Visual`. A collision shape of the kind
+            "mesh" is the convex hull of the file.
+        size : tuple of float
+            Lengths as in these classes; scale factors of a mesh.
+        placement : Placement or array_like, shape (4, 4)
+            Pose of the shape in the frame `link`. Identity by default.
+        file : str, optional
+            Mesh file.
+        visual : bool
+            Add a visual instead of a collision shape.
+
+        Returns
+        -------
+        Tree
+            The tree.
+
+        Raises
+        ------
+        ModelError
+            If the arguments do not describe a shape.
+        UnknownNameError
+            If there is no link `link`.
+
+        Examples
+        --------
+        >>> arm = treesim.load("ur5").with_shape("tool0", "sphere", (0.05,))
+        >>> arm.shapes[-1]
+        <CollisionShape: sphere (0.05) of link 'tool0', on body 6 at (0, 0.0823, 0)>
+        """
+        return editing.with_shape(_tree(self), link, kind, size, placement, file, visual)
+
+    def with_inertia(self, link: str, inertia: Inertia) -> Self:
+        """Return a copy of the tree in which a link has another inertia.
+
+        Parameters
+        ----------
+        link : str
+            Name of a body or of a welded link.
+        inertia : Inertia
+            Inertia of this link alone, in its own frame. The inertia of its body is summed again.
+
+        Returns
+        -------
+        Tree
+            The tree.
+
+        Raises
+        ------
+        ModelError
+            If `link` is a frame without a link.
+        UnknownNameError
+            If there is no such link.
+
+        Examples
+        --------
+        >>> arm = treesim.load("ur5")
+        >>> loaded = arm.with_inertia("tool0", treesim.Inertia(2.0))
+        >>> round(loaded.mass - arm.mass, 12)
+        2.0
+        """
+        return editing.with_inertia(_tree(self), link, inertia)
+
+    def with_joint(self, name: str, /, **changes: Any) -> Self:
+        """Return a copy of the tree with changes to one joint.
+
+        Parameters
+        ----------
+        name : str
+            Name of the joint.
+        **changes : object
+            Arguments of `treesim.Joint` by name, such as `damping`, `lower`, `axis`, `placement` or `type`. With
+            `mimic=None`, a mimic joint moves freely.
+
+        Returns
+        -------
+        Tree
+            The tree.
+
+        Raises
+        ------
+        ModelError
+            If the arguments do not describe a joint, or joints mimic each other in a cycle.
+        UnknownNameError
+            If there is no such joint or argument.
+
+        Examples
+        --------
+        >>> arm = treesim.load("ur5").with_joint("elbow_joint", damping=0.5, upper=2.0)
+        >>> arm.joint("elbow_joint").damping, arm.joint("elbow_joint").upper
+        (array([0.5]), array([2.]))
+        """
+        return editing.with_joint(_tree(self), name, changes)
+
+    def reduced(self, positions: Mapping[str, ArrayLike]) -> Self:
+        """Return a copy of the tree in which some joints are locked.
+
+        The body of a locked joint becomes a part of its parent body: a frame and a weld. Mimic joints of a locked joint
+        are locked, too. Armature, damping and friction of locked joints have no effect.
+
+        Parameters
+        ----------
+        positions : mapping
+            {joint: position} as in `configuration`. Positions beyond the limits are allowed.
+
+        Returns
+        -------
+        Tree
+            The tree.
+
+        Raises
+        ------
+        ModelError
+            If a joint is a mimic joint, or if a loop joins two frames that are parts of one body then and does not
+            close to 1e-6 there. A loop that does is dropped; the notes of the tree list it.
+        UnknownNameError
+            If a joint does not exist.
+        ArgumentError
+            If a position does not fit its joint.
+
+        Examples
+        --------
+        >>> arm = treesim.load("ur5").reduced({"wrist_3_joint": 0.5})
+        >>> arm.nv, arm.frame("wrist_3_link").body, round(arm.mass, 4)
+        (5, 5, 16.9939)
+        """
+        return editing.reduced(_tree(self), positions)
+
+    def without(self, link: str) -> Self:
+        """Return a copy of the tree without a link and all links that it carries.
+
+        Parameters
+        ----------
+        link : str
+            Name of a body, of a welded link, or of another frame, which carries no links.
+
+        Returns
+        -------
+        Tree
+            The tree.
+
+        Raises
+        ------
+        ModelError
+            If the link carries one end of a loop only, or a joint that joints elsewhere mimic. If no link is left.
+        UnknownNameError
+            If there is no such link.
+
+        Examples
+        --------
+        >>> arm = treesim.load("ur5").without("wrist_2_link")
+        >>> arm.body_names
+        ('shoulder_link', 'upper_arm_link', 'forearm_link', 'wrist_1_link')
+        """
+        return editing.without(_tree(self), link)
+
+    def subtree(self, link: str, *, base: Base = "fixed") -> Self:
+        """Return a link and all links that it carries as a tree of their own.
+
+        Parameters
+        ----------
+        link : str
+            Name of a body or of a welded link. Its frame becomes the base's frame.
+        base : str
+            "fixed": the link is fixed to the world. "floating": the link has a floating joint "root_joint".
+
+        Returns
+        -------
+        Tree
+            The tree.
+
+        Raises
+        ------
+        ModelError
+            If one end of a loop, or a joint that one of the links' joints mimics, is not part of the subtree. If
+            `link` is a frame without a link.
+        UnknownNameError
+            If there is no such link.
+
+        Examples
+        --------
+        >>> hand = treesim.load("panda").subtree("panda_hand")
+        >>> hand.body_names, hand.nv
+        (('panda_leftfinger', 'panda_rightfinger'), 1)
+        """
+        return editing.subtree(_tree(self), link, base)
+
+    def attach(
+        self,
+        other: Tree,
+        *,
+        at: str,
+        placement: Placement | ArrayLike = IDENTITY,
+        prefix: str = "",
+        joint: Literal["fixed"] | Joint = "fixed",
+    ) -> Self:
+        """Return the tree with another one attached to it, such as an arm with a hand.
+
+        The bodies of the other tree follow those of this tree, in order. Name and gravity are those of this tree.
+
+        Parameters
+        ----------
+        other : Tree
+            Tree to attach. The floating joint of a floating base is left out.
+        at : str
+            Name of the link or frame to which it is attached.
+        placement : Placement or array_like, shape (4, 4)
+            Pose of the other tree's base in the frame `at`. Identity by default.
+        prefix : str
+            Text before all names of the other tree, such as "left_".
+        joint : str or Joint
+            "fixed": the root link is welded to the link `at`, by a fixed joint "ROOT_fixed". With a Joint, the root
+            link moves on that joint, whose placement follows `placement`.
+
+        Returns
+        -------
+        Tree
+            The tree.
+
+        Raises
+        ------
+        ModelError
+            If both trees have a link, joint or loop of the same name. If `joint` is a Joint, and the other tree has no
+            single root link.
+        UnknownNameError
+            If there is no link or frame `at`.
+
+        Examples
+        --------
+        >>> hand = treesim.load("panda").subtree("panda_hand")
+        >>> arm = treesim.load("ur5").attach(hand, at="tool0", prefix="hand_")
+        >>> arm
+        <Tree 'ur5': 8 bodies, nq 7, nv 7, 17.7539 kg>
+        """
+        return attached(_tree(self), other, at, placement, prefix, joint)
+
+
+def without_fixed_joints(made: Callable[..., Tree], name: str, parts: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments `parts` of a tree, made by `made`, with welds instead of bodies on fixed joints."""
+    bodies, fixed = [], {}
+    for body in parts["bodies"]:
+        if body.joint.type == "fixed":
+            fixed[body.joint.name] = 0.0
+            body = replace(body, joint=Joint(body.joint.name, "revolute", placement=body.joint.placement))
+        bodies.append(body)
+    return editing.reduced(made(name, **{**parts, "bodies": bodies}), fixed)._parts()
+
+
+def _tree(edits: Any) -> Any:
+    return edits

@@ -1,0 +1,166 @@
+"""Moving the parts of a tree to other bodies: each old body lies on a new body at a constant pose.
+
+All edits that merge, remove or attach bodies are such moves (`treesim.model.editing`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import ModelError, quoted
+from .inertia import IDENTITY, NOTHING, Inertia, Placement, welded
+from .links import depth_first, link_children, link_inertias, link_parents
+from .loops import Loop
+from .matrices import product
+from .parts import Body, Frame
+from .shapes import CollisionShape
+from .welds import Weld
+
+if TYPE_CHECKING:
+    from .tree import Tree
+
+CLOSED = 1e-6  # largest distance [m], or difference of rotations, of the frames of a loop that counts as closed
+Place = Mapping[int, tuple[int, Placement]]  # {old body: (new body, pose of the old one's frame in the new one's)}
+
+
+def rehosted(
+    tree: Tree, place: Place, bodies: Sequence[Body], without: Collection[str] = (), count: int = 0
+) -> dict[str, Any]:
+    """Return the arguments of a tree in which each old body lies on a new one.
+
+    A body whose name is no longer that of a body becomes a frame and a weld. Loops within one body are dropped, with a
+    note, if they are closed. Raises ModelError, naming the loop, for one that is not, or that loses one end.
+
+    place: of all old bodies that remain, and of 0, the base. bodies: new bodies, whose inertias are set here; the name
+    of each is that of an old body, or of a weld whose frame becomes the body's. without: links and frames to leave out.
+    count: number of bodies before these on the new tree.
+    """
+    own, numbers = {body.name for body in bodies}, {body.name: n for n, body in enumerate(tree.bodies, start=1)}
+
+    def stays(part: Any, name: str) -> bool:
+        return part.body in place and name not in without
+
+    operational = list(tree.frames.values())[tree.n_bodies :]
+    frames = [moved(frame, place) for frame in operational if stays(frame, frame.name) and frame.name not in own]
+    merged = [name for name, n in numbers.items() if n in place and name not in {*own, *without}]
+    frames += [Frame(name, *place[numbers[name]]) for name in merged]
+    inertias = link_inertias(tree.bodies, tree.welds, tree.frames)
+    welds = _moved_welds(tree, bodies, frames, inertias)
+    poses = {frame.name: frame for frame in frames}
+    made: list[Body] = []
+    for number, body in enumerate(bodies, start=count + 1):
+        old = numbers.get(body.name, 0)
+        _, pose = place[old] if old else (number, IDENTITY)
+        on = [k for k, weld in enumerate(welds) if poses[weld.link].body == number]
+        before = [weld for weld in tree.welds if old and tree.frames[weld.link].body == old]
+        if old and pose is IDENTITY and [weld.link for weld in before] == [welds[k].link for k in on]:
+            made.append(replace(body, inertia=tree.bodies[old - 1].inertia, own=tree.bodies[old - 1].own))
+            for k, weld in zip(on, before, strict=True):
+                welds[k] = replace(welds[k], inertia=weld.inertia)
+        else:
+            link = inertias[body.name] if pose is IDENTITY else inertias[body.name].in_frame(pose)
+            made.append(summed(body, link, [welds[k] for k in on], poses))
+    own_frames = {body.name: Frame(body.name, number) for number, body in enumerate(made, start=count + 1)}
+    loops, notes = _kept_loops(tree, own_frames | poses)
+    return {
+        "bodies": made, "frames": frames, "welds": welds, "loops": loops, "gravity": tree.gravity,
+        "notes": [*tree.notes, *notes],
+        "shapes": [moved(shape, place) for shape in tree.shapes if stays(shape, owner(tree, shape))],
+        "visuals": [moved(visual, place) for visual in tree.visuals if stays(visual, owner(tree, visual))],
+    }  # fmt: skip
+
+
+def kept_bodies(tree: Tree, place: Place, numbers: Iterable[int]) -> list[Body]:
+    """Return the bodies of some numbers with their parents and the placements of their joints on a new tree."""
+    found = []
+    for body in (tree.bodies[number - 1] for number in numbers):
+        parent, pose = place[body.parent]
+        joint = body.joint if pose is IDENTITY else replace(body.joint, placement=pose @ body.joint.placement)
+        found.append(replace(body, parent=parent, joint=joint))
+    return found
+
+
+def moved(part: Any, place: Place) -> Any:
+    """Return a frame, visual or shape on the new body."""
+    body, pose = place[part.body]
+    placement = part.placement if pose is IDENTITY else pose @ part.placement
+    if isinstance(part, CollisionShape):
+        return part.attached_to(body, part.link, placement)
+    return replace(part, body=body, placement=placement)
+
+
+def owner(tree: Tree, part: Any) -> str:
+    """Return the link or frame to which a shape or visual belongs: the body's own link if no other is named."""
+    frame = tree.frames.get(part.link)
+    if frame is not None and frame.body == part.body:
+        return str(part.link)
+    return tree.body_names[part.body - 1] if part.body else ""
+
+
+def summed(body: Body, own: Inertia, welds: Sequence[Weld], frames: Mapping[str, Frame]) -> Body:
+    """Return a body with the inertia `own` of its own link, and with those of the welds on it, in their order."""
+    total = welded(NOTHING, own, IDENTITY)
+    for weld in welds:
+        total = welded(total, weld.inertia, frames[weld.link].placement)
+    return replace(body, inertia=total, own=own)
+
+
+def _moved_welds(
+    tree: Tree, bodies: Sequence[Body], frames: Sequence[Frame], inertias: Mapping[str, Inertia]
+) -> list[Weld]:
+    """Return the welds of all links that are frames now, in the order of a depth-first walk."""
+    parents = link_parents(tree.bodies, tree.welds)
+    joint_of = {weld.link: weld.joint for weld in tree.welds} | {body.name: body.joint.name for body in tree.bodies}
+    carried: dict[str, list[str]] = {}
+    for body in bodies:
+        carried.setdefault(parents.get(body.name, ""), []).append(body.joint.name)
+    linked, own = {frame.name for frame in frames}, {body.name for body in bodies}
+    welds = []
+    for link in depth_first(link_children(tree.bodies, tree.welds), ""):
+        if link in linked:
+            parent = parents[link]
+            ends = ("", "") if parent and parent not in linked | own else (joint_of[link], parent)
+            welds.append(Weld(link, *ends, inertia=inertias[link], joints=tuple(carried.get(link, ()))))
+    return welds
+
+
+def _kept_loops(tree: Tree, frames: Mapping[str, Frame]) -> tuple[list[Loop], list[str]]:
+    """Return the loops whose ends remain on two bodies, and a note on each that is dropped; frames: of the new tree."""
+    loops, notes = [], []
+    for loop in tree.loops:
+        ends = loop.first, loop.second
+        lost = [end for end in ends if end not in frames]
+        if len(lost) == 1:
+            raise ModelError(
+                f"loop {quoted(loop.name)} joins {quoted(ends[0])} and {quoted(ends[1])}, but {quoted(lost[0])} is "
+                f"removed: remove the loop first, with Tree(..., loops=...)"
+            )
+        if lost:
+            continue
+        first, second = (frames[end] for end in ends)
+        if first.body != second.body or tree.frames[loop.first].body == tree.frames[loop.second].body:
+            loops.append(loop)
+        elif _gap(loop, first.placement, second.placement) > CLOSED:
+            raise ModelError(
+                f"loop {quoted(loop.name)} is not closed: {quoted(ends[0])} and {quoted(ends[1])} are parts of one "
+                f"body now, and {_gap(loop, first.placement, second.placement):.3g} apart: lock the joints elsewhere"
+            )
+        else:
+            notes.append(
+                f"loop {quoted(loop.name)} is dropped: both its frames are parts of one body, where it is closed"
+            )
+    return loops, notes
+
+
+def _gap(loop: Loop, first: Placement, second: Placement) -> float:
+    """Return the largest distance [m] and difference of directions by which a loop is open."""
+    gaps = [np.abs(first.translation - second.translation).max()]
+    if loop.type == "revolute":
+        gaps.append(np.abs(product(first.rotation, loop.axis) - product(second.rotation, loop.axis)).max())
+    elif loop.type == "fixed":
+        gaps.append(np.abs(first.rotation - second.rotation).max())
+    return float(max(gaps))
