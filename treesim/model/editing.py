@@ -79,7 +79,8 @@ def with_joint(tree: T, name: str, changes: Mapping[str, Any]) -> T:
     if changes.get("type", joint.type) != joint.type:  # an equal number for each coordinate fits any type
         arrays = {label: np.asarray(getattr(joint, label)) for label in known if label not in ("type", "axis")}
         kept = {label: x[0] for label, x in arrays.items() if x.ndim == 1 and x.size and (x == x[0]).all()}
-    if "acceleration_limit" in changes and np.array_equal(joint.deceleration_limit, joint.acceleration_limit):
+    limits = np.asarray(joint.acceleration_limit), np.asarray(joint.deceleration_limit)
+    if "acceleration_limit" in changes and np.array_equal(*limits):
         kept["deceleration_limit"] = None  # that of acceleration, as before
     changed = replace(joint, **{**kept, **changes})
     bodies = [replace(body, joint=changed) if body.joint.name == name else body for body in tree.bodies]

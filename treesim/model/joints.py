@@ -63,7 +63,8 @@ JOINT_TYPES: dict[str, JointType] = {
     )
 }
 
-FIXED = JointType("fixed", -1, 0, (), has_axis=False)  # no kernel knows it: a `Tree` has welds instead
+# no kernel knows fixed joints: a `Tree` has welds instead
+WITH_FIXED = JOINT_TYPES | {"fixed": JointType("fixed", -1, 0, (), has_axis=False)}
 
 
 @record()
@@ -143,12 +144,12 @@ class Joint(ReprMixin):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", checked_text("name of a joint", self.name))
-        own = known_name("type", self.type, (*JOINT_TYPES, FIXED.name), of=f"joint {self.name!r}")
+        own = known_name("type", self.type, WITH_FIXED, of=f"joint {self.name!r}")
         object.__setattr__(self, "type", own)
         checked_part("placement of a joint", self.placement, Placement)
         if self.mimic is not None:
             checked_part("mimic of a joint", self.mimic, Mimic)
-        kind = self.kind
+        kind = WITH_FIXED[self.type]
         for label in VECTORS:
             if label == "deceleration_limit" and self.deceleration_limit is None:
                 object.__setattr__(self, label, self.acceleration_limit)
@@ -183,17 +184,17 @@ class Joint(ReprMixin):
     @property
     def kind(self) -> JointType:
         """The joint's type as an object."""
-        return JOINT_TYPES.get(self.type, FIXED)
+        return WITH_FIXED[self.type]
 
     @property
     def nq(self) -> int:
         """Number of the joint's configuration coordinates."""
-        return self.kind.nq
+        return WITH_FIXED[self.type].nq
 
     @property
     def nv(self) -> int:
         """Number of the joint's degrees of freedom."""
-        return self.kind.nv
+        return WITH_FIXED[self.type].nv
 
     def _vector(self, label: str, size: int) -> np.ndarray:
         given = getattr(self, label)

@@ -152,7 +152,7 @@ class Tree(Edits, Immutable):
         self.notes = checked_parts("notes", notes, object)
         self.shapes = checked_parts("shapes", shapes, CollisionShape)
         frames, loops = operational_frames(frames, self.bodies), checked_parts("loops", loops, Loop)
-        if any(body.joint.type == "fixed" for body in self.bodies):
+        if "fixed" in [body.joint.type for body in self.bodies]:
             whole: dict[str, Any] = {
                 "bodies": self.bodies, "frames": frames, "visuals": self.visuals, "gravity": gravity,
                 "notes": self.notes, "shapes": self.shapes, "loops": loops, "welds": welds,
