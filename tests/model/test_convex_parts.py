@@ -1,6 +1,7 @@
 """Convex parts of meshes: solids first, then coacd; what fails is refused by name; files in the cache."""
 
 import os
+import subprocess
 import warnings
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
@@ -11,12 +12,13 @@ from scipy.spatial import ConvexHull
 
 import treesim
 from tests.contact.meshes import as_stl, of_angle, of_box, of_torus, together
+from tests.waiting import PATIENCE
 from treesim.errors import ArgumentError, ModelError, ShapeWarning
 from treesim.model import convex_parts as module
 from treesim.model import stored_parts
 from treesim.model.convex_parts import DEFAULTS, parts_of_file
 from treesim.model.hulls import hull_of_file
-from treesim.system.subprocesses import python_command
+from treesim.system.subprocesses import PythonProcess, python_command
 
 BOX = of_box((2, 2, 2))
 
@@ -146,6 +148,21 @@ def test_a_crash_of_coacd_and_its_time_limit_name_the_file(angle_file, monkeypat
         treesim.convex_parts(angle_file)
 
 
+def test_ctrl_c_ends_coacd_and_stores_nothing(angle_file, cache, monkeypatch):
+    pytest.importorskip("coacd")
+    started = []
+
+    class Interrupted(PythonProcess):
+        def ask(self, *job):
+            started.append(self)
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(module, "PythonProcess", Interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        treesim.convex_parts(angle_file)
+    assert started[0].returncode is not None and not cache.exists()
+
+
 def test_without_coacd_the_extra_is_named(angle_file, monkeypatch):
     def missing(name):
         raise PackageNotFoundError(name)
@@ -186,6 +203,16 @@ def test_meshes_with_holes_and_cavities_have_parts():
     sheet = treesim.convex_parts(together(BOX, (BOX[0] + 5, BOX[1][:1])))
     assert len(sheet.vertices) == 2 and sheet.volume_error is None and "volume error unknown" in repr(sheet)
     assert sheet.distance_error < 0.1  # half the thickness that the sheet is given
+
+
+@pytest.mark.slow
+def test_processes_decompose_a_mesh_at_the_same_time(angle_file, cache):
+    pytest.importorskip("coacd")
+    code = "import sys, treesim; print(treesim.convex_parts(sys.argv[1]).files)"
+    both = [subprocess.Popen(python_command(code, angle_file), stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    found = {process.communicate(timeout=PATIENCE)[0] for process in both}
+    assert found == {f"{treesim.convex_parts(angle_file).files}\n"}
+    assert sorted(file.name for file in cache.glob("*/*")) == ["0.obj", "1.obj", "parts.json"]
 
 
 @pytest.mark.slow
