@@ -92,6 +92,26 @@ def test_what_is_not_closed_is_one_piece_of_unknown_volume():
     assert [piece.manifold for piece in pieces] == [True, False]
 
 
+@pytest.mark.parametrize("gap, closed", [(2e-6, True), (6e-6, False)])
+def test_vertices_a_millionth_of_the_size_apart_are_one(gap, closed):
+    """As programs round them; the diagonal of the box is 3.5."""
+    vertices, triangles = BOX
+    corners, single = vertices[triangles].reshape(-1, 3), np.arange(36).reshape(-1, 3)
+    corners[::2, 0] += gap
+    points, merged, numbers = module.merged(corners, np.vstack([single, [[0, 0, 1]]]))
+    (piece,) = module._pieces(points, merged)
+    assert piece.manifold is closed and (len(points) == 8) is closed and numbers.tolist() == [*range(12)]
+
+
+def test_closed_parts_that_enclose_nothing_are_left_out(no_process):
+    pytest.importorskip("coacd")
+    sheet = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0.5], [0, 0, 1]]) + 3.0, np.array([[0, 1, 2], [2, 1, 0]])
+    parts = treesim.convex_parts(together(BOX, sheet))
+    assert len(parts.vertices) == 1 and abs(parts.volume_error) < 1e-12
+    with pytest.raises(ModelError, match="the mesh is flat"):
+        treesim.convex_parts((sheet[0], np.array([[0, 1, 2], [2, 1, 0], [0, 2, 3], [3, 2, 0]])))
+
+
 def test_solids_that_touch_at_an_edge_are_two_pieces():
     pieces = list(module._pieces(*together(of_box((1, 1, 1)), of_box((1, 1, 1), (1, 1, 0)))))
     assert len(pieces) == 2 and all(piece.manifold for piece in pieces)

@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import ArgumentError
 from ..kernels.contact.static_features import BETWEEN
 from ..kernels.contact.static_mesh import BORDER, CONCAVE, HEADER
-from ..meshes.orientation import sides_by_edge
+from ..meshes.triangles import sides_by_edge
 from .mesh_heights import Lists, lists_of_cells
 
 THIN = 1e-9  # m: height of a triangle below which it has no area

@@ -14,8 +14,7 @@ from numpy.typing import ArrayLike
 from ..errors import ArgumentError, ShapeWarning, quoted
 from ..kernels.contact.signed_distance import MESH
 from ..meshes import read_triangles
-from ..meshes.orientation import outwards
-from ..meshes.triangles import checked_triangles, checked_vertices
+from ..meshes.triangles import checked_triangles, checked_vertices, outwards
 from ..model.inertia import Placement
 from ..model.matrices import product
 from ..system.display import vector

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import ModelError, quoted
 from ..meshes import read_triangles
-from ..meshes.orientation import parts_of
+from ..meshes.triangles import merged, parts_of
 from ..model.hulls import convex_hull
 from ..model.tree import Tree
 from ..urdf.findings import Findings
@@ -43,8 +43,9 @@ def check_cavities(robot: Tree, links: Mapping[str, _Element], findings: Finding
 def _ratio(file: str) -> float:
     """Return the volume of a mesh's hull over that of the mesh; 0 if it cannot be read, or is not closed."""
     try:
-        vertices, triangles = read_triangles(file)
+        points, triangles, _ = merged(*read_triangles(file))
     except ModelError:
         return 0.0
-    parts, hull = parts_of(vertices, triangles), convex_hull(vertices[triangles].reshape(-1, 3))
-    return float(hull.volume / np.abs(parts.volume).sum()) if hull is not None and parts.solid.all() else 0.0
+    parts, hull = parts_of(points, triangles), convex_hull(points)
+    closed = hull is not None and (parts.solid | parts.flat).all() and parts.solid.any()
+    return float(hull.volume / np.abs(parts.volume).sum()) if closed else 0.0

@@ -20,8 +20,15 @@ from numpy.typing import ArrayLike
 from ..errors import ArgumentError, ModelError, quoted, reason_of
 from ..meshes import decomposition, read_triangles
 from ..meshes.contents import LARGEST as LARGEST_FILE
-from ..meshes.orientation import outwards, parts_around, parts_of, sides_by_edge
-from ..meshes.triangles import checked_triangles, checked_vertices
+from ..meshes.triangles import (
+    checked_triangles,
+    checked_vertices,
+    merged,
+    outwards,
+    parts_around,
+    parts_of,
+    sides_by_edge,
+)
 from ..system.files import digest_of
 from ..system.input_files import read_input
 from ..system.installation import installed_by
@@ -47,8 +54,9 @@ def convex_parts(
     """Decompose a mesh into convex parts, whose collisions approximate those of the mesh.
 
     Connected closed parts of the mesh are separated first. A convex one becomes its convex hull. The others are
-    decomposed by the package coacd (extra `collision`). A part that is not closed is first replaced by a closed surface
-    near it, which rounds corners. Vertices are left out if the part changes by less than 0.1 % of its size.
+    decomposed by the package coacd (extra `collision`). What is not closed is first replaced by a closed surface near
+    it, which rounds corners. Closed parts that enclose no volume are left out. Vertices are one if their distance is
+    below a millionth of the mesh's size. They are left out if a part changes by less than 0.1 % of its size.
 
     Parameters
     ----------
@@ -144,12 +152,11 @@ def _decomposed(
 
     label: the mesh, for messages. scale (3,): positive factors with which the parts are computed.
     """
-    points, index = np.unique(vertices * scale + 0.0, axis=0, return_inverse=True)
-    triangles = index.reshape(-1)[triangles]
-    numbers = np.flatnonzero((triangles != np.roll(triangles, 1, axis=1)).all(axis=1))
-    if convex_hull(points[triangles[numbers]].reshape(-1, 3)) is None:
+    points, triangles, numbers = merged(vertices * scale, triangles)
+    thick = convex_hull(points[triangles].reshape(-1, 3)) is not None
+    pieces = list(_pieces(points, outwards(points, triangles, numbers, None, label))) if thick else []
+    if not pieces:
         raise ModelError(f"{label} is flat: it has no convex parts")
-    pieces = list(_pieces(points, outwards(points, triangles[numbers], numbers, None, label)))
     hulls: list[Any] = []
     farthest = 0.0
     for piece, parts in zip(pieces, _split(label, pieces, options), strict=True):
@@ -176,13 +183,14 @@ class Piece(NamedTuple):
 
 
 def _pieces(points: np.ndarray, triangles: np.ndarray) -> Iterator[Piece]:
-    """Yield each solid with its cavities, then what is not closed as one piece."""
+    """Yield each solid with its cavities, then what is not closed as one piece, without closed parts that are flat."""
     parts, corners = parts_of(points, triangles), points[triangles]
     piece = np.where(parts.solid, np.arange(len(parts.solid)), len(parts.solid))  # of each part
+    piece[parts.flat] = -1
     for wall in np.flatnonzero(parts.solid & (parts.volume < 0)).tolist():
         around = parts_around(wall, parts.solid, parts, corners)
         piece[wall] = min(around, key=lambda other: abs(parts.volume[other]))
-    for number in np.unique(piece).tolist():
+    for number in np.unique(piece[piece >= 0]).tolist():
         own = piece == number
         used, index = np.unique(triangles[own[parts.label]], return_inverse=True)
         index = index.reshape(-1, 3)
