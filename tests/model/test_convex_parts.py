@@ -80,16 +80,17 @@ def test_convex_solids_are_separated_and_turned_without_coacd(no_process):
 def test_a_cavity_belongs_to_the_solid_around_it():
     vertices, triangles = together(of_box((4, 4, 4)), BOX, of_box((1, 1, 1)), of_box((1, 1, 1), (9, 0, 0)))
     triangles[12:24] = triangles[12:24, ::-1]
-    pieces = list(module._pieces(vertices, triangles))
-    assert [piece.volume for piece in pieces] == pytest.approx([56, 1, 1])
-    assert [len(piece.triangles) for piece in pieces] == [24, 12, 12] and all(piece.manifold for piece in pieces)
+    components = list(module._components(vertices, triangles))
+    assert [component.volume for component in components] == pytest.approx([56, 1, 1])
+    assert [len(component.triangles) for component in components] == [24, 12, 12]
+    assert all(component.manifold for component in components)
 
 
 def test_what_is_not_closed_is_one_piece_of_unknown_volume():
     vertices, triangles = together(BOX, of_box((1, 1, 1), (5, 0, 0)), of_box((1, 1, 1), (9, 0, 0)))
-    pieces = list(module._pieces(vertices, triangles[:-14]))  # the last lacks all, the second two triangles
-    assert [len(piece.triangles) for piece in pieces] == [12, 10] and np.isnan(pieces[1].volume)
-    assert [piece.manifold for piece in pieces] == [True, False]
+    components = list(module._components(vertices, triangles[:-14]))  # the last lacks all, the second two triangles
+    assert [len(component.triangles) for component in components] == [12, 10] and np.isnan(components[1].volume)
+    assert [component.manifold for component in components] == [True, False]
 
 
 @pytest.mark.parametrize("gap, closed", [(2e-6, True), (6e-6, False)])
@@ -99,8 +100,8 @@ def test_vertices_a_millionth_of_the_size_apart_are_one(gap, closed):
     corners, single = vertices[triangles].reshape(-1, 3), np.arange(36).reshape(-1, 3)
     corners[::2, 0] += gap
     points, merged, numbers = module.merged(corners, np.vstack([single, [[0, 0, 1]]]))
-    (piece,) = module._pieces(points, merged)
-    assert piece.manifold is closed and (len(points) == 8) is closed and numbers.tolist() == [*range(12)]
+    (component,) = module._components(points, merged)
+    assert component.manifold is closed and (len(points) == 8) is closed and numbers.tolist() == [*range(12)]
 
 
 def test_closed_parts_that_enclose_nothing_are_left_out(no_process):
@@ -113,14 +114,15 @@ def test_closed_parts_that_enclose_nothing_are_left_out(no_process):
 
 
 def test_solids_that_touch_at_an_edge_are_two_pieces():
-    pieces = list(module._pieces(*together(of_box((1, 1, 1)), of_box((1, 1, 1), (1, 1, 0)))))
-    assert len(pieces) == 2 and all(piece.manifold for piece in pieces)
+    components = list(module._components(*together(of_box((1, 1, 1)), of_box((1, 1, 1), (1, 1, 0)))))
+    assert len(components) == 2 and all(component.manifold for component in components)
 
 
 def test_distances_are_those_of_what_the_parts_lack_and_cover():
-    piece = module.Piece(*of_angle(2.0), 6.0, True)
-    assert module._distance(piece, [ConvexHull(piece.vertices)]) == pytest.approx(np.sqrt(0.5))  # of the inner edge
-    assert module._distance(piece, [ConvexHull(of_box((1, 2, 2), (0.5, 1, 1))[0])]) == pytest.approx(1)
+    component = module.Component(*of_angle(2.0), 6.0, True)
+    # of the inner edge
+    assert module._distance(component, [ConvexHull(component.vertices)]) == pytest.approx(np.sqrt(0.5))
+    assert module._distance(component, [ConvexHull(of_box((1, 2, 2), (0.5, 1, 1))[0])]) == pytest.approx(1)
 
 
 def test_meshes_without_volume_and_other_arguments_are_refused_by_name(tmp_path, no_process):

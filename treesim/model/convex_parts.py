@@ -154,26 +154,26 @@ def _decomposed(
     """
     points, triangles, numbers = merged(vertices * scale, triangles)
     thick = convex_hull(points[triangles].reshape(-1, 3)) is not None
-    pieces = list(_pieces(points, outwards(points, triangles, numbers, None, label))) if thick else []
-    if not pieces:
+    components = list(_components(points, outwards(points, triangles, numbers, None, label))) if thick else []
+    if not components:
         raise ModelError(f"{label} is flat: it has no convex parts")
     hulls: list[Any] = []
     farthest = 0.0
-    for piece, parts in zip(pieces, _split(label, pieces, options), strict=True):
+    for component, parts in zip(components, _split(label, components, options), strict=True):
         own = [hull for part in parts if (hull := convex_hull(reduced(hull_vertices(part)))) is not None]
         if not own:
             raise ModelError(f"{label} cannot be decomposed: coacd found only flat parts")
-        farthest = max(farthest, _distance(piece, own))
+        farthest = max(farthest, _distance(component, own))
         hulls += own
-    volume = sum(piece.volume for piece in pieces)  # NaN if one is not closed
+    volume = sum(component.volume for component in components)  # NaN if one is not closed
     error = float(sum(hull.volume for hull in hulls) / volume - 1)
     return [hull.points / scale for hull in hulls], None if np.isnan(error) else error, farthest
 
 
-class Piece(NamedTuple):
+class Component(NamedTuple):
     """Triangles (m, 3) that are decomposed together, with their vertices (n, 3): a solid, or all that is not closed.
 
-    volume: that of a solid, else NaN. manifold: the piece is a solid, and each edge has two triangles.
+    volume: that of a solid, else NaN. manifold: the component is a solid, and each edge has two triangles.
     """
 
     vertices: np.ndarray
@@ -182,37 +182,37 @@ class Piece(NamedTuple):
     manifold: bool
 
 
-def _pieces(points: np.ndarray, triangles: np.ndarray) -> Iterator[Piece]:
-    """Yield each solid with its cavities, then what is not closed as one piece, without closed parts that are flat."""
+def _components(points: np.ndarray, triangles: np.ndarray) -> Iterator[Component]:
+    """Yield each solid with its cavities, then all that is not closed; closed parts that are flat are left out."""
     parts, corners = parts_of(points, triangles), points[triangles]
-    piece = np.where(parts.solid, np.arange(len(parts.solid)), len(parts.solid))  # of each part
-    piece[parts.flat] = -1
+    component = np.where(parts.solid, np.arange(len(parts.solid)), len(parts.solid))  # of each part
+    component[parts.flat] = -1
     for wall in np.flatnonzero(parts.solid & (parts.volume < 0)).tolist():
         around = parts_around(wall, parts.solid, parts, corners)
-        piece[wall] = min(around, key=lambda other: abs(parts.volume[other]))
-    for number in np.unique(piece[piece >= 0]).tolist():
-        own = piece == number
+        component[wall] = min(around, key=lambda other: abs(parts.volume[other]))
+    for number in np.unique(component[component >= 0]).tolist():
+        own = component == number
         used, index = np.unique(triangles[own[parts.label]], return_inverse=True)
         index = index.reshape(-1, 3)
         edges = np.flatnonzero(np.append(sides_by_edge(index)[3], True))
-        solid = number < len(piece)
+        solid = number < len(component)
         volume = float(parts.volume[own].sum()) if solid else np.nan
-        yield Piece(points[used], index, volume, solid and bool((np.diff(edges) == 2).all()))
+        yield Component(points[used], index, volume, solid and bool((np.diff(edges) == 2).all()))
 
 
-def _split(label: str, pieces: Sequence[Piece], options: Mapping[str, Any]) -> Iterator[list[np.ndarray]]:
-    """Yield vertices of the convex parts of each piece; raises ModelError if coacd fails, or if they are too many."""
-    room, process = options["max_convex_hull"] - len(pieces), None
+def _split(label: str, components: Sequence[Component], options: Mapping[str, Any]) -> Iterator[list[np.ndarray]]:
+    """Yield vertices of the convex parts of each component; raises ModelError if coacd fails or finds too many."""
+    room, process = options["max_convex_hull"] - len(components), None
     with ExitStack() as stack:
-        for piece in pieces:
-            parts, hull = [piece.vertices], convex_hull(piece.vertices)
-            if room >= 0 and not (hull and hull.volume <= (1 + CONVEX) * piece.volume):
-                mode = "off" if piece.manifold else "on"
-                job = *piece[:2], {**options, "max_convex_hull": room + 1, "preprocess_mode": mode}
+        for component in components:
+            parts, hull = [component.vertices], convex_hull(component.vertices)
+            if room >= 0 and not (hull and hull.volume <= (1 + CONVEX) * component.volume):
+                mode = "off" if component.manifold else "on"
+                job = *component[:2], {**options, "max_convex_hull": room + 1, "preprocess_mode": mode}
                 try:
                     if process is None:
                         process = stack.enter_context(closing(PythonProcess(module_command(decomposition.__name__))))
-                    parts = process.ask(job, SECONDS, f"{len(piece.triangles)} triangles")
+                    parts = process.ask(job, SECONDS, f"{len(component.triangles)} triangles")
                 except (ProcessFailure, OSError) as error:
                     raise ModelError(f"{label} cannot be decomposed: coacd {error}") from None
             room -= len(parts) - 1
@@ -222,11 +222,11 @@ def _split(label: str, pieces: Sequence[Piece], options: Mapping[str, Any]) -> I
             yield parts
 
 
-def _distance(piece: Piece, hulls: Sequence[Any]) -> float:
-    """Return the largest distance of points of a piece from the surface of the hull in which they are deepest."""
-    corners = piece.vertices[piece.triangles]
+def _distance(component: Component, hulls: Sequence[Any]) -> float:
+    """Return the largest distance of points of a component from the surface of the hull in which they are deepest."""
+    corners = component.vertices[component.triangles]
     middles = (corners + np.roll(corners, 1, axis=1)) / 2
-    points = np.concatenate([piece.vertices, middles.reshape(-1, 3), corners.mean(axis=1)])
+    points = np.concatenate([component.vertices, middles.reshape(-1, 3), corners.mean(axis=1)])
     farthest = 0.0
     for block in np.array_split(points, len(points) // BLOCK + 1):
         outside = [(block @ hull.equations[:, :3].T + hull.equations[:, 3]).max(axis=1) for hull in hulls]
