@@ -38,6 +38,10 @@ from .dynamics.mass_matrix import mass_matrix
 from .dynamics.operational.articulated import articulated
 from .dynamics.operational.articulated_bodies import Articulated
 from .dynamics.operational.centroidal import centroidal_dynamics, centroidal_momentum, centroidal_momentum_matrix
+from .dynamics.operational.frame_acceleration_derivatives import (
+    FrameAccelerationDerivatives,
+    frame_acceleration_derivatives,
+)
 from .dynamics.operational.frames import body_poses, frame_jacobian, frame_pose, frame_poses, frame_velocity
 from .dynamics.operational.functions import inverse_operational_inertia
 from .dynamics.operational.inverse_kinematics import IKResult, IKTarget, solve_ik
@@ -146,6 +150,7 @@ __all__ = [
     "ForceTorque",
     "ForwardDynamicsDerivatives",
     "Frame",
+    "FrameAccelerationDerivatives",
     "FrameConstraint",
     "FramePose",
     "FrameTask",
@@ -223,6 +228,7 @@ __all__ = [
     "forward_dynamics",
     "forward_dynamics_derivatives",
     "frame_acceleration",
+    "frame_acceleration_derivatives",
     "frame_jacobian",
     "frame_jacobian_derivative",
     "frame_pose",

@@ -11,10 +11,13 @@ from tests import trees
 from tests.coupled import coupled
 from tests.optional import need
 from tests.trees import random_state, relative_error
+from treesim.dynamics.operational.frames import known_frame_codes
 from treesim.engine.interpreter import run
 from treesim.kernels.dynamics.inverse_dynamics_derivatives import inverse_dynamics_derivatives_states
 from treesim.kernels.dynamics.rnea import inverse_dynamics_states
 from treesim.kernels.kinematics.configuration import integrate_states
+from treesim.kernels.kinematics.frame_acceleration_derivatives import frame_acceleration_derivatives_states
+from treesim.kernels.kinematics.frame_motion import frame_motions_states
 
 NAMES = (*trees.SMALL, "free_random", "grid_3")
 ROUNDED = 1e-13  # of a few sweeps, relative to the largest entry
@@ -49,6 +52,50 @@ def test_along_any_direction_they_are_the_difference_quotient_in_40_digits(robot
         D = run(inverse_dynamics_derivatives_states, tables, (q, v, a, f_ext), shape, mpmath.mpf)[0]
         residual = rate - D[:, 0] @ dq - D[:, 1] @ dv
         assert max(map(abs, residual), default=0) <= 1e-20 * max(map(abs, [*D.ravel(), 1]))
+
+
+@pytest.mark.nojit
+@given(trees.random_trees(6), st.integers(0, 1000), st.booleans())
+def test_those_of_frames_are_difference_quotients_in_40_digits(robot, seed, local):
+    q, v, a, *_ = random_state(robot, seed)
+    dq, dv = np.random.default_rng(seed).normal(size=(2, robot.nv))
+    frame = robot.frame_names[seed % len(robot.frame_names)]
+    codes = known_frame_codes(robot, (frame,), "local" if local else "local_world_aligned")
+    with mpmath.workdps(40):
+        tables, h = (robot.ints, trees.with_exact_rotations(robot), codes[0], exact(codes[1])), mpmath.mpf("1e-13")
+        q, v, a, dq, dv = map(exact, (q, v, a, dq, dv))
+
+        def acceleration(t):
+            moved = run(integrate_states, tables[:2], (q, t * dq), [(robot.nq,)], mpmath.mpf)[0]
+            row = run(frame_motions_states, tables, (moved, v + t * dv, a), [(1, 24)], mpmath.mpf)[0][0]
+            linear, angular = row[18:21], row[21:]
+            R = row[:9].reshape(3, 3) if local else np.eye(3, dtype=int)
+            return np.concatenate([linear @ R, angular @ R])
+
+        rate = (acceleration(h) - acceleration(-h)) / (2 * h)
+        D = run(frame_acceleration_derivatives_states, tables, (q, v, a), [(18, robot.nv)], mpmath.mpf)[0]
+        residual = rate - D[:6] @ dq - D[6:12] @ dv
+        assert max(map(abs, residual)) <= 1e-18 * max(map(abs, [*D.ravel(), 1]))
+
+
+@pytest.mark.parametrize("name", ["ur5", "free_random", "mimic"])
+@pytest.mark.parametrize("reference", ["local", "local_world_aligned"])
+def test_those_of_frames_in_batches(name, reference):
+    robot = treesim.load("ur5") if name == "ur5" else tree(name)
+    states, frame = [random_state(robot, k) for k in range(70)], robot.frame_names[-1]
+    q, v, a = (np.array([getattr(s, x) for s in states]) for x in ("q", "v", "a"))
+    many = treesim.frame_acceleration_derivatives(robot, q, v, a, frame, reference=reference)
+    J = treesim.frame_jacobian(robot, q, frame, reference=reference)
+    assert relative_error(many.J, J) < ROUNDED
+    one = treesim.frame_acceleration_derivatives(robot, q[3], v[3], a[3], frame, reference=reference)
+    for x, y in zip(one, many, strict=True):
+        assert relative_error(x, y[3]) < ROUNDED
+    still = treesim.frame_acceleration(robot, q, 0 * v, a, frame, reference=reference)
+    assert relative_error(np.einsum("bij,bj->bi", J, a), still) < ROUNDED
+    with pytest.raises(treesim.UnsupportedError, match="spatial"):
+        treesim.frame_acceleration_derivatives(robot, q, v, a, frame, reference="spatial")
+    with pytest.raises(treesim.UnknownNameError, match="nowhere"):
+        treesim.frame_acceleration_derivatives(robot, q, v, a, "nowhere")
 
 
 @pytest.mark.parametrize("name", [*NAMES, "mimic"])

@@ -11,22 +11,13 @@ paper's equation holds without the term of its own force.
 
 from typing import Any, NamedTuple
 
-from ..algebra.linear import Matrix, Vector, add, cross, dot
-from ..algebra.rotations import GENERAL, Transform, compose
+from ..algebra.linear import Vector, add, cross, dot
 from ..algebra.spatial import (
-    VX,
-    WX,
-    WY,
     Force,
-    Motion,
     force_add,
     force_dot,
     force_sub,
     force_to_parent,
-    motion_add,
-    motion_cross,
-    motion_scaled_add,
-    motion_to_child,
     rigid_add,
     rigid_apply,
     rigid_to_parent,
@@ -36,15 +27,14 @@ from ..algebra.tables import (
     force_at,
     motion_at,
     put_force,
-    put_motion,
     put_rigid,
-    put_transform,
     rigid_at,
     transform_at,
 )
 from ..entries.entry import MOVING, entry
 from ..entries.scratch import scratch_memory
-from ..kinematics.bodies import base_acceleration, body_transform, zero_motion
+from ..kinematics.bodies import base_acceleration
+from ..kinematics.screw_motion import move_body
 from .coriolis import coriolis_factor, factor_add, factor_apply, factor_apply_transposed, factor_at, put_factor
 from .crba import put_full
 
@@ -64,29 +54,8 @@ class ScrewForces(NamedTuple):
     back: Vector
 
 
-# poses, velocities, accelerations, forces, composite inertias and factors; of each degree of freedom the screw S,
-# Pd = v_λ x S, Pdd = a_λ x S + v_λ x Pd, and Q = Pd + v x S (SRW22 eq. 7, 8)
+# those of `move_body`; forces, composite inertias and factors
 scratch_for = scratch_memory("W 12, V 6, A 6, F 6, Ic 10, Bc 12", "S 6, Pd 6, Pdd 6, Q 6")
-
-
-def first_pose(tree):
-    """Pose of a subtree's first body in its own axes: the identity."""
-    o = tree.gravity[0] * 0
-    return Transform(GENERAL, Matrix(o + 1, o, o, o, o + 1, o, o, o, o + 1), Vector(o, o, o))
-
-
-def screw_at(W, k):
-    """Return unit screw k of a body with the pose W, in the axes of W."""
-    R, o = W.R, W.p.x * 0
-    axis = k % VX
-    a = Vector(R.xz, R.yz, R.zz)
-    if axis == WX:
-        a = Vector(R.xx, R.yx, R.zx)
-    if axis == WY:
-        a = Vector(R.xy, R.yy, R.zy)
-    if k >= VX:
-        return Motion(Vector(o, o, o), a)
-    return Motion(a, cross(W.p, a))
 
 
 def force_cross(v, f):
@@ -100,32 +69,13 @@ def twice(f):
 
 
 def start_body(tree, i, q, v, a, f_ext, m):
-    """Write pose, velocity, acceleration, screws, inertia, factor B and force of body i."""
-    p, X = tree.parent[i], body_transform(tree, i, q)
-    if p == 0:
-        W, v_parent, a_parent = first_pose(tree), zero_motion(tree), motion_to_child(X, base_acceleration(tree))
-    else:
-        W, v_parent, a_parent = compose(transform_at(m.W, p), X), motion_at(m.V, p), motion_at(m.A, p)
-    velocity, acceleration = v_parent, a_parent
-    for k in range(tree.v_start[i], tree.v_start[i + 1]):
-        S = screw_at(W, tree.screw[k])
-        Pd = motion_cross(v_parent, S)
-        put_motion(m.S, k, S)
-        put_motion(m.Pd, k, Pd)
-        put_motion(m.Pdd, k, motion_add(motion_cross(a_parent, S), motion_cross(v_parent, Pd)))
-        velocity = motion_scaled_add(velocity, S, v[k])
-    for k in range(tree.v_start[i], tree.v_start[i + 1]):
-        S = motion_at(m.S, k)
-        Sd = motion_cross(velocity, S)
-        put_motion(m.Q, k, motion_add(motion_at(m.Pd, k), Sd))
-        acceleration = motion_scaled_add(motion_scaled_add(acceleration, S, a[k]), Sd, v[k])
+    """Write the motion of body i (`move_body`), its inertia, factor B and force."""
+    move_body(tree, i, q, v, a, base_acceleration(tree), m)
+    W, velocity = transform_at(m.W, i), motion_at(m.V, i)
     inertia = rigid_to_parent(W, body_inertia(tree, i))
-    f = force_add(rigid_apply(inertia, acceleration), force_cross(velocity, rigid_apply(inertia, velocity)))
+    f = force_add(rigid_apply(inertia, motion_at(m.A, i)), force_cross(velocity, rigid_apply(inertia, velocity)))
     if f_ext.shape[0] > 0:
         f = force_sub(f, force_to_parent(W, force_at(f_ext, i - 1)))
-    put_transform(m.W, i, W)
-    put_motion(m.V, i, velocity)
-    put_motion(m.A, i, acceleration)
     put_rigid(m.Ic, i, inertia)
     put_factor(m.Bc, i, coriolis_factor(inertia, velocity))
     put_force(m.F, i, f)
