@@ -15,6 +15,7 @@ from .contact.static_box import StaticBox
 from .contact.static_mesh import StaticMesh
 from .contact.surface import Surface
 from .conversion.converters import convert_state, to_mujoco, to_mujoco_spec, to_pinocchio
+from .conversion.matching import match_state
 from .doctor import Diagnosis, check
 from .dynamics.compiled.batch_function import BatchFunction
 from .dynamics.compiled.bound import Dynamics
@@ -251,6 +252,7 @@ __all__ = [
     "ltl",
     "mass_matrix",
     "mass_matrix_pattern",
+    "match_state",
     "momentum",
     "operational_space",
     "repair",
