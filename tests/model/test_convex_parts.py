@@ -61,9 +61,14 @@ def test_an_angle_is_two_boxes_whatever_its_unit_and_side(angle_file, monkeypatc
     for other in ({"threshold": 0.06}, {"seed": 1}, {"max_parts": 31}):
         with pytest.raises(TypeError, match="'NoneType' object is not callable"):
             treesim.convex_parts(angle_file, **other)
-    Path(parts.files[1]).unlink()
+    # computed again if a file is damaged; here without a process, as in a program that cannot start Python
+    Path(parts.files[1]).write_text("v 0 0 0")
     with pytest.raises(TypeError, match="'NoneType' object is not callable"):
         treesim.convex_parts(angle_file)
+    monkeypatch.setattr(module, "can_start_python", lambda: False)
+    again = treesim.convex_parts(angle_file)
+    assert again.files == parts.files and np.array_equal(again.vertices, parts.vertices)
+    assert np.array_equal(2 * parts.vertices[1], hull_of_file(parts.files[1], (2.0, 2.0, 2.0)))
 
 
 def test_convex_solids_are_separated_and_turned_without_coacd(no_process):
@@ -152,7 +157,7 @@ def test_meshes_without_volume_and_other_arguments_are_refused_by_name(tmp_path,
     ]:
         with pytest.raises(ArgumentError, match=what):
             treesim.convex_parts(mesh)
-    for options in ({"threshold": 0.009}, {"threshold": 1.1}, {"threshold": np.nan}, {"max_parts": 0}, {"seed": -1}):
+    for options in ({"threshold": 0.0}, {"threshold": 1.1}, {"threshold": np.nan}, {"max_parts": 0}, {"seed": -1}):
         with pytest.raises(ArgumentError, match=f"{next(iter(options))} must be"):
             treesim.convex_parts((vertices, triangles), **options)
     with pytest.raises(ModelError, match=r"flat with the scale \(1.0, 0.0, 1.0\)"):

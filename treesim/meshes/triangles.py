@@ -185,17 +185,17 @@ def _turned(parts: Parts, points: np.ndarray) -> np.ndarray:
     inwards = np.flatnonzero(solid & (parts.volume < 0))
     if not len(inwards):
         return turned
-    around = {k: parts_around(k, solid, parts, points) for k in inwards.tolist()}
+    around = {k: enclosing(k, solid, parts, points) for k in inwards.tolist()}
     for k, others in around.items():
         turned[k] = len(others) % 2 == 0
     if turned.any():  # cavities of parts that are turned
         for k in np.flatnonzero(solid & (parts.volume > 0)).tolist():
-            others = parts_around(k, solid, parts, points)
+            others = enclosing(k, solid, parts, points)
             turned[k] = len(others) % 2 == 1 and turned[others].all()
     return turned
 
 
-def parts_around(k: int, solid: np.ndarray, parts: Parts, points: np.ndarray) -> list[int]:
+def enclosing(k: int, solid: np.ndarray, parts: Parts, points: np.ndarray) -> list[int]:
     """Return the closed parts that enclose part k."""
     own = points[parts.label == k]
     a, b, c = own[0]

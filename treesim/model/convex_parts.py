@@ -20,25 +20,17 @@ from numpy.typing import ArrayLike
 from ..errors import ArgumentError, ModelError, quoted, reason_of
 from ..meshes import decomposition, read_triangles
 from ..meshes.contents import LARGEST as LARGEST_FILE
-from ..meshes.triangles import (
-    checked_triangles,
-    checked_vertices,
-    merged,
-    outwards,
-    parts_around,
-    parts_of,
-    sides_by_edge,
-)
+from ..meshes.triangles import checked_triangles, checked_vertices, enclosing, merged, outwards, parts_of, sides_by_edge
 from ..system.files import digest_of
 from ..system.input_files import read_input
 from ..system.installation import installed_by
-from ..system.subprocesses import ProcessFailure, PythonProcess, module_command
-from ..validation.values import finite_or_nan, short_repr, whole_number
+from ..system.subprocesses import ProcessFailure, PythonProcess, can_start_python, module_command
+from ..validation.values import positive_number, short_repr, whole_number
 from .hulls import LARGEST, convex_hull, hull_vertices, reduced
 from .stored_parts import ConvexParts, read_stored, store
 
 CONVEX = 1e-6  # of its volume: a solid whose hull is larger by less is convex
-LEAST_THRESHOLD, MOST_PARTS, MOST_SEED = 0.01, 1000, 2**32 - 1  # of coacd
+MOST_PARTS, MOST_SEED = 1000, 2**32 - 1
 SECONDS = 600.0  # time limit of coacd for each solid
 BLOCK = 1 << 10  # points whose distances are computed at once
 DEFAULTS = {"threshold": 0.05, "max_convex_hull": 32, "seed": 0}  # names of coacd
@@ -63,7 +55,8 @@ def convex_parts(
     mesh : str, path or tuple
         Mesh file, or vertices (n, 3) [m] and triangles (m, 3), which contain indices of vertices.
     threshold : float
-        Concavity, from 0.01 to 1, above which coacd cuts a part. A smaller threshold gives more parts and takes longer.
+        Concavity, up to 1, above which coacd cuts a part. A smaller threshold gives more parts, and takes longer: below
+        0.01 often more than 10 minutes.
     max_parts : int
         Largest number of parts. The connected closed parts of the mesh must not be more.
     seed : int
@@ -102,9 +95,7 @@ def convex_parts(
     >>> [vertices.shape for vertices in parts.vertices]
     [(8, 3), (8, 3)]
     """
-    concavity = finite_or_nan(threshold)
-    if not LEAST_THRESHOLD <= concavity <= 1:
-        raise ArgumentError(f"threshold must be a number from {LEAST_THRESHOLD:g} to 1, got {short_repr(threshold)}")
+    concavity = positive_number("threshold", threshold, "number", most=1.0)
     most, seed = whole_number("max_parts", max_parts, 1, MOST_PARTS), whole_number("seed", seed, 0, MOST_SEED)
     options = {"threshold": concavity, "max_convex_hull": most, "seed": seed}
     if isinstance(mesh, str | os.PathLike):
@@ -188,7 +179,7 @@ def _components(points: np.ndarray, triangles: np.ndarray) -> Iterator[Component
     component = np.where(parts.solid, np.arange(len(parts.solid)), len(parts.solid))  # of each part
     component[parts.flat] = -1
     for wall in np.flatnonzero(parts.solid & (parts.volume < 0)).tolist():
-        around = parts_around(wall, parts.solid, parts, corners)
+        around = enclosing(wall, parts.solid, parts, corners)
         component[wall] = min(around, key=lambda other: abs(parts.volume[other]))
     for number in np.unique(component[component >= 0]).tolist():
         own = component == number
@@ -210,9 +201,10 @@ def _split(label: str, components: Sequence[Component], options: Mapping[str, An
                 mode = "off" if component.manifold else "on"
                 job = *component[:2], {**options, "max_convex_hull": room + 1, "preprocess_mode": mode}
                 try:
-                    if process is None:
+                    if process is None and can_start_python():
                         process = stack.enter_context(closing(PythonProcess(module_command(decomposition.__name__))))
-                    parts = process.ask(job, SECONDS, f"{len(component.triangles)} triangles")
+                    about = f"{len(component.triangles)} triangles"
+                    parts = process.ask(job, SECONDS, about) if process else decomposition.decomposed(job)
                 except (ProcessFailure, OSError) as error:
                     raise ModelError(f"{label} cannot be decomposed: coacd {error}") from None
             room -= len(parts) - 1

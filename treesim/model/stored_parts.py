@@ -27,7 +27,7 @@ from .hulls import convex_hull
 
 FOLDER, DETAILS = "convex_parts", "parts.json"
 MOST_MESHES = 4096  # whose parts are stored; those that were used last
-LARGEST = 1 << 28  # bytes of the details
+LARGEST = 1 << 28  # bytes of a file
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -81,9 +81,12 @@ def read_stored(name: str) -> ConvexParts | None:
         files = tuple(str(folder / f"{k}.obj") for k in range(len(vertices)))
         os.utime(folder)  # the parts that were not used for longest are removed first
         found = ConvexParts(tuple(map(frozen, vertices)), volume_error, distance_error, files)
+        sound = all(
+            read_input(file, LARGEST) == _object(part) for file, part in zip(files, found.vertices, strict=True)
+        )
     except (OSError, *DAMAGED):
         return None
-    return found if all(map(os.path.isfile, files)) else None
+    return found if sound else None
 
 
 def store(name: str, vertices: Sequence[np.ndarray], volume_error: float | None, distance_error: float) -> ConvexParts:
