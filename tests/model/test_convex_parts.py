@@ -82,6 +82,20 @@ def test_convex_solids_are_separated_and_turned_without_coacd(no_process):
     assert repr(parts) == "<ConvexParts: 2 parts, volume error 0 %, distance error 0 m>"
 
 
+@pytest.mark.parametrize("depth, convex", [(5e-6, True), (7e-6, False)])
+def test_a_solid_with_a_millionth_of_its_volume_less_than_its_hull_is_convex(depth, convex, no_process):
+    """A box of volume 8, with a pyramid of base 4 cut out of its top."""
+    pytest.importorskip("coacd")
+    corners, triangles = BOX
+    top = [[1, 5, 8], [5, 7, 8], [7, 3, 8], [3, 1, 8]]
+    mesh = np.vstack([corners, [0, 0, 1 - depth]]), np.vstack([triangles[:-2], top])
+    if convex:
+        assert len(treesim.convex_parts(mesh).vertices) == 1
+    else:
+        with pytest.raises(AssertionError, match="coacd was started"):
+            treesim.convex_parts(mesh)
+
+
 def test_a_cavity_belongs_to_the_solid_around_it():
     vertices, triangles = together(of_box((4, 4, 4)), BOX, of_box((1, 1, 1)), of_box((1, 1, 1), (9, 0, 0)))
     triangles[12:24] = triangles[12:24, ::-1]
@@ -157,7 +171,8 @@ def test_meshes_without_volume_and_other_arguments_are_refused_by_name(tmp_path,
     ]:
         with pytest.raises(ArgumentError, match=what):
             treesim.convex_parts(mesh)
-    for options in ({"threshold": 0.0}, {"threshold": 1.1}, {"threshold": np.nan}, {"max_parts": 0}, {"seed": -1}):
+    wrong = {"threshold": [0.0, 1.1, np.nan], "max_parts": [0, 1001], "seed": [-1, 2**32]}
+    for options in ({name: value} for name, values in wrong.items() for value in values):
         with pytest.raises(ArgumentError, match=f"{next(iter(options))} must be"):
             treesim.convex_parts((vertices, triangles), **options)
     with pytest.raises(ModelError, match=r"flat with the scale \(1.0, 0.0, 1.0\)"):

@@ -33,6 +33,7 @@ CONVEX = 1e-6  # of its volume: a solid whose hull is larger by less is convex
 MOST_PARTS, MOST_SEED = 1000, 2**32 - 1
 SECONDS = 600.0  # time limit of coacd for each solid
 BLOCK = 1 << 10  # points whose distances are computed at once
+VERSION = 1  # of the decomposition; another one does not use the parts that this one stored
 DEFAULTS = {"threshold": 0.05, "max_convex_hull": 32, "seed": 0}  # names of coacd
 
 
@@ -47,16 +48,15 @@ def convex_parts(
 
     Connected closed parts of the mesh are separated first. A convex one becomes its convex hull. The others are
     decomposed by the package coacd (extra `collision`). What is not closed is first replaced by a closed surface near
-    it, which rounds corners. Closed parts that enclose no volume are left out. Vertices are one if their distance is
-    below a millionth of the mesh's size. They are left out if a part changes by less than 0.1 % of its size.
+    it, which rounds corners. Closed parts that enclose no volume are left out. Vertices closer than a millionth of the
+    mesh's size are merged. Vertices of a part are left out if that changes the part by less than 0.1 % of its size.
 
     Parameters
     ----------
     mesh : str, path or tuple
         Mesh file, or vertices (n, 3) [m] and triangles (m, 3), which contain indices of vertices.
     threshold : float
-        Concavity, up to 1, above which coacd cuts a part. A smaller threshold gives more parts, and takes longer: below
-        0.01 often more than 10 minutes.
+        Concavity, up to 1, above which coacd cuts a part. A smaller threshold gives more parts, and takes longer.
     max_parts : int
         Largest number of parts. The connected closed parts of the mesh must not be more.
     seed : int
@@ -131,7 +131,7 @@ def parts_of_file(file: str, scale: Sequence[float], options: Mapping[str, Any] 
 def _name(mesh: list[Any], options: Mapping[str, Any]) -> str:
     """Return the name under which parts are stored: a digest of what determines them."""
     try:
-        return digest_of([version("coacd"), mesh, options])
+        return digest_of([VERSION, version("coacd"), mesh, options])
     except PackageNotFoundError:
         raise ArgumentError(f"convex parts need the package coacd: {installed_by('.[collision]')}") from None
 
