@@ -49,7 +49,6 @@ def _welded(other: Tree, floating: str, host: int, pose: Placement, count: int) 
     """Return the parts of a tree whose base, without its floating joint, lies at a pose on a body of the host."""
     if floating:
         other = reduced(other, {floating: other.neutral()[other.q_index[floating]]})
-        other = other._with(welds=[replace(x, joint="") if x.joint == floating else x for x in other.welds])
     numbers = range(1, other.n_bodies + 1)
     place = {0: (host, pose)} | {n: (count + n, IDENTITY) for n in numbers}
     return rehosted(other, place, kept_bodies(other, place, numbers), count=count)
@@ -110,8 +109,9 @@ def _merged(tree: Tree, parts: dict[str, Any], at: str) -> dict[str, Any]:
             merged["welds"][k] = replace(weld, parent=link, joint=unused(f"{weld.link}_fixed", joints))
         elif weld.link == link:
             merged["welds"][k] = replace(weld, joints=(*weld.joints, *hung))
-    order = depth_first(link_children(merged["bodies"], merged["welds"]), "")
-    merged["welds"].sort(key=lambda weld: order.index(weld.link))
+    walk = depth_first(link_children(merged["bodies"], merged["welds"]), "")
+    order = {name: k for k, name in enumerate(walk)}
+    merged["welds"].sort(key=lambda weld: order[weld.link])
     if number:
         frames = dict(tree.frames) | {frame.name: frame for frame in parts["frames"]}
         on, body = [weld for weld in merged["welds"] if frames[weld.link].body == number], tree.bodies[number - 1]

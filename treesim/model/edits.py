@@ -13,6 +13,8 @@ from . import editing
 from .attaching import attached
 from .inertia import IDENTITY, Inertia, Placement
 from .joints import Joint
+from .mirroring import mirrored
+from .renaming import renamed
 
 if TYPE_CHECKING:
     from .tree import Tree
@@ -306,6 +308,80 @@ class Edits:
         <Tree 'ur5': 8 bodies, nq 7, nv 7, 17.7539 kg>
         """
         return attached(_tree(self), other, at, placement, prefix, joint)
+
+    def renamed(
+        self,
+        names: Mapping[str, str] | Callable[[str], str],
+        *,
+        kind: Literal["all", "links", "joints", "loops"] = "all",
+    ) -> Self:
+        """Return a copy of the tree whose parts have other names.
+
+        Parameters
+        ----------
+        names : mapping or callable
+            {old name: new name}, or a function that returns the new name for an old one. Names may be swapped.
+        kind : str
+            Parts that are renamed: "links" (bodies, welded links and frames), "joints", "loops", or "all" of them.
+
+        Returns
+        -------
+        Tree
+            The tree.
+
+        Raises
+        ------
+        ModelError
+            If two parts have the same name then, or if another joint than that of a floating base is called
+            "root_joint".
+        UnknownNameError
+            If the mapping contains a name that no part has.
+
+        Examples
+        --------
+        >>> arm = treesim.load("ur5").renamed({"tool0": "flange"})
+        >>> arm.renamed(lambda name: "left_" + name, kind="joints").joint_names[0], "flange" in arm.frames
+        ('left_shoulder_pan_joint', True)
+        """
+        return renamed(_tree(self), names, kind)
+
+    def mirrored(
+        self, plane: Literal["xy", "xz", "yz"] = "xz", *, rename: Mapping[str, str] | Callable[[str], str] | None = None
+    ) -> Self:
+        """Return the mirror image of the tree in a plane of its base.
+
+        All frames are mirrored in the same plane of their own axes. Joints of one coordinate have the same position,
+        velocity, force and limits as the original. Of spherical and floating joints, positions and linear velocities
+        are mirrored; of quaternions, angular velocities and planar joints, the other signs change. Gravity is
+        mirrored, too.
+
+        Parameters
+        ----------
+        plane : str
+            "xz": left and right are exchanged, "xy" or "yz".
+        rename : mapping or callable, optional
+            Other names, as in `renamed`.
+
+        Returns
+        -------
+        Tree
+            The tree.
+
+        Raises
+        ------
+        ModelError
+            If the image of a planar joint has other directions x and y, as for most axes but z.
+
+        Examples
+        --------
+        >>> arm = treesim.load("ur5")
+        >>> image, q = arm.mirrored(), np.full(6, 0.5)
+        >>> pose, mirror = treesim.frame_pose(arm, q, "tool0"), np.diag([1, -1, 1, 1])
+        >>> np.allclose(treesim.frame_pose(image, q, "tool0"), mirror @ pose @ mirror)
+        True
+        """
+        found = mirrored(_tree(self), plane)
+        return found if rename is None else renamed(found, rename, "all")
 
 
 def without_fixed_joints(made: Callable[..., Tree], name: str, parts: dict[str, Any]) -> dict[str, Any]:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from .joints import Joint
+from ..errors import ArgumentError, ModelError, quoted
+from ..validation.values import checked_text, known_name, one_of, short_repr
+from .joints import ROOT_JOINT, Joint
 
 if TYPE_CHECKING:
     from .tree import Tree
+
+T = TypeVar("T", bound="Tree")
 
 
 def renamed_parts(
@@ -51,3 +55,28 @@ def _renamed_joint(joint: Joint, names: Mapping[str, str]) -> Joint:
     if joint.mimic is not None:
         changes["mimic"] = replace(joint.mimic, joint=names[joint.mimic.joint])
     return replace(joint, **changes)
+
+
+def renamed(tree: T, names: Mapping[str, str] | Callable[[str], str], kind: str) -> T:
+    """Return a tree in which parts of a kind have other names, by a mapping or a function of the old names."""
+    of = {
+        "links": list(tree.frames),
+        "joints": [*tree.joint_names, *fixed_joints(tree)],
+        "loops": [loop.name for loop in tree.loops],
+    }
+    wanted = list(of) if one_of("kind", kind, ("all", *of)) == "all" else [kind]
+    if isinstance(names, Mapping):
+        known = [name for label in wanted for name in of[label]]
+        for name in names:
+            known_name("name", name, known, of=repr(tree.name))
+    elif not callable(names):
+        raise ArgumentError(f"names must be a dictionary {{old: new}} or a function, got {short_repr(names)}")
+    new = names if callable(names) else lambda name: names.get(name, name)
+    links, joints, loops = (
+        {name: checked_text(f"new name of {quoted(name)}", new(name)) if label in wanted else name for name in found}
+        for label, found in of.items()
+    )
+    taken = [name for name, found in joints.items() if found == ROOT_JOINT != name]
+    if taken:
+        raise ModelError(f"joint {quoted(taken[0])} cannot be called {quoted(ROOT_JOINT)}, as floating bases are")
+    return tree._with(**renamed_parts(tree, links, joints, loops))
