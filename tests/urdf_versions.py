@@ -19,17 +19,22 @@ def quaternion_of(rpy):
     )  # fmt: skip
 
 
-def rewritten(path, version):
-    """Return the bytes of a file in a version of URDF: 1.1 with quaternions, 1.2 also with all position limits."""
+def rewritten(path, version, motion_limits=False):
+    """Return the bytes of a file in a version of URDF: 1.1 with quaternions, 1.2 also with all limits of positions.
+
+    motion_limits: also with limits of acceleration, deceleration and jerk, which differ from joint to joint.
+    """
     root = etree.parse(str(path), etree.XMLParser(remove_comments=True, remove_blank_text=True)).getroot()
     root.set("version", version)
     for origin in root.iter("origin") if version >= "1.1" else ():
         rpy = [*map(float, origin.attrib.pop("rpy", "0 0 0").split())]
         origin.set("quat_xyzw", " ".join(map(repr, quaternion_of(rpy))))
-    for joint in root.iterfind("joint") if version >= "1.2" else ():
-        if joint.get("type") in ("revolute", "prismatic"):
-            limit = joint.find("limit") if joint.find("limit") is not None else etree.SubElement(joint, "limit")
-            for name, value in (("lower", "-1e30"), ("upper", "1e30")):
-                if name not in limit.attrib:
-                    limit.set(name, value)
+    moving = [joint for joint in root.iterfind("joint") if joint.get("type") != "fixed"]
+    for number, joint in enumerate(moving if version >= "1.2" else ()):
+        limit = joint.find("limit") if joint.find("limit") is not None else etree.SubElement(joint, "limit")
+        bounds = {"lower": "-1e30", "upper": "1e30"} if joint.get("type") in ("revolute", "prismatic") else {}
+        later = {"acceleration": 5 + number / 7, "deceleration": 4 + number / 7, "jerk": 60 + number / 7}
+        for name, value in (bounds | (later if motion_limits else {})).items():
+            if name not in limit.attrib:
+                limit.set(name, str(value))
     return etree.tostring(root)

@@ -98,6 +98,7 @@ def test_losses_and_limits_are_compared_and_losses_have_an_effect():
 
 
 def test_limits_of_motion_are_compared():
+    assert not {"acceleration_limit", "jerk_limit"} & {row.quantity for row in outcome(ARM).rows}
     text = edited(("<limit ", '<limit acceleration="5" jerk="9" '))
     found = outcome(text)
     causes = {cause.kind: cause.cause for cause in found.causes.explanations}
@@ -106,6 +107,7 @@ def test_limits_of_motion_are_compared():
         "deceleration_limit": "the deceleration limit is 5 instead of inf",
         "jerk_limit": "the jerk limit is 9 instead of inf",
     }
+    assert {row.quantity for row in found.rows if not row.passed} == causes.keys()
 
 
 @pytest.mark.parametrize(

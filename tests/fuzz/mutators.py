@@ -57,6 +57,10 @@ ATTRIBUTES = (
     "scale",
     "rgba",
     "quat_xyzw",
+    "version",
+    "acceleration",
+    "deceleration",
+    "jerk",
     "x" * 200,
 )
 DOCTYPES = (

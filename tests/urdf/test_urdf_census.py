@@ -4,7 +4,11 @@ import warnings
 
 import numpy as np
 import pytest
+from lxml import etree
 
+import treesim
+from tests.urdf_versions import FEW as VERSIONED
+from tests.urdf_versions import rewritten
 from treesim.errors import UrdfError
 from treesim.urdf import installed_robots, load
 
@@ -48,7 +52,10 @@ def close(a, b, scale=1.0):
 
 def compare(name, floating):
     tree = quietly(name, base="floating" if floating else "fixed")
-    model = pinocchio_model(name, floating)
+    compare_with_model(tree, pinocchio_model(name, floating))
+
+
+def compare_with_model(tree, model):
     assert (tree.n_bodies, tree.nv) == (model.njoints - 1, model.nv)
     assert set(tree.joint_names) == set(model.names[1:])
     mass = sum(inertia.mass for inertia in model.inertias.tolist()[1:])
@@ -84,6 +91,28 @@ def compare(name, floating):
 @pytest.mark.parametrize("name", FEW)
 def test_robot_is_read_as_by_pinocchio(name, floating):
     compare(name, floating)
+
+
+@pytest.mark.parametrize("version", ["1.1", "1.2"])
+@pytest.mark.parametrize("name", VERSIONED)
+def test_later_versions_are_read_as_by_pinocchio(name, version):
+    text = rewritten(ROBOTS[name], version, motion_limits=True)
+    tree, model = quietly(text), pin.buildModelFromXML(text.decode())
+    compare_with_model(tree, model)
+    limits = {joint.get("name"): joint.find("limit") for joint in etree.fromstring(text).iterfind("joint")}
+    assert tree.nv and model.nv
+    for body in tree.bodies:
+        for attribute in ("acceleration", "deceleration", "jerk"):
+            (limit,), written = getattr(body.joint, f"{attribute}_limit"), limits[body.joint.name]
+            assert limit == (np.inf if version == "1.1" else float(written.get(attribute)))
+    data, moved = model.createData(), np.random.default_rng(7).uniform(-1, 1, model.nv)
+    pin.framesForwardKinematics(model, data, pin.integrate(model, pin.neutral(model), moved))
+    q = np.zeros(tree.nq)
+    for joint, v in zip(model.names.tolist()[1:], model.idx_vs.tolist()[1:], strict=True):
+        q[tree.q_index[joint]] = moved[v]
+    for frame, pose in zip(model.frames.tolist(), data.oMf.tolist(), strict=True):
+        if frame.type == pin.FrameType.BODY and frame.name != "universe":
+            np.testing.assert_allclose(treesim.frame_pose(tree, q, frame.name), pose.homogeneous, rtol=0, atol=1e-14)
 
 
 @pytest.mark.parametrize("name", REFUSED)

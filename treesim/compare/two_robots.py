@@ -361,7 +361,8 @@ def _parameter_rows(robot: Tree, other: OtherRobot, shared: Collection[str]) -> 
     tolerance = other.tolerance
     for quantity in PARAMETERS:
         found = _differences(robot, other.parameters, quantity, shared)
-        if not found:
+        unlimited = {(np.inf, np.inf)} == {(a, b) for _, a, b in found.values()}
+        if not found or (unlimited and quantity in MOTION_LIMITS):  # few robots have them
             continue
         name, (largest, a, b) = max(found.items(), key=lambda item: item[1][0])
         sizes = [size for size, *_ in found.values()]

@@ -47,8 +47,9 @@ def load(
 
     Joints are ordered depth-first in the order of the file. Links that are connected by fixed joints form one body.
     Such a body is named after the child link of its moving joint. Each other link of the body becomes a frame. Links
-    without `<inertial>` have no mass. The function also reads three extensions of the standard: spherical joints, rotor
-    inertia (`<dynamics armature="...">`), and joints that close a loop (`<loop_joint>`, see `Tree.loops`).
+    without `<inertial>` have no mass. Files of URDF 1.0, 1.1 and 1.2 are read, as `<robot version="...">` declares. The
+    function also reads three extensions of the standard: spherical joints, rotor inertia
+    (`<dynamics armature="...">`), and joints that close a loop (`<loop_joint>`, see `Tree.loops`).
 
     Parameters
     ----------
