@@ -258,6 +258,14 @@ def test_processes_decompose_a_mesh_at_the_same_time(angle_file, cache):
 
 
 @pytest.mark.slow
+def test_the_largest_solids_have_most_parts():
+    pytest.importorskip("coacd")
+    vertices, triangles = of_angle()
+    parts = treesim.convex_parts(together((vertices / 10 + 5, triangles), (vertices, triangles)), max_parts=3)
+    assert len(parts.vertices) == 3 and abs(parts.volume_error) < 1e-3
+
+
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_parts(monkeypatch, tmp_path):
     pytest.importorskip("coacd")
     first = treesim.convex_parts(of_angle())

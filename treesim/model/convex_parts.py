@@ -148,6 +148,7 @@ def _decomposed(
     components = list(_components(points, outwards(points, triangles, numbers, None, label))) if thick else []
     if not components:
         raise ModelError(f"{label} is flat: it has no convex parts")
+    components.sort(key=lambda one: -np.prod(np.ptp(one.vertices, axis=0)))  # the largest may have most parts
     hulls: list[Any] = []
     farthest = 0.0
     for component, parts in zip(components, _split(label, components, options), strict=True):
