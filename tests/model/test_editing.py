@@ -219,6 +219,7 @@ def test_a_humanoid_with_hands_has_all_parts():
     robot, hand = treesim.load("g1_29dof_rev_1_0", base="floating"), PANDA.subtree("panda_hand")
     for side in ("left", "right"):
         robot = robot.attach(hand, at=f"{side}_wrist_yaw_link", prefix=f"{side}_")
+    same_to_the_bit(robot, "floating")
     assert robot.nv == 35 + 2 and robot.mimic_joints == ("left_panda_finger_joint2", "right_panda_finger_joint2")
     q = robot.random(0)
     pose = treesim.frame_pose(robot, q, "left_wrist_yaw_link")

@@ -42,7 +42,30 @@ def attached(tree: T, other: Tree, at: str, placement: Placement | ArrayLike, pr
     else:
         _refuse_taken(tree, other, {*other.joint_names} - {floating})
         parts = _welded(other, floating, frame.body, pose, tree.n_bodies)
-    return tree._with(**_merged(tree, parts, at))
+    both = tree._with(**_merged(tree, parts, at))
+    return numbered_depth_first(both) if _depth_first(tree) == [*range(1, tree.n_bodies + 1)] else both
+
+
+def numbered_depth_first(tree: T) -> T:
+    """Return a tree with its bodies numbered as in files: each followed by what it moves, siblings in their order."""
+    order = _depth_first(tree)
+    if order == [*range(1, tree.n_bodies + 1)]:
+        return tree
+    place = {0: (0, IDENTITY)} | {old: (new, IDENTITY) for new, old in enumerate(order, start=1)}
+    return tree._with(**rehosted(tree, place, kept_bodies(tree, place, order)))
+
+
+def _depth_first(tree: Tree) -> list[int]:
+    """Return the numbers of the bodies in the order of a depth-first walk."""
+    children: dict[int, list[int]] = {}
+    for number, parent in enumerate(tree.parent.tolist(), start=1):
+        children.setdefault(parent, []).append(number)
+    order, left = list[int](), [0]
+    while left:
+        number = left.pop()
+        order.append(number)
+        left += reversed(children.get(number, ()))
+    return order[1:]
 
 
 def _welded(other: Tree, floating: str, host: int, pose: Placement, count: int) -> dict[str, Any]:

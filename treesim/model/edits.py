@@ -271,7 +271,9 @@ class Edits:
     ) -> Self:
         """Return the tree with another one attached to it, such as an arm with a hand.
 
-        The bodies of the other tree follow those of this tree, in order. Name and gravity are those of this tree.
+        If bodies are numbered depth-first, as in loaded robots, the result's are, too: those of the other tree follow
+        the link `at` and what it moves, and `load` reads the same order from `to_urdf`. Otherwise they follow those of
+        this tree. Name and gravity are those of this tree.
 
         Parameters
         ----------
