@@ -164,7 +164,8 @@ def _check_limits(joint: _Element, owner: str, findings: Findings, version: str)
         if version < "1.2":
             findings.add("U405", f"{text}: unlimited", at)
         else:
-            findings.add("U417", f"{text}, which URDF {version} requires", at, 'or write type="continuous"')
+            hint = 'without limits, write type="continuous"' if kind == "revolute" else "1e30 is read as no limit"
+            findings.add("U417", f"{text}, which URDF {version} requires", at, hint)
     elif kind not in ("revolute", "prismatic", "fixed") and len(missing) < 2:
         findings.add("U411", f"{owner}: position limits of a {quoted(kind)} joint are ignored", limit)
 

@@ -9,16 +9,8 @@ SMALL = '<inertia ixx="2e-5" ixy="0" ixz="0" iyy="2e-5" iyz="0" izz="1e-5"/>'
 LEAF = """<joint name="dial" type="continuous"><parent link="base"/><child link="pointer"/></joint>
 <link name="pointer"{more}
 """
-UNBOUNDED = """<robot name="arm" version="1.2">
-<link name="base"/>
-<joint name="flange" type="prismatic">
-  <parent link="base"/>
-  <child link="tool"/>
-  <limit lower="0"/>
-</joint>
-<link name="tool">
-  <inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>
-</link>
+UNBOUNDED = """<robot name="arm" version="1.2"><link name="base"/><link name="tool"/>
+<joint name="flange" type="prismatic"><parent link="base"/><child link="tool"/><limit lower="0"/></joint>
 </robot>
 """
 INERTIA = '<inertia ixx="0.03" ixy="0" ixz="0" iyy="0.03" iyz="0" izz="0.001"/>'
@@ -168,7 +160,8 @@ PHYSICS = {
     ),
     "U417": Advice(
         "From URDF 1.2 on, revolute and prismatic joints must have both position limits: urdfdom refuses the file.",
-        'Write the attributes lower and upper of the <limit>, or write type="continuous".',
+        "Write the attributes lower and upper of the <limit>. For a revolute joint without limits, write "
+        'type="continuous". treesim reads limits of 1e30 as infinite.',
         UNBOUNDED,
         whole=True,
     ),
