@@ -55,7 +55,8 @@ def match_state(old: Tree, q: ArrayLike, v: ArrayLike, new: Tree) -> tuple[np.nd
     Returns
     -------
     q : numpy.ndarray
-        (..., nq) configurations of `new`. Angles are as near to those of joints of the same name as turns allow.
+        (..., nq) configurations of `new`. Angles and quaternions are as near to those of joints of the same name as
+        whole turns and signs allow.
     v : numpy.ndarray
         (..., nv) velocities of `new`.
 
@@ -93,9 +94,8 @@ def match_state(old: Tree, q: ArrayLike, v: ArrayLike, new: Tree) -> tuple[np.nd
             moved[number] = base.at(rest.rotation, rest.translation)
         elif joint.mimic is None:
             position, velocity = _coordinates(joint, base, moved[number])
-            if joint.type in ("revolute", "continuous", "planar") and _same_kind(old, joint):
-                turn = q[..., old.q_index[joint.name].stop - 1] - position[..., -1]
-                position[..., -1] += 2 * np.pi * np.round(turn / (2 * np.pi))
+            if joint.name in old.q_index and old.joints[joint.name].kind.code == joint.kind.code:
+                position = _nearest(joint.type, position, q[..., old.q_index[joint.name]])
             found_q[..., new.q_index[joint.name]], found_v[..., new.v_index[joint.name]] = position, velocity
     for name, motion in wanted.items():
         gaps = [np.abs(x - y).max(initial=0) for x, y in zip(motion, _motion(new, found_q, found_v, name), strict=True)]
@@ -107,8 +107,14 @@ def match_state(old: Tree, q: ArrayLike, v: ArrayLike, new: Tree) -> tuple[np.nd
     return found_q, found_v
 
 
-def _same_kind(old: Tree, joint: Joint) -> bool:
-    return joint.name in old.q_index and old.joints[joint.name].kind.code == joint.kind.code
+def _nearest(kind: str, position: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Return an equal position (..., nq) that is nearest to another one: by whole turns, or by a quaternion's sign."""
+    near = position.copy()
+    if kind in ("spherical", "floating"):
+        near[..., -4:] *= np.where((near[..., -4:] * other[..., -4:]).sum(-1, keepdims=True) < 0, -1.0, 1.0)
+    elif kind != "prismatic":
+        near[..., -1] += 2 * np.pi * np.round((other[..., -1] - near[..., -1]) / (2 * np.pi))
+    return near
 
 
 def _motion(robot: Tree, q: np.ndarray, v: np.ndarray, name: str) -> _Motion:

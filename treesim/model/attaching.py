@@ -13,7 +13,7 @@ from .base_pose import placement_of
 from .editing import reduced
 from .inertia import IDENTITY, Placement
 from .joints import Joint
-from .links import depth_first, link_children, link_inertias, unused
+from .links import in_walk_order, link_inertias, unused
 from .parts import Body
 from .rehosting import kept_bodies, rehosted, summed
 from .renaming import fixed_joints, renamed_parts
@@ -132,9 +132,7 @@ def _merged(tree: Tree, parts: dict[str, Any], at: str) -> dict[str, Any]:
             merged["welds"][k] = replace(weld, parent=link, joint=unused(f"{weld.link}_fixed", joints))
         elif weld.link == link:
             merged["welds"][k] = replace(weld, joints=(*weld.joints, *hung))
-    walk = depth_first(link_children(merged["bodies"], merged["welds"]), "")
-    order = {name: k for k, name in enumerate(walk)}
-    merged["welds"].sort(key=lambda weld: order[weld.link])
+    merged["welds"] = in_walk_order(merged["bodies"], merged["welds"])
     if number:
         frames = dict(tree.frames) | {frame.name: frame for frame in parts["frames"]}
         on, body = [weld for weld in merged["welds"] if frames[weld.link].body == number], tree.bodies[number - 1]

@@ -15,6 +15,7 @@ from .inertia import IDENTITY, Inertia, Placement
 from .joints import Joint
 from .mirroring import mirrored
 from .renaming import renamed
+from .rerooting import rerooted
 
 if TYPE_CHECKING:
     from .tree import Tree
@@ -310,6 +311,41 @@ class Edits:
         <Tree 'ur5': 8 bodies, nq 7, nv 7, 17.7539 kg>
         """
         return attached(_tree(self), other, at, placement, prefix, joint)
+
+    def rerooted(self, link: str) -> Self:
+        """Return a copy of the tree whose root is another link.
+
+        The joints between the old and the new root are reversed: each moves its old parent body. Joints of one
+        coordinate have the same position, velocity, force and limits as before. `treesim.match_state` converts states.
+        A floating joint at the base then moves the new root link. If the base is fixed, the new root link is fixed to
+        the world instead, with its frame at the world's origin. No frame moves on its link. Where no link's frame
+        coincides with a reversed joint, a link without mass is added, called "JOINT_frame". Bodies are numbered
+        depth-first from the new root.
+
+        Parameters
+        ----------
+        link : str
+            Name of a body or of a welded link.
+
+        Returns
+        -------
+        Tree
+            The tree.
+
+        Raises
+        ------
+        ModelError
+            If `link` is a frame without a link, or if a joint of several coordinates that has limits would be reversed.
+        UnknownNameError
+            If there is no such link.
+
+        Examples
+        --------
+        >>> arm = treesim.load("ur5").rerooted("tool0")
+        >>> arm.joint_names[:2], arm.nv
+        (('wrist_3_joint', 'wrist_2_joint'), 6)
+        """
+        return rerooted(_tree(self), link)
 
     def renamed(
         self,

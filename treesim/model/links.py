@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import TypeVar
 
 from .inertia import IDENTITY, NOTHING, Inertia, nearly_equal, welded
 from .parts import Body, Frame
 from .welds import Weld
 
+K = TypeVar("K", str, int)
 ROUNDING = 1e-9  # largest relative difference between a body's inertia and the sum over its links
 
 
@@ -61,6 +63,12 @@ def link_parents(bodies: Sequence[Body], welds: Sequence[Weld], base: str = "") 
     return parents | {weld.link: weld.parent or base for weld in welds if weld.link != base}
 
 
+def in_walk_order(bodies: Sequence[Body], welds: Sequence[Weld]) -> list[Weld]:
+    """Return welds in the order in which a depth-first walk through all links meets them."""
+    order = {link: k for k, link in enumerate(depth_first(link_children(bodies, welds), ""))}
+    return sorted(welds, key=lambda weld: order[weld.link])
+
+
 def unused(name: str, taken: set[str]) -> str:
     """Return a name, with underscores if it is taken, and add it to those that are."""
     while name in taken:
@@ -69,9 +77,10 @@ def unused(name: str, taken: set[str]) -> str:
     return name
 
 
-def depth_first(children: Mapping[str, Sequence[str]], root: str) -> list[str]:
-    """Return the links in the order of a depth-first walk from a root, which comes first."""
-    found, pending = [], [root]
+def depth_first(children: Mapping[K, Sequence[K]], root: K) -> list[K]:
+    """Return links, or numbers of bodies, in the order of a depth-first walk from a root, which comes first."""
+    found: list[K] = []
+    pending = [root]
     while pending:
         found.append(pending.pop())
         pending.extend(reversed(children[found[-1]]))

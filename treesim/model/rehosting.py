@@ -28,7 +28,12 @@ Place = Mapping[int, tuple[int, Placement]]  # {old body: (new body, pose of the
 
 
 def rehosted(
-    tree: Tree, place: Place, bodies: Sequence[Body], without: Collection[str] = (), count: int = 0
+    tree: Tree,
+    place: Place,
+    bodies: Sequence[Body],
+    without: Collection[str] = (),
+    count: int = 0,
+    fixed: Mapping[str, tuple[str, str]] | None = None,
 ) -> dict[str, Any]:
     """Return the arguments of a tree in which each old body lies on a new one.
 
@@ -36,8 +41,9 @@ def rehosted(
     note, if they are closed. Raises ModelError, naming the loop, for one that is not, or that loses one end.
 
     place: of all old bodies that remain, and of 0, the base. bodies: new bodies, whose inertias are set here; the name
-    of each is that of an old body, or of a weld whose frame becomes the body's. without: links and frames to leave out.
-    count: number of bodies before these on the new tree.
+    of each is that of an old body, or of a weld whose frame becomes the body's, or new. without: links and frames to
+    leave out. count: number of bodies before these on the new tree. fixed: {link: (its joint if it is fixed, its parent
+    link)}, if other than on the old tree.
     """
     own, numbers = {body.name for body in bodies}, {body.name: n for n, body in enumerate(tree.bodies, start=1)}
 
@@ -49,7 +55,7 @@ def rehosted(
     merged = [name for name, n in numbers.items() if n in place and name not in {*own, *without}]
     frames += [Frame(name, *place[numbers[name]]) for name in merged]
     inertias = link_inertias(tree.bodies, tree.welds, tree.frames)
-    welds = _moved_welds(tree, bodies, frames, inertias)
+    welds = _moved_welds(tree, bodies, frames, inertias, fixed or _old_joints(tree))
     poses = {frame.name: frame for frame in frames}
     made: list[Body] = []
     for number, body in enumerate(bodies, start=count + 1):
@@ -62,7 +68,8 @@ def rehosted(
             for k, weld in zip(on, before, strict=True):
                 welds[k] = replace(welds[k], inertia=weld.inertia)
         else:
-            link = inertias[body.name] if pose is IDENTITY else inertias[body.name].in_frame(pose)
+            link = inertias.get(body.name, NOTHING)
+            link = link if pose is IDENTITY else link.in_frame(pose)
             made.append(summed(body, link, [welds[k] for k in on], poses))
     own_frames = {body.name: Frame(body.name, number) for number, body in enumerate(made, start=count + 1)}
     loops, notes = _kept_loops(tree, own_frames | poses)
@@ -109,21 +116,29 @@ def summed(body: Body, own: Inertia, welds: Sequence[Weld], frames: Mapping[str,
     return replace(body, inertia=total, own=own)
 
 
+def _old_joints(tree: Tree) -> dict[str, tuple[str, str]]:
+    """Return {link: (its joint, its parent link)} of all links."""
+    joints = {weld.link: weld.joint for weld in tree.welds} | {body.name: body.joint.name for body in tree.bodies}
+    return {link: (joints[link], parent) for link, parent in link_parents(tree.bodies, tree.welds).items()}
+
+
 def _moved_welds(
-    tree: Tree, bodies: Sequence[Body], frames: Sequence[Frame], inertias: Mapping[str, Inertia]
+    tree: Tree,
+    bodies: Sequence[Body],
+    frames: Sequence[Frame],
+    inertias: Mapping[str, Inertia],
+    fixed: Mapping[str, tuple[str, str]],
 ) -> list[Weld]:
     """Return the welds of all links that are frames now, in the order of a depth-first walk."""
-    parents = link_parents(tree.bodies, tree.welds)
-    joint_of = {weld.link: weld.joint for weld in tree.welds} | {body.name: body.joint.name for body in tree.bodies}
     carried: dict[str, list[str]] = {}
     for body in bodies:
-        carried.setdefault(parents.get(body.name, ""), []).append(body.joint.name)
+        carried.setdefault(fixed.get(body.name, ("", ""))[1], []).append(body.joint.name)
     linked, own = {frame.name for frame in frames}, {body.name for body in bodies}
     welds = []
     for link in depth_first(link_children(tree.bodies, tree.welds), ""):
         if link in linked:
-            parent = parents[link]
-            ends = ("", "") if parent and parent not in linked | own else (joint_of[link], parent)
+            joint, parent = fixed[link]
+            ends = ("", "") if parent and parent not in linked | own else (joint, parent)
             welds.append(Weld(link, *ends, inertia=inertias[link], joints=tuple(carried.get(link, ()))))
     return welds
 

@@ -1,0 +1,120 @@
+"""Other root links of trees: joints on the path to the new root are reversed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from ..errors import ModelError, quoted
+from .inertia import IDENTITY, Placement
+from .joints import Joint
+from .links import depth_first, in_walk_order, link_children, link_parents, unused
+from .parts import Body
+from .rehosting import kept_bodies, rehosted
+
+if TYPE_CHECKING:
+    from .tree import Tree
+
+T = TypeVar("T", bound="Tree")
+SAME = 1e-12  # largest difference [m, 1] of the poses of a link and of a joint on it that count as equal
+
+
+def rerooted(tree: T, link: str) -> T:
+    """Return a tree whose root is another link, with the same coordinates of all joints of one coordinate.
+
+    A reversed joint has the axis -a, because the inverse of a turn by q about a is the turn by q about -a. It moves the
+    old parent body, whose frame becomes the joint's frame. If this is no link's frame, a link without mass is added
+    there, so that no link's frame moves.
+    """
+    frame, parents = tree.frame(link), link_parents(tree.bodies, tree.welds)
+    if frame.name not in parents:
+        raise ModelError(f"frame {quoted(link)} is no link: name the link that it is on")
+    path = [frame.name]
+    while path[-1] in parents and parents[path[-1]]:
+        path.append(parents[path[-1]])
+    top = tree.links.get(path[-1])
+    floating = top is not None and top.joint.type == "floating"
+    if top is not None and not floating:
+        path.append("")  # the base, which has no link of its own
+    upward = dict(pairwise(path))
+    turned = _reversed_joints(tree, upward)
+    fixed = _link_joints(tree, upward, turned, frame.name)
+    moving = {
+        body.name: number for number, body in enumerate(tree.bodies, start=1) if body.name not in {*upward, path[-1]}
+    }
+    moving |= {name: number for number, (name, _) in turned.items()} | ({frame.name: frame.body} if floating else {})
+    order = [0 if floating else frame.body, *(moving[link] for link in _walk(tree, fixed) if link in moving)]
+    place = {
+        number: (k, turned[number][1].joint.placement.inverse() if number in turned else IDENTITY)
+        for k, number in enumerate(order)
+    }
+    if frame.name not in tree.links:
+        place[frame.body] = place[frame.body][0], frame.placement.inverse()
+    bodies = []
+    for number in order[1:]:
+        if number in turned:
+            name, below = turned[number]
+            parent, pose = place[tree.frames[below.name].body]
+            bodies.append(Body(name, parent, _reversed(below.joint, pose)))
+        elif number == frame.body and top is not None:
+            bodies.append(Body(frame.name, 0, replace(top.joint, placement=IDENTITY)))
+        else:
+            bodies += kept_bodies(tree, place, [number])
+    lines = {body.name: body.line for body in tree.bodies}
+    bodies = [replace(body, line=lines.get(body.name)) for body in bodies]
+    parts = rehosted(tree, place, bodies, fixed=fixed)
+    return tree._with(**parts | {"welds": in_walk_order(parts["bodies"], parts["welds"])})
+
+
+def _reversed_joints(tree: Tree, upward: Mapping[str, str]) -> dict[int, tuple[str, Body]]:
+    """Return {old parent body: (name of its link at the joint, old child body)} of the moving joints to reverse."""
+    found, names = {}, {*tree.frames}
+    for body in tree.bodies:
+        if body.name in upward:
+            above = upward[body.name]
+            at = IDENTITY if above in tree.links else tree.frames[above].placement if above else None
+            equal = at is not None and np.abs(at.matrix() - body.joint.placement.matrix()).max() <= SAME
+            found[body.parent] = above if equal else unused(f"{body.joint.name}_frame", names), body
+    return found
+
+
+def _link_joints(
+    tree: Tree, upward: Mapping[str, str], turned: Mapping[int, tuple[str, Body]], root: str
+) -> dict[str, tuple[str, str]]:
+    """Return {link: (its joint if it is fixed, its parent link)} with `root` as the root of all links."""
+    welds = {weld.link: weld.joint for weld in tree.welds}
+    found = {link: (welds.get(link, ""), parent) for link, parent in link_parents(tree.bodies, tree.welds).items()}
+    taken = {*tree.joint_names, *welds.values()}
+    for link, (joint, parent) in found.items():
+        if not parent and link not in upward.values() and 0 in turned:  # fixed to the old base, which moves now
+            found[link] = joint or unused(f"{link}_fixed", taken), turned[0][0]
+    for below, above in upward.items():
+        top = above
+        if below in tree.links:
+            top = turned[tree.links[below].parent][0]
+            found[top] = "", below
+        if above:
+            found[above] = (welds.get(below, ""), below) if top == above else (unused(f"{above}_fixed", taken), top)
+    return found | {root: ("", "")}
+
+
+def _walk(tree: Tree, fixed: Mapping[str, tuple[str, str]]) -> list[str]:
+    """Return links in the order of a depth-first walk from their new root, siblings as on the old tree."""
+    children: dict[str, list[str]] = {link: [] for link in ("", *fixed)}
+    old = depth_first(link_children(tree.bodies, tree.welds), "")
+    for link in (*old[1:], *(link for link in fixed if link not in old)):
+        children[fixed[link][1]].append(link)
+    return depth_first(children, "")
+
+
+def _reversed(joint: Joint, placement: Placement) -> Joint:
+    """Return a joint at a placement on its old child body, whose motion is the inverse."""
+    if joint.nv == 1:
+        return replace(joint, placement=placement, axis=-np.asarray(joint.axis) + 0.0)
+    if np.isfinite([*np.asarray(joint.lower), *np.asarray(joint.upper)]).any():
+        raise ModelError(f"joint {quoted(joint.name)} cannot be reversed: it has limits of several coordinates")
+    return replace(joint, placement=placement)
