@@ -267,3 +267,16 @@ def test_machine_code_knows_a_robot_by_the_memory_of_its_tables():
     before = _contents(changed)
     changed.fill(1.0)
     assert _contents(changed) != before
+
+
+def test_fields_that_a_pickle_of_an_earlier_version_has_not_get_their_defaults():
+    joint = Joint("j", "revolute", axis=(0.6, 0, 0.8), velocity_limit=2.0, acceleration_limit=5.0)
+    make, arguments, state = joint.__reduce_ex__(4)[:3]
+    assert len(state) == len(Joint.__slots__)
+    again = make(*arguments)
+    again.__setstate__(state[:-3])
+    for label in Joint.__slots__[:-3]:
+        assert np.array_equal(getattr(again, label), getattr(joint, label))
+    assert [getattr(again, label).tolist() for label in Joint.__slots__[-3:]] == [[np.inf]] * 3
+    with pytest.raises(ValueError, match="read-only"):
+        again.jerk_limit[0] = 1.0

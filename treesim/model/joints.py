@@ -97,6 +97,8 @@ class Joint(ReprMixin):
         (nv,) Coulomb friction [N m, N].
     armature : array_like
         (nv,) rotor inertia [kg m^2, kg].
+    mimic : Mimic, optional
+        Relation to a mimicked joint. With it, the joint is a mimic joint, which has no coordinate of its own in a tree.
     acceleration_limit : array_like
         (nv,) largest accelerations [rad/s^2, m/s^2]; infinite for no limit. No simulation enforces this limit and the
         next two, which planners and controllers read.
@@ -104,8 +106,6 @@ class Joint(ReprMixin):
         (nv,) largest accelerations against the velocity [rad/s^2, m/s^2]. `acceleration_limit` by default.
     jerk_limit : array_like
         (nv,) largest rates of change of the acceleration [rad/s^3, m/s^3]; infinite for no limit.
-    mimic : Mimic, optional
-        Relation to a mimicked joint. With it, the joint is a mimic joint, which has no coordinate of its own in a tree.
 
     Raises
     ------
@@ -137,10 +137,10 @@ class Joint(ReprMixin):
     damping: ArrayLike = 0.0
     joint_friction: ArrayLike = 0.0
     armature: ArrayLike = 0.0
+    mimic: Mimic | None = None
     acceleration_limit: ArrayLike = np.inf
     deceleration_limit: ArrayLike | None = None
     jerk_limit: ArrayLike = np.inf
-    mimic: Mimic | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", checked_text("name of a joint", self.name))

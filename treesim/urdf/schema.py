@@ -167,7 +167,8 @@ def report_attributes(shape: _Element, findings: Findings) -> None:
 
 def _report_unknown(element: _Element, name: str, allowed: Element, findings: Findings) -> None:
     """Report an attribute that no element has; it is a note where it has no effect on what treesim computes."""
-    near = alias if (alias := ALIASES.get(name)) in allowed.known else _nearest(name, allowed.known, _likeness(name))
+    likeness = 0.6 if len(name) <= 4 else 0.8  # two of three letters of short names
+    near = alias if (alias := ALIASES.get(name)) in allowed.known else _nearest(name, allowed.known, likeness)
     hint = f"did you mean {near!r}?" if near else ""
     read = f"<{element.tag}> has " + (
         f"the attributes {', '.join(allowed.attributes)}" if allowed.attributes else "none"
@@ -220,11 +221,6 @@ def _with_attribute(tag: str, name: str) -> str:
     if name in attributes or (name == tag and attributes):
         return f'<{tag} {name if name in attributes else attributes[0]}="..."/>'
     return ""
-
-
-def _likeness(name: str) -> float:
-    """Return the similarity above which an attribute counts as misspelt: two of three letters for short names."""
-    return 0.6 if len(name) <= 4 else 0.8
 
 
 @lru_cache(1000)
