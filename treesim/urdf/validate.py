@@ -150,14 +150,11 @@ def _check_limits(joint: _Element, owner: str, findings: Findings, version: str)
         (lower,), (upper,) = given["lower"], given["upper"]
         hint = 'exchange the limits, or load with repair="limits", which drops both'
         findings.add("U404", f"{owner}: lower limit {lower:g} is above the upper limit {upper:g}", limit, hint)
-    for name in ("effort", "velocity"):
+    for name in ("effort", "velocity", *LATER_LIMITS):
         (value,) = given.get(name, (0.0,))
         if value < 0:
-            findings.add("U406", f"{owner}: {name} limit {value:g} is negative", limit)
-    for name in LATER_LIMITS:
-        (value,) = given.get(name, (0.0,))
-        if value < 0:
-            findings.add("U304", f"{owner}: {name} limit {value:g} is negative", limit)
+            code = "U304" if name in LATER_LIMITS else "U406"
+            findings.add(code, f"{owner}: {name} limit {value:g} is negative", limit)
     missing = [name for name in ("lower", "upper") if limit is None or name not in limit.attrib]
     if kind in ("revolute", "prismatic") and missing:
         at, text = joint if limit is None else limit, f"{owner} ({kind}) has no {' and no '.join(missing)} limit"
