@@ -20,8 +20,8 @@ HERE = np.eye(4)
 few = settings(max_examples=15, deadline=None)
 
 
-def tree_of(seed, n=9, floating=False):
-    """Return a random tree, numbered not depth-first, with welds, mimic joints, frames, shapes and visuals."""
+def tree_of(seed, n=9, floating=False, loop=False):
+    """Return a random tree, numbered not depth-first, with welds, mimic joints, frames, shapes, visuals and a loop."""
     rng, robot = np.random.default_rng(seed), random_tree(seed, n)
     bodies = list(robot.bodies)
     if floating:
@@ -41,7 +41,13 @@ def tree_of(seed, n=9, floating=False):
         for k, name in enumerate(["", *(body.name for body in bodies)])
     ]
     visuals = [Visual(k, at, "box", (0.1, 0.2, 0.3), link=shape.link) for k, shape in enumerate(shapes)]
-    return Tree(f"random_{seed}", bodies, frames=frames, shapes=shapes, visuals=visuals, gravity=(0.5, -1.0, -9.0))
+    parts = {"frames": frames, "shapes": shapes, "visuals": visuals, "gravity": (0.5, -1.0, -9.0)}
+    whole = Tree(f"random_{seed}", bodies, **parts)
+    if not loop:
+        return whole
+    first = whole.frame("tool_1")
+    second = next(frame.name for frame in frames if whole.frame(frame.name).body != first.body)
+    return whole._with(loops=[Loop("pin", "tool_1", second, type="fixed")])
 
 
 def links_of(robot):
@@ -150,8 +156,8 @@ def test_trees_without_a_link_keep_the_others(seed, floating):
 @few
 @given(seeds, st.sampled_from(["fixed", "floating"]), st.sampled_from(["fixed", "joint"]))
 def test_attached_trees_move_as_both(seed, base, how):
-    host, rng = tree_of(seed, 6), np.random.default_rng(seed)
-    other = tree_of(seed + 1, 6, floating=True)
+    host, rng = tree_of(seed, 6, loop=True), np.random.default_rng(seed)
+    other = tree_of(seed + 1, 6, floating=True, loop=True)
     if base == "fixed":
         other = other.reduced({"root_joint": other.random(seed)[other.q_index["root_joint"]]})
     at = [*host.frames][seed % len(host.frames)]
@@ -177,6 +183,9 @@ def test_attached_trees_move_as_both(seed, base, how):
     assert robot.nv == host.nv + other.nv - 6 * (base == "floating") + 3 * (how == "joint")
     for k in (0, 2):
         assert len(parts_of(robot)[k]) == len(parts_of(host)[k]) + len(parts_of(other)[k])
+    ends = [(prefix + x.name, prefix + x.first, prefix + x.second)
+            for prefix, tree in (("", host), ("other_", other)) for x in tree.loops]  # fmt: skip
+    assert [(loop.name, loop.first, loop.second) for loop in robot.loops] == ends and len(ends) == 2
     assert len(robot.shapes) == len(host.shapes) + len(other.shapes) and robot.gravity is not other.gravity
 
 

@@ -213,8 +213,6 @@ def test_parts_are_taken_in_the_form_in_which_they_are_read():
     assert list(again.frames) == list(robot.frames) and robot.visuals and robot.shapes
     for label in ("shapes", "visuals", "welds", "notes"):
         assert getattr(again, label) == getattr(robot, label)
-    with pytest.raises(ArgumentError, match="frames\\['tool'\\] is called 'tip'"):
-        Tree("arm", robot.bodies, frames={"tool": Frame("tip", 1)})
     with pytest.raises(ModelError, match="is defined twice"):
         Tree(
             "arm",

@@ -1,4 +1,4 @@
-"""Methods of trees that return a changed copy."""
+"""Methods of trees that return a copy with other links: locked, removed, attached, rerooted, mirrored, renamed."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from numpy.typing import ArrayLike
 
-from ..types import Base, CollisionKind, ShapeKind
+from ..types import Base
 from . import editing
 from .attaching import attached
-from .inertia import IDENTITY, Inertia, Placement
+from .inertia import IDENTITY, Placement
 from .joints import Joint
 from .mirroring import mirrored
+from .part_edits import PartEdits, as_tree
 from .renaming import renamed
 from .rerooting import rerooted
 
@@ -21,152 +22,10 @@ if TYPE_CHECKING:
     from .tree import Tree
 
 
-class Edits:
+class Edits(PartEdits):
     """Methods of a tree that return a copy with one change. All other parts of the tree are kept."""
 
     __slots__ = ()
-
-    def with_frame(self, name: str, parent: str, placement: Placement | ArrayLike = IDENTITY) -> Self:
-        """Return a copy of the tree with one more operational frame.
-
-        Parameters
-        ----------
-        name : str
-            Name of the frame.
-        parent : str
-            Name of the link or frame on which the new frame is.
-        placement : Placement or array_like, shape (4, 4)
-            Pose of the new frame in the frame `parent`. Identity by default.
-
-        Returns
-        -------
-        Tree
-            The tree.
-
-        Raises
-        ------
-        ModelError
-            If a frame has this name already, or `placement` is not a pose.
-        UnknownNameError
-            If there is no frame `parent`.
-
-        Examples
-        --------
-        >>> arm = treesim.load("ur5").with_frame("tip", "tool0", treesim.Placement(translation=(0, 0, 0.1)))
-        >>> arm.frame("tip").body == arm.frame("tool0").body
-        True
-        """
-        return editing.with_frame(_tree(self), name, parent, placement)
-
-    def with_shape(
-        self,
-        link: str,
-        kind: CollisionKind | ShapeKind,
-        size: tuple[float, ...] = (),
-        *,
-        placement: Placement | ArrayLike = IDENTITY,
-        file: str | None = None,
-        visual: bool = False,
-    ) -> Self:
-        """Return a copy of the tree with one more collision shape or visual.
-
-        Parameters
-        ----------
-        link : str
-            Name of the link or frame that gets the shape.
-        kind : str
-            Kind as in `treesim.CollisionShape` or, for a visual, in `treesim.Visual`. A collision shape of the kind
-            "mesh" is the convex hull of the file.
-        size : tuple of float
-            Lengths as in these classes; scale factors of a mesh.
-        placement : Placement or array_like, shape (4, 4)
-            Pose of the shape in the frame `link`. Identity by default.
-        file : str, optional
-            Mesh file.
-        visual : bool
-            Add a visual instead of a collision shape.
-
-        Returns
-        -------
-        Tree
-            The tree.
-
-        Raises
-        ------
-        ModelError
-            If the arguments do not describe a shape.
-        UnknownNameError
-            If there is no link `link`.
-
-        Examples
-        --------
-        >>> arm = treesim.load("ur5").with_shape("tool0", "sphere", (0.05,))
-        >>> arm.shapes[-1]
-        <CollisionShape: sphere (0.05) of link 'tool0', on body 6 at (0, 0.0823, 0)>
-        """
-        return editing.with_shape(_tree(self), link, kind, size, placement, file, visual)
-
-    def with_inertia(self, link: str, inertia: Inertia) -> Self:
-        """Return a copy of the tree in which a link has another inertia.
-
-        Parameters
-        ----------
-        link : str
-            Name of a body or of a welded link.
-        inertia : Inertia
-            Inertia of this link alone, in its own frame. The inertia of its body is summed again.
-
-        Returns
-        -------
-        Tree
-            The tree.
-
-        Raises
-        ------
-        ModelError
-            If `link` is a frame without a link.
-        UnknownNameError
-            If there is no such link.
-
-        Examples
-        --------
-        >>> arm = treesim.load("ur5")
-        >>> loaded = arm.with_inertia("tool0", treesim.Inertia(2.0))
-        >>> round(loaded.mass - arm.mass, 12)
-        2.0
-        """
-        return editing.with_inertia(_tree(self), link, inertia)
-
-    def with_joint(self, name: str, /, **changes: Any) -> Self:
-        """Return a copy of the tree with changes to one joint.
-
-        Parameters
-        ----------
-        name : str
-            Name of the joint.
-        **changes : object
-            Arguments of `treesim.Joint` by name, such as `damping`, `lower`, `axis`, `placement` or `type`. With
-            `mimic=None`, a mimic joint moves freely.
-
-        Returns
-        -------
-        Tree
-            The tree.
-
-        Raises
-        ------
-        ModelError
-            If the arguments do not describe a joint, or joints mimic each other in a cycle.
-        UnknownNameError
-            If there is no such joint or argument.
-
-        Examples
-        --------
-        >>> arm = treesim.load("ur5").with_joint("elbow_joint", damping=0.5, upper=2.0)
-        >>> arm.joint("elbow_joint").damping, arm.joint("elbow_joint").upper
-        (array([0.5]), array([2.]))
-        """
-        return editing.with_joint(_tree(self), name, changes)
 
     def reduced(self, positions: Mapping[str, ArrayLike]) -> Self:
         """Return a copy of the tree in which some joints are locked.
@@ -200,7 +59,7 @@ class Edits:
         >>> arm.nv, arm.frame("wrist_3_link").body, round(arm.mass, 4)
         (5, 5, 16.9939)
         """
-        return editing.reduced(_tree(self), positions)
+        return editing.reduced(as_tree(self), positions)
 
     def without(self, link: str) -> Self:
         """Return a copy of the tree without a link and all links that it carries.
@@ -228,7 +87,7 @@ class Edits:
         >>> arm.body_names
         ('shoulder_link', 'upper_arm_link', 'forearm_link', 'wrist_1_link')
         """
-        return editing.without(_tree(self), link)
+        return editing.without(as_tree(self), link)
 
     def subtree(self, link: str, *, base: Base = "fixed") -> Self:
         """Return a link and all links that it carries as a tree of their own.
@@ -259,7 +118,7 @@ class Edits:
         >>> hand.body_names, hand.nv
         (('panda_leftfinger', 'panda_rightfinger'), 1)
         """
-        return editing.subtree(_tree(self), link, base)
+        return editing.subtree(as_tree(self), link, base)
 
     def attach(
         self,
@@ -310,7 +169,7 @@ class Edits:
         >>> arm
         <Tree 'ur5': 8 bodies, nq 7, nv 7, 17.7539 kg>
         """
-        return attached(_tree(self), other, at, placement, prefix, joint)
+        return attached(as_tree(self), other, at, placement, prefix, joint)
 
     def rerooted(self, link: str) -> Self:
         """Return a copy of the tree whose root is another link.
@@ -345,7 +204,7 @@ class Edits:
         >>> arm.joint_names[:2], arm.nv
         (('wrist_3_joint', 'wrist_2_joint'), 6)
         """
-        return rerooted(_tree(self), link)
+        return rerooted(as_tree(self), link)
 
     def renamed(
         self,
@@ -381,7 +240,7 @@ class Edits:
         >>> arm.renamed(lambda name: "left_" + name, kind="joints").joint_names[0], "flange" in arm.frames
         ('left_shoulder_pan_joint', True)
         """
-        return renamed(_tree(self), names, kind)
+        return renamed(as_tree(self), names, kind)
 
     def mirrored(
         self, plane: Literal["xy", "xz", "yz"] = "xz", *, rename: Mapping[str, str] | Callable[[str], str] | None = None
@@ -418,7 +277,7 @@ class Edits:
         >>> np.allclose(treesim.frame_pose(image, q, "tool0"), mirror @ pose @ mirror)
         True
         """
-        found = mirrored(_tree(self), plane)
+        found = mirrored(as_tree(self), plane)
         return found if rename is None else renamed(found, rename, "all")
 
 
@@ -431,7 +290,3 @@ def without_fixed_joints(made: Callable[..., Tree], name: str, parts: dict[str, 
             body = replace(body, joint=Joint(body.joint.name, "revolute", placement=body.joint.placement))
         bodies.append(body)
     return editing.reduced(made(name, **{**parts, "bodies": bodies}), fixed)._parts()
-
-
-def _tree(edits: Any) -> Any:
-    return edits

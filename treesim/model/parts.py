@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from ..errors import ArgumentError, ModelError, quoted
+from ..errors import ModelError, quoted
 from ..system.display import ReprMixin, vector
 from ..types import ShapeKind
 from ..validation.values import (
@@ -209,21 +209,13 @@ class Visual(ReprMixin):
 
 
 def operational_frames(frames: Any, bodies: Sequence[Body]) -> tuple[Frame, ...]:
-    """Return the frames in an argument of a tree: a sequence, or a mapping that may contain bodies' own frames.
-
-    Raises ArgumentError for other values, and for a frame under another name.
-    """
+    """Return the frames in an argument of a tree: of a sequence, or of a mapping without bodies' own frames."""
     if not isinstance(frames, Mapping):
         return checked_parts("frames", frames, Frame)
     own = {body.name: number for number, body in enumerate(bodies, start=1)}
     found = checked_parts("frames", list(frames.values()), Frame)
-    for name, frame in zip(frames, found, strict=True):
-        if name != frame.name:
-            raise ArgumentError(f"frames[{short_repr(name)}] is called {quoted(frame.name)}")
-    return tuple(
-        frame for frame in found
-        if own.get(frame.name) != frame.body or not np.array_equal(frame.placement.matrix(), np.eye(4))
-    )  # fmt: skip
+    still = np.eye(4)
+    return tuple(x for x in found if own.get(x.name) != x.body or (x.placement.matrix() != still).any())
 
 
 def body_number(label: str, value: Any) -> int:
