@@ -45,11 +45,12 @@ MEMORY = 8 << 30  # bytes of the process at night
 ROOT = Path(__file__).parents[2]
 
 NOT_CALLED = {  # classes of results, and functions that show, start processes, need other libraries, or set threads
-    "BatchFunction", "ConstrainedAcceleration", "ContactReport", "Diagnosis", "IKResult", "OperationalSpace", "Player",
-    "Repaired", "Repetition", "Report", "Rollouts", "State", "View", "available", "replay", "sweep", "to_mujoco",
+    "BatchFunction", "ConstrainedAcceleration", "ContactReport", "ConvexParts", "Diagnosis", "ForwardDynamicsDerivatives",
+    "FrameAccelerationDerivatives", "IKResult", "InverseDynamicsDerivatives", "OperationalSpace", "Player", "Repaired",
+    "Repetition", "Report", "Rollouts", "State", "View", "available", "convex_parts", "replay", "sweep", "to_mujoco",
     "to_mujoco_spec", "to_pinocchio", "use_threads", "viewer", "Trajectory.from_xarray", "Trajectory.load",
     "Trajectory.plot", "Trajectory.to_arrow", "Trajectory.to_dataframe", "Trajectory.to_xarray",
-    "Tree.standing",
+    "Tree.standing", "Tree.with_joint",
 }  # fmt: skip
 FUNCTIONS = {"progress", "controller", "control", "measure", "provenance", "model"}  # whose errors are their author's
 NAN_STANDS = {  # whose states may be NaN, where a run has diverged
@@ -142,6 +143,7 @@ OF_METHODS: dict[str, Callable[[], dict[str, Any]]] = {  # valid arguments that 
     "Stepper.step": lambda: {"state": object_of("Stepper").reset(Q, V)},
 }
 OF_CALLABLE: dict[str, dict[str, Any]] = {  # valid arguments of one callable, besides those of its name
+    "match_state": {"old": ARM, "new": ARM},
     "rollout": {"steps": 2},
     "standing": {"robot": CRATE, "q": CRATE.neutral()},
     "BatchStepper.put": {"rows": [1]},
@@ -165,6 +167,7 @@ OF_CALLABLE: dict[str, dict[str, Any]] = {  # valid arguments of one callable, b
     "Trajectory.joint_wrench": {"joint": "b"},
     "Trajectory.of": {"t": [0.0], "q": [Q], "v": [V], "tau": [V], "energy": [1.0]},
     "Trajectory.save": {"path": "run.npz"},
+    "Tree.attach": {"other": CRATE, "at": "tip"},
     "Tree.configuration": {"positions": {"a": 0.1}},
     "Tree.difference": {"q1": V},
     "Tree.dof_joint": {"k": 0},
@@ -173,8 +176,16 @@ OF_CALLABLE: dict[str, dict[str, Any]] = {  # valid arguments of one callable, b
     "Tree.integrate": {"displacement": V},
     "Tree.joint": {"name": "a"},
     "Tree.last_dof": {"body": 1},
+    "Tree.reduced": {"positions": {"b": 0.1}},
+    "Tree.renamed": {"names": {"tip": "end"}},
+    "Tree.rerooted": {"link": "b_link"},
+    "Tree.subtree": {"link": "b_link"},
     "Tree.with_base_pose": {"pose": np.eye(4)},
+    "Tree.with_frame": {"name": "end", "parent": "tip"},
+    "Tree.with_inertia": {"link": "b_link", "inertia": treesim.Inertia(1.0)},
     "Tree.with_name": {"name": "leg"},
+    "Tree.with_shape": {"link": "tip", "kind": "sphere", "size": (0.1,)},
+    "Tree.without": {"link": "b_link"},
     "World.with_sensors": {"sensors": treesim.ForceTorque("b")},
 }
 OTHERS: dict[str, tuple[Any, ...]] = {  # further valid values, and names that hold elsewhere

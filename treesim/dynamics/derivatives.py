@@ -35,6 +35,13 @@ class InverseDynamicsDerivatives(NamedTuple):
         Derivative in v.
     M : ndarray, shape (..., nv, nv)
         Derivative in a, the mass matrix.
+
+    Examples
+    --------
+    >>> robot = treesim.load("ur5")
+    >>> derivatives = treesim.inverse_dynamics_derivatives(robot, np.full(6, 0.5), np.ones(6), np.zeros(6))
+    >>> derivatives.dtau_dq.shape, derivatives.M.shape
+    ((6, 6), (6, 6))
     """
 
     dtau_dq: np.ndarray
@@ -53,6 +60,13 @@ class ForwardDynamicsDerivatives(NamedTuple):
         Derivative in v.
     Minv : ndarray, shape (..., nv, nv)
         Derivative in tau, the inverse of the mass matrix.
+
+    Examples
+    --------
+    >>> robot = treesim.load("ur5")
+    >>> derivatives = treesim.forward_dynamics_derivatives(robot, np.full(6, 0.5), np.ones(6), np.zeros(6))
+    >>> derivatives.dqdd_dq.shape, derivatives.Minv.shape
+    ((6, 6), (6, 6))
     """
 
     dqdd_dq: np.ndarray

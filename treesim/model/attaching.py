@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from numpy.typing import ArrayLike
 
 from ..errors import ArgumentError, ModelError, listed, quoted
-from ..validation.values import checked_part, checked_text, short_repr
+from ..validation.values import checked_part, checked_text, is_name_of, short_repr
 from .base_pose import placement_of
 from .editing import reduced
 from .inertia import IDENTITY, Placement
@@ -27,7 +27,7 @@ LISTS = ("bodies", "frames", "visuals", "shapes", "loops", "welds", "notes")
 
 def attached(tree: T, other: Tree, at: str, placement: Placement | ArrayLike, prefix: str, joint: str | Joint) -> T:
     """Return a tree with another one whose base lies at a pose in the frame `at`, welded or on a joint."""
-    if not (isinstance(joint, Joint) or joint == "fixed"):
+    if not (isinstance(joint, Joint) or is_name_of(joint, ("fixed",))):
         raise ArgumentError(f'joint must be "fixed" or a Joint, got {short_repr(joint)}')
     from .tree import Tree
 

@@ -96,11 +96,12 @@ def to_urdf(
     >>> np.array_equal(treesim.load(text).reals, robot.reals)
     True
     """
+    tree = checked_robot(tree)
     shapes, visuals = checked_flag("shapes", shapes), checked_flag("visuals", visuals)
     principal, held = checked_flag("principal", principal), tree.welds if checked_flag("welds", welds) else ()
     if version is not None:
         known_name("version", version, VERSIONS)
-    floating = _has_floating_base(checked_robot(tree))
+    floating = _has_floating_base(tree)
     base = tree.body_names[0] if floating else _base_name(tree)
     names = (base, *tree.body_names)
     drawn: dict[str, list[str]] = {}

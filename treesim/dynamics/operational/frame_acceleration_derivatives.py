@@ -28,6 +28,13 @@ class FrameAccelerationDerivatives(NamedTuple):
         Derivative in v.
     J : ndarray, shape (..., 6, nv)
         Derivative in the joints' accelerations, the frame's Jacobian.
+
+    Examples
+    --------
+    >>> robot = treesim.load("ur5")
+    >>> derivatives = treesim.frame_acceleration_derivatives(robot, np.full(6, 0.5), np.ones(6), np.zeros(6), "tool0")
+    >>> derivatives.da_dq.shape, derivatives.J.shape
+    ((6, 6), (6, 6))
     """
 
     da_dq: np.ndarray
