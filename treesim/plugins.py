@@ -66,6 +66,7 @@ BUILT_IN: dict[PluginKind, dict[str, str]] = {
         "sweep": "treesim.cli.sweep:sweep",
         "replay": "treesim.cli.replay:replay",
         "convert": "treesim.cli.convert:convert",
+        "edit": "treesim.cli.edit:edit",
         "view": "treesim.cli.view:view",
         "info": "treesim.cli.info:info",
         "check": "treesim.cli.check:check",

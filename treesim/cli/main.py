@@ -25,6 +25,7 @@ app = typer.Typer(
 )
 PANELS = {  # of `treesim -h`
     "Look": ("info", "robots", "check", "view"),
+    "Change": ("edit",),
     "Run": ("simulate", "sweep", "replay", "convert"),
     "Compare": ("compare",),
     "This installation": ("plugins", "doctor", "cache"),
