@@ -117,6 +117,9 @@ def test_names_are_exchanged_everywhere():
     longer = ARM.renamed(lambda name: f"left_{name}", kind="joints")
     assert longer.joint_names[0] == "left_shoulder_pan_joint" and longer.body_names == ARM.body_names
     assert np.array_equal(longer.reals, ARM.reals) and len(longer.welds) == len(ARM.welds)
+    floating = treesim.load("solo12", base="floating").renamed(lambda name: f"left_{name}")
+    assert floating.joint_names[:2] == ("root_joint", "left_FL_HAA") and floating.base == "floating"
+    assert treesim.load(treesim.to_urdf(floating), base="floating").joint_names == floating.joint_names
 
 
 @pytest.mark.parametrize(("edit", "kind", "message"), [

@@ -217,7 +217,8 @@ class Edits(PartEdits):
         Parameters
         ----------
         names : mapping or callable
-            {old name: new name}, or a function that returns the new name for an old one. Names may be swapped.
+            {old name: new name}, or a function that returns the new name for an old one, except for the joint
+            "root_joint" of a floating base. Names may be swapped.
         kind : str
             Parts that are renamed: "links" (bodies, welded links and frames), "joints", "loops", or "all" of them.
 

@@ -72,6 +72,8 @@ def renamed(tree: T, names: Mapping[str, str] | Callable[[str], str], kind: str)
     elif not callable(names):
         raise ArgumentError(f"names must be a dictionary {{old: new}} or a function, got {short_repr(names)}")
     new = names if callable(names) else lambda name: names.get(name, name)
+    if callable(names) and ROOT_JOINT in tree.joint_names:  # by this name, files are read with a floating base
+        of["joints"].remove(ROOT_JOINT)
     links, joints, loops = (
         {name: checked_text(f"new name of {quoted(name)}", new(name)) if label in wanted else name for name in found}
         for label, found in of.items()
@@ -79,4 +81,4 @@ def renamed(tree: T, names: Mapping[str, str] | Callable[[str], str], kind: str)
     taken = [name for name, found in joints.items() if found == ROOT_JOINT != name]
     if taken:
         raise ModelError(f"joint {quoted(taken[0])} cannot be called {quoted(ROOT_JOINT)}, as floating bases are")
-    return tree._with(**renamed_parts(tree, links, joints, loops))
+    return tree._with(**renamed_parts(tree, links, {ROOT_JOINT: ROOT_JOINT} | joints, loops))
