@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from .inertia import Inertia, Placement
 from .joints import Joint
 from .matrices import product
 from .pack import axis_rotation
-from .shapes import CollisionShape
+from .shapes import reflected
 
 if TYPE_CHECKING:
     from .tree import Tree
@@ -32,14 +32,6 @@ def mirrored(tree: T, plane: str) -> T:
     def inertia(x: Inertia) -> Inertia:
         return Inertia(x.mass, _signed(S, x.com), _both_sides(S, x.rotational))
 
-    def scaled(scale: tuple[float, ...]) -> tuple[float, ...]:
-        return tuple(_signed(S, np.array(scale)).tolist())
-
-    def shape(x: CollisionShape) -> CollisionShape:
-        vertices = None if x.kind != "hull" or x.file is not None else _signed(S, x.vertices)
-        more: dict[str, Any] = {"vertices": vertices, "file": x.file, "scale": scaled(x.scale)}
-        return CollisionShape(x.body, pose(x.placement), x.kind, size=x.size, link=x.link, **more)
-
     return tree._with(
         bodies=[
             replace(
@@ -52,10 +44,10 @@ def mirrored(tree: T, plane: str) -> T:
         ],
         frames=[replace(frame, placement=pose(frame.placement)) for frame in tree._parts()["frames"]],
         visuals=[
-            replace(x, placement=pose(x.placement), size=scaled(x.size) if x.kind == "mesh" else x.size)
+            replace(x, placement=pose(x.placement), size=reflected(S, x.size) if x.kind == "mesh" else x.size)
             for x in tree.visuals
         ],
-        shapes=[shape(x) for x in tree.shapes],
+        shapes=[x._reflected(S, pose(x.placement)) for x in tree.shapes],
         loops=[replace(loop, axis=_signed(S, loop.axis)) for loop in tree.loops],
         welds=[replace(weld, inertia=inertia(weld.inertia)) for weld in tree.welds],
         gravity=_signed(S, tree.gravity),

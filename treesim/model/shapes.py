@@ -129,6 +129,12 @@ class CollisionShape(Immutable, ReprMixin):
         made = partial(type(self), body, at, self.kind, size=self.size, vertices=self._vertices)
         return partial(made, link=link, file=self.file, scale=self.scale)
 
+    def _reflected(self, signs: np.ndarray, placement: Placement) -> Self:
+        """Return the mirror image of the shape, at a placement; signs (3,): diagonal of the reflection."""
+        vertices = None if self._vertices is None else signs * self._vertices + 0.0
+        made = self._maker(self.body, self.link, placement)
+        return made(vertices=vertices, scale=reflected(signs, self.scale))
+
     @property
     def vertices(self) -> np.ndarray:
         """Vertices (n, 3) of a convex hull in its own axes [m], read-only; other kinds of shapes have no vertices.
@@ -146,6 +152,11 @@ class CollisionShape(Immutable, ReprMixin):
         size = f" {vector(self.size)}" if self.size else ""
         place = f"on body {self.body} at {vector(self.placement.translation)}"
         return f"<CollisionShape: {self.kind}{size}{of}, {place}>"
+
+
+def reflected(signs: np.ndarray, scale: tuple[float, ...]) -> tuple[float, ...]:
+    """Return the scale factors of the mirror image of a mesh; signs (3,): diagonal of the reflection."""
+    return tuple((signs * scale + 0.0).tolist())
 
 
 def _points(vertices: ArrayLike) -> np.ndarray:
