@@ -196,6 +196,18 @@ def test_batches_single_precision_out_and_bound_functions(name):
         assert not np.allclose(pushed[0], many[0])
 
 
+def test_single_states_of_a_bound_robot_have_the_same_code_after_batches():
+    robot = trees.tree("free_random")
+    states = [random_state(robot, k) for k in range(16)]
+    q, v, tau = (np.array([getattr(s, x) for s in states]) for x in ("q", "v", "tau"))
+    bound = treesim.Dynamics(robot)
+    before = bound.forward_dynamics_derivatives(q[0], v[0], tau[0])
+    bound.forward_dynamics_derivatives(q, v, tau, out=np.empty((16, robot.nv, 3, robot.nv)))
+    bound.forward_dynamics_derivatives(q, v, tau)
+    for x, y in zip(before, bound.forward_dynamics_derivatives(q[0], v[0], tau[0]), strict=True):
+        np.testing.assert_array_equal(x, y)
+
+
 def test_gravity_armature_and_model_parameters():
     robot = trees.tree("random_a")
     q, v, a, *_ = random_state(robot, 6)

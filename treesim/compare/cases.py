@@ -17,6 +17,9 @@ DOUBLE, SINGLE = "float64", "float32"
 FORWARD, INVERSE, MASS, SOLVE, ROLLOUT = (
     "forward dynamics", "inverse dynamics", "mass matrix", "M⁻¹ τ", "rollout",
 )  # fmt: skip
+FORWARD_DERIVATIVES, INVERSE_DERIVATIVES, INVERSE_MASS = (
+    "derivatives of forward dynamics", "derivatives of inverse dynamics", "M⁻¹",
+)  # fmt: skip
 SAMPLE = 8  # states of a batch whose results are checked
 Call = Callable[[], Any]
 

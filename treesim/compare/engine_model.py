@@ -327,6 +327,23 @@ class EngineModel:
         """
         return []
 
+    def derivatives(self, states: States) -> list[BenchmarkCase]:
+        """Return the calls to be timed for derivatives of inverse and forward dynamics, and for the inverse of M.
+
+        Parameters
+        ----------
+        states : States
+            States, for which a timed call computes the derivatives one after the other.
+
+        Returns
+        -------
+        list of BenchmarkCase
+            Timed calls, with the quantities `cases.INVERSE_DERIVATIVES`, `cases.FORWARD_DERIVATIVES` and
+            `cases.INVERSE_MASS`. Results of derivatives are (S, nv, 3, nv) arrays, as `out` of
+            `treesim.forward_dynamics_derivatives`.
+        """
+        return []
+
     def batches(self, states: States, threads: int) -> list[BenchmarkCase]:
         """Return the calls whose time the benchmark measures for many states.
 

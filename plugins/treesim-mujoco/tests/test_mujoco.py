@@ -148,6 +148,22 @@ def test_cases_of_single_states_and_rollouts():
     assert model.batches(States(q, v, a, tau), 1) == [] == model.operational(States(q, v, a, tau), ("hull",), True)
 
 
+def test_derivatives_of_a_step_are_those_of_forward_dynamics():
+    robot = layouts.robot(0, False, ("revolute", "prismatic"))
+    model, rng = read(robot), np.random.default_rng(2)
+    model.model.opt.timestep = 1e-3
+    q = np.array([robot.random(rng) for _ in range(2)])
+    v, a = rng.normal(size=(2, 2, robot.nv))
+    tau = treesim.inverse_dynamics(robot, q, v, a)
+    [case] = model.derivatives(States(q, v, a, tau))
+    assert case.states == 2 and case.result() is None
+    dv = case.call()[robot.nv :] / 1e-3  # at the last state
+    order = np.argsort(model.layout.v_order)
+    ours = treesim.forward_dynamics_derivatives(robot, q[1], v[1], tau[1])
+    for theirs, x in ((dv[:, : robot.nv], ours.dqdd_dq), (dv[:, robot.nv :] - 1e3 * np.eye(robot.nv), ours.dqdd_dv)):
+        np.testing.assert_allclose(theirs[np.ix_(order, order)], x, atol=1e-4 * np.abs(x).max())
+
+
 def test_a_batch_starts_anew_at_each_call():
     robot = layouts.robot(0, False, TYPES)
     rng = np.random.default_rng(0)

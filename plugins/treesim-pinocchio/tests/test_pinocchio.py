@@ -107,6 +107,23 @@ def test_cases_of_single_states_and_batches():
     assert model.rollouts(None, 1) == []
 
 
+def test_cases_of_derivatives():
+    robot = limited(3, True)
+    model, rng = from_urdf(robot, canonical(robot)), np.random.default_rng(1)
+    q = np.array([robot.random(rng) for _ in range(4)])
+    v, a = rng.normal(size=(2, 4, robot.nv))
+    tau = treesim.inverse_dynamics(robot, q, v, a)
+    truth = {
+        "derivatives of inverse dynamics": np.stack(treesim.inverse_dynamics_derivatives(robot, q, v, a), axis=-2),
+        "derivatives of forward dynamics": np.stack(treesim.forward_dynamics_derivatives(robot, q, v, tau), axis=-2),
+        "M⁻¹": treesim.inverse_mass_matrix(robot, q),
+    }
+    cases = model.derivatives(States(q, v, a, tau))
+    assert [case.quantity for case in cases] == list(truth) and {case.states for case in cases} == {4}
+    for case in cases:
+        np.testing.assert_allclose(case.result(), truth[case.quantity], atol=1e-8)
+
+
 def test_cases_of_the_operational_space():
     robot = treesim.load("ur5", base="fixed")
     frame = robot.body_names[-1]

@@ -35,9 +35,7 @@ class BoundForwardDerivatives(BoundFunction):
     def _first_call(self, *arrays: Any) -> int:
         if self.owner.dtype == float and self.owner.engine != "generic":
             self._begin_sequence()
-        if self.call == self._first_call:
-            return super()._first_call(*arrays)
-        return self.call(*arrays)
+        return super()._first_call(*arrays) if self._single is None else self._single(*arrays)
 
     def _begin_sequence(self) -> None:
         """Replace `call` by a sequence of the two codes, if there are both."""
@@ -54,7 +52,7 @@ class BoundForwardDerivatives(BoundFunction):
             return
         found = [call for call in calls if call is not None]
         if len(found) == len(calls):
-            self.call = call_sequence([*inputs, self.result], found)
+            self.call = self._single = call_sequence([*inputs, self.result], found)
 
 
 def _in_cache_lines(shape: tuple[int, ...]) -> np.ndarray:

@@ -54,12 +54,13 @@ class BoundFunction:
         self._bound = BoundEntry(
             entry, constants, inputs, [self.result], owner.dtype.type, owner.engine, FEW, owner.threads == 1
         )
+        self._single: Callable[..., int] | None = None  # code that calls of batches do not replace
         self.call: Callable[..., int] = self._first_call
 
     def _first_call(self, *arrays: Any) -> int:
         """Compile or load the code and call it; later calls go directly to the code."""
         status = self._bound.call(*arrays)
-        self.call = self._bound.call
+        self.call = self._single or self._bound.call
         return status
 
     def checked_call(self, values: tuple[Any, ...], out: Any, f_ext: ArrayLike | None = None) -> np.ndarray:
@@ -71,7 +72,7 @@ class BoundFunction:
                 return result
         with use_threads(self.owner.threads):
             if result is not None and f_ext is None and self._bound.batch(*values, result) == FINE:
-                self.call = self._bound.call
+                self.call = self._single or self._bound.call
                 return result
             return self._checked_call(values, out, f_ext)
 
@@ -108,7 +109,7 @@ class BoundFunction:
         status = self.call(*full, result)
         if status == BAD_LAYOUT and batch:
             status = self._bound.batch(*full, result)
-            self.call = self._bound.call
+            self.call = self._single or self._bound.call
         return result.reshape(batch + self.result) if status == FINE else None
 
 

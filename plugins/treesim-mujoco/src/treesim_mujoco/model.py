@@ -155,6 +155,10 @@ class MujocoModel(EngineModel):
         """Return the calls on one state, which is written to MuJoCo's data beforehand."""
         return timed.calls(self.model, self.data, self.layout, state)
 
+    def derivatives(self, states: States) -> list[BenchmarkCase]:
+        """Return mjd_transitionFD, one state after the other."""
+        return timed.derivatives(self.model, self.layout, states)
+
     def batches(self, states: States, threads: int) -> list[BenchmarkCase]:
         """Return no calls: MuJoCo's batches are rollouts."""
         return []

@@ -8,13 +8,25 @@ from typing import TYPE_CHECKING, Any
 import mujoco
 import numpy as np
 
-from treesim.compare.cases import FORWARD, INVERSE, MASS, ROLLOUT, SOLVE, BenchmarkCase, Call, Motion, States
+from treesim.compare.cases import (
+    FORWARD,
+    FORWARD_DERIVATIVES,
+    INVERSE,
+    MASS,
+    ROLLOUT,
+    SOLVE,
+    BenchmarkCase,
+    Call,
+    Motion,
+    States,
+)
 
 if TYPE_CHECKING:
     from .layout import MujocoLayout
 
 ENGINE = "MuJoCo"
 BEFORE = "mj_kinematics and mj_comPos come before: a call each"
+DIFFERENCE = 1e-6  # of coordinates, as in MuJoCo's examples
 OFF = "contacts, limits and other constraints are off"
 STEPPED = f"semi-implicit Euler by mj_step; also kinematics of all frames and centres of mass in each step; {OFF}"
 
@@ -67,6 +79,27 @@ def calls(model: Any, data: Any, layout: MujocoLayout, state: States) -> list[Be
         BenchmarkCase(ENGINE, "mj_makeM, mj_factorM, mj_solveM", SOLVE, solve,
                       lambda: layout.velocity_from_engine(q, np.array(solve())), BEFORE),
     ]  # fmt: skip
+
+
+def derivatives(model: Any, layout: MujocoLayout, states: States) -> list[BenchmarkCase]:
+    """Return mjd_transitionFD of one state after the other; its result, that of a step, is not compared."""
+    data, A = mujoco.MjData(model), np.empty((2 * model.nv, 2 * model.nv))
+    given = (
+        layout.configuration_to_engine(states.q),
+        layout.velocity_to_engine(states.q, states.v),
+        layout.force_to_engine(states.q, states.tau),
+    )
+    arguments = list(zip(*given, strict=True))
+
+    def call() -> np.ndarray:
+        for data.qpos[:], data.qvel[:], data.qfrc_applied[:] in arguments:
+            mujoco.mjd_transitionFD(model, data, DIFFERENCE, False, A, None, None, None)
+        return A
+
+    does = f"one-sided differences of a step in q and v, none in forces; setting the state is timed; {OFF}"
+    return [
+        BenchmarkCase(ENGINE, "mjd_transitionFD", FORWARD_DERIVATIVES, call, lambda: None, does, states=len(arguments))
+    ]
 
 
 def rollouts(model: Any, layout: MujocoLayout, motion: Motion, threads: int) -> list[BenchmarkCase]:

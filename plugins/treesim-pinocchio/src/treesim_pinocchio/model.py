@@ -211,6 +211,10 @@ class PinocchioModel(EngineModel):
         """Return the calls for the inverse operational inertia and the operational space of frames."""
         return timed.operational(self.model, self.data, self.layout, state, frames, regular)
 
+    def derivatives(self, states: States) -> list[BenchmarkCase]:
+        """Return the calls of derivatives and of M^-1, one state after the other."""
+        return timed.derivatives(self.model, self.data, self.layout, states)
+
     def batches(self, states: States, threads: int) -> list[BenchmarkCase]:
         """Return the calls on many states."""
         return timed.batches(self.model, self.data, self.layout, states, threads)
@@ -237,3 +241,7 @@ class MimicModel(PinocchioModel):
         """Return the derivative (nv,) of v, M^-1 (tau - C); f_ext (N, 6): external forces."""
         bias = self.inverse_dynamics(q, v, np.zeros_like(v), f_ext)
         return np.linalg.solve(self.mass_matrix(q), tau - bias)
+
+    def derivatives(self, states: States) -> list[BenchmarkCase]:
+        """Return no calls."""
+        return []

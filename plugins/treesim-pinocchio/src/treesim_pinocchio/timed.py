@@ -10,7 +10,10 @@ import pinocchio as pin
 
 from treesim.compare.cases import (
     FORWARD,
+    FORWARD_DERIVATIVES,
     INVERSE,
+    INVERSE_DERIVATIVES,
+    INVERSE_MASS,
     MASS,
     SAMPLE,
     SOLVE,
@@ -111,6 +114,38 @@ def _divided(
 def _transposed(layout: PinocchioLayout, states: States, call: Call) -> Callable[[], np.ndarray]:
     """Return a call with its result transposed from one column per state to one row, in treesim's order."""
     return lambda: layout.velocity_from_engine(states.q[:SAMPLE], np.atleast_2d(call()).T[:SAMPLE])
+
+
+def derivatives(model: Any, data: Any, layout: PinocchioLayout, states: States) -> list[BenchmarkCase]:
+    """Return the derivatives of inverse and forward dynamics, and M^-1, of one state after the other."""
+    q, v = layout.configuration_to_engine(states.q), layout.velocity_to_engine(states.q, states.v)
+    a = layout.acceleration_to_engine(states.q, states.v, states.a)
+    tau = layout.force_to_engine(states.q, states.tau)
+
+    def case(quantity: str, routine: Callable[..., Any], results: tuple[str, ...], *given: np.ndarray) -> BenchmarkCase:
+        arguments = list(zip(*given, strict=True))
+
+        def call() -> None:
+            for each in arguments:
+                routine(model, data, *each)
+
+        def row(k: int) -> np.ndarray:
+            routine(model, data, *arguments[k])
+            *full, last = (np.array(getattr(data, name)) for name in results)
+            matrices = [layout.matrix_from_engine(states.q[k], M) for M in (*full, both_triangles(last))]
+            return np.stack(matrices, axis=-2) if full else matrices[0]
+
+        few = range(min(SAMPLE, len(arguments)))
+        does = f"{KEPT}; upper triangle only of the symmetric matrix"
+        name = f"pin.{routine.__name__}"
+        return BenchmarkCase(ENGINE, name, quantity, call, lambda: np.array([row(k) for k in few]), does, len(q))
+
+    inverse, forward = ("dtau_dq", "dtau_dv", "M"), ("ddq_dq", "ddq_dv", "Minv")
+    return [
+        case(INVERSE_DERIVATIVES, pin.computeRNEADerivatives, inverse, q, v, a),
+        case(FORWARD_DERIVATIVES, pin.computeABADerivatives, forward, q, v, tau),
+        case(INVERSE_MASS, pin.computeMinverse, forward[-1:], q),
+    ]
 
 
 def operational(

@@ -1,9 +1,8 @@
 """Benchmarks of treesim, compared with other engines in the same process; the functions behind `treesim bench`.
 
-`time_calls`, `time_batches`, `time_sizes`, `time_contact`, `time_requests` and `time_worlds` return
-a `Benchmark`; `time_start` and
-`time_robots` plain dictionaries. `interleaved` times any calls in turns, and `measured` any
-`treesim.compare.BenchmarkCase`.
+`time_calls`, `time_batches`, `time_derivatives`, `time_sizes`, `time_contact`, `time_requests` and `time_worlds`
+return a `Benchmark`; `time_start` and `time_robots` plain dictionaries. `interleaved` times any calls
+in turns, and `measured` any `treesim.compare.BenchmarkCase`.
 """
 
 from .contact import time_contact
@@ -12,7 +11,7 @@ from .measure import measured
 from .ratios import ratios
 from .results import Benchmark
 from .robots import BenchRobot, bench_robot
-from .runs import time_batches, time_calls, time_robots, time_sizes, time_start
+from .runs import time_batches, time_calls, time_derivatives, time_robots, time_sizes, time_start
 from .timing import Timing, interleaved
 from .worlds import time_worlds
 
@@ -27,6 +26,7 @@ __all__ = [
     "time_batches",
     "time_calls",
     "time_contact",
+    "time_derivatives",
     "time_requests",
     "time_robots",
     "time_sizes",

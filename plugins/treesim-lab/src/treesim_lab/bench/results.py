@@ -10,17 +10,17 @@ from treesim.system.display import ReprMixin
 
 MADE_OF = {"calls": "calls on one state", "batches": "calls on {} states each", "sizes": "sizes of batches",
            "contact": "methods of stepping with contact", "requests": "requests of rollouts in contact",
-           "worlds": "rows of scenes and integrators"}  # fmt: skip
+           "derivatives": "calls of derivatives", "worlds": "rows of scenes and integrators"}  # fmt: skip
 
 
 @dataclass(frozen=True, repr=False)
 class Benchmark(ReprMixin):
     """Times of one robot's calls.
 
-    kind: "calls", "batches", "sizes", "contact", "requests" or "worlds". base: "fixed" or "floating". repeats: rounds
-    of each call. states: of each batch; None for single states. engines: versions of the other engines that support the
-    robot. notes: remarks on the times. more: further measurements, by name. rows: a dictionary for each call,
-    with quantity, engine, call, numbers, min_s, median_s (seconds per state), error (relative), does
+    kind: "calls", "batches", "sizes", "contact", "requests", "derivatives" or "worlds". base: "fixed" or "floating".
+    repeats: rounds of each call. states: of each batch; None for single states. engines: versions of the other engines
+    that support the robot. notes: remarks on the times. more: further measurements, by name. rows: a dictionary for
+    each call, with quantity, engine, call, numbers, min_s, median_s (seconds per state), error (relative), does
     (description), and for treesim times_faster_than by engine; for each size states, min_s and bytes.
     """
 

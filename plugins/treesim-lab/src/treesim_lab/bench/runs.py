@@ -10,11 +10,13 @@ import numpy as np
 from treesim.compare.adapter import EngineAdapter
 from treesim.compare.engine_model import EngineModel
 from treesim.compare.engines import chosen_engines, installed_engines, read_by_engines
+from treesim.engine.threads import use_threads
 from treesim.types import Base, Mimic
 from treesim.validation.values import checked_parts
 
 from .arithmetic import arithmetic_rows
 from .batches import after_another, batch_rows
+from .derivatives import BATCHES, SINGLES, derivative_rows
 from .results import Benchmark
 from .robots import CHAIN, BenchRobot, bench_robot, random_states
 from .single import call_rows
@@ -116,6 +118,45 @@ def time_batches(
     }
     return Benchmark(
         "batches", tree.name, taken.base, tree.nv, tuple(rows), rounds, states, versions, tuple(notes), more
+    )
+
+
+def time_derivatives(
+    robot: str | BenchRobot,
+    base: Base = "fixed",
+    mimic: Mimic | None = None,
+    batches: Sequence[int] = BATCHES,
+    rounds: int = BATCH_ROUNDS,
+    seed: int = 0,
+    engines: Engines = None,
+) -> Benchmark:
+    """Time derivatives of inverse and forward dynamics, and M^-1, of random states, on one thread.
+
+    Parameters
+    ----------
+    robot, base, mimic, rounds, seed, engines : optional
+        As for `time_calls`.
+    batches : sequence of int
+        Numbers of states of the batches.
+
+    Returns
+    -------
+    Benchmark
+        One row for each call. Single states are different ones.
+
+    Examples
+    --------
+    >>> from treesim_lab import bench
+    >>> bench.time_derivatives("chain2", batches=[16], rounds=1, engines=[])
+    <Benchmark of 'chain2': 15 calls of derivatives>
+    """
+    notes: list[str] = []
+    taken, models, versions = _read(robot, base, mimic, engines, notes)
+    tree = taken.tree
+    with use_threads(1):
+        rows = derivative_rows(tree, models, random_states(tree, seed, max(SINGLES, *batches)), batches, rounds)
+    return Benchmark(
+        "derivatives", tree.name, taken.base, tree.nv, tuple(rows), rounds, None, versions, tuple(notes), {"threads": 1}
     )
 
 

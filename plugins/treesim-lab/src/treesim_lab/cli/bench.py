@@ -47,6 +47,7 @@ BUSY = 0.5  # load average above which other processes disturb the times
     "treesim bench go2 --base floating",
     "treesim bench ur5 --batch 4096 --threads 1",
     "treesim bench g1_29dof_rev_1_0 --contact --scene moving-1 --scene stack",
+    "treesim bench ur5 --derivatives",
     "treesim bench --summary",
     "treesim bench --worlds --scene towers --scene dominoes",
     "treesim bench energy ur5",
@@ -58,6 +59,7 @@ def bench(
     batch: Annotated[int, option(min=0)] = 0,
     sizes: Annotated[int, option(min=0)] = 0,
     single: bool = False,
+    derivatives: bool = False,
     summary: bool = False,
     contact: bool = False,
     requests: bool = False,
@@ -92,6 +94,8 @@ def bench(
         Largest number of states. The command times batches of 100, 1000, ... states.
     --single
         Measure the calls of --sizes in single precision.
+    --derivatives
+        Time derivatives of inverse and forward dynamics, and M^-1, of single states and batches, on one thread.
     --summary
         Print for several robots how many times longer other engines take than treesim. Without ROBOT, the command times
         five standard robots.
@@ -145,6 +149,8 @@ def bench(
             robot = bench_robot(robots[0], base, mimic, report.notes)
         if sizes:
             _sizes(report, robot, sizes, single, seed)
+        elif derivatives:
+            _derivatives(report, robot, repeats or BATCH_ROUNDS, seed)
         elif batch:
             _batches(report, robot, batch, repeats or BATCH_ROUNDS, seed)
         else:
@@ -282,6 +288,20 @@ def _sizes(report: _Report, robot: BenchRobot, largest: int, single: bool, seed:
     report.print(size_table(title, found.rows))
     report.draw("save_sizes", title, found.rows)
     report.finish({"robot": found.robot, "base": found.base, "nv": found.nv, "sizes": found.rows})
+
+
+def _derivatives(report: _Report, robot: BenchRobot, rounds: int, seed: int) -> None:
+    from ..bench import time_derivatives
+    from .bench_tables import timing_table
+
+    with messages().status("preparing kernels and timing ..."):
+        found = time_derivatives(robot, rounds=rounds, seed=seed)
+    report.notes += found.notes
+    title = f"{named(found.robot)}, {found.base} base, {found.nv} degrees of freedom: one thread; per state"
+    report.print(timing_table(title, found.rows, "us"))
+    report.explain(found.rows)
+    report.draw("save_timings", title, found.rows, "us")
+    report.finish({**_repr_fields(found), "derivatives": found.rows, **found.more})
 
 
 def _contact(report: _Report, name: str, kp: float, scenes: list[str] | None, rounds: int) -> None:
