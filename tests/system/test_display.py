@@ -140,6 +140,13 @@ def lines() -> dict[str, object]:
         "<IKResult: 1 of 2 converged, largest error 0.5 of 'arm'>": treesim.IKResult(
             np.zeros((2, 2)), np.array([True, False]), {"arm": np.array([0.0, 0.5])}, np.array([3, 100]), {}
         ),
+        "<InverseDynamicsDerivatives: 2 x 2>": treesim.inverse_dynamics_derivatives(ROBOT, *np.zeros((3, 2))),
+        "<ForwardDynamicsDerivatives: 2 x 2, 3 states>": treesim.forward_dynamics_derivatives(
+            ROBOT, *np.zeros((3, 3, 2))
+        ),
+        "<FrameAccelerationDerivatives: 6 x 2>": treesim.frame_acceleration_derivatives(
+            ROBOT, *np.zeros((3, 2)), "tip"
+        ),
         "<ConvexParts: 1 part, volume error 1 %, distance error 0.2 m>": treesim.ConvexParts(
             (np.eye(3),), 0.01, 0.2, ()
         ),

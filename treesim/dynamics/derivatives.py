@@ -13,6 +13,7 @@ from ..kernels.dynamics.inverse_dynamics_derivatives import inverse_dynamics_der
 from ..model.tree import Tree
 from ..states.arguments import checked_robot
 from ..states.states import state_function
+from ..system.display import arrays, batch, html_table
 from ..types import Engine
 from .base import copied, explain_failure
 from .forward_dynamics import forward_dynamics
@@ -21,6 +22,12 @@ from .tables import constants_of, kernel_wrenches
 
 INVERSE = state_function(inverse_dynamics_derivatives_states)
 FORWARD = state_function(forward_dynamics_derivatives_states, explain_failure)
+
+
+def matrices_shown(matrices: Any) -> str:
+    """Return the representation of a named tuple of matrices."""
+    rows, columns = matrices[0].shape[-2:]
+    return f"<{type(matrices).__name__}: {rows} x {columns}{batch(matrices[0], 2)}>"
 
 
 class InverseDynamicsDerivatives(NamedTuple):
@@ -48,6 +55,12 @@ class InverseDynamicsDerivatives(NamedTuple):
     dtau_dv: np.ndarray
     M: np.ndarray
 
+    def __repr__(self) -> str:
+        return matrices_shown(self)
+
+    def _repr_html_(self) -> str:
+        return html_table(repr(self), arrays(self, *self._fields))
+
 
 class ForwardDynamicsDerivatives(NamedTuple):
     """Derivatives of forward dynamics qdd = FD(q, v, tau), in units of the coordinates.
@@ -72,6 +85,12 @@ class ForwardDynamicsDerivatives(NamedTuple):
     dqdd_dq: np.ndarray
     dqdd_dv: np.ndarray
     Minv: np.ndarray
+
+    def __repr__(self) -> str:
+        return matrices_shown(self)
+
+    def _repr_html_(self) -> str:
+        return html_table(repr(self), arrays(self, *self._fields))
 
 
 def inverse_dynamics_derivatives(

@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from ..errors import ModelError, quoted
+from ..errors import ArgumentError, ModelError, quoted
 from ..system.display import ReprMixin, vector
 from ..types import ShapeKind
 from ..validation.values import (
@@ -19,6 +19,7 @@ from ..validation.values import (
     checked_text,
     finite_vector,
     index_or_none,
+    is_name_of,
     known_name,
     short_repr,
     whole_number,
@@ -212,6 +213,9 @@ def operational_frames(frames: Any, bodies: Sequence[Body]) -> tuple[Frame, ...]
     """Return the frames in an argument of a tree: of a sequence, or of a mapping without bodies' own frames."""
     if not isinstance(frames, Mapping):
         return checked_parts("frames", frames, Frame)
+    wrong = [key for key, frame in frames.items() if not (isinstance(frame, Frame) and is_name_of(key, (frame.name,)))]
+    if wrong:
+        raise ArgumentError(f"frames must be a sequence of Frame, or {{name: Frame}}, got {short_repr(frames)}")
     own = {body.name: number for number, body in enumerate(bodies, start=1)}
     found = checked_parts("frames", list(frames.values()), Frame)
     still = np.eye(4)

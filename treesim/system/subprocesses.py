@@ -76,9 +76,13 @@ def safe_environment() -> dict[str, str]:
     return {"PYTHONSAFEPATH": "1", "PYTHONPATH": os.pathsep.join(filter(os.path.isabs, entries))}
 
 
-def program_path(name: str) -> str | None:
-    """Return the path of an installed program, None if there is none; relative entries of PATH are passed over."""
-    for folder in filter(os.path.isabs, os.environ.get("PATH", os.defpath).split(os.pathsep)):
+def program_path(name: str, installed: bool = False) -> str | None:
+    """Return the path of an installed program, None if there is none; relative entries of PATH are passed over.
+
+    installed: whether to look first in the folder of this Python, where pip installs programs.
+    """
+    own = [os.path.dirname(sys.executable)] if installed and can_start_python() else []
+    for folder in filter(os.path.isabs, [*own, *os.environ.get("PATH", os.defpath).split(os.pathsep)]):
         found = shutil.which(name, path=folder)
         if found is not None and os.path.isabs(found):  # Windows looks in the working directory, too
             return found

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import os
 import re
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
@@ -14,13 +13,18 @@ from dataclasses import dataclass
 from errno import EFBIG
 from importlib.machinery import PathFinder
 from pathlib import Path
-from shutil import which
 from subprocess import TimeoutExpired
 from typing import IO, TYPE_CHECKING
 
 from ..errors import ArgumentError, UrdfError, reason_of, shortened
 from ..system.input_files import UnsuitableFileError, read_input
-from ..system.subprocesses import can_start_python, import_path, program_path, python_command, run
+from ..system.subprocesses import (
+    can_start_python,
+    import_path,
+    program_path,
+    python_command,
+    run,
+)
 from ..validation.values import checked_flag
 from .document import Document
 from .findings import Findings
@@ -313,8 +317,7 @@ def _xacro_command(file: str) -> list[str] | None:
 
     It is the program in the folder of this Python, else the program on the PATH, else this Python's package.
     """
-    beside = which("xacro", path=os.path.dirname(sys.executable)) if can_start_python() else None
-    if program := beside or program_path("xacro"):
+    if program := program_path("xacro", installed=True):
         return [program, file]
     if can_start_python() and PathFinder.find_spec("xacro", import_path()) is not None:
         return python_command("import xacro; xacro.main()", file)

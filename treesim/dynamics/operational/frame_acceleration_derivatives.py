@@ -11,7 +11,9 @@ from ...kernels.kinematics.frame_acceleration_derivatives import frame_accelerat
 from ...model.tree import Tree
 from ...states.arguments import checked_robot
 from ...states.states import state_function
+from ...system.display import arrays, html_table
 from ...types import Engine, Reference
+from ..derivatives import matrices_shown
 from .frames import known_frame_codes
 
 DERIVATIVES = state_function(frame_acceleration_derivatives_states)
@@ -40,6 +42,12 @@ class FrameAccelerationDerivatives(NamedTuple):
     da_dq: np.ndarray
     da_dv: np.ndarray
     J: np.ndarray
+
+    def __repr__(self) -> str:
+        return matrices_shown(self)
+
+    def _repr_html_(self) -> str:
+        return html_table(repr(self), arrays(self, *self._fields))
 
 
 def frame_acceleration_derivatives(
