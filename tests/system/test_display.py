@@ -145,7 +145,7 @@ def lines() -> dict[str, object]:
             ROBOT, *np.zeros((3, 3, 2))
         ),
         "<FrameAccelerationDerivatives: 6 x 2>": treesim.frame_acceleration_derivatives(
-            ROBOT, *np.zeros((3, 2)), "tip"
+            ROBOT, *np.zeros((3, 2)), "body_2"
         ),
         "<ConvexParts: 1 part, volume error 1 %, distance error 0.2 m>": treesim.ConvexParts(
             (np.eye(3),), 0.01, 0.2, ()

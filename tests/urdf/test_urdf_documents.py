@@ -292,7 +292,7 @@ def test_xacro_has_two_minutes(error, expected, refusal, tmp_path, monkeypatch):
         raise error
 
     (tmp_path / "a.urdf.xacro").write_text(XACRO)
-    monkeypatch.setattr(read, "program_path", lambda name: "/bin/xacro")
+    monkeypatch.setattr(read, "program_path", lambda name, installed=False: "/bin/xacro")
     monkeypatch.setattr(read, "run", run)
     found = refusal(tmp_path / "a.urdf.xacro")
     assert "U103: xacro failed on this file: " in str(found) and expected in str(found) and given == [120]
