@@ -69,7 +69,7 @@ TOP = f"""<robot name="top">
 PHYSICS = {
     "U304": Advice(
         "A negative mass accelerates against the force on it, so simulations diverge.",
-        "Write a positive mass in kg.",
+        "Write a positive value: a mass in kg, a rotor inertia in kg m^2 or kg, a limit as its absolute value.",
         '<mass value="-2"/>',
         MASS,
         why_in={
