@@ -29,6 +29,7 @@ from treesim.engine.primitives import CONSTANT, DIV, INPUT, TABLE
 from treesim.errors import ArgumentError, UnsupportedError
 from treesim.kernels.dynamics.aba import forward_dynamics_states
 from treesim.kernels.dynamics.crba import mass_matrix_full_states, mass_matrix_packed_states
+from treesim.kernels.dynamics.forward_dynamics_derivatives import forward_dynamics_derivatives_states
 from treesim.kernels.dynamics.inertia_matrix_dynamics import forward_dynamics_ltdl_states
 from treesim.kernels.kinematics.bodies import body_poses_states
 from treesim.kernels.published.conjugate_gradient import forward_dynamics_plain_states
@@ -264,6 +265,28 @@ def test_looped_code_is_a_function_for_each_template_and_straight_code_one_for_e
 def test_short_kernels_are_straight_and_long_regular_ones_looped():
     humanoid, chain = treesim.load("simple_humanoid", base="floating"), generators.chain(450)
     assert parts_of(code_for(humanoid))[0] == 0 < parts_of(code_for(chain))[0]
+
+
+@pytest.mark.nojit
+def test_kernels_of_one_block_are_not_divided_and_blocks_of_one_template_load_no_offsets(monkeypatch):
+    n = 12
+    robot = generators.chain(n)
+    arguments = forward_dynamics_derivatives_states, (robot.ints, robot.reals), (n, n, n, 0), (3 * n * n,)
+    _, found = strategies._cut_trace(*arguments)
+    solves = n * (n - 1) + 2 * n  # of L for two columns, and the products with D^-1
+    assert any(len(each.operations) == solves and len(each.blocks) == n - 1 for each in found.templates)
+    monkeypatch.setattr(strategies, "SHORT", 100)
+    monkeypatch.setattr(strategies, "WORTH", 100)  # straight-line code would be short enough
+    code = strategies.emit(strategies.AUTO, *arguments, LANES)
+    assert parts_of(code)[1] == 0
+    steps = functions(code.text)
+    for k, template in enumerate(found.templates):
+        loads = str(steps[f"step{k}"]).count("load i32")
+        assert loads == (len(template.blocks) > 1) * (
+            np.count_nonzero(template.externals == SLOT) + len(template.stored)
+        )
+    monkeypatch.setattr(forward_dynamics_derivatives_states, "faster_looped", False)
+    assert parts_of(strategies.emit(strategies.AUTO, *arguments, LANES))[0] == 0
 
 
 @pytest.mark.nojit

@@ -1,7 +1,7 @@
 """Copies of kernels that report the iterations of their loops.
 
-`marked` copies a kernel and the kernels that it calls; the originals do not change. In the copies every
-loop calls `mark(site)` at the start of each iteration and `mark(~site)` after its end.
+`marked` copies a kernel and the kernels that it calls, except those of one block (`one_block`); the originals do not
+change. In the copies every loop calls `mark(site)` at the start of each iteration and `mark(~site)` after its end.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from types import CellType, FunctionType
 from typing import Any
 
 from ...kernels.algebra import numbers
+from ...kernels.algebra.numbers import is_one_block
 from ..argument_checks import is_kernel
 
 NUMBERS = numbers.__name__  # no loops in there
@@ -59,7 +60,7 @@ def marked(function: Any) -> Any:
     loaded = {x.argval for x in dis.get_instructions(function) if x.opname == "LOAD_GLOBAL"}  # co_names has fields, too
     for label in (*sorted(loaded), *known):
         value = namespace.get(label)
-        if is_kernel(value, function) and value.__module__ != NUMBERS:
+        if is_kernel(value, function) and value.__module__ != NUMBERS and not is_one_block(value):
             namespace[label] = marked(value)
     definition = ast.parse(textwrap.dedent(inspect.getsource(function)))
     marker = _Marker(function.__code__)

@@ -64,7 +64,10 @@ def looped(
     asked = Prefetches(results_prefetched(sizes, results), lanes)
     memory = Memory(traced, blocks, asked.vectors)
     _check_size((memory.slots + traced.inputs + len(traced.results)) * lanes.bytes, "values take")
-    steps = [_Step(module, k, template, blocks.nodes.values) for k, template in enumerate(blocks.templates)]
+    steps = [
+        _Step(module, k, template, blocks.nodes.values, _offsets(blocks, memory, lanes, template))
+        for k, template in enumerate(blocks.templates)
+    ]
     parts = [_program(module, blocks, memory, asked, [step.write() for step in steps])]
     parts += _lists(module, traced, blocks.nodes, memory)
 
@@ -194,20 +197,30 @@ def _program_loop(
 def _contents(blocks: Blocks, memory: Memory, lanes: Lanes, number: int, layout: _Record) -> np.ndarray:
     """Return the records of all blocks of one template, as rows of bytes."""
     template = blocks.templates[number]
-    places = blocks.external_starts[template.blocks][:, None] + np.arange(len(template.externals))
-    outside = blocks.externals[places]
-    made = blocks.starts[template.blocks][:, None] + template.stored
-    slots = memory.of_node[blocks.order[made]]
-    slots[slots < 0] = memory.unread
     head = np.tile(np.array([number, layout.size], dtype=np.int32), (len(template.blocks), 1))
-    offsets = np.column_stack([memory.of_node[outside[:, template.externals == SLOT]], slots]) * lanes.bytes
-    entries = blocks.nodes.first[outside[:, template.externals == ENTRY]]
+    offsets = _offsets(blocks, memory, lanes, template)
+    entries = blocks.nodes.first[_outside(blocks, template)[:, template.externals == ENTRY]]
     values = blocks.nodes.values[entries].astype(np.float32 if lanes.single else np.float64)
     rows = np.zeros((len(template.blocks), layout.size), dtype=np.uint8)
     ints = np.column_stack([head, offsets.astype(np.int32)])
     rows[:, : ints.shape[1] * 4] = _bytes(ints)
     rows[:, layout.entries : layout.entries + values.shape[1] * values.itemsize] = _bytes(values)
     return rows
+
+
+def _outside(blocks: Blocks, template: BlockTemplate) -> np.ndarray:
+    """Return the nodes that the blocks of a template take from outside, one row each."""
+    places = blocks.external_starts[template.blocks][:, None] + np.arange(len(template.externals))
+    return blocks.externals[places]
+
+
+def _offsets(blocks: Blocks, memory: Memory, lanes: Lanes, template: BlockTemplate) -> np.ndarray:
+    """Return the offsets in memory [bytes] of what the blocks of a template load and store, one row each."""
+    made = blocks.starts[template.blocks][:, None] + template.stored
+    slots = memory.of_node[blocks.order[made]]
+    slots[slots < 0] = memory.unread
+    loaded = _outside(blocks, template)[:, template.externals == SLOT]
+    return np.column_stack([memory.of_node[loaded], slots]) * lanes.bytes
 
 
 def _bytes(rows: np.ndarray) -> np.ndarray:
@@ -248,10 +261,13 @@ def _lists(module: Module, traced: Trace, nodes: Nodes, memory: Memory) -> list[
 
 
 class _Step:
-    """Writer of the function of one template."""
+    """Writer of the function of one template; that of a single block has its offsets, without its record."""
 
-    def __init__(self, module: Module, number: int, template: BlockTemplate, literals: np.ndarray) -> None:
+    def __init__(
+        self, module: Module, number: int, template: BlockTemplate, literals: np.ndarray, offsets: np.ndarray
+    ) -> None:
         self.template, self.literals = template, literals
+        self.offsets = offsets[0].tolist() if len(offsets) == 1 else None
         # no block writes to a slot that it reads
         parameters = f"{PTR} noalias from, {PTR} noalias to, {PTR} noalias record"
         self.f = module.function(f"step{number}", parameters, aligned_stack=True)
@@ -294,6 +310,8 @@ class _Step:
         return self.values[code]
 
     def _slot(self, memory: Value, at: int) -> Value:
-        """Append the address of a value, from the offset in the record."""
+        """Append the address of a value, from the offset at a place in the record."""
+        if self.offsets is not None:
+            return self.f.at(memory, self.offsets[(at - HEAD) // 4], I8)
         offset = self.f.load(self.f.at(self.f.arguments[2], at, I8), I32)
         return self.f.at(memory, self.f.cast("zext", offset, I64), I8)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...errors import ArgumentError, quoted
-from ...kernels.entries.entry import fuses
+from ...kernels.entries.entry import fuses, is_faster_looped
 from ..argument_checks import quaternion_places
 from ..graph.blocks import Blocks, TableGraph, cut, table_trace
 from ..graph.fusion import fuse
@@ -62,7 +62,7 @@ def emit(
 ) -> Code:
     """Return the IR of an entry in a strategy, see straight_line.
 
-    auto: straight-line code if it is short, or compiles in at most twice the time of looped code. Raises
+    auto: straight-line code if it is short, or compiles in at most twice the time of looped code and is faster. Raises
     UnsupportedError if the entry cannot be traced or is too long. Cost: 2 to 6 us per operation.
     """
     # for many steps the caller checks the first states' quaternions; steps preserve their length
@@ -81,7 +81,8 @@ def emit(
         except TooLongError:
             pass
     traced, blocks = _cut_trace(entry, constants, sizes, results)
-    if strategy == AUTO and len(blocks.order) * STRAIGHT_COST < WORTH * blocks.distinct * LOOPED_COST:
+    worth = len(blocks.order) * STRAIGHT_COST < WORTH * blocks.distinct * LOOPED_COST
+    if strategy == AUTO and worth and not is_faster_looped(entry):
         try:
             return straight(Graph())
         except TooLongError:

@@ -27,6 +27,20 @@ def vectorized(steps):
     return steps
 
 
+def one_block(kernel):
+    """Decorate a kernel whose loops looped code does not divide at their iterations (`engine.graph.blocks`).
+
+    Calls with the same operations share one function, in which numbers are passed in registers.
+    """
+    kernel.is_one_block = True
+    return kernel
+
+
+def is_one_block(kernel):
+    """Return whether a kernel is decorated by `one_block`."""
+    return getattr(kernel, "is_one_block", False)
+
+
 def sin(x):
     """Return the sine of an angle [rad]."""
     return _library(x).sin(x)

@@ -6,7 +6,7 @@ factored once; the columns of both matrices are solved together.
 
 from typing import Any
 
-from ..algebra.numbers import in_vectors, vectorized
+from ..algebra.numbers import in_vectors, one_block, vectorized
 from ..entries.entry import DRIVEN, entry
 from ..entries.scratch import scratch_memory
 from .aba import forward_dynamics
@@ -76,23 +76,32 @@ def put_pivots(tree, m):
         m.pivot[k] = -1 / m.H[tree.row_start[k] + tree.dof_depth[k]]
 
 
-def solve_pair(tree, D, k, m):
-    """Multiply columns k of both derivatives by -H^-1, each number as one sum: for states on SIMD lanes."""
-    for j in range(tree.nv - 1, -1, -1):  # L'^-1
+# Sums begin with the farthest numbers, whose own sums are complete first, so that operations need not wait.
+
+
+@one_block
+def solve_lower_transposed_pair(tree, D, k, m):
+    """Multiply columns k of both derivatives by L'^-1."""
+    for j in range(tree.nv - 1, -1, -1):
         a, b = D[j, DQ, k], D[j, DV, k]
-        for i in range(j + 1, tree.nv):
+        for i in range(tree.nv - 1, j, -1):
             if is_ancestor(tree, j, i):
                 factor = m.H[tree.row_start[i] + tree.dof_depth[j]]
                 a -= factor * D[i, DQ, k]
                 b -= factor * D[i, DV, k]
         D[j, DQ, k], D[j, DV, k] = a, b
-    for i in range(tree.nv):  # L^-1 D^-1
-        a, b, j = D[i, DQ, k] * m.pivot[i], D[i, DV, k] * m.pivot[i], tree.dof_parent[i]
-        while j >= 0:
-            factor = m.H[tree.row_start[i] + tree.dof_depth[j]]
-            a -= factor * D[j, DQ, k]
-            b -= factor * D[j, DV, k]
-            j = tree.dof_parent[j]
+
+
+@one_block
+def solve_lower_pair(tree, D, k, m):
+    """Multiply columns k of both derivatives by -L^-1 D^-1."""
+    for i in range(tree.nv):
+        a, b = D[i, DQ, k] * m.pivot[i], D[i, DV, k] * m.pivot[i]
+        for j in range(i):
+            if is_ancestor(tree, j, i):
+                factor = m.H[tree.row_start[i] + tree.dof_depth[j]]
+                a -= factor * D[j, DQ, k]
+                b -= factor * D[j, DV, k]
         D[i, DQ, k], D[i, DV, k] = a, b
 
 
@@ -108,10 +117,14 @@ def forward_dynamics_derivatives(tree, q, v, tau, f_ext, D, forward: Any, invers
         factorize(tree.dof_parent, tree.dof_depth, tree.row_start, m.H)
         put_pivots(tree, m)
         for k in range(tree.nv):
-            solve_pair(tree, D, k, m)
+            solve_lower_transposed_pair(tree, D, k, m)
+        for k in range(tree.nv):
+            solve_lower_pair(tree, D, k, m)
         invert(tree.dof_parent, tree.dof_depth, tree.row_start, m.H, D[:, MASS])
 
 
 forward_dynamics_derivatives_states = entry(
     forward_dynamics_derivatives, MEMORY, **DRIVEN, D="-> nv, 3, nv", angles=True
 )
+# straight-line code of robots with more joints does not fit into the caches of instructions
+forward_dynamics_derivatives_states.faster_looped = True  # type: ignore[attr-defined]

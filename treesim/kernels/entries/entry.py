@@ -134,6 +134,11 @@ def fuses(states: Any) -> bool:
     return getattr(states, "fuses", True)
 
 
+def is_faster_looped(states: Any) -> bool:
+    """Return whether code of an entry for many states is faster if it is looped, unless it is short."""
+    return getattr(states, "faster_looped", False)
+
+
 def is_called_rarely(states: Any) -> bool:
     """Return whether an entry is called at the starts of simulations only: then compiling it costs more than calls."""
     return getattr(states, "called_rarely", False)
