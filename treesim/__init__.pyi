@@ -16,6 +16,7 @@ from .contact.static_mesh import StaticMesh
 from .contact.surface import Surface
 from .conversion.converters import convert_state, to_mujoco, to_mujoco_spec, to_pinocchio
 from .conversion.matching import match_state
+from .differentiation.products import jvp, vjp
 from .doctor import Diagnosis, check
 from .dynamics.compiled.batch_function import BatchFunction
 from .dynamics.compiled.bound import Dynamics
@@ -245,6 +246,7 @@ __all__ = [
     "inverse_operational_inertia",
     "joint_torque_regressor",
     "joint_wrenches",
+    "jvp",
     "load",
     "loop_constraints",
     "lowest_point",
@@ -271,6 +273,7 @@ __all__ = [
     "unpack_mass_matrix",
     "use_threads",
     "viewer",
+    "vjp",
 ]
 
 def __dir__() -> list[str]: ...

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
+import treesim
 from treesim.engine.call import specialized
 from treesim.engine.call.generic import compiled, runs_compiled
 from treesim.engine.graph.graph import Graph
@@ -82,6 +83,16 @@ def test_choices_are_folded_where_they_are_known():
     assert numbers.select(x, y, y).node == y.node
     assert numbers.select(x, y, 2.0).node == numbers.select(x, y, 2.0).node != numbers.select(x, 2.0, y).node
     assert numbers.select(0.0, 1.0, 2.0) == 2.0 and numbers.select(numbers.less(1, 2), 3, 4) == 3
+
+
+@pytest.mark.skipif(not runs_compiled(), reason="kernels run as plain Python")
+def test_angles_of_points_with_one_known_number_are_compiled():
+    x = np.array([[-1.5], [0.5]])
+    for function, expected in (
+        (lambda x: [numbers.atan2(0.0 * x[0] + 2.0, x[0])], np.arctan2(2.0, x)),
+        (lambda x: [numbers.atan2(x[0], 0.0 * x[0] + 2.0)], np.arctan2(x, 2.0)),
+    ):
+        np.testing.assert_allclose(treesim.BatchFunction(function, [1], engine="specialized")(x), expected, rtol=1e-15)
 
 
 def test_every_operation_is_counted_or_free():

@@ -48,7 +48,7 @@ NOT_CALLED = {  # classes of results, and functions that show, start processes, 
     "BatchFunction", "ConstrainedAcceleration", "ContactReport", "ConvexParts", "Diagnosis",
     "ForwardDynamicsDerivatives", "FrameAccelerationDerivatives", "IKResult", "InverseDynamicsDerivatives",
     "OperationalSpace", "Player", "Repaired", "Repetition", "Report", "Rollouts", "State", "View", "available",
-    "convex_parts", "replay", "sweep", "to_mujoco", "to_mujoco_spec", "to_pinocchio", "use_threads", "viewer",
+    "convex_parts", "replay", "sweep", "to_mujoco", "to_mujoco_spec", "to_pinocchio", "use_threads", "viewer", "vjp",
     "Trajectory.from_xarray", "Trajectory.load", "Trajectory.plot", "Trajectory.to_arrow", "Trajectory.to_dataframe",
     "Trajectory.to_xarray", "Tree.standing", "Tree.with_joint",
 }  # fmt: skip
@@ -143,6 +143,11 @@ OF_METHODS: dict[str, Callable[[], dict[str, Any]]] = {  # valid arguments that 
     "Stepper.step": lambda: {"state": object_of("Stepper").reset(Q, V)},
 }
 OF_CALLABLE: dict[str, dict[str, Any]] = {  # valid arguments of one callable, besides those of its name
+    "jvp": {
+        "function": lambda x: treesim.frame_pose(ARM, x, "tip") @ np.cos(2.0) / x[0],
+        "primals": (Q,),
+        "tangents": (V,),
+    },
     "match_state": {"old": ARM, "new": ARM},
     "rollout": {"steps": 2},
     "standing": {"robot": CRATE, "q": CRATE.neutral()},

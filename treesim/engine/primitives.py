@@ -1,7 +1,8 @@
 """Table of the operations of kernels and traces, for engines and operation counts.
 
 To add an operation, add its entry here, a function of its name to `kernels.algebra.numbers` and
-`graph.trace.Functions`, and, if no instruction of LLVM does it, a function to `llvm.elementary.HELPERS`.
+`graph.trace.Functions`, its derivatives to `graph.derivatives.RULES`, and, if no instruction of LLVM does it, a
+function to `llvm.elementary.HELPERS`.
 """
 
 from __future__ import annotations

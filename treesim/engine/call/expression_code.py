@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
+from ...errors import UnsupportedError
 from ...kernels.entries.status import FINE
+from ..frontend.fastcall import BAD_LAYOUT
 from ..graph.expressions import Expression
 from .evaluate import lanes_for
+from .specialized import single_code
 
 Columns = Callable[..., np.ndarray]
 
@@ -44,6 +48,33 @@ def columns_of(expression: Expression, engine: str) -> Columns:
         return result
 
     return columns
+
+
+def states_of(expression: Expression) -> Columns:
+    """Return a function as `columns_of` for arrays of float64, with straight-line code for one state.
+
+    Either code is compiled when it is first called. Results may be NaN or infinite.
+    """
+    sizes = [(size,) for size in expression.sizes if size]
+    many = cache(partial(columns_of, expression, "auto"))
+
+    @cache
+    def one() -> Callable[..., int] | None:
+        try:
+            return single_code(expression_states, (expression,), sizes, [(len(expression.results),)], np.float64)
+        except UnsupportedError:
+            return None
+
+    def states(*groups: np.ndarray) -> np.ndarray:
+        code = one() if len(groups[0]) == 1 else None
+        if code is not None:
+            result = np.empty((1, len(expression.results)))
+            if code(*[np.array(group[0]) for group in groups if group.size], result[0]) != BAD_LAYOUT:
+                return result
+        with np.errstate(all="ignore"):
+            return many()(*groups) if len(groups[0]) else np.empty((0, len(expression.results)))
+
+    return states
 
 
 def _rows(group: Any, size: int, count: int) -> np.ndarray:

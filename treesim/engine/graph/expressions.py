@@ -132,18 +132,20 @@ class Expression:
         return result
 
     def _applied(self, inputs: list[Any], operations: list[Callable[..., Any]]) -> list[Any]:
+        known = self.numbers(inputs, operations)
+        return [known[node] for node in self.results]
+
+    def numbers(self, inputs: Sequence[Any], operations: Sequence[Callable[..., Any]]) -> dict[int, Any]:
+        """Return the number of every input, constant and needed operation, by node."""
         graph = self.graph
-        known: dict[int, Any] = {}
-
-        def value(node: int) -> Any:
-            if node not in known:
-                first = graph.first[node]
-                known[node] = inputs[first] if graph.operation[node] == INPUT else graph.values[first]
-            return known[node]
-
+        known = {
+            node: inputs[first] if operation == INPUT else graph.values[first]
+            for node, (operation, first) in enumerate(zip(graph.operation, graph.first, strict=True))
+            if not ARITY[operation]
+        }
         for node in self.order:
-            known[node] = operations[graph.operation[node]](*map(value, graph.operands(node)))
-        return [value(node) for node in self.results]
+            known[node] = operations[graph.operation[node]](*[known[k] for k in graph.operands(node)])
+        return known
 
 
 def is_number(x: Any, graph: Graph) -> bool:

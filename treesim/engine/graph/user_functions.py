@@ -12,12 +12,13 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from types import BuiltinFunctionType, FunctionType, MethodType
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
 
 from ...errors import ArgumentError, TreesimError, UnsupportedError, shortened
+from .graph import TooLongError
 
 MOST_VALUES = 1000  # that are searched for random generators
 CALLS = 8  # of a function that draws numbers, which may be equal by chance
@@ -41,6 +42,7 @@ UNKNOWN = {
     r"unsupported operand type\(s\) for (\S+): (?!.*'str').*(?:Traced|Condition)": "the operation {}",
 }
 SYMBOLIC = r"\bTraced\b|\bCondition\b|dtype\('O'\)|\bobject\b.* (array|dtype|type)"  # in messages on symbolic numbers
+TYPED = "<stdin>", "<string>", "<ipython", "<python", "<doctest"  # other such files are functions that treesim makes
 OURS = (str(Path(__file__).parents[2]), str(Path(np.__file__).parent))
 
 
@@ -52,8 +54,12 @@ def call_traced(what: str, function: Callable[..., Any], *arguments: Any, otherw
     """
     try:
         return function(*arguments)
+    except TooLongError as error:
+        raise TooLongError(f"{what} cannot be compiled: {error}; divide the function into parts{otherwise}") from error
     except UnsupportedError as error:
-        raise UnsupportedError(f"{what} cannot be compiled: {error}; {HELP}{otherwise}") from error
+        line = _line_of(error)
+        where = f"in `{line}` " if line else ""
+        raise UnsupportedError(f"{what} cannot be compiled: {where}{error}; {HELP}{otherwise}") from error
     except TreesimError:
         raise
     except (Exception, SystemExit) as error:  # a function that ends the process would leave no result and no word
@@ -96,7 +102,7 @@ def _line_of(error: BaseException) -> str:
     line, trace = "", error.__traceback__
     while trace is not None:
         file = trace.tb_frame.f_code.co_filename
-        if not file.startswith(OURS):
+        if not file.startswith(OURS) and (not file.startswith("<") or file.startswith(TYPED)):
             line = linecache.getline(file, trace.tb_lineno).strip()
         trace = trace.tb_next
     return shortened(line)
@@ -127,7 +133,7 @@ def random_states(*functions: Callable[..., Any]) -> Iterator[Callable[[], tuple
 def _generators(function: Any, seen: set[int] | None = None) -> Iterator[Any]:
     """Return the random generators in a function's variables, and in those of the functions that it refers to."""
     seen = set() if seen is None else seen
-    for value in _variables(function):
+    for value in variables_of(function):
         if id(value) in seen or len(seen) > MOST_VALUES:
             continue
         seen.add(id(value))
@@ -137,7 +143,7 @@ def _generators(function: Any, seen: set[int] | None = None) -> Iterator[Any]:
             yield from _generators(value, seen)
 
 
-def _variables(function: Any) -> list[Any]:
+def variables_of(function: Any) -> list[Any]:
     """Return the values that a function, a method or an object that can be called refers to."""
     if isinstance(function, type | BuiltinFunctionType):
         return []
@@ -146,10 +152,24 @@ def _variables(function: Any) -> list[Any]:
     values += getattr(values[0] if values[0] is not None else function, "__dict__", {}).values()
     values += [cell.cell_contents for cell in getattr(function, "__closure__", None) or () if _is_filled(cell)]
     values += getattr(function, "__defaults__", None) or ()
-    names = getattr(code_of, "__globals__", {})
-    return values + [
-        names[name] for name in getattr(getattr(code_of, "__code__", None), "co_names", ()) if name in names
-    ]
+    values += (getattr(function, "__kwdefaults__", None) or {}).values()
+    names, used = getattr(code_of, "__globals__", {}), [*_names_in(getattr(code_of, "__code__", None))]
+    values += [names[name] for name in used if name in names]
+    modules = [x for x in values if isinstance(x, ModuleType) and not is_library(x.__name__)]
+    return values + [vars(module)[name] for module in modules for name in used if name in vars(module)]
+
+
+def is_library(module: str) -> bool:
+    """Return whether a module belongs to treesim or NumPy, whose functions have no variables that users change."""
+    return module.partition(".")[0] in ("treesim", "numpy")
+
+
+def _names_in(code: Any) -> Iterator[str]:
+    """Yield the names of globals and attributes in a function's code, and in that of functions inside it."""
+    yield from getattr(code, "co_names", ())
+    for constant in getattr(code, "co_consts", ()):
+        if isinstance(constant, CodeType):
+            yield from _names_in(constant)
 
 
 def _is_filled(cell: Any) -> bool:

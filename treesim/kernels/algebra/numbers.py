@@ -79,7 +79,7 @@ def tanh(x):
 
 def atan2(y, x):
     """Return the angle of the point (x, y) in polar coordinates [rad]."""
-    return _library(y).atan2(y, x)
+    return _library_of_either(y, x).atan2(y, x)
 
 
 def power_of_two(n):
