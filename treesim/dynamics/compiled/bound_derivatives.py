@@ -10,6 +10,7 @@ import numpy as np
 from ...engine.call.bound_entry import BoundEntry
 from ...engine.call.call_sequence import Place, call_sequence
 from ...engine.call.specialized import CACHE_LINE
+from ...engine.llvm.single_state import FEW
 from ...errors import UnsupportedError
 from ...kernels.dynamics.forward_dynamics_derivatives import (
     derivatives_at_forward_dynamics_states,
@@ -35,6 +36,7 @@ class BoundForwardDerivatives(BoundFunction):
     def _first_call(self, *arrays: Any) -> int:
         if self.owner.dtype == float and self.owner.engine != "generic":
             self._begin_sequence()
+            self._bound.call(*arrays)  # looks up its code, which is only of batches if there is a sequence
         return super()._first_call(*arrays) if self._single is None else self._single(*arrays)
 
     def _begin_sequence(self) -> None:
@@ -52,7 +54,16 @@ class BoundForwardDerivatives(BoundFunction):
             return
         found = [call for call in calls if call is not None]
         if len(found) == len(calls):
+            self._bound = self._batches_only()
             self.call = self._single = call_sequence([*inputs, self.result], found)
+
+    def _batches_only(self) -> BoundEntry:
+        """Return the entry without code of single states, with fast calls of batches."""
+        bound, owner = self._bound, self.owner
+        shapes = bound.inputs, bound.results
+        return BoundEntry(
+            bound.entry, bound.constants, *shapes, float, owner.engine, FEW, owner.threads == 1, single=False
+        )
 
 
 def _in_cache_lines(shape: tuple[int, ...]) -> np.ndarray:
