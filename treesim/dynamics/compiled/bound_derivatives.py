@@ -62,7 +62,7 @@ class BoundForwardDerivatives(BoundFunction):
         bound, owner = self._bound, self.owner
         shapes = bound.inputs, bound.results
         return BoundEntry(
-            bound.entry, bound.constants, *shapes, float, owner.engine, FEW, owner.threads == 1, single=False
+            bound.entry, bound.constants, *shapes, bound.number, owner.engine, FEW, owner.threads == 1, single=False
         )
 
 
