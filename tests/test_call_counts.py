@@ -146,6 +146,16 @@ def test_bound_functions_of_many_states_on_one_thread_make_ten_calls(count):
     np.testing.assert_array_equal(out, expected)
 
 
+def test_derivatives_of_few_states_make_eleven_calls_and_of_single_ones_one():
+    arrays, out = [np.tile(x, (16, 1)) for x in (STATE.q, STATE.v, STATE.tau)], np.empty((16, ROBOT.nv, 3, ROBOT.nv))
+    derivatives = partial(BOUND.forward_dynamics_derivatives, out=out)
+    with treesim.use_threads(1):
+        derivatives(*arrays)
+        assert len(calls_of(derivatives, *arrays)) <= 11
+    single = partial(BOUND.forward_dynamics_derivatives, out=out[0])
+    assert len(calls_of(single, STATE.q, STATE.v, STATE.tau)) == 1
+
+
 HUMANOID = treesim.load("g1_29dof_rev_1_0", base="floating")
 STANDING, STILL = treesim.standing(HUMANOID, HUMANOID.neutral()), np.zeros(HUMANOID.nv)
 WORLD = treesim.World(HUMANOID, ground=treesim.Ground())

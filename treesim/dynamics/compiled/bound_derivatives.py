@@ -46,7 +46,8 @@ class BoundForwardDerivatives(BoundFunction):
         inputs, between = [argument.shape for argument in self.arguments], [X.shape, H.shape]
         q, v, tau, D = (Place(k, 0, math.prod(shape)) for k, shape in enumerate((*inputs, self.result)))
         entries = derivatives_at_forward_dynamics_states, solved_derivatives_states
-        first = BoundEntry(entries[0], self._constants, [*inputs, (0,)], between, engine=self.owner.engine)
+        # without the limit of "auto" for kernels of the mass matrix: loops over its rows are in the second code
+        first = BoundEntry(entries[0], self._constants, [*inputs, (0,)], between, engine="specialized")
         second = BoundEntry(entries[1], self._constants, between, [self.result], engine="generic")
         try:
             calls = first.call_of([q, v, tau, NO_FORCES, X, H]), second.call_of([X, H, D])
