@@ -144,7 +144,7 @@ class Edits(PartEdits):
         placement : Placement or array_like, shape (4, 4)
             Pose of the other tree's base in the frame `at`. Identity by default.
         prefix : str
-            Text before all names of the other tree, such as "left_".
+            Text before all names of the other tree, such as ``"left_"``.
         joint : str or Joint
             "fixed": the root link is welded to the link `at`, by a fixed joint "ROOT_fixed". With a Joint, the root
             link moves on that joint, whose placement follows `placement`.
