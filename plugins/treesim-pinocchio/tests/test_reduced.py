@@ -1,4 +1,4 @@
-"""`Tree.reduced` compared with Pinocchio's `buildReducedModel`, of its own reader's models and of those of `to_pinocchio`."""
+"""`Tree.reduced` compared with Pinocchio's `buildReducedModel`, of models of both readers."""
 
 from __future__ import annotations
 
