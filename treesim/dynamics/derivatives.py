@@ -19,6 +19,7 @@ from .base import copied, explain_failure
 from .forward_dynamics import forward_dynamics
 from .physics import ModelParameters, physics_of
 from .tables import constants_of, kernel_wrenches
+from .wrenches import LinkWrenches, body_wrenches
 
 INVERSE = state_function(inverse_dynamics_derivatives_states)
 FORWARD = state_function(forward_dynamics_derivatives_states, explain_failure)
@@ -99,7 +100,7 @@ def inverse_dynamics_derivatives(
     v: ArrayLike,
     a: ArrayLike,
     *,
-    f_ext: ArrayLike | None = None,
+    f_ext: LinkWrenches | None = None,
     gravity: ArrayLike | None = None,
     armature: ArrayLike | None = None,
     engine: Engine = "auto",
@@ -118,8 +119,11 @@ def inverse_dynamics_derivatives(
         As in `treesim.forward_dynamics`.
     a : array_like
         (..., nv) accelerations [m/s^2, rad/s^2].
-    f_ext : array_like, optional
-        As in `treesim.forward_dynamics`. The wrenches have constant components along the axes of the bodies.
+    f_ext : array_like or mapping, optional
+        (1) Array as in `treesim.forward_dynamics`. The wrenches have constant components along the axes of the bodies.
+        (2) Mapping of names of links, or other frames, to wrenches (..., 6), force then moment [N, N m], about the
+        frame's origin, with constant components along its axes. With a key (link, "world"), the components are
+        constant along the axes of the world.
     gravity, armature : array_like, optional
         As in `treesim.forward_dynamics`.
     engine : str
@@ -157,7 +161,10 @@ def inverse_dynamics_derivatives(
     robot = checked_robot(robot)
     physics = physics_of(robot, model_parameters, "inverse_dynamics_derivatives", gravity, armature)
     constants = constants_of(robot, gravity, armature)
-    D = INVERSE(robot, *constants, q, v, a, kernel_wrenches(robot, f_ext), engine, out, physics)
+    wrenches, turning = body_wrenches(robot, q, f_ext)
+    D = INVERSE(robot, *constants, q, v, a, kernel_wrenches(robot, wrenches), engine, out, physics)
+    if turning is not None:
+        D[..., 0, :] += turning
     return _of_inverse_dynamics(D)
 
 
@@ -167,7 +174,7 @@ def forward_dynamics_derivatives(
     v: ArrayLike,
     tau: ArrayLike,
     *,
-    f_ext: ArrayLike | None = None,
+    f_ext: LinkWrenches | None = None,
     gravity: ArrayLike | None = None,
     armature: ArrayLike | None = None,
     engine: Engine = "auto",
@@ -184,8 +191,8 @@ def forward_dynamics_derivatives(
         As in `treesim.forward_dynamics`.
     q, v, tau : array_like
         As in `treesim.forward_dynamics`.
-    f_ext : array_like, optional
-        As in `treesim.forward_dynamics`. The wrenches have constant components along the axes of the bodies.
+    f_ext : array_like or mapping, optional
+        As in `treesim.inverse_dynamics_derivatives`.
     gravity, armature : array_like, optional
         As in `treesim.forward_dynamics`.
     engine : str
@@ -216,12 +223,16 @@ def forward_dynamics_derivatives(
     True
     """
     robot = checked_robot(robot)
+    wrenches, turning = body_wrenches(robot, q, f_ext)
     if robot.mimic_map is not None:
         options = {"gravity": gravity, "armature": armature, "engine": engine, "model_parameters": model_parameters}
-        return _of_forward_dynamics(copied(with_mimic_joints(robot, q, v, tau, f_ext, options), out))
-    physics = physics_of(robot, model_parameters, "forward_dynamics_derivatives", gravity, armature)
-    constants = constants_of(robot, gravity, armature)
-    D = FORWARD(robot, *constants, q, v, tau, kernel_wrenches(robot, f_ext), engine, out, physics)
+        D = copied(with_mimic_joints(robot, q, v, tau, wrenches, options), out)
+    else:
+        physics = physics_of(robot, model_parameters, "forward_dynamics_derivatives", gravity, armature)
+        constants = constants_of(robot, gravity, armature)
+        D = FORWARD(robot, *constants, q, v, tau, kernel_wrenches(robot, wrenches), engine, out, physics)
+    if turning is not None:
+        D[..., 0, :] -= D[..., 2, :] @ turning
     return _of_forward_dynamics(D)
 
 

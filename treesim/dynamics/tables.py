@@ -1,6 +1,8 @@
-"""Constant tables of a tree for one call, and wrenches in kernel coordinates."""
+"""Constant tables of a tree and of frames for one call, and wrenches in kernel coordinates."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -71,6 +73,22 @@ def shared_rotors(robot: Tree, armature: ArrayLike | None) -> np.ndarray:
     """
     rotors = robot.armature if armature is None else _finite(velocity_argument(robot, "armature", armature))
     return rotors if robot.mimic_map is None else robot.mimic_map.shared(rotors)
+
+
+def frame_tables(robot: Tree, frames: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the bodies (k,) of frames and their placements (12 k,) in kernel coordinates of those bodies.
+
+    Raises UnknownNameError for a frame the robot does not have.
+    """
+    if isinstance(frames, str):
+        frames = (frames,)
+    found = [robot.frame(name) for name in frames]
+    offsets = np.empty((len(found), 12))
+    for row, frame in zip(offsets, found, strict=True):
+        turn = robot.body_rotations[frame.body].T
+        row[:9] = (turn @ frame.placement.rotation).ravel()
+        row[9:] = turn @ frame.placement.translation
+    return np.array([frame.body for frame in found], dtype=np.int64), offsets.ravel()
 
 
 def kernel_wrenches(robot: Tree, f_ext: ArrayLike | None) -> np.ndarray | None:

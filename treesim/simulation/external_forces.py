@@ -10,8 +10,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..dynamics.operational.frames import frame_tables
-from ..dynamics.tables import constants_of, kernel_wrenches
+from ..dynamics.tables import constants_of, frame_tables, kernel_wrenches
+from ..dynamics.wrenches import LinkWrenches, link_of, moving_frame
 from ..engine.call.bound_entry import BoundEntry
 from ..engine.call.evaluate import lanes_for
 from ..engine.call.specialized import BatchCode
@@ -128,7 +128,7 @@ class ExternalForce(ReprMixin):
 
 
 # values of `f_ext` and of `external_forces`
-Wrenches: TypeAlias = Mapping[Any, ArrayLike] | ArrayLike | ExternalForce | Sequence[ExternalForce]
+Wrenches: TypeAlias = LinkWrenches | ExternalForce | Sequence[ExternalForce]
 ExternalForces: TypeAlias = (
     ExternalForce | Sequence[ExternalForce] | Callable[[float, np.ndarray, np.ndarray], Wrenches | None]
 )
@@ -195,7 +195,7 @@ def wrench_table(
     if isinstance(f_ext, Mapping):
         for link, wrench in f_ext.items():
             add = _add_local if isinstance(link, str) else _add_world
-            add(table, place(robot, _link_of(link)), _wrench(f"f_ext of {link!r}", wrench, batch))
+            add(table, place(robot, link_of(link)), _wrench(f"f_ext of {link!r}", wrench, batch))
     elif isinstance(f_ext, ExternalForce) or holds_forces(f_ext):
         for force in checked_forces(robot, f_ext):
             if force.acts(t):
@@ -237,26 +237,12 @@ def _broadcast(argument: Argument, batch: tuple[int, ...]) -> np.ndarray:
         raise ArgumentError(f"{label} has shape {given.shape}, but {(*batch, *shape)} or {shape} is needed") from None
 
 
-def _link_of(key: Any) -> str:
-    """Return the link of a key of a mapping of wrenches: a name, or (name, "world")."""
-    link, frame = key if isinstance(key, tuple) and len(key) == 2 else (key, "world")
-    if not isinstance(link, str) or frame != "world":
-        raise ArgumentError(
-            f'f_ext must map names of links, or pairs (name, "world"), to wrenches, got {short_repr(key)}'
-        )
-    return link
-
-
 Placed: TypeAlias = tuple[int | None, np.ndarray, np.ndarray]
 
 
 def _placed(robot: Tree, link: str) -> Placed:
     """Return the row of the body that carries a frame, and the frame's rotation and position on it."""
-    (body,), placement = frame_tables(robot, (link,))
-    if not body:
-        raise ArgumentError(
-            f"frame {quoted(link)} of {quoted(robot.name)} is fixed to the world: a force on it moves nothing"
-        )
+    (body,), placement = frame_tables(robot, (moving_frame(robot, link).name,))
     return int(body) - 1, placement[:9].reshape(3, 3), placement[9:]
 
 

@@ -18,8 +18,9 @@ from ...system.display import ReprMixin, selection
 from ...types import Reference
 from ...validation.arrays import Argument, coerce
 from ...validation.values import checked_parts, checked_text, finite_or_nan, short_repr
-from ..operational.frames import frame_pose, frame_tables, frame_velocity, in_world_axes, reference_code
+from ..operational.frames import frame_pose, frame_velocity, in_world_axes, reference_code
 from ..operational.rows import ROWS, Rows, row_matrix
+from ..tables import frame_tables
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

@@ -21,6 +21,7 @@ from ...states.states import on_states, other_fast_call, state_function
 from ...types import JacobianReference, Reference
 from ...validation.arrays import coerce
 from ...validation.values import is_name_of
+from ..tables import frame_tables
 
 REFERENCES = {"local_world_aligned": WORLD_AXES, "world": WORLD_AXES, "local": FRAME_AXES}
 SPATIAL: Final = "spatial"
@@ -58,22 +59,6 @@ def move_to_origin(robot: Tree, q: ArrayLike, frame: str, J: np.ndarray) -> np.n
     position = frame_pose(robot, q, frame)[..., :3, 3].astype(J.dtype, copy=False)
     J[..., :3, :] += np.cross(position[..., None], J[..., 3:, :], axis=-2)
     return J
-
-
-def frame_tables(robot: Tree, frames: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the bodies (k,) of frames and their placements (12 k,) in kernel coordinates of those bodies.
-
-    Raises UnknownNameError for a frame the robot does not have.
-    """
-    if isinstance(frames, str):
-        frames = (frames,)
-    found = [robot.frame(name) for name in frames]
-    offsets = np.empty((len(found), 12))
-    for row, frame in zip(offsets, found, strict=True):
-        turn = robot.body_rotations[frame.body].T
-        row[:9] = (turn @ frame.placement.rotation).ravel()
-        row[9:] = turn @ frame.placement.translation
-    return np.array([frame.body for frame in found], dtype=np.int64), offsets.ravel()
 
 
 def frame_codes(robot: Tree, frames: tuple[str, ...], reference: Reference) -> tuple[np.ndarray, np.ndarray]:

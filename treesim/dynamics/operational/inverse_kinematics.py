@@ -26,7 +26,8 @@ from ...system.display import ReprMixin, arrays, html_table, span
 from ...system.user_warnings import warn
 from ...validation.arrays import Argument, check_copy, coerce, precision, real_numbers
 from ...validation.values import checked_flag, checked_parts, checked_text, positive_number, short_repr, whole_number
-from .frames import frame_tables, in_world_axes
+from ..tables import frame_tables
+from .frames import in_world_axes
 from .motion import massive
 from .rows import is_all, row_matrix
 from .tasks import CenterOfMassTask, FrameTask, RelativeTask

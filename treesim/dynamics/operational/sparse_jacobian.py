@@ -22,7 +22,8 @@ from ...types import JacobianReference
 from ...validation.arrays import Argument, coerce, precision, real_numbers, refuse_non_finite
 from ...validation.values import checked_part, checked_parts, whole_number
 from ..factorization import Factorization
-from .frames import frame_jacobian, frame_tables
+from ..tables import frame_tables
+from .frames import frame_jacobian
 
 
 class SparseJacobian(ReprMixin):
