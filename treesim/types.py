@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Literal, TypeAlias
 
 Engine: TypeAlias = Literal["auto", "generic", "specialized"]
@@ -25,6 +25,7 @@ Repair: TypeAlias = Literal[
     "fixed", "armature",
 ]  # fmt: skip
 Repairs: TypeAlias = bool | Repair | Iterable[Repair]
+Renaming: TypeAlias = Mapping[str, str] | Callable[[str], str]
 UrdfVersion: TypeAlias = Literal["1.0", "1.1", "1.2"]
 PluginKind: TypeAlias = Literal[
     "dynamics", "operational", "constrained", "integrators", "contact_solvers", "viewers", "engines", "commands",

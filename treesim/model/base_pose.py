@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from ..errors import ModelError, quoted
 from ..validation.arrays import real_numbers
 from ..validation.values import short_repr
 from .inertia import Placement
+from .rehosting import kept_bodies, moved_parts, renumbered
 
 if TYPE_CHECKING:
     from .tree import Tree
@@ -42,18 +42,6 @@ def moved_base(tree: Tree, pose: Placement | ArrayLike, parts: dict[str, Any]) -
             "q, the first coordinates of its joint"
         )
 
-    def moved(part: Any) -> Any:
-        return part if part.body else replace(part, placement=at @ part.placement)
-
-    bodies = [
-        body if body.parent else replace(body, joint=replace(body.joint, placement=at @ body.joint.placement))
-        for body in tree.bodies
-    ]
-    shapes = [
-        shape if shape.body else shape.attached_to(0, shape.link, at @ shape.placement) for shape in parts["shapes"]
-    ]
-    changed = {
-        "frames": [moved(frame) for frame in parts["frames"]],
-        "visuals": [moved(each) for each in parts["visuals"]],
-    }
-    return {**parts, **changed, "bodies": bodies, "shapes": shapes}
+    numbers = range(1, tree.n_bodies + 1)
+    place = {0: (0, at)} | renumbered(numbers)
+    return {**parts, **moved_parts(parts, place), "bodies": kept_bodies(tree, place, numbers)}

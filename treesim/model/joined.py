@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from ..errors import ModelError, quoted
 from .inertia import IDENTITY
-from .rehosting import moved
-from .renaming import fixed_joints, renamed_parts
+from .rehosting import LISTS, moved_parts, renumbered
+from .renaming import part_names, renamed_parts
 from .tree import Tree
-
-LISTS = ("bodies", "frames", "visuals", "shapes", "loops", "welds", "notes")
 
 
 def joined(trees: Sequence[Tree]) -> Tree:
@@ -23,44 +20,32 @@ def joined(trees: Sequence[Tree]) -> Tree:
     and so on. Raises ModelError if that name is taken, too.
     """
     first, *others = trees
-    whole = _Parts(first)
+    merged = {label: list(first._parts()[label]) for label in LISTS}
+    taken, earlier = {kind: {*names} for kind, names in part_names(first).items()}, [first.name]
     for tree in others:
-        whole.add(tree)
-    return Tree(first.name, gravity=first.gravity, **whole.lists)
-
-
-class _Parts:
-    """Constructor arguments of the merged tree, as lists that are collected tree by tree."""
-
-    def __init__(self, first: Tree) -> None:
-        own = first._parts()
-        self.lists: dict[str, list[Any]] = {name: list(own[name]) for name in LISTS}
-        self.trees, self.prefix = [first.name], first.name
-        loops = {loop.name for loop in first.loops}
-        self.names = {"link": set(first.frames), "joint": {*first.joint_names, *fixed_joints(first)}, "loop": loops}
-
-    def add(self, tree: Tree) -> None:
-        """Add the bodies, frames, shapes and loops of one more tree."""
-        count = len(self.lists["bodies"])
-        times = self.trees.count(tree.name)
-        self.prefix = f"{tree.name}_{times}" if times > 1 else tree.name
-        self.trees.append(tree.name)
-        links = {name: self._free_name("link", tree, name) for name in tree.frames}
-        joints = {name: self._free_name("joint", tree, name) for name in (*tree.joint_names, *fixed_joints(tree))}
-        parts = renamed_parts(tree, links, joints, {x.name: self._free_name("loop", tree, x.name) for x in tree.loops})
-        place = {number: (number + count if number else 0, IDENTITY) for number in range(tree.n_bodies + 1)}
+        times = earlier.count(tree.name)
+        prefix = f"{tree.name}_{times}" if times > 1 else tree.name
+        earlier.append(tree.name)
+        names = [
+            {name: _free_name(kind, tree, name, prefix, taken[kind]) for name in found}
+            for kind, found in part_names(tree).items()
+        ]
+        place = renumbered(range(1, tree.n_bodies + 1), len(merged["bodies"])) | {0: (0, IDENTITY)}
+        parts = renamed_parts(tree, *names)
+        parts |= moved_parts(parts, place)
         parts["bodies"] = [replace(body, parent=place[body.parent][0]) for body in parts["bodies"]]
         for label in LISTS:
-            fixed = label in ("frames", "visuals", "shapes")
-            self.lists[label] += [moved(part, place) for part in parts[label]] if fixed else parts[label]
+            merged[label] += parts[label]
+    return Tree(first.name, gravity=first.gravity, **merged)
 
-    def _free_name(self, what: str, tree: Tree, name: str) -> str:
-        known = self.names[what]
-        found = name if name not in known else f"{self.prefix}.{name}"
-        if found in known:
-            raise ModelError(
-                f"two trees have a {what} {quoted(name)} and the name {quoted(tree.name)}: give one another name with "
-                f"tree.with_name(...)"
-            )
-        known.add(found)
-        return found
+
+def _free_name(kind: str, tree: Tree, name: str, prefix: str, taken: set[str]) -> str:
+    """Return a name for a part of a tree, with a prefix if it is taken, and add it to those that are."""
+    found = name if name not in taken else f"{prefix}.{name}"
+    if found in taken:
+        raise ModelError(
+            f"two trees have a {kind} {quoted(name)} and the name {quoted(tree.name)}: give one another name with "
+            f"tree.with_name(...)"
+        )
+    taken.add(found)
+    return found

@@ -23,8 +23,9 @@ from .welds import Weld
 if TYPE_CHECKING:
     from .tree import Tree
 
+LISTS = ("bodies", "frames", "visuals", "shapes", "loops", "welds", "notes")  # arguments of a tree
 CLOSED = 1e-6  # largest distance [m], or difference of rotations, of the frames of a loop that counts as closed
-Place = Mapping[int, tuple[int, Placement]]  # {old body: (new body, pose of the old one's frame in the new one's)}
+Place = dict[int, tuple[int, Placement]]  # {old body: (new body, pose of the old one's frame in the new one's)}
 
 
 def rehosted(
@@ -81,6 +82,11 @@ def rehosted(
     }  # fmt: skip
 
 
+def renumbered(numbers: Iterable[int], count: int = 0) -> Place:
+    """Return the place of bodies that remain bodies: in this order, after `count` others."""
+    return {old: (new, IDENTITY) for new, old in enumerate(numbers, start=count + 1)}
+
+
 def kept_bodies(tree: Tree, place: Place, numbers: Iterable[int]) -> list[Body]:
     """Return the bodies of some numbers with their parents and the placements of their joints on a new tree."""
     found = []
@@ -98,6 +104,11 @@ def moved(part: Any, place: Place) -> Any:
     if isinstance(part, CollisionShape):
         return part.attached_to(body, part.link, placement)
     return replace(part, body=body, placement=placement)
+
+
+def moved_parts(parts: Mapping[str, Sequence[Any]], place: Place) -> dict[str, list[Any]]:
+    """Return the frames, visuals and shapes among the arguments of a tree, on their new bodies."""
+    return {label: [moved(part, place) for part in parts[label]] for label in ("frames", "visuals", "shapes")}
 
 
 def owner(tree: Tree, part: Any) -> str:

@@ -1,4 +1,9 @@
-"""Other root links of trees: joints on the path to the new root are reversed."""
+"""Other root links of trees: joints on the path to the new root are reversed.
+
+A reversed joint has the axis -a, because the inverse of a turn by q about a is the turn by q about -a. It moves the
+old parent body, whose frame becomes the joint's frame. If this is no link's frame, a link without mass is added there,
+so that no link's frame moves.
+"""
 
 from __future__ import annotations
 
@@ -23,51 +28,77 @@ T = TypeVar("T", bound="Tree")
 SAME = 1e-12  # largest difference [m, 1] of the poses of a link and of a joint on it that count as equal
 
 
-def rerooted(tree: T, link: str) -> T:
-    """Return a tree whose root is another link, with the same coordinates of all joints of one coordinate.
+def rerooted(self: T, link: str) -> T:
+    """Return a copy of the tree whose root is another link.
 
-    A reversed joint has the axis -a, because the inverse of a turn by q about a is the turn by q about -a. It moves the
-    old parent body, whose frame becomes the joint's frame. If this is no link's frame, a link without mass is added
-    there, so that no link's frame moves.
+    The joints between the old and the new root are reversed: each moves its old parent body. Joints of one
+    coordinate have the same position, velocity, force and limits as before. `treesim.match_state` converts states.
+    A floating joint at the base then moves the new root link. If the base is fixed, the new root link is fixed to
+    the world instead, with its frame at the world's origin. No frame moves on its link. Where no link's frame
+    coincides with a reversed joint, a link without mass is added, called "JOINT_frame". Bodies are numbered
+    depth-first from the new root.
+
+    Parameters
+    ----------
+    link : str
+        Name of a body or of a welded link.
+
+    Returns
+    -------
+    Tree
+        The tree.
+
+    Raises
+    ------
+    ModelError
+        If `link` is a frame without a link, or if a joint of several coordinates that has limits would be reversed.
+    UnknownNameError
+        If there is no such link.
+
+    Examples
+    --------
+    >>> arm = treesim.load("ur5").rerooted("tool0")
+    >>> arm.joint_names[:2], arm.nv
+    (('wrist_3_joint', 'wrist_2_joint'), 6)
     """
-    frame, parents = tree.frame(link), link_parents(tree.bodies, tree.welds)
+    frame, parents = self.frame(link), link_parents(self.bodies, self.welds)
     if frame.name not in parents:
         raise ModelError(f"frame {quoted(link)} is no link: name the link that it is on")
     path = [frame.name]
     while path[-1] in parents and parents[path[-1]]:
         path.append(parents[path[-1]])
-    top = tree.links.get(path[-1])
+    top = self.links.get(path[-1])
     floating = top is not None and top.joint.type == "floating"
     if top is not None and not floating:
         path.append("")  # the base, which has no link of its own
     upward = dict(pairwise(path))
-    turned = _reversed_joints(tree, upward)
-    fixed = _link_joints(tree, upward, turned, frame.name)
+    turned = _reversed_joints(self, upward)
+    fixed = _link_joints(self, upward, turned, frame.name)
     moving = {
-        body.name: number for number, body in enumerate(tree.bodies, start=1) if body.name not in {*upward, path[-1]}
+        body.name: number for number, body in enumerate(self.bodies, start=1) if body.name not in {*upward, path[-1]}
     }
     moving |= {name: number for number, (name, _) in turned.items()} | ({frame.name: frame.body} if floating else {})
-    order = [0 if floating else frame.body, *(moving[link] for link in _walk(tree, fixed) if link in moving)]
+    order = [0 if floating else frame.body, *(moving[link] for link in _walk(self, fixed) if link in moving)]
     place = {
         number: (k, turned[number][1].joint.placement.inverse() if number in turned else IDENTITY)
         for k, number in enumerate(order)
     }
-    if frame.name not in tree.links:
+    if frame.name not in self.links:
         place[frame.body] = place[frame.body][0], frame.placement.inverse()
     bodies = []
     for number in order[1:]:
         if number in turned:
             name, below = turned[number]
-            parent, pose = place[tree.frames[below.name].body]
+            parent, pose = place[self.frames[below.name].body]
             bodies.append(Body(name, parent, _reversed(below.joint, pose)))
         elif number == frame.body and top is not None:
             bodies.append(Body(frame.name, 0, replace(top.joint, placement=IDENTITY)))
         else:
-            bodies += kept_bodies(tree, place, [number])
-    lines = {body.name: body.line for body in tree.bodies}
+            bodies += kept_bodies(self, place, [number])
+    lines = {body.name: body.line for body in self.bodies}
     bodies = [replace(body, line=lines.get(body.name)) for body in bodies]
-    parts = rehosted(tree, place, bodies, fixed=fixed)
-    return tree._with(**parts | {"welds": in_walk_order(parts["bodies"], parts["welds"])})
+    parts = rehosted(self, place, bodies, fixed=fixed)
+    return self._with(**parts | {"welds": in_walk_order(parts["bodies"], parts["welds"])})
 
 
 def _reversed_joints(tree: Tree, upward: Mapping[str, str]) -> dict[int, tuple[str, Body]]:

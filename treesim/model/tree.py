@@ -15,20 +15,24 @@ from ..system.display import html_table
 from ..types import Base
 from ..validation.arrays import check_copy, coerce, precision, real_numbers
 from ..validation.values import checked_parts, checked_text, index_or_none, short_repr, whole_number
+from . import editing
+from .attaching import attach
 from .base_pose import moved_base
 from .coordinates import position_of
-from .edits import Edits, without_fixed_joints
 from .frozen import Immutable, frozen
 from .inertia import Placement
 from .joints import MOTION_LIMITS, VECTORS, Joint
 from .loops import Loop, checked_loops
 from .mimic import MimicMap, Withheld, mimic_map_of, no_mimic_joints
+from .mirroring import mirrored
 from .named_axes import coordinate_argument, velocity_argument
 from .names import looked_up, named, slices, unique
 from .pack import pack
 from .parts import Body, Frame, Visual, operational_frames
 from .quaternions import unit_quaternions
 from .random_configuration import random_configuration
+from .renaming import renamed
+from .rerooting import rerooted
 from .shapes import CollisionShape
 from .topology import Topology, elimination_tree
 from .welds import Weld, checked_welds
@@ -42,7 +46,7 @@ STANDARD_GRAVITY = (0.0, 0.0, -9.81)
 T = TypeVar("T")
 
 
-class Tree(Edits, Immutable):
+class Tree(Immutable):
     """A kinematic tree of rigid bodies, immutable and safe to share between threads.
 
     Parameters
@@ -157,7 +161,7 @@ class Tree(Edits, Immutable):
                 "bodies": self.bodies, "frames": frames, "visuals": self.visuals, "gravity": gravity,
                 "notes": self.notes, "shapes": self.shapes, "loops": loops, "welds": welds,
             }  # fmt: skip
-            Tree.__init__(self, name, **without_fixed_joints(Tree, name, whole))
+            Tree.__init__(self, name, **editing.without_fixed_joints(Tree, name, whole))
             return
         joints = [body.joint for body in self.bodies]
         self.topology = Topology([body.parent for body in self.bodies], [joint.kind.nv for joint in joints])
@@ -438,6 +442,19 @@ class Tree(Edits, Immutable):
         array([0. , 0. , 0.7])
         """
         return type(self)(self.name, **moved_base(self, pose, self._parts()))
+
+    # methods that return a copy with one change, and with all other parts of the tree
+    with_frame = editing.with_frame
+    with_shape = editing.with_shape
+    with_inertia = editing.with_inertia
+    with_joint = editing.with_joint
+    reduced = editing.reduced
+    without = editing.without
+    subtree = editing.subtree
+    attach = attach
+    rerooted = rerooted
+    renamed = renamed
+    mirrored = mirrored
 
     def _with(self, **parts: Any) -> Self:
         """Return the tree with other arguments of the constructor."""
