@@ -82,6 +82,7 @@ def plain(robot: Tree) -> dict[str, Function]:
         table[f"constrained_dynamics {name}"] = Function(
             "qvx", lambda q, v, x, name=name: _constrained(robot, q, v, x, last, name)
         )
+    table["constrained_dynamics_derivatives"] = Function("qvx", lambda q, v, x: _by_constraint(robot, q, v, x, last))
     return table
 
 
@@ -121,6 +122,11 @@ def _space(robot: Tree, q: Any, v: Any, tasks: list[Any]) -> np.ndarray:
 def _constrained(robot: Tree, q: Any, v: Any, tau: Any, frame: str, method: str) -> np.ndarray:
     found = treesim.constrained_dynamics(robot, q, v, tau, [treesim.FrameConstraint(frame)], method=method)
     return _rows(np.ndim(q) - 1, found.acceleration, found.force, found.residual)
+
+
+def _by_constraint(robot: Tree, q: Any, v: Any, tau: Any, frame: str) -> np.ndarray:
+    found = treesim.constrained_dynamics_derivatives(robot, q, v, tau, treesim.FrameConstraint(frame))
+    return _rows(np.ndim(q) - 1, *found)
 
 
 def _rows(axes: int, *arrays: np.ndarray) -> np.ndarray:

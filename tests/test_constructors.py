@@ -61,9 +61,10 @@ MADE: dict[str, dict[str, Any]] = {  # what makes a right one of each
     "free_body": {"name": "crate", "kind": "box", "size": (1, 1, 1), "mass": 1.0},
 }  # fmt: skip
 RESULTS = {  # which treesim's functions return
-    "Articulated", "ConstrainedAcceleration", "ContactReport", "ConvexParts", "Diagnosis", "Factorization",
-    "ForwardDynamicsDerivatives", "FrameAccelerationDerivatives", "IKResult", "InverseDynamicsDerivatives",
-    "OperationalSpace", "Repaired", "Repetition", "Report", "Rollouts", "SparseJacobian", "State", "View",
+    "Articulated", "ConstrainedAcceleration", "ConstrainedDynamicsDerivatives", "ContactReport", "ConvexParts",
+    "Diagnosis", "Factorization", "ForwardDynamicsDerivatives", "FrameAccelerationDerivatives", "IKResult",
+    "InverseDynamicsDerivatives", "OperationalSpace", "Repaired", "Repetition", "Report", "Rollouts", "SparseJacobian",
+    "State", "View",
 }  # fmt: skip
 MACHINES = {  # whose arguments have tests of their own
     "BatchFunction", "BatchStepper", "Dynamics", "Player", "Simulation", "Stepper",

@@ -73,6 +73,9 @@ def functions(robot, frames):
         found[f"constrained_dynamics by {name}"] = lambda q, v, tau, a, name=name: treesim.constrained_dynamics(
             robot, q, v, tau, rows, method=name
         )
+    found["derivatives of constrained_dynamics"] = lambda q, v, tau, a: treesim.constrained_dynamics_derivatives(
+        robot, q, v, tau, rows
+    )
     return found
 
 

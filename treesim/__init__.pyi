@@ -23,6 +23,7 @@ from .dynamics.compiled.bound import Dynamics
 from .dynamics.compiled.schedules import schedule
 from .dynamics.constrained.base import ConstrainedAcceleration
 from .dynamics.constrained.constraints import FrameConstraint, LoopConstraint, loop_constraints
+from .dynamics.constrained.derivatives import ConstrainedDynamicsDerivatives, constrained_dynamics_derivatives
 from .dynamics.constrained.functions import constrained_dynamics
 from .dynamics.coriolis import coriolis_matrix
 from .dynamics.derivatives import (
@@ -133,6 +134,7 @@ __all__ = [
     "CenterOfMassTask",
     "CollisionShape",
     "ConstrainedAcceleration",
+    "ConstrainedDynamicsDerivatives",
     "ConstraintError",
     "ContactForce",
     "ContactReport",
@@ -223,6 +225,7 @@ __all__ = [
     "centroidal_momentum_matrix",
     "check",
     "constrained_dynamics",
+    "constrained_dynamics_derivatives",
     "convert_state",
     "convex_parts",
     "coriolis_matrix",

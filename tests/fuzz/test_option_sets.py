@@ -45,10 +45,11 @@ MEMORY = 8 << 30  # bytes of the process at night
 ROOT = Path(__file__).parents[2]
 
 NOT_CALLED = {  # classes of results, and functions that show, start processes, need other libraries, or set threads
-    "BatchFunction", "ConstrainedAcceleration", "ContactReport", "ConvexParts", "Diagnosis",
-    "ForwardDynamicsDerivatives", "FrameAccelerationDerivatives", "IKResult", "InverseDynamicsDerivatives",
-    "OperationalSpace", "Player", "Repaired", "Repetition", "Report", "Rollouts", "State", "View", "available",
-    "convex_parts", "replay", "sweep", "to_mujoco", "to_mujoco_spec", "to_pinocchio", "use_threads", "viewer", "vjp",
+    "BatchFunction", "ConstrainedAcceleration", "ConstrainedDynamicsDerivatives", "ContactReport", "ConvexParts",
+    "Diagnosis", "ForwardDynamicsDerivatives", "FrameAccelerationDerivatives", "IKResult",
+    "InverseDynamicsDerivatives", "OperationalSpace", "Player", "Repaired", "Repetition", "Report", "Rollouts",
+    "State", "View", "available", "convex_parts", "replay", "sweep", "to_mujoco", "to_mujoco_spec", "to_pinocchio",
+    "use_threads", "viewer", "vjp",
     "Trajectory.from_xarray", "Trajectory.load", "Trajectory.plot", "Trajectory.to_arrow", "Trajectory.to_dataframe",
     "Trajectory.to_xarray", "Tree.standing", "Tree.with_joint",
 }  # fmt: skip

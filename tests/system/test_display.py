@@ -147,6 +147,9 @@ def lines() -> dict[str, object]:
         "<FrameAccelerationDerivatives: 6 x 2>": treesim.frame_acceleration_derivatives(
             ROBOT, *np.zeros((3, 2)), "body_2"
         ),
+        "<ConstrainedDynamicsDerivatives: nv 2, 2 rows>": treesim.constrained_dynamics_derivatives(
+            ROBOT, *np.zeros((3, 2)), FrameConstraint("body_2", rows=np.eye(6)[4:])
+        ),
         "<ConvexParts: 1 part, volume error 1 %, distance error 0.2 m>": treesim.ConvexParts(
             (np.eye(3),), 0.01, 0.2, ()
         ),

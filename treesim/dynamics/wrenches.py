@@ -46,14 +46,10 @@ def moving_frame(robot: Tree, link: str) -> Frame:
     return frame
 
 
-def turning_forces(J: np.ndarray, turn: np.ndarray, wrench: np.ndarray) -> np.ndarray:
-    """Return J' (turn x wrench) (..., nv, nv), the rate of joint forces J' F while a wrench F turns.
-
-    J (..., 6, nv): Jacobian of a frame. turn (..., 3, nv): angular velocities of the wrench, a column for each degree
-    of freedom. wrench (..., 6): force and moment about the frame's origin, in the axes of J.
-    """
-    parts = [np.cross(turn, wrench[..., k : k + 3, None], axis=-2) for k in (0, 3)]
-    return np.swapaxes(J, -1, -2) @ np.concatenate(parts, axis=-2)
+def turned(turn: np.ndarray, vectors: np.ndarray) -> np.ndarray:
+    """Return turn x vectors (..., 6, n), of both halves; turn (..., 3, n): angular velocities."""
+    parts = [np.cross(turn, vectors[..., k : k + 3, :], axis=-2) for k in (0, 3)]
+    return np.concatenate(parts, axis=-2)
 
 
 def body_wrenches(robot: Tree, q: ArrayLike, f_ext: LinkWrenches | None) -> tuple[Any, np.ndarray | None]:
@@ -78,7 +74,7 @@ def body_wrenches(robot: Tree, q: ArrayLike, f_ext: LinkWrenches | None) -> tupl
             bodies, offset = frame_tables(robot, (frame.name,))
             tables = robot.ints, robot.reals, np.array([WORLD_AXES, *bodies]), offset
             J, pose = JACOBIAN(robot, *tables, state), POSE(robot, *tables, state)
-            term = turning_forces(J, J[..., 3:, :], wrench)
+            term = np.swapaxes(J, -1, -2) @ turned(J[..., 3:, :], wrench[..., None])
             turning = term if turning is None else turning + term
             own = rotated(np.swapaxes(pose[..., :3, :3], -1, -2), wrench)
         own = rotated(frame.placement.rotation, own)

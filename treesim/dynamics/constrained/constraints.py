@@ -296,7 +296,8 @@ def _wanted(robot: Tree, constraint: Constraint, R: np.ndarray, q: ArrayLike, v:
     if constraint.damping:
         wanted = wanted - constraint.damping * _relative_velocity(robot, constraint, q, v) @ R.T
     if constraint.stiffness:
-        wanted = wanted - constraint.stiffness * _displacement(robot, constraint, q) @ R.T
+        gap = _in_axes(robot, constraint, q, displacement(robot, constraint, q))
+        wanted = wanted - constraint.stiffness * gap @ R.T
     return wanted
 
 
@@ -309,8 +310,11 @@ def _relative_velocity(robot: Tree, constraint: Constraint, q: ArrayLike, v: Arr
     return _in_axes(robot, constraint, q, velocity)
 
 
-def _displacement(robot: Tree, constraint: Constraint, q: ArrayLike) -> np.ndarray:
-    """Return the displacement (..., 6) of the first frame from its target pose: translation, rotation vector."""
+def displacement(robot: Tree, constraint: Constraint, q: ArrayLike) -> np.ndarray:
+    """Return the displacement (..., 6) of the first frame from its target pose: translation, rotation vector.
+
+    Both are in world axes.
+    """
     from scipy.spatial.transform import Rotation
 
     first, second = constraint.ends
@@ -318,8 +322,7 @@ def _displacement(robot: Tree, constraint: Constraint, q: ArrayLike) -> np.ndarr
     belongs = frame_pose(robot, q, second) if second is not None else _pose(constraint)
     turn = found[..., :3, :3] @ np.swapaxes(belongs[..., :3, :3], -1, -2)
     vector = Rotation.from_matrix(turn.reshape(-1, 3, 3)).as_rotvec().reshape(*turn.shape[:-2], 3)
-    displacement = np.concatenate([found[..., :3, 3] - belongs[..., :3, 3], vector], axis=-1)
-    return _in_axes(robot, constraint, q, displacement)
+    return np.concatenate([found[..., :3, 3] - belongs[..., :3, 3], vector], axis=-1)
 
 
 def _pose(constraint: Constraint) -> np.ndarray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -108,8 +109,7 @@ def constrained_dynamics(
     ((3,), True)
     """
     robot = checked_robot(robot)
-    parts = parts_or_none(constraints) if isinstance(constraints, Sequence) else None
-    given = (constraints,) if parts is None else parts
+    given = listed_constraints(constraints)
     solver = plugins.get("constrained", method)
     plugins.get("operational", operational)  # an unknown name is an error even where it is not needed
     tables = constraint_tables(robot, given)
@@ -132,6 +132,12 @@ def constrained_dynamics(
         for label in ("acceleration", "force", "residual")
     }
     return replace(found, **floats)
+
+
+def listed_constraints(constraints: Any) -> tuple[Any, ...]:
+    """Return constraints, one or a sequence, as a tuple; other values are refused by `constraint_tables`."""
+    parts = parts_or_none(constraints) if isinstance(constraints, Sequence) else None
+    return (constraints,) if parts is None else tuple(parts)
 
 
 def _check_settings(mu: float, tolerance: float, max_iterations: int) -> None:

@@ -21,14 +21,14 @@ class Direct(ForceSpaceMethod):
 
     def forces(self, problem: Problem, inverse: np.ndarray, gamma: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return f = Λ gamma (..., m), and ones; raises ConstraintError naming a row that depends on others."""
-        if not _is_definite(inverse):
+        if not is_definite(inverse):
             error = dependence(problem, inverse)
             if error is not None:
                 raise error
         return np.linalg.solve(inverse, gamma[..., None])[..., 0], np.ones(gamma.shape[:-1], dtype=int)
 
 
-def _is_definite(inverse: np.ndarray) -> bool:
+def is_definite(inverse: np.ndarray) -> bool:
     """Return whether no pivot of any state's Λ⁻¹ vanishes."""
     try:
         pivots = np.diagonal(np.linalg.cholesky(inverse), axis1=-2, axis2=-1) ** 2
@@ -47,7 +47,7 @@ class Proximal(ForceSpaceMethod):
 
     def forces(self, problem: Problem, inverse: np.ndarray, gamma: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return f (..., m) and iterations (...); raises ConvergenceError if gamma is not in the range of Λ⁻¹."""
-        step = np.linalg.inv(inverse + problem.mu * _diagonal(inverse)[..., None] * np.eye(problem.m))
+        step = np.linalg.inv(inverse + problem.mu * positive_diagonal(inverse)[..., None] * np.eye(problem.m))
         enough = problem.tolerance * np.maximum(1.0, np.abs(gamma).max(axis=-1))
         f, residual, going = np.zeros_like(gamma), gamma, np.ones(gamma.shape[:-1], dtype=bool)
         iterations = np.zeros(going.shape, dtype=int)
@@ -61,7 +61,7 @@ class Proximal(ForceSpaceMethod):
         return f, iterations
 
 
-def _diagonal(inverse: np.ndarray) -> np.ndarray:
+def positive_diagonal(inverse: np.ndarray) -> np.ndarray:
     """Return the diagonal (..., m) of Λ⁻¹, with vanishing entries replaced by the largest one, or 1."""
     entries = np.diagonal(inverse, axis1=-2, axis2=-1)
     largest = entries.max(axis=-1, keepdims=True)
