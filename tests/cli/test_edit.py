@@ -65,7 +65,7 @@ def test_counts_are_printed(treesim, robot, tmp_path):
         (("--frame", "tip"), "--frame is given once, but 0 places begin with parent="),
         (("at=shank",), "--attach is given 0 times, but 1 place begins with at="),
         (("shank",), "'shank' is no place: it must begin with at= or parent="),
-        (("--frame", "tip", "parent=shank,xyz=1 2"), "xyz must be three numbers, got 2"),
+        (("--frame", "tip", "parent=shank,xyz=1 2"), "--frame: xyz must be 3 finite numbers, got [1.0, 2.0]"),
         (("--frame", "tip", "parent=shank,xzy=1 2 3"), "unknown word of --frame 'xzy'"),
         (("--frame", "shank", "parent=trunk"), "'shank'"),
         (("--mirror", "xw"), "'xw'"),

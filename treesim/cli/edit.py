@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from operator import methodcaller
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
+from typing import Annotated, Any, cast
 
 import typer
 
-from ..errors import ArgumentError, quoted, unknown_name
+from ..errors import ArgumentError, quoted
+from ..validation.values import finite_vector
 from .common import (
     BaseOption,
     JsonOption,
     MimicOption,
     RobotArgument,
+    checked_name,
     examples,
     guarded,
     load_robot,
@@ -20,10 +24,6 @@ from .common import (
     output,
     print_json,
 )
-
-if TYPE_CHECKING:
-    from ..model.inertia import Placement
-    from ..model.tree import Tree
 
 
 @guarded
@@ -77,7 +77,8 @@ def edit(
         Name of a frame to add at its PLACE. May be given several times.
     """
     from .. import to_urdf
-    from ..system.files import checked_output
+    from ..model.joints import ROOT_JOINT
+    from ..system.files import checked_output, write_whole
 
     checked_output(out, (".urdf", ".xml"))
     for text in places or ():
@@ -85,7 +86,7 @@ def edit(
             raise ArgumentError(f"{quoted(text)} is no place: it must begin with at= or parent=")
     tree = load_robot(robot, base, mimic)
     if subtree is not None:
-        tree = tree.subtree(subtree, base=_base_of(tree))
+        tree = tree.subtree(subtree, base=tree.base)
     for link in without or ():
         tree = tree.without(link)
     if lock:
@@ -96,25 +97,17 @@ def edit(
         tree = tree.mirrored(cast(Any, mirror))
     if rename:
         tree = tree.renamed(dict(_pair("--rename", "OLD=NEW", text) for text in rename))
-    for name, place in _placed("--attach", attach, "at", places):
-        other = load_robot(name, "auto", None)
-        tree = tree.attach(other, at=place.host, placement=place.placement, prefix=place.prefix)
+    for name, place in _placed("--attach", attach, "at", places, ("prefix",)):
+        tree = tree.attach(load_robot(name, "auto", None), **place)
     for name, place in _placed("--frame", frame, "parent", places):
-        tree = tree.with_frame(name, place.host, place.placement)
-    _write(tree, to_urdf(tree, visuals=True), out, json)
-
-
-class Place(NamedTuple):
-    """Place of a frame or robot: the link or frame, a placement in it, and a prefix of names."""
-
-    host: str
-    placement: Placement
-    prefix: str
-
-
-def _base_of(tree: Tree) -> Any:
-    """Return how a tree stands in the world."""
-    return "floating" if tree.bodies and tree.bodies[0].joint.type == "floating" else "fixed"
+        tree = tree.with_frame(name, **place)
+    write_whole(out, methodcaller("write", to_urdf(tree, visuals=True).encode()))
+    links = len(tree.bodies) + len(tree.welds)
+    joints = sum(name != ROOT_JOINT for name in tree.joint_names)
+    if json:
+        print_json({"robot": tree.name, "file": str(out), "links": links, "joints": joints})
+    else:
+        output().print(f"wrote {out}: {links} links, {joints} moving joints", soft_wrap=True, highlight=False)
 
 
 def _pair(name: str, form: str, text: str) -> tuple[str, str]:
@@ -128,56 +121,38 @@ def _pair(name: str, form: str, text: str) -> tuple[str, str]:
 def _position(text: str) -> tuple[str, Any]:
     """Return the joint and the position of an option --lock."""
     joint, numbers = _pair("--lock", "JOINT=POSITION", text)
-    values = _numbers("--lock", numbers.split(","))
+    values = [_number("--lock", word) for word in numbers.split(",")]
     return joint, values if len(values) > 1 else values[0]
 
 
-def _numbers(name: str, words: list[str]) -> list[float]:
-    """Return the numbers in the words of an option."""
-    numbers = []
-    for word in words:
-        try:
-            numbers.append(float(word))
-        except ValueError:
-            raise ArgumentError(f"{name}: {quoted(word)} is no number") from None
-    return numbers
+def _number(name: str, word: str) -> float:
+    """Return the number in a word of an option."""
+    try:
+        return float(word)
+    except ValueError:
+        raise ArgumentError(f"{name}: {quoted(word)} is no number") from None
 
 
-def _placed(name: str, values: list[str] | None, host: str, places: list[str] | None) -> list[tuple[str, Place]]:
-    """Return the values of an option with their places, those that begin with the word `host`."""
-    texts = [text for text in places or () if text.partition("=")[0] == host]
-    times = len(values or ())
+def _placed(
+    name: str, values: list[str] | None, host: str, places: list[str] | None, more: tuple[str, ...] = ()
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the values of an option, each with the arguments in its place.
+
+    host: the word with which places of this option begin, before a link or frame. more: other words that are texts.
+    """
+    from ..model.inertia import Placement
+
+    values, texts = values or [], [text for text in places or () if text.partition("=")[0] == host]
+    times = len(values)
     if len(texts) != times:
         given, begin = "once" if times == 1 else f"{times} times", "place begins" if len(texts) == 1 else "places begin"
         raise ArgumentError(f"{name} is given {given}, but {len(texts)} {begin} with {host}=")
-    return [(value, _place(name, text, host)) for value, text in zip(values or (), texts, strict=True)]
-
-
-def _place(name: str, text: str, host: str) -> Place:
-    """Return the place in an option; host: the word before its link or frame."""
-    from ..model.inertia import Placement
-
-    known = (host, "xyz", "rpy", *(("prefix",) if host == "at" else ()))
-    given = dict(_pair(name, f"{host}=LINK,xyz=X Y Z,rpy=R P Y", part.strip()) for part in text.split(","))
-    for word in given:
-        if word not in known:
-            raise unknown_name(f"word of {name}", word, known)
-    xyz, rpy = (_numbers(name, given.get(word, "0 0 0").split()) for word in ("xyz", "rpy"))
-    for word, numbers in (("xyz", xyz), ("rpy", rpy)):
-        if len(numbers) != 3:
-            raise ArgumentError(f"{name}: {word} must be three numbers, got {len(numbers)}")
-    return Place(given[host], Placement.from_xyz_rpy(xyz, rpy), given.get("prefix", ""))
-
-
-def _write(tree: Tree, text: str, path: Path, json: bool) -> None:
-    """Write the file, and print what it contains."""
-    from ..model.joints import ROOT_JOINT
-    from ..system.files import write_whole
-
-    write_whole(path, lambda stream: stream.write(text.encode()))
-    links = len(tree.bodies) + len(tree.welds)
-    joints = sum(name != ROOT_JOINT for name in tree.joint_names)
-    if json:
-        print_json({"robot": tree.name, "file": str(path), "links": links, "joints": joints})
-    else:
-        output().print(f"wrote {path}: {links} links, {joints} moving joints", soft_wrap=True, highlight=False)
+    form = f"{host}=LINK,xyz=X Y Z,rpy=R P Y"
+    for value, text in zip(values, texts, strict=True):
+        place: dict[str, Any] = dict(_pair(name, form, part.strip()) for part in text.split(","))
+        for word in place:
+            checked_name(f"word of {name}", word, (host, "xyz", "rpy", *more))
+        pose = {key: [_number(name, word) for word in place.pop(key, "0 0 0").split()] for key in ("xyz", "rpy")}
+        for key, numbers in pose.items():
+            finite_vector(f"{name}: {key}", numbers, 3)
+        yield value, place | {"placement": Placement.from_xyz_rpy(**pose)}

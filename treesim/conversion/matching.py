@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from ..dynamics.operational.frames import frame_pose, frame_velocity
 from ..errors import ModelError, quoted
+from ..model.inertia import Placement
 from ..model.joints import Joint, displacement
 from ..model.named_axes import coordinate_argument, velocity_argument
 from ..model.pack import axis_rotation
@@ -28,10 +29,10 @@ class _Motion(NamedTuple):
     omega: np.ndarray
     v: np.ndarray
 
-    def at(self, R: np.ndarray, p: np.ndarray) -> _Motion:
+    def at(self, pose: Placement) -> _Motion:
         """Return the motion of a frame with a constant pose in this frame."""
-        arm = (self.R @ p[..., None])[..., 0]
-        return _Motion(self.R @ R, self.p + arm, self.omega, self.v + np.cross(self.omega, arm))
+        arm = self.R @ pose.translation
+        return _Motion(self.R @ pose.rotation, self.p + arm, self.omega, self.v + np.cross(self.omega, arm))
 
 
 def match_state(old: Tree, q: ArrayLike, v: ArrayLike, new: Tree) -> tuple[np.ndarray, np.ndarray]:
@@ -88,10 +89,9 @@ def match_state(old: Tree, q: ArrayLike, v: ArrayLike, new: Tree) -> tuple[np.nd
     moved = {0: still, **_bodies(new, wanted)}
     for number, body in enumerate(new.bodies, start=1):
         joint = body.joint
-        base = moved[body.parent].at(joint.placement.rotation, joint.placement.translation)
+        base = moved[body.parent].at(joint.placement)
         if number not in moved:  # a part that the old robot does not have
-            rest = displacement(joint, new.spanning.neutral()[new.spanning.q_index[joint.name]])
-            moved[number] = base.at(rest.rotation, rest.translation)
+            moved[number] = base.at(displacement(joint, new.spanning.neutral()[new.spanning.q_index[joint.name]]))
         elif joint.mimic is None:
             position, velocity = _coordinates(joint, base, moved[number])
             if joint.name in old.q_index and old.joints[joint.name].kind.code == joint.kind.code:
@@ -128,40 +128,24 @@ def _bodies(new: Tree, wanted: Mapping[str, _Motion]) -> dict[int, _Motion]:
     for name, motion in wanted.items():
         frame = new.frames[name]
         if frame.body and frame.body not in found:
-            back = frame.placement.inverse()
-            found[frame.body] = motion.at(back.rotation, back.translation)
+            found[frame.body] = motion.at(frame.placement.inverse())
     return found
 
 
 def _coordinates(joint: Joint, base: _Motion, body: _Motion) -> tuple[np.ndarray, np.ndarray]:
     """Return position and velocity of a joint from the motion of its own frame on the parent, and of its body."""
-    back = np.swapaxes(base.R, -1, -2)
+    from scipy.spatial.transform import Rotation
+
+    back, inside = np.swapaxes(base.R, -1, -2), np.swapaxes(body.R, -1, -2)
     R, p = back @ body.R, (back @ (body.p - base.p)[..., None])[..., 0]
-    inside, axis = np.swapaxes(body.R, -1, -2), np.asarray(joint.axis)
     omega = (inside @ (body.omega - base.omega)[..., None])[..., 0]
     sliding = body.v - base.v - np.cross(base.omega, body.p - base.p)
-    v = (inside @ sliding[..., None])[..., 0]
-    if joint.type == "prismatic":
-        return (p @ axis)[..., None], (v @ axis)[..., None]
-    if joint.type in ("spherical", "floating"):
-        q = _quaternions(R)
-        return (q, omega) if joint.type == "spherical" else (np.concatenate([p, q], -1), np.concatenate([v, omega], -1))
-    B = axis_rotation(axis)
+    v, kind = (inside @ sliding[..., None])[..., 0], joint.kind
+    B = axis_rotation(np.asarray(joint.axis)) if kind.has_axis else np.eye(3)
+    velocity = np.concatenate([omega @ B, v @ B], -1)[..., list(kind.screws)]
+    if not kind.has_axis:
+        q = Rotation.from_matrix(R.reshape(-1, 3, 3)).as_quat().reshape(*p.shape[:-1], 4)
+        return np.concatenate([p, q], -1)[..., -joint.nq :], velocity
     turned = B.T @ R @ B
-    angle, rate = np.arctan2(turned[..., 1, 0], turned[..., 0, 0])[..., None], (omega @ axis)[..., None]
-    if joint.type == "planar":
-        return np.concatenate([(p @ B)[..., :2], angle], -1), np.concatenate([(v @ B)[..., :2], rate], -1)
-    return angle, rate
-
-
-def _quaternions(R: np.ndarray) -> np.ndarray:
-    """Return unit quaternions xyzw (..., 4) of rotations: the longest row of 4 q q', scaled."""
-    K = np.empty((*R.shape[:-2], 4, 4))
-    trace = np.trace(R, axis1=-2, axis2=-1)[..., None]
-    K[..., range(4), range(4)] = np.concatenate([1 + 2 * R[..., range(3), range(3)] - trace, 1 + trace], -1)
-    for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
-        K[..., i, j] = K[..., j, i] = R[..., i, j] + R[..., j, i]
-        K[..., k, 3] = K[..., 3, k] = R[..., j, i] - R[..., i, j]
-    longest = K[..., range(4), range(4)].argmax(-1)
-    q = np.take_along_axis(K, longest[..., None, None], -2)[..., 0, :]
-    return np.asarray(q / np.linalg.norm(q, axis=-1, keepdims=True))
+    angles = np.arctan2(turned[..., 1, 0], turned[..., 0, 0])[..., None] * [0, 0, 1]
+    return np.concatenate([angles, p @ B], -1)[..., list(kind.screws)], velocity

@@ -11,6 +11,7 @@ from .parts import Body, Frame
 from .welds import Weld
 
 K = TypeVar("K", str, int)
+LinkJoints = dict[str, tuple[str, str]]  # {link: (name of its joint, its parent link)}
 ROUNDING = 1e-9  # largest relative difference between a body's inertia and the sum over its links
 
 
@@ -61,6 +62,12 @@ def link_parents(bodies: Sequence[Body], welds: Sequence[Weld], base: str = "") 
     carrier = {joint: weld.link for weld in welds for joint in weld.joints}
     parents = {body.name: carrier.get(body.joint.name, names[body.parent]) for body in bodies}
     return parents | {weld.link: weld.parent or base for weld in welds if weld.link != base}
+
+
+def link_joints(bodies: Sequence[Body], welds: Sequence[Weld]) -> LinkJoints:
+    """Return {link: (name of its joint, its parent link)} of all bodies and welds."""
+    joints = {weld.link: weld.joint for weld in welds} | {body.name: body.joint.name for body in bodies}
+    return {link: (joints[link], parent) for link, parent in link_parents(bodies, welds).items()}
 
 
 def in_walk_order(bodies: Sequence[Body], welds: Sequence[Weld]) -> list[Weld]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import ModelError, quoted
 from .inertia import IDENTITY, NOTHING, Inertia, Placement, welded
-from .links import depth_first, link_children, link_inertias, link_parents
+from .links import LinkJoints, depth_first, link_children, link_inertias, link_joints
 from .loops import Loop
 from .matrices import product
 from .parts import Body, Frame
@@ -34,7 +34,7 @@ def rehosted(
     bodies: Sequence[Body],
     without: Collection[str] = (),
     count: int = 0,
-    fixed: Mapping[str, tuple[str, str]] | None = None,
+    fixed: LinkJoints | None = None,
 ) -> dict[str, Any]:
     """Return the arguments of a tree in which each old body lies on a new one.
 
@@ -53,10 +53,9 @@ def rehosted(
 
     operational = list(tree.frames.values())[tree.n_bodies :]
     frames = [moved(frame, place) for frame in operational if stays(frame, frame.name) and frame.name not in own]
-    merged = [name for name, n in numbers.items() if n in place and name not in {*own, *without}]
-    frames += [Frame(name, *place[numbers[name]]) for name in merged]
+    frames += [Frame(name, *place[n]) for name, n in numbers.items() if n in place and name not in {*own, *without}]
     inertias = link_inertias(tree.bodies, tree.welds, tree.frames)
-    welds = _moved_welds(tree, bodies, frames, inertias, fixed or _old_joints(tree))
+    welds = _moved_welds(tree, bodies, frames, inertias, fixed or link_joints(tree.bodies, tree.welds))
     poses = {frame.name: frame for frame in frames}
     made: list[Body] = []
     for number, body in enumerate(bodies, start=count + 1):
@@ -127,18 +126,12 @@ def summed(body: Body, own: Inertia, welds: Sequence[Weld], frames: Mapping[str,
     return replace(body, inertia=total, own=own)
 
 
-def _old_joints(tree: Tree) -> dict[str, tuple[str, str]]:
-    """Return {link: (its joint, its parent link)} of all links."""
-    joints = {weld.link: weld.joint for weld in tree.welds} | {body.name: body.joint.name for body in tree.bodies}
-    return {link: (joints[link], parent) for link, parent in link_parents(tree.bodies, tree.welds).items()}
-
-
 def _moved_welds(
     tree: Tree,
     bodies: Sequence[Body],
     frames: Sequence[Frame],
     inertias: Mapping[str, Inertia],
-    fixed: Mapping[str, tuple[str, str]],
+    fixed: LinkJoints,
 ) -> list[Weld]:
     """Return the welds of all links that are frames now, in the order of a depth-first walk."""
     carried: dict[str, list[str]] = {}
@@ -184,9 +177,9 @@ def _kept_loops(tree: Tree, frames: Mapping[str, Frame]) -> tuple[list[Loop], li
 
 def _gap(loop: Loop, first: Placement, second: Placement) -> float:
     """Return the largest distance [m] and difference of directions by which a loop is open."""
-    gaps = [np.abs(first.translation - second.translation).max()]
+    gaps = [first.translation - second.translation]
     if loop.type == "revolute":
-        gaps.append(np.abs(product(first.rotation, loop.axis) - product(second.rotation, loop.axis)).max())
+        gaps.append(product(first.rotation, loop.axis) - product(second.rotation, loop.axis))
     elif loop.type == "fixed":
-        gaps.append(np.abs(first.rotation - second.rotation).max())
-    return float(max(gaps))
+        gaps.append(first.rotation - second.rotation)
+    return float(max(np.abs(gap).max() for gap in gaps))

@@ -17,7 +17,7 @@ import numpy as np
 from ..errors import ModelError, quoted
 from .inertia import IDENTITY, Placement
 from .joints import Joint
-from .links import depth_first, in_walk_order, link_children, link_parents, unused
+from .links import LinkJoints, depth_first, in_walk_order, link_children, link_joints, unused
 from .parts import Body
 from .rehosting import kept_bodies, rehosted
 
@@ -61,42 +61,39 @@ def rerooted(self: T, link: str) -> T:
     >>> arm.joint_names[:2], arm.nv
     (('wrist_3_joint', 'wrist_2_joint'), 6)
     """
-    frame, parents = self.frame(link), link_parents(self.bodies, self.welds)
-    if frame.name not in parents:
+    frame, old = self.frame(link), link_joints(self.bodies, self.welds)
+    if frame.name not in old:
         raise ModelError(f"frame {quoted(link)} is no link: name the link that it is on")
     path = [frame.name]
-    while path[-1] in parents and parents[path[-1]]:
-        path.append(parents[path[-1]])
+    while old[path[-1]][1]:
+        path.append(old[path[-1]][1])
     top = self.links.get(path[-1])
     floating = top is not None and top.joint.type == "floating"
     if top is not None and not floating:
         path.append("")  # the base, which has no link of its own
     upward = dict(pairwise(path))
     turned = _reversed_joints(self, upward)
-    fixed = _link_joints(self, upward, turned, frame.name)
+    fixed = _new_joints(self, old, upward, turned) | {frame.name: ("", "")}
     moving = {
         body.name: number for number, body in enumerate(self.bodies, start=1) if body.name not in {*upward, path[-1]}
     }
     moving |= {name: number for number, (name, _) in turned.items()} | ({frame.name: frame.body} if floating else {})
     order = [0 if floating else frame.body, *(moving[link] for link in _walk(self, fixed) if link in moving)]
-    place = {
-        number: (k, turned[number][1].joint.placement.inverse() if number in turned else IDENTITY)
-        for k, number in enumerate(order)
-    }
+    origins = {number: below.joint.placement for number, (_, below) in turned.items()}
     if frame.name not in self.links:
-        place[frame.body] = place[frame.body][0], frame.placement.inverse()
-    bodies = []
+        origins[frame.body] = frame.placement
+    place = {n: (k, origins[n].inverse() if n in origins else IDENTITY) for k, n in enumerate(order)}
+    bodies, lines = [], {body.name: body.line for body in self.bodies}
     for number in order[1:]:
         if number in turned:
             name, below = turned[number]
             parent, pose = place[self.frames[below.name].body]
-            bodies.append(Body(name, parent, _reversed(below.joint, pose)))
+            bodies.append(Body(name, parent, _reversed(below.joint, pose), line=lines.get(name)))
         elif number == frame.body and top is not None:
-            bodies.append(Body(frame.name, 0, replace(top.joint, placement=IDENTITY)))
+            joint = replace(top.joint, placement=IDENTITY)
+            bodies.append(Body(frame.name, 0, joint, line=lines.get(frame.name)))
         else:
             bodies += kept_bodies(self, place, [number])
-    lines = {body.name: body.line for body in self.bodies}
-    bodies = [replace(body, line=lines.get(body.name)) for body in bodies]
     parts = rehosted(self, place, bodies, fixed=fixed)
     return self._with(**parts | {"welds": in_walk_order(parts["bodies"], parts["welds"])})
 
@@ -113,14 +110,12 @@ def _reversed_joints(tree: Tree, upward: Mapping[str, str]) -> dict[int, tuple[s
     return found
 
 
-def _link_joints(
-    tree: Tree, upward: Mapping[str, str], turned: Mapping[int, tuple[str, Body]], root: str
-) -> dict[str, tuple[str, str]]:
-    """Return {link: (its joint if it is fixed, its parent link)} with `root` as the root of all links."""
-    welds = {weld.link: weld.joint for weld in tree.welds}
-    found = {link: (welds.get(link, ""), parent) for link, parent in link_parents(tree.bodies, tree.welds).items()}
-    taken = {*tree.joint_names, *welds.values()}
-    for link, (joint, parent) in found.items():
+def _new_joints(
+    tree: Tree, old: LinkJoints, upward: Mapping[str, str], turned: Mapping[int, tuple[str, Body]]
+) -> LinkJoints:
+    """Return the joint, if it is fixed, and the parent of each link, for another root; old: as on the tree."""
+    found, taken = dict(old), {joint for joint, _ in old.values()}
+    for link, (joint, parent) in old.items():
         if not parent and link not in upward.values() and 0 in turned:  # fixed to the old base, which moves now
             found[link] = joint or unused(f"{link}_fixed", taken), turned[0][0]
     for below, above in upward.items():
@@ -129,11 +124,11 @@ def _link_joints(
             top = turned[tree.links[below].parent][0]
             found[top] = "", below
         if above:
-            found[above] = (welds.get(below, ""), below) if top == above else (unused(f"{above}_fixed", taken), top)
-    return found | {root: ("", "")}
+            found[above] = (old[below][0], below) if top == above else (unused(f"{above}_fixed", taken), top)
+    return found
 
 
-def _walk(tree: Tree, fixed: Mapping[str, tuple[str, str]]) -> list[str]:
+def _walk(tree: Tree, fixed: LinkJoints) -> list[str]:
     """Return links in the order of a depth-first walk from their new root, siblings as on the old tree."""
     children: dict[str, list[str]] = {link: [] for link in ("", *fixed)}
     old = depth_first(link_children(tree.bodies, tree.welds), "")
