@@ -12,9 +12,10 @@ import treesim
 
 from ..errors import TreesimError, UnsupportedError
 from ..model.joints import Joint
+from ..model.parts import changed_joints
 from ..model.tree import Tree
 from .scenes import Law, Scene
-from .source import RobotSource
+from .source import NO_LOSSES, RobotSource
 
 DT = 1e-3  # s
 DRIVEN, LIMITED = 500, 1000  # steps
@@ -37,15 +38,14 @@ NO_LIMITS: dict[str, Any] = {
     "velocity_limit": np.inf,
     "effort_limit": np.inf,
 }
-NO_LOSSES: dict[str, Any] = {"damping": 0.0, "joint_friction": 0.0, "armature": 0.0}
 
 
 def with_joints(
     robot: Tree, change: Callable[[Joint], dict[str, Any]], gravity: np.ndarray | None = None, shapes: bool = False
 ) -> Tree:
     """Return the robot with changed joints, without frames; gravity: its own by default."""
-    bodies = [replace(body, joint=replace(body.joint, **change(body.joint))) for body in robot.bodies]
     g = robot.gravity if gravity is None else gravity
+    bodies = changed_joints(robot.bodies, change)
     return Tree(robot.name, bodies, gravity=g.tolist(), shapes=robot.shapes if shapes else ())
 
 

@@ -6,7 +6,7 @@ import hashlib
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import Any, cast
 
 from lxml import etree
 
@@ -14,11 +14,14 @@ import treesim
 
 from ..errors import TreesimError, UrdfWarning
 from ..model.inertia import Inertia
+from ..model.parts import changed_joints
 from ..model.tree import Tree
 from ..types import BaseChoice
 from ..urdf.findings import Findings
 from ..urdf.read import Source, parse
 from ..urdf.resolve import is_robot_name, open_source
+
+NO_LOSSES: dict[str, Any] = {"damping": 0.0, "joint_friction": 0.0, "armature": 0.0}
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,9 +86,7 @@ def without_losses(robot: Tree) -> Tree:
 
     Engines treat damping, friction and armature differently; frames and shapes do not affect the dynamics.
     """
-    bodies = [
-        replace(body, joint=replace(body.joint, damping=0.0, joint_friction=0.0, armature=0.0)) for body in robot.bodies
-    ]
+    bodies = changed_joints(robot.bodies, lambda joint: NO_LOSSES)
     return treesim.Tree(robot.name, bodies, gravity=robot.gravity.tolist())
 
 

@@ -78,17 +78,13 @@ def _itself(self: T, memo: object = None) -> T:
 
 
 def _restore(self: Any, values: list[Any]) -> None:
-    """Set the fields of an unpickled record, bit for bit; arrays become read-only.
+    """Set the fields of an unpickled record by its constructor, which changes no bit of the values of a record.
 
     The last fields, if a pickle of an earlier version does not have them, get their defaults.
     """
-    labels = type(self).__slots__
-    if len(values) < len(labels):
-        made = type(self)(**dict(zip(labels, values, strict=False)))
-        values = [*values, *(getattr(made, label) for label in labels[len(values) :])]
-    for label, value in zip(labels, values, strict=True):
-        kept = frozen(value, value.dtype) if isinstance(value, np.ndarray) else value
-        object.__setattr__(self, label, kept)
+    made = type(self)(**dict(zip(type(self).__slots__, values, strict=False)))
+    for label in type(self).__slots__:
+        object.__setattr__(self, label, getattr(made, label))
 
 
 def _refuse_setting(self: object, label: str, value: object) -> None:

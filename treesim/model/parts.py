@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, replace
 from typing import Any, get_args
 
 import numpy as np
@@ -207,6 +207,11 @@ class Visual(ReprMixin):
     def _repr_fields(self) -> list[tuple[str, Any]]:
         return [("body", self.body), ("placement", self.placement), ("file", self.file), ("color", self.color),
                 ("texture", self.texture), ("link", self.link)]  # fmt: skip
+
+
+def changed_joints(bodies: Iterable[Body], change: Callable[[Joint], Mapping[str, Any]]) -> list[Body]:
+    """Return bodies with other arguments of their joints, which `change` returns by name for each joint."""
+    return [replace(body, joint=replace(body.joint, **change(body.joint))) for body in bodies]
 
 
 def operational_frames(frames: Any, bodies: Sequence[Body]) -> tuple[Frame, ...]:

@@ -28,7 +28,7 @@ from .mirroring import mirrored
 from .named_axes import coordinate_argument, velocity_argument
 from .names import looked_up, named, slices, unique
 from .pack import pack
-from .parts import Body, Frame, Visual, operational_frames
+from .parts import Body, Frame, Visual, changed_joints, operational_frames
 from .quaternions import unit_quaternions
 from .random_configuration import random_configuration
 from .renaming import renamed
@@ -250,10 +250,8 @@ class Tree(Immutable):
         whole, rotors = self.spanning, self.mimic_map.shared(self.armature)
         if not rotors.any():
             return whole
-        bodies = [
-            replace(body, joint=replace(body.joint, armature=np.maximum(rotors[whole.v_index[body.joint.name]], 0.0)))
-            for body in whole.bodies
-        ]
+        least = np.maximum(rotors, 0.0)
+        bodies = changed_joints(whole.bodies, lambda joint: {"armature": least[whole.v_index[joint.name]]})
         effective = Tree(
             self.name, bodies, frames=tuple(whole.frames.values())[self.n_bodies :], visuals=(), gravity=self.gravity
         )

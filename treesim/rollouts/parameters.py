@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -19,6 +18,7 @@ from ..kernels.contact.layout import PAIR, SURFACE, bounds_at, surface_at
 from ..kernels.contact.tables import touch_tables
 from ..kernels.stepping.rules import CONTACT_RULES
 from ..kernels.stepping.step import Settings
+from ..model.parts import changed_joints
 from ..model.tree import Tree
 from ..simulation.step_settings import (
     gains_of,
@@ -249,7 +249,7 @@ def world_with_rows(world: World, fields: Mapping[str, Given]) -> World:
 
 @lru_cache(maxsize=16)
 def _with_rows(world: World, friction: tuple[int, ...], lower: tuple[int, ...], upper: tuple[int, ...]) -> World:
-    robot, bodies = world.robot, list(world.alone.bodies)
+    robot = world.robot
     changes: dict[str, dict[str, Any]] = {}
     for k in friction:
         joint = robot.dof_joint(k)
@@ -259,10 +259,7 @@ def _with_rows(world: World, friction: tuple[int, ...], lower: tuple[int, ...], 
     for name, dofs, far in (("lower", lower, -FAR), ("upper", upper, FAR)):
         for k in dofs:
             changes.setdefault(robot.dof_joint(k), {})[name] = far
-    for i, body in enumerate(bodies):
-        changed = changes.pop(body.joint.name, None)
-        if changed is not None:
-            bodies[i] = replace(body, joint=replace(body.joint, **changed))
+    bodies = changed_joints(world.alone.bodies, lambda joint: changes.pop(joint.name, {}))
     if changes:
         raise UnsupportedError(
             f"joint {quoted(next(iter(changes)))} is of a free body: it can have no limits or friction"

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from ..errors import ArgumentError
 from ..model.frozen import frozen
+from ..model.matrices import UNIT
 from ..system.display import ReprMixin, vector
 from ..validation.arrays import real_numbers
 from ..validation.values import checked_flag, finite_vector, short_repr
@@ -155,8 +156,8 @@ def _same_pose(one: np.ndarray, other: np.ndarray) -> bool:
 
 
 def unit_quaternion(quaternion: np.ndarray) -> np.ndarray:
-    """Return a quaternion of length 1; raises ArgumentError if it is far from that."""
+    """Return a quaternion scaled to length 1, unchanged if it is that up to rounding; raises ArgumentError if far."""
     length = float(np.linalg.norm(quaternion))
     if not 0.5 < length < 2.0:
         raise ArgumentError(f"a quaternion must be of length 1, got {short_repr(quaternion.tolist())}")
-    return quaternion / length
+    return quaternion if abs(length - 1.0) <= UNIT else quaternion / length

@@ -13,7 +13,6 @@ from ..contact.description import GROUNDS
 from ..contact.surface import Surface
 from ..dynamics.constrained.constraints import FrameConstraint, LoopConstraint
 from ..errors import ArgumentError, TreesimError, UnsupportedError, quoted
-from ..model.frozen import frozen
 from ..model.inertia import Inertia, Placement
 from ..model.joints import Joint
 from ..model.loops import Loop
@@ -44,7 +43,6 @@ OLDER: dict[str, dict[str, str]] = {  # arguments' names in files of older versi
     },
 }  # fmt: skip
 NUMBERS = ("float64", "int64", "bool")  # of arrays
-ROUNDED = 1e-9  # largest change of a value by a constructor that is undone
 
 
 class Made(NamedTuple):
@@ -210,7 +208,7 @@ def _restored(description: dict[str, Any], named: Mapping[str, Any]) -> Any:
         return _array(**description)
     if kind in RECORDS:
         values = {name: restored(value, named) for name, value in description.items()}
-        return _record(RECORDS[kind], _renamed(kind, values))
+        return RECORDS[kind](**_renamed(kind, values))
     return MAKERS[kind](*restored(description["of"], named))
 
 
@@ -232,16 +230,3 @@ def _array(of: Any, shape: Any, numbers: Any) -> np.ndarray:
     if math.prod(sizes) != found.size:
         raise ArgumentError(f"an array of shape {sizes} does not hold {found.size} numbers")
     return found.astype(of).reshape(sizes)
-
-
-def _record(kind: Any, values: dict[str, Any]) -> Any:
-    """Return a record by its constructor, then restore exact values that the constructor rounded (unit vectors)."""
-    made = kind(**values)
-    for name, value in values.items():
-        own = getattr(made, name)
-        array = isinstance(own, np.ndarray) and own.dtype.kind == "f"
-        if array or (isinstance(own, tuple) and own and isinstance(own[0], float)):
-            exact = np.asarray(value, float)
-            if np.shape(own) == exact.shape and np.allclose(own, exact, rtol=ROUNDED, atol=ROUNDED):
-                object.__setattr__(made, name, frozen(exact) if array else tuple(exact.tolist()))
-    return made

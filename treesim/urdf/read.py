@@ -18,13 +18,7 @@ from typing import IO, TYPE_CHECKING
 
 from ..errors import ArgumentError, UrdfError, reason_of, shortened
 from ..system.input_files import UnsuitableFileError, read_input
-from ..system.subprocesses import (
-    can_start_python,
-    import_path,
-    program_path,
-    python_command,
-    run,
-)
+from ..system.subprocesses import can_start_python, import_path, program_path, python_command, run
 from ..validation.values import checked_flag
 from .document import Document
 from .findings import Findings

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -13,6 +11,7 @@ from ...errors import ConstraintError
 from ...kernels.algebra.cholesky import factor
 from ...kernels.constrained.constraints import constraint_derivatives_states
 from ...model.named_axes import velocity_argument, wrenches_argument
+from ...model.parts import changed_joints
 from ...model.tree import Tree
 from ...states.states import on_states
 from ...validation.arrays import coerce
@@ -108,10 +107,8 @@ def _with_armature(robot: Tree, armature: ArrayLike | None) -> Tree:
     constants_of(robot, None, armature)  # raises what is wrong with it
     values = coerce(velocity_argument(robot, "armature", armature))
     rotors = on_mimicked(robot, values)
-    bodies = [
-        replace(body, joint=replace(body.joint, armature=rotors[robot.spanning.v_index[body.joint.name]].tolist()))
-        for body in robot.bodies
-    ]
+    index = robot.spanning.v_index
+    bodies = changed_joints(robot.bodies, lambda joint: {"armature": rotors[index[joint.name]].tolist()})
     return Tree(robot.name, bodies, gravity=robot.gravity.tolist())
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from copy import copy
-from dataclasses import replace
 
 import numpy as np
 
+from ...model.parts import changed_joints
 from ...model.tree import Tree
 from ...simulation.control import PD, Controller, StatelessController, make_controller
 from ...types import ControllerName
@@ -17,8 +17,7 @@ from .mouse_spring import MouseSpring
 
 def without_effort_limits(robot: Tree) -> Tree:
     """Return the same tree without effort limits: the mouse spring is not limited by motors."""
-    bodies = [replace(body, joint=replace(body.joint, effort_limit=np.inf)) for body in robot.bodies]
-    return robot._with(bodies=bodies)
+    return robot._with(bodies=changed_joints(robot.bodies, lambda joint: {"effort_limit": np.inf}))
 
 
 class Drive(StatelessController):
