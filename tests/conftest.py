@@ -115,6 +115,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 # packages of treesim's extras; where one is missing, tests whose failure says what to install are skipped
 OPTIONAL = (
+    "clarabel",
     "coacd",
     "coal",
     "example-robot-data",

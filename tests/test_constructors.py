@@ -62,9 +62,9 @@ MADE: dict[str, dict[str, Any]] = {  # what makes a right one of each
 }  # fmt: skip
 RESULTS = {  # which treesim's functions return
     "Articulated", "ConstrainedAcceleration", "ConstrainedDynamicsDerivatives", "ContactReport", "ConvexParts",
-    "Diagnosis", "Factorization", "ForwardDynamicsDerivatives", "FrameAccelerationDerivatives", "IKResult",
-    "InverseDynamicsDerivatives", "OperationalSpace", "Repaired", "Repetition", "Report", "Rollouts", "SparseJacobian",
-    "State", "View",
+    "Diagnosis", "Equilibrium", "Factorization", "ForwardDynamicsDerivatives", "FrameAccelerationDerivatives",
+    "IKResult", "InverseDynamicsDerivatives", "OperationalSpace", "Repaired", "Repetition", "Report", "Rollouts",
+    "SparseJacobian", "State", "View",
 }  # fmt: skip
 MACHINES = {  # whose arguments have tests of their own
     "BatchFunction", "BatchStepper", "Dynamics", "Player", "Simulation", "Stepper",

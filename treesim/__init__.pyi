@@ -16,6 +16,7 @@ from .contact.static_mesh import StaticMesh
 from .contact.surface import Surface
 from .conversion.converters import convert_state, to_mujoco, to_mujoco_spec, to_pinocchio
 from .conversion.matching import match_state
+from .differentiation.equilibrium import Equilibrium, equilibrium
 from .differentiation.products import jvp, vjp
 from .doctor import Diagnosis, check
 from .dynamics.compiled.batch_function import BatchFunction
@@ -149,6 +150,7 @@ __all__ = [
     "Dynamics",
     "EffortWarning",
     "EnergyWarning",
+    "Equilibrium",
     "ExternalForce",
     "Factorization",
     "ForceTorque",
@@ -230,6 +232,7 @@ __all__ = [
     "convex_parts",
     "coriolis_matrix",
     "energy",
+    "equilibrium",
     "forward_dynamics",
     "forward_dynamics_derivatives",
     "frame_acceleration",

@@ -46,7 +46,7 @@ ROOT = Path(__file__).parents[2]
 
 NOT_CALLED = {  # classes of results, and functions that show, start processes, need other libraries, or set threads
     "BatchFunction", "ConstrainedAcceleration", "ConstrainedDynamicsDerivatives", "ContactReport", "ConvexParts",
-    "Diagnosis", "ForwardDynamicsDerivatives", "FrameAccelerationDerivatives", "IKResult",
+    "Diagnosis", "Equilibrium", "ForwardDynamicsDerivatives", "FrameAccelerationDerivatives", "IKResult",
     "InverseDynamicsDerivatives", "OperationalSpace", "Player", "Repaired", "Repetition", "Report", "Rollouts",
     "State", "View", "available", "convex_parts", "replay", "sweep", "to_mujoco", "to_mujoco_spec", "to_pinocchio",
     "use_threads", "viewer", "vjp",

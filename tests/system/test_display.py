@@ -150,6 +150,7 @@ def lines() -> dict[str, object]:
         "<ConstrainedDynamicsDerivatives: nv 2, 2 rows>": treesim.constrained_dynamics_derivatives(
             ROBOT, *np.zeros((3, 2)), FrameConstraint("body_2", rows=np.eye(6)[4:])
         ),
+        "<Equilibrium: feasible, 0 contacts, residual 0>": treesim.equilibrium(ROBOT, np.zeros(2)),
         "<ConvexParts: 1 part, volume error 1 %, distance error 0.2 m>": treesim.ConvexParts(
             (np.eye(3),), 0.01, 0.2, ()
         ),

@@ -189,9 +189,9 @@ class PD(ReprMixin):
     def __init__(self, robot: Tree, posture: ArrayLike, *, kp: ArrayLike = 100.0, kd: ArrayLike = 10.0) -> None:
         given = coordinate_argument(checked_robot(robot), "posture", posture)
         self.posture = finite_vector("posture", ordered_numbers(given), robot.nq).copy()
-        actuated = _actuated(robot)
-        self.stiffness = checked_gain("kp", kp, robot) * actuated
-        self.damping = checked_gain("kd", kd, robot) * actuated
+        driven = actuated(robot)
+        self.stiffness = checked_gain("kp", kp, robot) * driven
+        self.damping = checked_gain("kd", kd, robot) * driven
         self._effort = robot.effort_limit
         self.robot = robot
 
@@ -498,8 +498,8 @@ def _floating_root(robot: Tree) -> Body:
     return roots[0]
 
 
-def _actuated(robot: Tree) -> np.ndarray:
+def actuated(robot: Tree) -> np.ndarray:
     """Return 1 for each degree of freedom that has an actuator, 0 for those of floating joints (nv,)."""
     joints = [body.joint for body in robot.bodies if body.joint.mimic is None]
-    actuated = [np.full(joint.nv, float(joint.type != "floating")) for joint in joints]
-    return np.concatenate(actuated or [np.empty(0)])
+    driven = [np.full(joint.nv, float(joint.type != "floating")) for joint in joints]
+    return np.concatenate(driven or [np.empty(0)])
