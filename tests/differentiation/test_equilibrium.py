@@ -133,6 +133,7 @@ def test_without_contact_controls_are_gravity_forces_within_limits():
     found = equilibrium(robot, q)
     assert found.feasible and found.residual == 0 and len(found.contact_forces) == 0
     np.testing.assert_array_equal(found.control, treesim.gravity_forces(robot, q))
+    assert equilibrium(treesim.Tree("post", []), []).feasible
     falling = equilibrium(World(crate()), crate().neutral())
     assert not falling.feasible and falling.residual == pytest.approx(2 * np.linalg.norm(crate().gravity))
 

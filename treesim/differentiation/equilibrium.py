@@ -192,7 +192,11 @@ def _balance(world: World, q: np.ndarray, points: np.ndarray, friction: np.ndarr
     gravity = gravity_forces(robot, q)
     rows = world.jacobian(q).T if world.m else np.zeros((robot.nv, 0))
     return _Balance(
-        gravity, np.eye(robot.nv)[:, driven], robot.effort_limit[driven], contact.reshape(robot.nv, -1), rows
+        gravity,
+        np.eye(robot.nv)[:, driven],
+        robot.effort_limit[driven],
+        contact.reshape(robot.nv, 3 * len(points)),
+        rows,
     )
 
 
