@@ -17,7 +17,9 @@ from .contact.surface import Surface
 from .conversion.converters import convert_state, to_mujoco, to_mujoco_spec, to_pinocchio
 from .conversion.matching import match_state
 from .differentiation.equilibrium import Equilibrium, equilibrium
+from .differentiation.linearize import Linearization, linearize
 from .differentiation.products import jvp, vjp
+from .differentiation.step_gradient import StepGradient
 from .doctor import Diagnosis, check
 from .dynamics.compiled.batch_function import BatchFunction
 from .dynamics.compiled.bound import Dynamics
@@ -173,6 +175,7 @@ __all__ = [
     "LayoutWarning",
     "LightJointWarning",
     "LimitWarning",
+    "Linearization",
     "Loop",
     "LoopConstraint",
     "Mimic",
@@ -197,6 +200,7 @@ __all__ = [
     "State",
     "StaticBox",
     "StaticMesh",
+    "StepGradient",
     "Stepper",
     "StoppedWarning",
     "Surface",
@@ -253,6 +257,7 @@ __all__ = [
     "joint_torque_regressor",
     "joint_wrenches",
     "jvp",
+    "linearize",
     "load",
     "loop_constraints",
     "lowest_point",

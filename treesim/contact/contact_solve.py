@@ -45,7 +45,7 @@ class ContactSolve:
     """Compiled contact solve for single states and batches.
 
     pairs: whether wrenches of pairs of bodies are requested, also where there are many. reports_pairs: whether they are
-    computed.
+    computed. corrects: whether fast motions are solved again at their midpoint (`kernels.contact.midpoint_correction`).
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class ContactSolve:
             )
         mimic_map, held = robot.mimic_map is not None, bool(touching.held[0][0])
         plain = not (mimic_map or held or touching.convex[1] > touching.convex[0])
-        again = plain and rule.theta < 1 and touching.counts.limits > 0
+        self.corrects = again = plain and rule.theta < 1 and touching.counts.limits > 0
         variant = StepVariant(
             solids=touching.solids, held=held, again=again, mimic=mimic_map,
             resists=bool(touching.counts.resists), with_forces=with_forces,

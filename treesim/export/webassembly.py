@@ -16,7 +16,7 @@ from ..engine.llvm.values import PTR, Value
 from ..engine.llvm.webassembly import PAGE, webassembly
 from ..model.tree import Tree
 from ..simulation.step import forward_kernel
-from .step_traces import CALLS, EXTERNAL, Sizes, StepTraces, step_traces
+from ..simulation.step_traces import CALLS, EXTERNAL, Sizes, StepTraces, step_traces
 
 NUMBER = 8  # bytes of a double
 STACK = 1024  # bytes for pairs of results that functions return

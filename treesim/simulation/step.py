@@ -185,9 +185,21 @@ class StepCode:
         warm_start (..., R): contact impulses of the step before; None for zeros. result: overwritten. points: room for
         the contact points of one state, if they are requested. velocities: of kinematic bodies, if they differ from v.
         """
+        return self.step_with(self._call(q, v, warm_start, result, points, velocities), control)
+
+    def settled(
+        self, q: np.ndarray, v: np.ndarray, control: np.ndarray, warm_start: np.ndarray | None, points: Any = None
+    ) -> tuple[int, StepResult, np.ndarray]:
+        """Return the status and the results of a step as `run`, and the control that respects the effort limits."""
+        result = self.new_result(q.shape[:-1])
+        status, control = self.settle(self._call(q, v, warm_start, result, points, None), control)
+        return status, result, control
+
+    def _call(
+        self, q: np.ndarray, v: np.ndarray, warm_start: Any, result: StepResult, points: Any, ends: Any
+    ) -> StepCall:
         kinematics = None if self._kinematics is None or q.ndim > 1 else np.empty(self._kinematics)
-        step = StepCall(self._free, q, v, warm_start, result, None, kinematics, points, velocities)
-        return self.step_with(step, control)
+        return StepCall(self._free, q, v, warm_start, result, None, kinematics, points, ends)
 
     def sequence(self, count: int) -> StepSequence:
         """Return the `count` equal parts of a step of one state as one call.
@@ -210,9 +222,13 @@ class StepCode:
         States that are not finite keep the unconstrained step. If the world has joint limits only, so do states
         that reach no limit. Returns the worst status.
         """
+        return self.settle(step, control)[0]
+
+    def settle(self, step: StepCall, control: np.ndarray) -> tuple[int, np.ndarray]:
+        """Take a step as `step_with`; return the status, and the control that respects the effort limits."""
         status = self._step_with(step, control)
         if self.effort is None:
-            return status
+            return status, control
         for attempt in range(REPEATS + 1):
             forces = self.effort.of(step.q, step.v, step.result, step.gains)
             changed = forces.saturated(control) if attempt < REPEATS else None
@@ -221,7 +237,7 @@ class StepCode:
             control = changed
             status = self._step_with(step, control)
         step.result.force[...] = forces.mean
-        return status
+        return status, control
 
     def _step_with(self, step: StepCall, control: np.ndarray) -> int:
         """Take a step as `step_with`, whose result.force is that at the start."""

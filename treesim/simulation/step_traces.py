@@ -71,19 +71,19 @@ def step_traces(robot: Tree, solver: CompiledBackend) -> StepTraces:
 
     Raises UnsupportedError for a backend with data-dependent control flow. Takes about 3 us per operation.
     """
-    source = _Source(robot, solver)
+    source = StepSource(robot, solver)
     rules = {name: source.rule(name) for name in RULES}
     sizes = source.dynamics, source.inputs, source.results, source.views
     return StepTraces(source.forward(), rules, source.push(), source.view(), *sizes)
 
 
-class _Source:
-    """Traced functions: a robot's tables, and the kernels of a backend."""
+class StepSource:
+    """Traced functions: a robot's tables in graphs, and the kernels of a backend."""
 
     def __init__(self, robot: Tree, solver: CompiledBackend) -> None:
         whole = robot.spanning
         self.robot, self.whole = robot, whole
-        self.ints, self.reals, *self.ties = mimic_constants(robot, solver.constants(robot))
+        self.ints, self.reals, *self.mimic_tables = mimic_constants(robot, solver.constants(robot))
         self.entry = solver.entry_for(robot)
         q, v, N = whole.nq, whole.nv, whole.n_bodies
         self.dynamics = {"q": q, "v": v, "tau": v, "armature": v, "gravity": 3}
@@ -97,106 +97,134 @@ class _Source:
     def forward(self) -> Trace:
         """Trace qdd = FD(q, v, tau)."""
         graph, x = _with_inputs(self.dynamics)
-        tree = with_armature(self._tree(graph, x["gravity"]), x["armature"])
-        qdd = _empty(self.whole.nv)
-        memory = self.entry.memory(tree, self.ints, *self._ties(graph), x["q"])
-        self.entry.one(tree, x["q"], x["v"], x["tau"], _empty(0).reshape(0, 6), qdd, memory)
-        return Trace(graph, _nodes(qdd), sum(self.dynamics.values()))
+        tree = with_armature(self.tree(graph, x["gravity"]), x["armature"])
+        qdd = empty(self.whole.nv)
+        memory = self.entry.memory(tree, self.ints, *self.ties(graph), x["q"])
+        self.entry.one(tree, x["q"], x["v"], x["tau"], empty(0).reshape(0, 6), qdd, memory)
+        return Trace(graph, nodes(qdd), sum(self.dynamics.values()))
 
     def rule(self, name: str) -> list[Trace]:
         """Trace an integrator up to each call of the forward dynamics, and after the last."""
         graph, x = _with_inputs({**self.inputs, **{f"qdd{k}": self.whole.nv for k in range(CALLS)}})
         inputs = sum(self.inputs.values()) + CALLS * self.whole.nv
-        tree = self._tree(graph, x["gravity"])
-        q, v = self._expanded(graph, x)
-        control = self._on_mimicked(graph, x["control"])
-        s = settings_of(tree, self._settings(graph, x["settings"]))
-        external, calls = self._on_mimicked(graph, x[EXTERNAL]), []
+        tree = self.tree(graph, x["gravity"])
+        q, v = self.whole_positions(graph, x["q"]), self.whole_motion(graph, x["v"])
+        control = self.on_mimicked(graph, x["control"])
+        s = settings_of(tree, self.settings(graph, x["settings"]))
+        external, calls = self.on_mimicked(graph, x[EXTERNAL]), []
 
         def forward(moved: TreeTables, at: Any, velocity: Any, tau: Any, _: Any, qdd: Any, memory: Any) -> int:
             arguments = at, velocity, tau + external, moved.armature, x["gravity"]
-            calls.append(Trace(graph, _nodes(*arguments), inputs))
+            calls.append(Trace(graph, nodes(*arguments), inputs))
             qdd[:] = x[f"qdd{len(calls) - 1}"]
             return FINE
 
-        q_new, v_new, force, work = (_empty(n) for n in (self.whole.nq, self.whole.nv, self.whole.nv, 2))
+        q_new, v_new, force, work = (empty(n) for n in (self.whole.nq, self.whole.nv, self.whole.nv, 2))
         actuate(tree, s, q, v, control, force)
         RULES[name].step(tree, s, q, v, force, q_new, v_new, work, step_memory(tree, q), forward, None)
-        return [*calls, Trace(graph, _nodes(*self._picked(graph, q_new, v_new, force), work), inputs)]
+        own = self.own_positions(graph, q_new), self.own_motion(graph, v_new), self.own_motion(graph, force)
+        return [*calls, Trace(graph, nodes(*own, work), inputs)]
 
     def push(self) -> Trace:
         """Trace J' F of public wrenches: force first, in each body's own axes about its origin."""
         graph, x = _with_inputs(self.inputs)
-        tree, q = self._tree(graph, x["gravity"]), self._expanded(graph, x)[0]
-        turned, forces = [*_constants(graph, np.zeros(6))], _empty(self.whole.nv)
+        tree, q = self.tree(graph, x["gravity"]), self.whole_positions(graph, x["q"])
+        turned, forces = [*_constants(graph, np.zeros(6))], empty(self.whole.nv)
         for R, wrench in zip(self.robot.body_rotations[1:], x["f_ext"].reshape(-1, 6), strict=True):
             turned += [*(R.T.tolist() @ wrench[3:]), *(R.T.tolist() @ wrench[:3])]
         joint_forces(tree, q, np.array(turned, dtype=object).reshape(-1, 6), forces)
-        mimic_map, own = self._mimic_joints(graph), _empty(self.robot.nv)
+        mimic_map, own = self.mimic_joints(graph), empty(self.robot.nv)
         if mimic_map is not None:
             contract_force(mimic_map, forces, own)
-        return Trace(graph, _nodes(forces if mimic_map is None else own), sum(self.inputs.values()))
+        return Trace(graph, nodes(forces if mimic_map is None else own), sum(self.inputs.values()))
 
     def view(self) -> Trace:
         """Trace the bodies' poses and velocities, and kinetic and potential energy [J]."""
         graph, x = _with_inputs(self.inputs)
-        tree = self._tree(graph, x["gravity"])
-        q, v = self._expanded(graph, x)
-        poses, energy = _empty(self.views["poses"]), _empty(8)
+        tree = self.tree(graph, x["gravity"])
+        q, v = self.whole_positions(graph, x["q"]), self.whole_motion(graph, x["v"])
+        poses, energy = empty(self.views["poses"]), empty(8)
         turns = _constants(graph, self.robot.body_rotations)
         body_poses(tree, q, poses.reshape(-1, 4, 4), turns, *placements_for(tree, q))
         W, V = motions_for(tree, q)
         energy_and_momentum(tree, q, v, energy, W, V)
         velocities = [x for i in range(len(V)) for x in _in_world(transform_at(W, i), motion_at(V, i))]
-        return Trace(graph, _nodes(poses, np.array(velocities), energy[:2]), sum(self.inputs.values()))
+        return Trace(graph, nodes(poses, np.array(velocities), energy[:2]), sum(self.inputs.values()))
 
     # ---- arrays of the spanning tree
 
-    def _tree(self, graph: Graph, gravity: np.ndarray) -> TreeTables:
+    def tree(self, graph: Graph, gravity: np.ndarray) -> TreeTables:
         """Return the tables of the tree, with gravity as an input."""
         return tree_tables(self.ints, np.concatenate([_constants(graph, self.reals[:-3]), gravity]))
 
-    def _ties(self, graph: Graph) -> list[Any]:
+    def still(self, graph: Graph) -> np.ndarray:
+        """Return a gravity of zero."""
+        return _constants(graph, np.zeros(3))
+
+    def ties(self, graph: Graph) -> list[Any]:
         """Return the tables of mimic joints; empty for robots without."""
-        return [x if x.dtype.kind in "iu" else _constants(graph, x) for x in self.ties]
+        return [x if x.dtype.kind in "iu" else _constants(graph, x) for x in self.mimic_tables]
 
-    def _mimic_joints(self, graph: Graph) -> MimicJoints | None:
-        return mimic_joints_of(*self._ties(graph)) if self.ties else None
+    def mimic_joints(self, graph: Graph) -> MimicJoints | None:
+        """Return the tables of mimic joints, if the robot has any."""
+        return mimic_joints_of(*self.ties(graph)) if self.mimic_tables else None
 
-    def _expanded(self, graph: Graph, x: Arrays) -> tuple[np.ndarray, np.ndarray]:
-        """Return q and v of the spanning tree."""
-        mimic_map = self._mimic_joints(graph)
+    def whole_positions(self, graph: Graph, q: np.ndarray) -> np.ndarray:
+        """Return a configuration of the spanning tree."""
+        mimic_map = self.mimic_joints(graph)
         if mimic_map is None:
-            return x["q"], x["v"]
-        q, v = _empty(self.whole.nq), _empty(self.whole.nv)
-        expand_positions(mimic_map, x["q"], q)
-        expand_motion(mimic_map, x["v"], v)
-        return q, v
+            return q
+        whole = empty(self.whole.nq)
+        expand_positions(mimic_map, q, whole)
+        return whole
 
-    def _picked(self, graph: Graph, q: np.ndarray, v: np.ndarray, force: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Return the independent entries of q, v and force."""
-        mimic_map = self._mimic_joints(graph)
+    def whole_motion(self, graph: Graph, v: np.ndarray) -> np.ndarray:
+        """Return a velocity or acceleration of the spanning tree."""
+        mimic_map = self.mimic_joints(graph)
         if mimic_map is None:
-            return q, v, force
-        own = _empty(self.robot.nq), _empty(self.robot.nv), _empty(self.robot.nv)
-        pick_positions(mimic_map, q, own[0])
-        pick_motion(mimic_map, v, own[1])
-        pick_motion(mimic_map, force, own[2])
+            return v
+        whole = empty(self.whole.nv)
+        expand_motion(mimic_map, v, whole)
+        return whole
+
+    def own_positions(self, graph: Graph, q: np.ndarray) -> np.ndarray:
+        """Return the independent coordinates of a configuration of the spanning tree."""
+        mimic_map, own = self.mimic_joints(graph), empty(self.robot.nq)
+        if mimic_map is None:
+            return q
+        pick_positions(mimic_map, q, own)
         return own
 
-    def _on_mimicked(self, graph: Graph, values: np.ndarray) -> np.ndarray:
+    def own_motion(self, graph: Graph, v: np.ndarray) -> np.ndarray:
+        """Return the independent entries of velocities or forces of the spanning tree."""
+        mimic_map, own = self.mimic_joints(graph), empty(self.robot.nv)
+        if mimic_map is None:
+            return v
+        pick_motion(mimic_map, v, own)
+        return own
+
+    def reflected_inertia(self, graph: Graph, rotors: np.ndarray) -> np.ndarray:
+        """Return the rotor inertias of independent velocities that are equivalent to those of the spanning tree."""
+        mimic_map, own = self.mimic_joints(graph), self.own_motion(graph, rotors)
+        if mimic_map is None:
+            return own
+        for b in range(mimic_map.count):
+            own[mimic_map.onto[b]] += mimic_map.multiplier[b] * mimic_map.multiplier[b] * rotors[mimic_map.v[b]]
+        return own
+
+    def on_mimicked(self, graph: Graph, values: np.ndarray) -> np.ndarray:
         """Expand values of independent velocities to the spanning tree, with 0 for mimic joints."""
-        mimic_map = self._mimic_joints(graph)
+        mimic_map = self.mimic_joints(graph)
         if mimic_map is None:
             return values
-        whole = _empty(self.whole.nv)
+        whole = empty(self.whole.nv)
         expand_force(mimic_map, values, whole)
         return whole
 
-    def _settings(self, graph: Graph, table: np.ndarray) -> np.ndarray:
+    def settings(self, graph: Graph, table: np.ndarray) -> np.ndarray:
         """Expand a table of step settings (see `StepSettings`) from independent coordinates to the spanning tree."""
         columns = table[1:].reshape(COLUMNS, self.robot.nv)
-        return np.concatenate([table[:1], *(self._on_mimicked(graph, column) for column in columns)])
+        return np.concatenate([table[:1], *(self.on_mimicked(graph, column) for column in columns)])
 
 
 # ---- numbers of a graph
@@ -222,10 +250,11 @@ def _in_world(W: Transform, velocity: Motion) -> list[Traced]:
     return [*rotate(W.R, velocity.lin), *rotate(W.R, velocity.ang)]
 
 
-def _empty(size: int) -> np.ndarray:
+def empty(size: int) -> np.ndarray:
+    """Return an array for numbers of a graph."""
     return np.empty(size, dtype=object)
 
 
-def _nodes(*arrays: np.ndarray) -> list[int]:
+def nodes(*arrays: np.ndarray) -> list[int]:
     """Return the nodes of all numbers of arrays of one graph."""
     return [x.node for array in arrays for x in array]

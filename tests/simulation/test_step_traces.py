@@ -4,8 +4,8 @@ import pytest
 
 from tests import coupled, trees
 from treesim.errors import UnsupportedError
-from treesim.export.step_traces import CALLS, step_traces
 from treesim.simulation.step import forward_kernel
+from treesim.simulation.step_traces import CALLS, step_traces
 
 CALLED = {  # how often a rule calls the forward dynamics
     "implicit_midpoint": 4, "semi_implicit_euler": 1, "explicit_euler": 1, "midpoint": 2, "rk4": 4, "bullet": 1,

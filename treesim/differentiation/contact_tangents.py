@@ -1,0 +1,312 @@
+"""Derivatives of the motion in a step with contact: implicit derivatives at the rows that the solver has solved.
+
+Three sets of impulses (`kernels.contact.contact_step`) act along rows J at the configuration q at the start. One set
+changes a velocity w by y = (M + D)^-1 J' lambda; then
+    (M + D) dy = J' dlambda + T dq,   T dq = d(J' lambda) - dM y   at constant lambda and y,
+    dsigma = dJ w + J dw + R dlambda + dbias.
+A row at rest has dsigma = 0, an open one dlambda = 0. The tangential impulses of a sliding contact are -mu lambda_n s,
+s the direction of its velocity sigma_t:
+    dlambda_t + mu s dlambda_n + mu lambda_n / |sigma_t| (1 - s s') dsigma_t = 0.
+Rows may depend on each other. Then the impulses are those of least norm; the motion is unique.
+"""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..dynamics.derivatives import inverse_dynamics_derivatives
+from ..dynamics.mass_matrix import mass_matrix
+from ..errors import UnsupportedError
+from ..kernels.contact.constraint_rows import rebound_of
+from ..kernels.contact.contact_points import FORCE, LAW, PUSH, RECOVERY, START
+from ..kernels.contact.layout import LIMIT, SPEED, SURFACE
+from ..kernels.contact.layout import RECOVERY as OPTION
+from ..kernels.contact.recovery import YIELD
+from ..kernels.contact.tables import Touch, touch_tables
+from ..simulation.stepper import Stepper
+from .contact_rows import Contacts, contacts_at, force_derivatives, velocity_derivatives, wrenches
+from .directional import Directional
+from .free_motion import FreeMotion
+
+CLOSED = 1e-9  # m, rad: a gap that is larger than minus this is closed by the step
+NONE = 1e-11  # of the largest impulse: rounding
+REDUCED = 1e-7  # m/s
+AT_BOUND = 1e-9  # of the bound of friction
+SEPARATING, STICKING, SLIDING = "separating", "sticking", "sliding"
+
+
+class RowSet(NamedTuple):
+    """Rows of one set of impulses: of C contacts, then of D degrees of freedom, with limits or friction, at rest.
+
+    states (C,): of the contacts. dofs (D,). impulse, sigma (3 C + D,): impulses, and velocities along the rows. mu
+    (C,). bias (3 C + D, K): derivatives of what is added to the velocities. soft (3 C + D,): compliance R. alone: rows
+    of recovery along which its own change of velocities is zero, and not their sum with the motion.
+    """
+
+    states: list[str]
+    dofs: list[int]
+    impulse: np.ndarray
+    sigma: np.ndarray
+    mu: np.ndarray
+    bias: np.ndarray
+    soft: np.ndarray
+    alone: list[int]
+
+
+class StepRows(NamedTuple):
+    """Rows of a step's sets of impulses."""
+
+    positions: RowSet
+    recovery: RowSet
+    velocities: RowSet
+
+
+class Rates(NamedTuple):
+    """Velocities (3,) along a contact's normal at the start, in the unconstrained mean and at its end; along (3, K)."""
+
+    values: np.ndarray
+    along: np.ndarray
+
+
+class ContactDerivatives:
+    """Derivatives of a step with contact from one state.
+
+    stepper: a step is one part. q (nq,), v (nv,): state at the start. free: the unconstrained motion. taken (2, nv):
+    the mean velocity, and that at the end. points: contacts (`kernels.contact.contact_points`).
+    """
+
+    def __init__(
+        self, stepper: Stepper, q: np.ndarray, v: np.ndarray, free: FreeMotion, taken: np.ndarray, points: np.ndarray
+    ) -> None:
+        self.robot, self.q, self.v, self.points, self.free = stepper.robot, q, v, points, free
+        self.h, self.theta = float(stepper.settings.table[0]), stepper.rule.theta
+        self.touch: Touch = touch_tables(stepper.world.touching.layout, stepper.world.touching.geometry)
+        self.contacts: Contacts = contacts_at(self.robot, q, self.touch, points)
+        self.J = self.contacts.J.reshape(-1, self.robot.nv)
+        self.armature = np.maximum(free.armature[0], 0.0)
+        self.M = mass_matrix(self.robot, q, armature=self.armature)
+        self.W = np.linalg.inv(self.M)
+        self.gap, self.surface = points[:, START], self.touch.surface[points[:, LAW].astype(int)]
+        # of positions, recovery and velocities: impulses of the contacts, changes of velocities, and velocities after
+        recovery = np.zeros((len(points), 3))
+        recovery[:, 2] = points[:, RECOVERY]
+        impulse = self.h * np.einsum("cji,cj->ci", self.contacts.axes, points[:, FORCE : FORCE + 3])
+        self.impulses = [points[:, PUSH : PUSH + 3], recovery, impulse]
+        self.on_limits = self._recovery_of_limits(taken[0])
+        opened = self.W @ (self.J.T @ recovery.ravel() + self.on_limits)
+        self.w = np.stack([taken[0] - opened, *taken])
+        self.y = np.stack([self.w[0] - free.mean[0], opened, taken[1] - free.end[0]])
+
+    def along(self, dq: np.ndarray, dv: np.ndarray) -> tuple[np.ndarray, StepRows]:
+        """Return the derivatives (2, nv, K) of mean and end velocity along directions dq, dv (nv, K), and the rows."""
+        mean, end = np.swapaxes(self.free.along[:, 0], 1, 2)
+        changing = self._of_rates(dq, np.stack([dv, mean, end]))
+        rows = StepRows(self._positions(dq, changing), self._recovery(dq), self._velocities(dq, changing))
+        forces = np.stack([wrenches(self.contacts, each) for each in self.impulses])
+        in_q = self._inertia_derivatives(self.y, f_ext=forces)
+        dJ = velocity_derivatives(self.contacts, self.w)
+        T = [force_derivatives(self.contacts, self.impulses[k]) - in_q[k] for k in range(3)]
+        moved = self._changed(rows.positions, mean, T[0], dJ[0], dq)
+        along_rows = dJ[0] @ dq + self.J @ moved
+        opened = self._changed(rows.recovery, moved, T[1], dJ[1], dq, along_rows)
+        return np.stack([opened, self._changed(rows.velocities, end, T[2], dJ[2], dq)]), rows
+
+    def _inertia_derivatives(self, y: np.ndarray, **options: Any) -> np.ndarray:
+        """Return the derivatives (..., nv, nv) in q of (M + D) y, less the forces of `f_ext`."""
+        still, none = np.zeros(self.robot.nv), np.zeros(3)
+        given = self.robot, self.q, still, y
+        return inverse_dynamics_derivatives(*given, gravity=none, armature=self.armature, **options).dtau_dq
+
+    def _of_rates(self, dq: np.ndarray, along: np.ndarray) -> dict[int, Rates]:
+        """Return the velocities along the normals of contacts that are soft or bounce; along: of the three motions."""
+        special = np.flatnonzero((self.surface[:, SURFACE.stiffness] > 0) | (self.surface[:, SURFACE.restitution] > 0))
+        if not special.size:
+            return {}
+        motions = np.stack([self.v, self.free.mean[0], self.free.end[0]])
+        rates, changes = motions @ self.J.T, velocity_derivatives(self.contacts, motions) @ dq + self.J @ along
+        return {c: Rates(rates[:, 3 * c + 2], changes[:, 3 * c + 2]) for c in special.tolist()}
+
+    # ---- rows
+
+    def _positions(self, dq: np.ndarray, changing: dict[int, Rates]) -> RowSet:
+        """Return the rows of position impulses, which leave no gap negative, and let no overlap grow."""
+        dofs, forces = self._at_rest(0)
+        n, closing = len(self.J), self.gap > -CLOSED
+        bias, soft = np.zeros((n + len(dofs), dq.shape[1])), np.zeros(n + len(dofs))
+        bias[2:n:3][closing] = self.contacts.J[closing, 2] @ dq / self.h
+        for c, rates in changing.items():
+            r = 3 * c + 2
+            if self.surface[c, SURFACE.stiffness] > 0:
+                bias[r], soft[r] = self._damped(c) * (self.J[r] @ dq), self._compliance(c)
+            elif (bounce := self._rebound(c, rates, self.J[r] @ dq)) is not None:
+                bias[r] = bounce[0].along
+        for k, (d, force) in enumerate(zip(dofs, forces, strict=True), n):
+            if abs(force) > self.friction(0).get(d, 0.0) and self.limit_gap(d, force) > -CLOSED:
+                bias[k] = dq[d] / self.h
+        return self._rows(0, dofs, forces, bias)._replace(soft=soft)
+
+    def _velocities(self, dq: np.ndarray, changing: dict[int, Rates]) -> RowSet:
+        """Return the rows of velocity impulses."""
+        dofs, forces = self._at_rest(2)
+        bias, soft = np.zeros((len(self.J) + len(dofs), dq.shape[1])), np.zeros(len(self.J) + len(dofs))
+        for c, (_, along) in changing.items():
+            r = 3 * c + 2
+            if self.surface[c, SURFACE.stiffness] > 0:
+                bias[r] = (along[1] + self._damped(c) * (self.J[r] @ dq)) / self.theta - along[2]
+                soft[r] = self._compliance(c)
+            elif (bounce := self._rebound(c, changing[c], self.J[r] @ dq)) is not None:
+                bias[r] = -bounce[1].along
+                self._refuse_reduced(c, float(self.J[r] @ self.w[2] - bounce[1].value))
+        return self._rows(2, dofs, forces, bias)._replace(soft=soft)
+
+    def _damped(self, c: int) -> float:
+        """Return 1 / (theta h + t_d) of a soft contact (`constraint_rows.soft_bias`)."""
+        lasting = self.surface[c, SURFACE.dissipation_time] if self.gap[c] <= 0 else 0.0
+        return float(1 / (self.theta * self.h + lasting))
+
+    def _compliance(self, c: int) -> float:
+        """Return the compliance of a soft contact (`constraint_rows.compliance`)."""
+        return float(self._damped(c) / (self.theta * self.h * self.surface[c, SURFACE.stiffness]))
+
+    def _rebound(self, c: int, rates: Rates, in_gap: np.ndarray) -> tuple[Directional, Directional] | None:
+        """Return position bias and end velocity (`constraint_rows.rebound_of`) of a contact that bounces, else None."""
+        start, mean, end = (Directional(*each) for each in zip(rates.values.tolist(), rates.along, strict=True))
+        contact = SimpleNamespace(pair=[0], gap=[Directional(float(self.gap[c]), in_gap)])
+        touch = SimpleNamespace(surface=self.surface[c : c + 1], option=self.touch.option)
+        along = [[None, None, x] for x in (start, mean, end)]
+        m = SimpleNamespace(touch=touch, contacts=contact, start_rate=along[0], mean_rate=along[1], end_rate=along[2])
+        position, velocity = rebound_of(m, 0, self.h, self.theta)
+        return (position, velocity) if isinstance(velocity, Directional) and velocity > 0 else None
+
+    def _refuse_reduced(self, c: int, missed: float) -> None:
+        """Raise UnsupportedError if a contact's restitution was reduced."""
+        if abs(missed) > REDUCED and self.impulses[2][c, 2] > 0:
+            raise UnsupportedError(
+                "restitution was reduced in the step, since it would have added energy: such steps have no derivatives"
+            )
+
+    def _recovery(self, dq: np.ndarray) -> RowSet:
+        """Return the rows of recovery impulses: compliant rows of overlaps, and gaps that these would close."""
+        dofs = [int(d) for d in np.flatnonzero(self.on_limits)]
+        n, moved, alone = len(self.J), self.J @ self.w[0], []
+        bias, soft = np.zeros((n + len(dofs), dq.shape[1])), np.zeros(n + len(dofs))
+        for c in np.flatnonzero(self.points[:, RECOVERY] > 0).tolist():
+            r = 3 * c + 2
+            if -self.touch.option[OPTION.allowed_overlap] <= self.gap[c] < min(-self.h * moved[r], 0.0):
+                alone.append(r)  # an overlap that is left, which recovery does not change
+                continue
+            change, soft[r] = self._compliant(self.J[r], self.gap[c], self.points[c, RECOVERY], r)
+            bias[r] = change @ dq
+        for k, d in enumerate(dofs, n):
+            side, unit = np.sign(self.on_limits[d]), np.eye(self.robot.nv)[d]
+            change, soft[k] = self._compliant(side * unit, self.limit_gap(d, side), abs(self.on_limits[d]), None)
+            bias[k] = side * (change @ dq)
+        return self._rows(1, dofs, self.on_limits[dofs], bias)._replace(soft=soft, alone=alone)
+
+    def _compliant(self, J: np.ndarray, gap: float, impulse: float, r: int | None) -> tuple[np.ndarray, float]:
+        """Return the derivative (nv,) of a recovery row's bias, and its compliance; r: its number, None for a limit."""
+        b, db = self._opening(gap)
+        if b == 0:  # a gap, which closes
+            return J / self.h, 0.0
+        y = self.W @ J
+        change = -y @ self._inertia_derivatives(y)  # of G = J W J'
+        if r is not None:
+            change += 2 * velocity_derivatives(self.contacts, y[None])[0, r]
+        fastest, G = self.touch.option[OPTION.fastest], J @ y
+        in_R = YIELD / fastest * (b * change + G * db * J)
+        return in_R * impulse - db * J, YIELD * G * b / fastest
+
+    def _opening(self, gap: float) -> tuple[float, float]:
+        """Return the speed at which an overlap opens, and its derivative in the gap."""
+        fraction, fastest, allowed = (
+            self.touch.option[k] for k in (OPTION.fraction, OPTION.fastest, OPTION.allowed_overlap)
+        )
+        b = fraction * max(-gap - allowed, 0.0) / self.h
+        return (min(b, fastest), -fraction / self.h if 0 < b < fastest else 0.0)
+
+    def _recovery_of_limits(self, mean: np.ndarray) -> np.ndarray:
+        """Return the recovery impulses (nv,) of joints beyond their limits."""
+        found = np.zeros(self.robot.nv)
+        for d, _, side in self.touch.limit.tolist():
+            b, _ = self._opening(self.limit_gap(d, side))
+            if b > 0:
+                soft = YIELD * self.W[d, d] * b / self.touch.option[OPTION.fastest]
+                found[d] += side * max((b - side * mean[d]) / soft, 0.0)
+        return found
+
+    def limit_gap(self, d: int, side: float) -> float:
+        """Return the distance of degree of freedom d from its lower (side > 0) or upper limit; infinite without."""
+        for (dof, coordinate, limit_side), bound in zip(self.touch.limit.tolist(), self.touch.bound, strict=True):
+            if dof == d and limit_side * side > 0:
+                return float(limit_side * (self.q[coordinate] - bound))
+        return np.inf
+
+    def friction(self, k: int) -> dict[int, float]:
+        """Return the bounds of joint friction by degree of freedom."""
+        part = self.theta if k == 0 else 1.0
+        return dict(zip(self.touch.friction.tolist(), (part * self.h * self.touch.rough).tolist(), strict=True))
+
+    def _at_rest(self, k: int) -> tuple[list[int], np.ndarray]:
+        """Return the degrees of freedom at limits, or held by friction, and their impulses."""
+        of_contacts = self.J.T @ self.impulses[k].ravel()
+        forces, rough = self.M @ self.y[k] - of_contacts, self.friction(k)
+        rounding = NONE * (np.abs(self.M) @ np.abs([*self.y, *self.w]).max(axis=0))
+        limited = {*self.touch.limit[:, LIMIT.dof].tolist(), *self.touch.speed[:, SPEED.dof].tolist()}
+        at_rest = [
+            d
+            for d in sorted({*limited, *rough})
+            if (abs(abs(forces[d]) - rough[d]) > AT_BOUND * rough[d] if d in rough else abs(forces[d]) > rounding[d])
+        ]
+        return at_rest, forces[at_rest]
+
+    def _rows(self, k: int, dofs: list[int], forces: np.ndarray, bias: np.ndarray) -> RowSet:
+        w, impulses, mu = self.w[k], self.impulses[k], (k != 1) * self.surface[:, SURFACE.friction]
+        sigma, states = (self.J @ w).reshape(-1, 3), []
+        for own, friction in zip(impulses, mu, strict=True):
+            held = np.hypot(*own[:2]) < (1 - AT_BOUND) * friction * own[2]
+            states.append(SEPARATING if own[2] <= 0 else STICKING if held else SLIDING)
+        impulse, velocity = np.concatenate([impulses.ravel(), forces]), np.concatenate([sigma.ravel(), w[dofs]])
+        return RowSet(states, dofs, impulse, velocity, mu, bias, np.zeros(len(bias)), [])
+
+    # ---- implicit derivatives
+
+    def _changed(
+        self, rows: RowSet, before: np.ndarray, T: np.ndarray, dJ: np.ndarray, dq: np.ndarray, moved: Any = None
+    ) -> np.ndarray:
+        """Return the derivatives (nv, K) of w from those before the impulses; moved (3 C, K): of what `alone` omits."""
+        J = np.vstack([self.J, np.eye(self.robot.nv)[rows.dofs]])
+        unforced = before + self.W @ (T @ dq)
+        if not len(J):
+            return unforced
+        at_rest = rows.bias + J @ unforced  # dsigma at constant impulses
+        at_rest[: len(dJ)] += dJ @ dq
+        if rows.alone:
+            at_rest[rows.alone] -= moved[rows.alone]
+        G = J @ self.W @ J.T + np.diag(rows.soft)
+        A, b = np.eye(len(J)), np.zeros((len(J), dq.shape[1]))
+        for c, state in enumerate(rows.states):
+            if state != SEPARATING:
+                A[3 * c : 3 * c + 3], b[3 * c : 3 * c + 3] = G[3 * c : 3 * c + 3], -at_rest[3 * c : 3 * c + 3]
+            if state == SLIDING:
+                self._put_friction(rows, c, G, at_rest, A, b)
+        A[len(dJ) :], b[len(dJ) :] = G[len(dJ) :], -at_rest[len(dJ) :]
+        found: np.ndarray = unforced + self.W @ (J.T @ np.linalg.lstsq(A, b, rcond=1e-12)[0])
+        return found
+
+    def _put_friction(
+        self, rows: RowSet, c: int, G: np.ndarray, at_rest: np.ndarray, A: np.ndarray, b: np.ndarray
+    ) -> None:
+        """Write the equations of the tangential impulses of a sliding contact, in units of velocities."""
+        t, n, velocity = slice(3 * c, 3 * c + 2), 3 * c + 2, rows.sigma[3 * c : 3 * c + 2]
+        speed, mu, mobility = float(np.hypot(*velocity)), rows.mu[c], G[n, n]
+        A[t], b[t] = 0.0, 0.0
+        A[t, t] = mobility * np.eye(2)
+        if mu > 0 and speed > 0:
+            s = velocity / speed
+            across = mobility * mu * rows.impulse[n] / speed * (np.eye(2) - np.outer(s, s))
+            A[t] += across @ G[t]
+            A[t, n] += mobility * mu * s
+            b[t] = -across @ at_rest[t]

@@ -1,0 +1,149 @@
+"""Linearization of time steps, in free motion and in contact."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..errors import UnsupportedError, quoted
+from ..simulation.stepper import Stepper
+from ..system.display import arrays, html_table
+from ..validation.values import checked_part
+from .free_motion import Directions
+from .step_gradient import StepGradient
+from .step_tangents import StepTangents
+
+SOLVERS = ("pgs", "admm")  # contact solvers with Coulomb's conditions
+
+
+class Linearization(NamedTuple):
+    """Derivatives of a time step: dx+ = A dx + B du, x = (q, v), u the control.
+
+    Changes of q are displacements along the velocity coordinates (`Tree.integrate`, `Tree.difference`).
+
+    Parameters
+    ----------
+    A : ndarray, shape (..., 2 nv, 2 nv)
+        Derivative of the state at the end of the step in the state at its start.
+    B : ndarray, shape (..., 2 nv, nv)
+        Derivative in the control.
+    next_q : ndarray, shape (..., nq)
+        Configuration at the end of the step.
+    next_v : ndarray, shape (..., nv)
+        Velocity at the end of the step.
+    gradient : StepGradient or tuple of StepGradient
+        What was differentiated at each contact and limit; a tuple for a batch of states.
+
+    Examples
+    --------
+    >>> robot = treesim.load("ur5")
+    >>> A, B, *_ = treesim.linearize(treesim.Stepper(robot), np.full(6, 0.5), np.zeros(6))
+    >>> A.shape, B.shape
+    ((12, 12), (12, 6))
+    """
+
+    A: np.ndarray
+    B: np.ndarray
+    next_q: np.ndarray
+    next_v: np.ndarray
+    gradient: Any
+
+    def __repr__(self) -> str:
+        rows, columns = self.B.shape[-2:]
+        states = "" if self.B.ndim == 2 else f", {self.B.shape[0]} states"
+        return f"<Linearization: A {rows} x {rows}, B {rows} x {columns}{states}>"
+
+    def _repr_html_(self) -> str:
+        return html_table(repr(self), arrays(self, "A", "B", "next_q", "next_v"))
+
+
+def linearize(stepper: Stepper, q: ArrayLike, v: ArrayLike, control: ArrayLike | None = None) -> Linearization:
+    """Return the derivatives of a time step in its state and control, in free motion and in contact.
+
+    Parameters
+    ----------
+    stepper : Stepper
+        Robot or world, integrator, time step, gains and contact parameters.
+    q : array_like, shape (nq,) or (B, nq)
+        Configurations at the start of the step.
+    v : array_like, shape (nv,) or (B, nv)
+        Velocities.
+    control : array_like, shape (nv,) or (B, nv), optional
+        Controls of the step: forces [N, N m], or target positions if the stepper has gains. 0 by default.
+
+    Returns
+    -------
+    Linearization
+        Tuple (A, B, next_q, next_v, gradient).
+
+    Raises
+    ------
+    ArgumentError, NonFiniteError
+        As `Stepper.reset` and `Stepper.step`.
+    UnsupportedError
+        For what has no derivatives: kinematic bodies, loops and other constraints, torsional and rolling friction,
+        contacts that coal computes, other contact solvers than "pgs" and "admm", and steps whose restitution was
+        reduced because it would have added energy. The message names it.
+
+    Warns
+    -----
+    ContactWarning
+        If the contact solver has not converged, or a step was solved a second time at the midpoint of a fast motion,
+        whose derivative is that of the first solution.
+
+    Notes
+    -----
+    In free motion, the derivative is that of the integrator's formulas, exact to rounding, also of gains, damping and
+    effort limits. In contact, it is the implicit derivative of the equations that the step has solved: contacts that
+    separate, stick or slide, limits and joint friction stay as they are. It includes motion of the contact points and
+    normals, and recovery of overlaps. Where this would change at the slightest displacement, the step has derivatives
+    on each side, of which this is one; `gradient` lists such rows. A gap that is closed to 1e-9 m is differentiated as
+    one that the step closes, so a displacement away from a surface does not last.
+
+    Impulses of contacts that depend on each other are not unique, the derivatives of velocities are. One exception:
+    several points of one body that slide while it turns distribute its weight in a way that the solver chooses, on
+    which the torque of friction depends.
+
+    Vertices and balls on planes and faces of boxes take well below a millisecond; of other contacts, collision
+    detection runs again in the interpreter, which takes some milliseconds a contact.
+
+    Examples
+    --------
+    >>> box = treesim.free_body("box", "box", (0.2, 0.2, 0.2), 1.0)
+    >>> world = treesim.World(box, ground=treesim.Ground(friction=0.5))
+    >>> stepper = treesim.Stepper(world, integrator="semi_implicit_euler")
+    >>> A, B, q, v, gradient = treesim.linearize(stepper, [0, 0, 0.1, 0, 0, 0, 1], [1, 0, 0, 0, 0, 0])
+    >>> gradient
+    <StepGradient: 4 contacts: 4 sliding; one-sided>
+    >>> bool(np.allclose(np.diag(A)[6:9], [1, 1 - 0.5 * 9.81e-3, 0]))  # friction slows it along its velocity
+    True
+    """
+    checked_part("stepper", stepper, Stepper)
+    _refuse(stepper)
+    start = stepper.reset(q, v)
+    u, nv, one = stepper._control(start, control), stepper.robot.nv, start.q.ndim == 1
+    states = [np.atleast_2d(x) for x in (start.q, start.v, u)]
+    unit = np.broadcast_to(np.eye(3 * nv), (len(states[0]), 3 * nv, 3 * nv))
+    directions = Directions(unit[..., :nv], unit[..., nv : 2 * nv], unit[..., 2 * nv :])
+    step = StepTangents(stepper, states[0], states[1], states[2], directions)
+    D = np.swapaxes(np.concatenate([step.along.q, step.along.v], axis=-1), -1, -2)
+    gradients = tuple(StepGradient(rows) for rows in step.rows)
+    found = Linearization(D[..., : 2 * nv], D[..., 2 * nv :], step.q, step.v, gradients)
+    return Linearization(*(x[0] for x in found)) if one else found
+
+
+def _refuse(stepper: Stepper) -> None:
+    """Raise UnsupportedError for what has no derivatives."""
+    world, counts = stepper.world, stepper.world.touching.counts
+    refused = {
+        "kinematic bodies": bool(world.kinematic),
+        "loops and constraints": world.m > 0,
+        "contacts that coal computes": bool(world.convex.pairs),
+        "torsional and rolling friction": bool(counts.resists),
+        f"the contact solver {quoted(stepper.contact_solver)}": stepper.contact_solver not in SOLVERS,
+    }
+    for what, found in refused.items():
+        if found:
+            raise UnsupportedError(f"{quoted(world)}: steps with {what} have no derivatives")

@@ -1,0 +1,196 @@
+"""Parts of a time step between its calls of the forward dynamics, and their derivatives in forward mode.
+
+An integrator calls the forward dynamics one to four times. Each part computes the arguments of a call from the state
+and the accelerations of the calls before. Then follows the motion in the step, to which contact adds, and the state at
+its end. Parts are traced, and differentiated by the rules of their operations (`engine.graph.derivatives`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property, lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..engine.call.expression_code import Columns, states_of
+from ..engine.graph import derivatives
+from ..engine.graph.expressions import Expression
+from ..kernels.entries.status import FINE
+from ..kernels.kinematics.configuration import advance, difference, integrate, retrace
+from ..kernels.stepping.rules import Rule
+from ..kernels.stepping.step import COLUMNS, actuate, settings_of, step_memory
+from ..model.tree import Tree
+from ..simulation.step import forward_kernel
+from ..simulation.step_traces import StepSource, empty
+
+Numbers = np.ndarray  # symbolic numbers (n,), of dtype object
+
+
+class Call(NamedTuple):
+    """Arguments (B, n) of a call of the forward dynamics."""
+
+    q: np.ndarray
+    v: np.ndarray
+    tau: np.ndarray
+    armature: np.ndarray
+
+
+class Motion(NamedTuple):
+    """Velocities (B, nv) in a step, in the joints' axes at its start: the mean one, and that at its end."""
+
+    mean: np.ndarray
+    end: np.ndarray
+
+
+class Part:
+    """Function of arrays to arrays, and its derivatives along the arguments that move.
+
+    function(displacement, *arguments): of symbolic numbers; the displacement (nv,) is that of the first argument, a
+    configuration. sizes: of the arguments. place: number of the result that is a configuration, whose derivatives are
+    displacements; None if there is none. varied: how many results have derivatives. moving: for each argument whether
+    it changes; the first one by the displacement.
+    """
+
+    def __init__(
+        self,
+        source: StepSource,
+        sizes: Sequence[int],
+        function: Callable[..., Sequence[Numbers]],
+        moving: Sequence[bool],
+        place: int | None,
+        varied: int,
+    ) -> None:
+        self._source, self._sizes, self._function = source, list(sizes), function
+        self._moving, self._place, self._varied = list(moving), place, varied
+
+    def __call__(self, *arguments: np.ndarray) -> list[np.ndarray]:
+        """Return the results (B, n), of arguments (B, n)."""
+        found = self._values(*arguments)
+        return np.split(found, np.cumsum(self._shapes)[:-1], axis=1)
+
+    def along(self, arguments: Sequence[np.ndarray], result: Sequence[np.ndarray], *directions: np.ndarray) -> Any:
+        """Return derivatives (B, K, nv) of the results, along directions (B, K, n) of the arguments that move."""
+        nv, at = self._source.robot.nv, [*arguments] if self._place is None else [*arguments, result[self._place]]
+        batch = directions[0].shape[:2]
+        rows = [np.zeros((*batch, nv)), *(np.broadcast_to(x[:, None], (*batch, x.shape[-1])) for x in at), *directions]
+        found = self._derivatives(*(np.ascontiguousarray(x).reshape(-1, x.shape[-1]) for x in rows))
+        return np.moveaxis(found[:, self._varied * nv :].reshape(*batch, self._varied, nv), 2, 0)
+
+    @cached_property
+    def _values(self) -> Columns:
+        self._shapes: list[int] = []
+
+        def values(*arguments: Numbers) -> Numbers:
+            found = self._function(None, *arguments)
+            self._shapes = [x.size for x in found]
+            return np.concatenate(found)
+
+        return states_of(Expression(self._sizes, values))
+
+    @cached_property
+    def _derivatives(self) -> Columns:
+        nv, nq, place = self._source.robot.nv, self._source.robot.nq, self._place
+
+        def displaced(d: Numbers, *arguments: Numbers) -> Numbers:
+            given = arguments if place is None else arguments[:-1]
+            found = [*self._function(d, *given)][: self._varied]
+            if place is not None:
+                found[place] = displacement(self._source, arguments[-1], found[place])
+            return np.concatenate(found)
+
+        sizes = [nv, *self._sizes, *([] if place is None else [nq])]
+        moving = [True, False, *self._moving[1:], *([] if place is None else [False])]
+        return states_of(derivatives.forward(Expression(sizes, displaced), moving))
+
+
+class StepParts:
+    """Parts of a step of a robot by an integrator.
+
+    calls: of each call of the forward dynamics, q, v, table of settings, control and accelerations of the calls before
+    -> `Call`. motion: the same, with all accelerations -> `Motion`. end: q, mean and end velocity, length of the step
+    -> q, v at the end. taken: q, q and v at the end, length of the step -> `Motion`.
+    """
+
+    def __init__(self, robot: Tree, rule: Rule) -> None:
+        self.source = source = StepSource(robot, forward_kernel(robot, "aba"))
+        self._rule, nq, nv = rule, robot.nq, robot.nv
+        state, moving = [nq, nv, 1 + COLUMNS * source.whole.nv, nv], [True, True, False, True]
+        self.calls = [
+            Part(source, state + k * [nv], self._until(k), moving + k * [True], 0, 3) for k in range(rule.stages)
+        ]
+        n = rule.stages
+        self.motion = Part(source, state + n * [nv], self._until(n), moving + n * [True], None, 2)
+        self.end = Part(source, [nq, nv, nv, 1], self._end, [True, True, True, False], 0, 2)
+        self.taken = Part(source, [nq, nq, nv, 1], self._taken, [False] * 4, None, 0)
+
+    def _until(self, k: int) -> Callable[..., list[Numbers]]:
+        """Return the function of the arguments of call k of the forward dynamics, or of the motion after the last."""
+        source = self.source
+
+        def function(d: Numbers | None, q: Numbers, v: Numbers, table: Numbers, control: Numbers, *qdd: Numbers) -> Any:
+            graph, calls = q[0].graph, []
+            tree = source.tree(graph, source.still(graph))
+            whole_q, whole_v = self._displaced(tree, q, d), source.whole_motion(graph, v)
+            s, whole_control = settings_of(tree, table), source.on_mimicked(graph, control)
+
+            def forward(moved: Any, at: Any, velocity: Any, tau: Any, _: Any, a: Any, memory: Any) -> int:
+                calls.append([at.copy(), velocity.copy(), tau.copy(), moved.armature.copy()])
+                a[:] = source.whole_motion(graph, qdd[len(calls) - 1]) if len(calls) <= k else 0 * velocity
+                return FINE
+
+            n = source.whole.nv
+            q_new, v_new, force, work, mean, end = (empty(x) for x in (source.whole.nq, n, n, 2, n, n))
+            actuate(tree, s, whole_q, whole_v, whole_control, force)
+            memory = step_memory(tree, whole_q)
+            self._rule.step(tree, s, whole_q, whole_v, force, q_new, v_new, work, memory, forward, None)
+            if k < len(calls):
+                at, *rates, rotors = calls[k]
+                own = (source.own_motion(graph, x) for x in rates)
+                return [source.own_positions(graph, at), *own, source.reflected_inertia(graph, rotors)]
+            retrace(tree, whole_q, q_new, v_new, s.dt, mean, end)
+            return [source.own_motion(graph, mean), source.own_motion(graph, end)]
+
+        return function
+
+    def _taken(self, _: None, q: Numbers, q_new: Numbers, v_new: Numbers, h: Numbers) -> list[Numbers]:
+        source, graph = self.source, q[0].graph
+        mean, end = empty(source.whole.nv), empty(source.whole.nv)
+        ends = source.whole_positions(graph, q), source.whole_positions(graph, q_new), source.whole_motion(graph, v_new)
+        retrace(source.tree(graph, source.still(graph)), *ends, h[0], mean, end)
+        return [source.own_motion(graph, mean), source.own_motion(graph, end)]
+
+    def _displaced(self, tree: Any, q: Numbers, d: Numbers | None) -> Numbers:
+        """Return a configuration of the spanning tree after a displacement d."""
+        source, graph = self.source, q[0].graph
+        whole = source.whole_positions(graph, q)
+        if d is None:
+            return whole
+        moved = empty(source.whole.nq)
+        integrate(tree, whole, source.whole_motion(graph, d), moved)
+        return moved
+
+    def _end(self, d: Numbers | None, q: Numbers, mean: Numbers, end: Numbers, h: Numbers) -> list[Numbers]:
+        source, graph = self.source, q[0].graph
+        tree = source.tree(graph, source.still(graph))
+        q_new, v_new = empty(source.whole.nq), empty(source.whole.nv)
+        advance(
+            tree, self._displaced(tree, q, d), source.whole_motion(graph, mean), source.whole_motion(graph, end),
+            h[0], q_new, v_new,
+        )  # fmt: skip
+        return [source.own_positions(graph, q_new), source.own_motion(graph, v_new)]
+
+
+def displacement(source: StepSource, start: Numbers, end: Numbers) -> Numbers:
+    """Return the displacement (nv,) between configurations."""
+    graph = start[0].graph
+    whole = empty(source.whole.nv)
+    ends = source.whole_positions(graph, start), source.whole_positions(graph, end)
+    difference(source.tree(graph, source.still(graph)), *ends, whole)
+    return source.own_motion(graph, whole)
+
+
+@lru_cache(maxsize=16)
+def step_parts(robot: Tree, rule: Rule) -> StepParts:
+    """Return the parts of a step of a robot by an integrator; their code is compiled when it is first called."""
+    return StepParts(robot, rule)

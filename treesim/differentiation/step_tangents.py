@@ -1,0 +1,108 @@
+"""Derivatives of steps along directions of the state and the control, by the chain rule over their equal parts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..contact.contact_solve import ContactSolve
+from ..contact.unsolved import is_solved
+from ..errors import ContactWarning
+from ..kernels.contact.layout import INFO
+from ..kernels.contact.midpoint_correction import FAST
+from ..kernels.entries.status import FINE
+from ..simulation.step_result import StepResult
+from ..simulation.stepper import Stepper
+from ..system.user_warnings import warn
+from .contact_tangents import ContactDerivatives
+from .free_motion import Directions, FreeMotion, end_of_step, free_motion
+from .step_gradient import Row, rows_of_part
+from .step_parts import step_parts
+
+
+class StepTangents:
+    """A step from states q, v (B, n) under controls (B, nv), and its derivatives.
+
+    along: those of the state at the end, along the directions (B, K, nv) of the start. rows: by state, what was
+    differentiated in contact. Raises the errors of a step that fails.
+    """
+
+    def __init__(self, stepper: Stepper, q: np.ndarray, v: np.ndarray, control: np.ndarray, along: Directions) -> None:
+        self.stepper, self.q, self.v, self.along = stepper, q, v, along
+        self.rows: list[list[Row]] = [[] for _ in q]
+        self._impulses: list[np.ndarray | None] = [None] * len(q)
+        for part in range(stepper.substeps):
+            self._advance(part, control)
+
+    def _advance(self, part: int, control: np.ndarray) -> None:
+        """Take one of the equal parts of the step."""
+        code = self.stepper.code
+        if (stage := code.stage) is None:
+            status, result, control = code.settled(self.q, self.v, control, None)
+            self._check(status, result, control)
+            free = free_motion(self.stepper, self.q, self.v, control, self.along)
+            self._put(result.q, result.v, (free.mean, free.end), free.along)
+            return
+        ends, motions, along = [], [], []
+        for i in range(len(self.q)):
+            end, motion, change = self._in_contact(stage, i, part, control[i])
+            ends.append(end)
+            motions.append(motion)
+            along.append(change)
+        q, v = (np.stack(x) for x in zip(*ends, strict=True))
+        self._put(q, v, tuple(np.stack(motions, axis=1)), np.stack(along, axis=1))
+
+    def _in_contact(self, stage: ContactSolve, i: int, part: int, u: np.ndarray) -> Any:
+        """Return the state i at the end of a part, its motion (2, nv), and that motion's derivatives (2, K, nv)."""
+        code, stepper = self.stepper.code, self.stepper
+        points, own = stage.new_points(), slice(i, i + 1)
+        start = self.q[i].copy(), self.v[i].copy()
+        status, result, settled = code.settled(*start, u.copy(), self._impulses[i], points)
+        self._check(status, result, settled)
+        self._impulses[i] = result.warm_start
+        directions = Directions(*(x[own] for x in self.along))
+        free = free_motion(stepper, self.q[own], self.v[own], settled[None], directions)
+        table, ends = stepper.settings.table[None, :1], (result.q[None], result.v[None])
+        taken = np.concatenate(step_parts(stepper.robot, stepper.rule).taken(self.q[own], *ends, table))
+        points = points[: int(result.solver_info[INFO.contacts])]
+        if not len(points) and self._is_free(free, self.q[own], result):
+            return (result.q, result.v), np.concatenate([free.mean, free.end]), free.along[:, 0]
+        contact = ContactDerivatives(stepper, *start, free, taken, points)
+        along, rows = contact.along(directions.q[0].T, directions.v[0].T)
+        self._warn(stage, contact, result)
+        self.rows[i] += rows_of_part(stepper.world.touching, contact, rows, part)
+        return (result.q, result.v), taken, np.swapaxes(along, 1, 2)
+
+    def _is_free(self, free: FreeMotion, q: np.ndarray, result: StepResult) -> bool:
+        """Return whether a step without contacts is the unconstrained one: no joint is at a limit or has friction."""
+        touching = self.stepper.world.touching
+        if touching.counts.frictions:
+            return False
+        end = step_parts(self.stepper.robot, self.stepper.rule).end
+        table = self.stepper.settings.table[None, :1]
+        moved = np.concatenate([x[0] for x in end(q, free.mean, free.end, table)])
+        reached = np.concatenate([result.q, result.v])
+        return bool(np.abs(moved - reached).max() <= 1e-13 * max(1.0, float(np.abs(reached).max())))
+
+    def _put(self, q: np.ndarray, v: np.ndarray, motion: Any, along: np.ndarray) -> None:
+        """Make the end of a part the start of the next."""
+        _, (in_q, in_v) = end_of_step(self.stepper, self.q, motion, self.along.q, along)
+        self.q, self.v, self.along = q, v, Directions(in_q, in_v, self.along.control)
+
+    def _check(self, status: int, result: StepResult, control: np.ndarray) -> None:
+        if status == FINE and np.isfinite(result.q).all() and np.isfinite(result.v).all():
+            return
+        raise self.stepper.code.explain(self.q[0], self.v[0], np.atleast_2d(control)[0])
+
+    def _warn(self, stage: ContactSolve, contact: ContactDerivatives, result: StepResult) -> None:
+        if not is_solved(result.solver_info):
+            warn("the contact of a step was not solved: its derivatives are those of what was found", ContactWarning)
+        change, speed = np.abs(contact.y[2]).max(), np.abs(contact.free.end).max()
+        if stage.corrects and contact.h * change * speed > FAST:
+            warn(
+                "impulses change a fast motion so much that the step is solved again at its midpoint, and its "
+                "derivatives are those of the first solution: take a smaller dt, or the integrator "
+                "'semi_implicit_euler'",
+                ContactWarning,
+            )
