@@ -19,6 +19,10 @@ RULES = ("semi_implicit_euler", "implicit_midpoint")
 GROUND = treesim.Ground(friction=0.5)
 
 
+def linearize(stepper, q, v, control=None):
+    return treesim.linearize(stepper, q, v, control)
+
+
 def body(kind, size, mass=1.0, name=None):
     return treesim.free_body(name or kind, kind, size, mass)
 
@@ -58,7 +62,7 @@ def test_free_motion(integrator, name):
     stepper = treesim.Stepper(robot, dt=1e-2, integrator=integrator, substeps=2)
     rng = np.random.default_rng(3)
     q, v, u = robot.integrate(robot.neutral(), 0.3 * rng.normal(size=robot.nv)), *rng.normal(size=(2, robot.nv))
-    found = treesim.linearize(stepper, q, v, u)
+    found = linearize(stepper, q, v, u)
     ahead, behind = differences(stepper, q, v, u, 1e-6)
     assert abs(matrices(found) - (ahead + behind) / 2).max() < FREE * abs(ahead).max()
     after = stepper.step(stepper.reset(q, v), u)[0]
@@ -71,9 +75,9 @@ def test_batches_are_single_states():
     robot = treesim.load("ur5")
     stepper = treesim.Stepper(robot, kp=100.0, kd=10.0)
     q, v = np.random.default_rng(0).normal(size=(2, 3, 6))
-    found = treesim.linearize(stepper, q, v, q + 0.01)
+    found = linearize(stepper, q, v, q + 0.01)
     for i, each in enumerate(q):
-        one = treesim.linearize(stepper, each, v[i], each + 0.01)
+        one = linearize(stepper, each, v[i], each + 0.01)
         np.testing.assert_allclose(found.A[i], one.A, rtol=0, atol=1e-12)
         np.testing.assert_allclose(found.B[i], one.B, rtol=0, atol=1e-12)
     assert found.next_q.shape == (3, 6)
@@ -84,7 +88,7 @@ def test_saturated_joints_do_not_follow_their_control():
     robot = treesim.load("ur5")
     stepper = treesim.Stepper(robot, integrator="semi_implicit_euler", kp=1e4, kd=1.0)
     q = np.full(6, 0.5)
-    found = treesim.linearize(stepper, q, np.zeros(6), q + np.array([3.0, 0, 0, 0, 0, 1e-5]))
+    found = linearize(stepper, q, np.zeros(6), q + np.array([3.0, 0, 0, 0, 0, 1e-5]))
     assert (found.B[:, 0] == 0).all()
     assert (np.diag(found.B[6:])[1:] > 0).all()
 
@@ -141,7 +145,7 @@ def test_contact(rule, name):
         if k % (steps // 10) == steps // 10 - 1:
             near = 1e-2 * stepper.dt * rng.normal(size=nv), 10 * stepper.dt * rng.normal(size=nv)
             start = stepper.robot.integrate(state.q, near[0]), state.v + near[1]
-            found = treesim.linearize(stepper, *start)
+            found = linearize(stepper, *start)
             rows = found.gradient.rows
             if rows["margin"].min(initial=1) > 200 * STEP / stepper.dt:
                 ahead, behind = differences(stepper, *start, np.zeros(nv), STEP)
@@ -157,11 +161,11 @@ def test_closed_forms():
     """A box at rest keeps its velocity at zero; one that slides loses mu g dt, along its velocity only."""
     box = body("box", (0.2, 0.2, 0.2))
     stepper = treesim.Stepper(treesim.World(box, ground=GROUND), integrator="semi_implicit_euler", dt=1e-3)
-    rest = treesim.linearize(stepper, place((0, 0, 0.1)), np.zeros(6))
+    rest = linearize(stepper, place((0, 0, 0.1)), np.zeros(6))
     np.testing.assert_allclose(rest.A[6:], 0, atol=1e-9)
     np.testing.assert_allclose(rest.B[6:], 0, atol=1e-12)
     assert rest.gradient.rows["state"].tolist() == ["sticking"] * 4
-    slides = treesim.linearize(stepper, place((0, 0, 0.1)), [1, 0, 0, 0, 0, 0])
+    slides = linearize(stepper, place((0, 0, 0.1)), [1, 0, 0, 0, 0, 0])
     left = 1 - 0.5 * G * 1e-3
     np.testing.assert_allclose(slides.next_v, [left, 0, 0, 0, 0, 0], atol=1e-12)
     np.testing.assert_allclose(np.diag(slides.A)[6:8], [1, left], atol=1e-9)
@@ -173,16 +177,16 @@ def test_rows_near_a_change_are_listed():
     box = body("box", (0.2, 0.2, 0.2))
     stepper = treesim.Stepper(treesim.World(box, ground=GROUND), integrator="semi_implicit_euler")
     overlap, weight = place((0, 0, 0.1 - 1e-6)), np.array([0.5 * G, 0, 0, 0, 0.05 * G, 0])
-    assert treesim.linearize(stepper, place((0, 0, 0.1)), np.zeros(6)).gradient.changes == 4
-    assert treesim.linearize(stepper, overlap, np.zeros(6)).gradient.changes == 0
-    assert treesim.linearize(stepper, overlap, np.zeros(6), 0.99 * weight).gradient.changes == 0
-    assert treesim.linearize(stepper, overlap, np.zeros(6), (1 - 1e-9) * weight).gradient.one_sided
+    assert linearize(stepper, place((0, 0, 0.1)), np.zeros(6)).gradient.changes == 4
+    assert linearize(stepper, overlap, np.zeros(6)).gradient.changes == 0
+    assert linearize(stepper, overlap, np.zeros(6), 0.99 * weight).gradient.changes == 0
+    assert linearize(stepper, overlap, np.zeros(6), (1 - 1e-9) * weight).gradient.one_sided
 
 
 @pytest.mark.parametrize("v", [np.zeros(6), np.array([0, 0, 0.01, 0, 0, 0]), np.array([1e-12, 0, 0, 0, 0, 0])])
 def test_finite_at_rest_and_where_feet_leave_the_ground(v):
     stepper = treesim.Stepper(treesim.World(body("sphere", (0.1,)), ground=GROUND))
-    found = treesim.linearize(stepper, place((0, 0, 0.1)), v, [0, 0, G, 0, 0, 0])
+    found = linearize(stepper, place((0, 0, 0.1)), v, [0, 0, G, 0, 0, 0])
     assert np.isfinite(matrices(found)).all()
 
 
@@ -191,8 +195,8 @@ def test_fast_motion_warns_that_the_second_solution_is_left_out():
     joint = treesim.Joint("hinge", "revolute", axis=(0, 1, 0), lower=-0.05, upper=1.0)
     stepper = treesim.Stepper(treesim.Tree("arm", [treesim.Body("arm", 0, joint, inertia)]), substeps=1)
     with pytest.warns(treesim.ContactWarning, match="solved again at its midpoint"):
-        treesim.linearize(stepper, [-0.0499], [-1.0])
-    treesim.linearize(stepper, [-0.05], [0.0])
+        linearize(stepper, [-0.0499], [-1.0])
+    linearize(stepper, [-0.05], [0.0])
 
 
 # ---- errors
@@ -203,22 +207,22 @@ def test_what_has_no_derivatives_is_refused():
     q, v = place((0, 0, 0.1)), np.zeros(6)
     rolling = treesim.World(box, ground=treesim.Ground(rolling_friction=0.01))
     with pytest.raises(treesim.UnsupportedError, match="torsional and rolling friction"):
-        treesim.linearize(treesim.Stepper(rolling), q, v)
+        linearize(treesim.Stepper(rolling), q, v)
     with pytest.raises(treesim.UnsupportedError, match="contact solver 'convex'"):
-        treesim.linearize(treesim.Stepper(treesim.World(box, ground=GROUND), contact_solver="convex"), q, v)
+        linearize(treesim.Stepper(treesim.World(box, ground=GROUND), contact_solver="convex"), q, v)
     with pytest.raises(treesim.UnsupportedError, match="kinematic bodies"):
         lift = body("box", (1, 1, 0.1), name="lift")
         world = treesim.World(box, bodies=[lift], ground=GROUND, kinematic={"lift": lambda t: (0, 0, 0)})
-        treesim.linearize(treesim.Stepper(world), np.r_[q, place((3, 0, 0.05))], np.zeros(12))
+        linearize(treesim.Stepper(world), np.r_[q, place((3, 0, 0.05))], np.zeros(12))
 
 
 def test_bad_arguments():
     stepper = treesim.Stepper(treesim.load("ur5"))
     with pytest.raises(treesim.ArgumentError, match="stepper"):
-        treesim.linearize(treesim.load("ur5"), np.zeros(6), np.zeros(6))
+        linearize(treesim.load("ur5"), np.zeros(6), np.zeros(6))
     with pytest.raises(treesim.ArgumentError, match="q0"):
-        treesim.linearize(stepper, np.zeros(5), np.zeros(6))
+        linearize(stepper, np.zeros(5), np.zeros(6))
     with pytest.raises(treesim.NonFiniteError, match="control"):
-        treesim.linearize(stepper, np.zeros(6), np.zeros(6), np.full(6, np.nan))
+        linearize(stepper, np.zeros(6), np.zeros(6), np.full(6, np.nan))
     with pytest.raises(treesim.NonFiniteError):
-        treesim.linearize(stepper, np.zeros(6), np.full(6, 1e200))
+        linearize(stepper, np.zeros(6), np.full(6, 1e200))

@@ -141,7 +141,7 @@ def lines() -> dict[str, object]:
             np.zeros((2, 2)), np.array([True, False]), {"arm": np.array([0.0, 0.5])}, np.array([3, 100]), {}
         ),
         "<InverseDynamicsDerivatives: 2 x 2>": treesim.inverse_dynamics_derivatives(ROBOT, *np.zeros((3, 2))),
-        "<Linearization: A 4 x 4, B 4 x 2, 3 states>": treesim.linearize(treesim.Stepper(ROBOT), *np.zeros((2, 3, 2))),
+        "<Linearization: A 4 x 4, B 4 x 2, 3 states>": treesim.linearize(treesim.Stepper(ROBOT), *np.zeros((3, 3, 2))),
         "<ForwardDynamicsDerivatives: 2 x 2, 3 states>": treesim.forward_dynamics_derivatives(
             ROBOT, *np.zeros((3, 3, 2))
         ),
@@ -182,6 +182,7 @@ def lines() -> dict[str, object]:
             np.zeros((2, 3)), restitution=0.1
         ),
         "<Surface: friction 0.8, restitution 0, rigid>": treesim.Surface(),
+        "<StepGradient: 0 contacts>": treesim.linearize(stepper, *np.zeros((3, 2))).gradient,
         "<ContactReport: no contacts>": stepper.step(state)[1].contact,
         "<Study of 'chain_2': 5 samples of 3 steps, 0 done>": empty_study(),
         "<Function: zeros>": control.Function(zeros),

@@ -39,7 +39,7 @@ class Linearization(NamedTuple):
     Examples
     --------
     >>> robot = treesim.load("ur5")
-    >>> A, B, *_ = treesim.linearize(treesim.Stepper(robot), np.full(6, 0.5), np.zeros(6))
+    >>> A, B, *_ = treesim.linearize(treesim.Stepper(robot), np.full(6, 0.5), np.zeros(6), None)
     >>> A.shape, B.shape
     ((12, 12), (12, 6))
     """
@@ -59,7 +59,7 @@ class Linearization(NamedTuple):
         return html_table(repr(self), arrays(self, "A", "B", "next_q", "next_v"))
 
 
-def linearize(stepper: Stepper, q: ArrayLike, v: ArrayLike, control: ArrayLike | None = None) -> Linearization:
+def linearize(stepper: Stepper, q: ArrayLike, v: ArrayLike, control: ArrayLike | None) -> Linearization:
     """Return the derivatives of a time step in its state and control, in free motion and in contact.
 
     Parameters
@@ -70,8 +70,8 @@ def linearize(stepper: Stepper, q: ArrayLike, v: ArrayLike, control: ArrayLike |
         Configurations at the start of the step.
     v : array_like, shape (nv,) or (B, nv)
         Velocities.
-    control : array_like, shape (nv,) or (B, nv), optional
-        Controls of the step: forces [N, N m], or target positions if the stepper has gains. 0 by default.
+    control : array_like, shape (nv,) or (B, nv), or None
+        Controls of the step: forces [N, N m], or target positions if the stepper has gains. None means 0.
 
     Returns
     -------
@@ -114,7 +114,7 @@ def linearize(stepper: Stepper, q: ArrayLike, v: ArrayLike, control: ArrayLike |
     >>> box = treesim.free_body("box", "box", (0.2, 0.2, 0.2), 1.0)
     >>> world = treesim.World(box, ground=treesim.Ground(friction=0.5))
     >>> stepper = treesim.Stepper(world, integrator="semi_implicit_euler")
-    >>> A, B, q, v, gradient = treesim.linearize(stepper, [0, 0, 0.1, 0, 0, 0, 1], [1, 0, 0, 0, 0, 0])
+    >>> A, B, q, v, gradient = treesim.linearize(stepper, [0, 0, 0.1, 0, 0, 0, 1], [1, 0, 0, 0, 0, 0], None)
     >>> gradient
     <StepGradient: 4 contacts: 4 sliding; one-sided>
     >>> bool(np.allclose(np.diag(A)[6:9], [1, 1 - 0.5 * 9.81e-3, 0]))  # friction slows it along its velocity

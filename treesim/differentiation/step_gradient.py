@@ -47,7 +47,7 @@ class StepGradient(ReprMixin):
     >>> ball = treesim.free_body("ball", "sphere", (0.1,), 1.0)
     >>> world = treesim.World(ball, ground=treesim.Ground(friction=0.5))
     >>> stepper = treesim.Stepper(world, integrator="semi_implicit_euler")
-    >>> *_, gradient = treesim.linearize(stepper, [0, 0, 0.0999, 0, 0, 0, 1], [1, 0, 0, 0, 0, 0])
+    >>> *_, gradient = treesim.linearize(stepper, [0, 0, 0.0999, 0, 0, 0, 1], [1, 0, 0, 0, 0, 0], None)
     >>> gradient, gradient.rows["state"].tolist(), gradient.one_sided
     (<StepGradient: 1 contact: 1 sliding>, ['sliding'], False)
     """

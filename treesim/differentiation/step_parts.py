@@ -48,7 +48,7 @@ class Part:
 
     function(displacement, *arguments): of symbolic numbers; the displacement (nv,) is that of the first argument, a
     configuration. sizes: of the arguments. place: number of the result that is a configuration, whose derivatives are
-    displacements; None if there is none. varied: how many results have derivatives. moving: for each argument whether
+    displacements; None if there is none. derived: how many results have derivatives. moving: for each argument whether
     it changes; the first one by the displacement.
     """
 
@@ -59,10 +59,10 @@ class Part:
         function: Callable[..., Sequence[Numbers]],
         moving: Sequence[bool],
         place: int | None,
-        varied: int,
+        derived: int,
     ) -> None:
         self._source, self._sizes, self._function = source, list(sizes), function
-        self._moving, self._place, self._varied = list(moving), place, varied
+        self._moving, self._place, self._derived = list(moving), place, derived
 
     def __call__(self, *arguments: np.ndarray) -> list[np.ndarray]:
         """Return the results (B, n), of arguments (B, n)."""
@@ -75,7 +75,7 @@ class Part:
         batch = directions[0].shape[:2]
         rows = [np.zeros((*batch, nv)), *(np.broadcast_to(x[:, None], (*batch, x.shape[-1])) for x in at), *directions]
         found = self._derivatives(*(np.ascontiguousarray(x).reshape(-1, x.shape[-1]) for x in rows))
-        return np.moveaxis(found[:, self._varied * nv :].reshape(*batch, self._varied, nv), 2, 0)
+        return np.moveaxis(found[:, self._derived * nv :].reshape(*batch, self._derived, nv), 2, 0)
 
     @cached_property
     def _values(self) -> Columns:
@@ -94,7 +94,7 @@ class Part:
 
         def displaced(d: Numbers, *arguments: Numbers) -> Numbers:
             given = arguments if place is None else arguments[:-1]
-            found = [*self._function(d, *given)][: self._varied]
+            found = [*self._function(d, *given)][: self._derived]
             if place is not None:
                 found[place] = displacement(self._source, arguments[-1], found[place])
             return np.concatenate(found)
