@@ -22,7 +22,7 @@ def reported(first, second, distance):
 @pytest.mark.parametrize("with_coal", [True, False])
 def test_spheres_overlap_by_the_sum_of_their_radii_less_the_distance(with_coal, monkeypatch):
     if not with_coal:
-        monkeypatch.setattr("treesim.doctor.overlaps.importlib.util.find_spec", lambda name: None)
+        monkeypatch.setattr("treesim.doctor.collision_shapes.importlib.util.find_spec", lambda name: None)
     elif not importlib.util.find_spec("coal"):
         pytest.skip("coal is not installed")
     sphere = shape('<sphere radius="0.1"/>')
@@ -40,7 +40,7 @@ def test_cylinders_overlap():
 
 
 def test_without_coal_what_was_not_looked_at_is_told(monkeypatch):
-    monkeypatch.setattr("treesim.doctor.overlaps.importlib.util.find_spec", lambda name: None)
+    monkeypatch.setattr("treesim.doctor.collision_shapes.importlib.util.find_spec", lambda name: None)
     cylinder = shape('<cylinder radius="0.1" length="0.5"/>')
     text = robot(joint("one", "base", "x"), joint("two", "base", "y"), base="", x=solid() + cylinder, y=BALL)
     diagnosis = treesim.check(text)

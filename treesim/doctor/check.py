@@ -16,14 +16,13 @@ from ..urdf.resolve import MeshResolver, open_source
 from ..urdf.visuals import MeshFinder
 from ..validation.values import checked_flag, checked_parts, known_name
 from .advice import TIER_OF, TIERS
-from .cavities import check_cavities
+from .collision_shapes import check_cavities, check_overlaps
 from .diagnosis import Diagnosis
 from .distribution import check_distribution
 from .element_usage import element_usage
 from .hull import Meshes
 from .limits import check_limits
 from .links import Group, rigid_groups
-from .overlaps import check_overlaps
 from .poses import check_poses
 
 

@@ -80,16 +80,23 @@ def merged(vertices: np.ndarray, triangles: np.ndarray) -> tuple[np.ndarray, np.
 
     Triangles with two equal corners, and vertices without triangles, are left out.
     """
-    from scipy.sparse import coo_matrix
-    from scipy.sparse.csgraph import connected_components
     from scipy.spatial import cKDTree
 
     points, index = np.unique(vertices[triangles].reshape(-1, 3) + 0.0, axis=0, return_inverse=True)
     pairs = cKDTree(points).query_pairs(SAME * np.linalg.norm(np.ptp(points, axis=0)), output_type="ndarray")
-    label = connected_components(coo_matrix((np.ones(len(pairs)), pairs.T), (len(points),) * 2), directed=False)[1]
+    label = _connected(pairs[:, 0], pairs[:, 1], len(points))
     corners = label[index.reshape(-1, 3)]
     numbers = np.flatnonzero((corners != np.roll(corners, 1, axis=1)).all(axis=1))
     return points[np.unique(label, return_index=True)[1]], corners[numbers], numbers
+
+
+def _connected(one: np.ndarray, other: np.ndarray, count: int) -> np.ndarray:
+    """Return labels (count,) of the groups that pairs of numbers, `one` and `other`, connect."""
+    from scipy.sparse import coo_matrix
+    from scipy.sparse.csgraph import connected_components
+
+    pairs = coo_matrix((np.ones(len(one)), (one, other)), (count, count))
+    return np.asarray(connected_components(pairs, directed=False)[1])
 
 
 def outwards(
@@ -107,10 +114,10 @@ def outwards(
     turned = _turned(parts, points)
     if not turned.any():
         return triangles
-    where = turned[parts.label]
-    k = int(np.flatnonzero(turned)[0])
+    where, count, k = turned[parts.label], np.count_nonzero(turned), int(np.flatnonzero(turned)[0])
+    closed = "a closed part" if count == 1 else f"{count} closed parts"
     warn(
-        f"{what}: the triangles of {_count(turned)} face inwards: the volume is {parts.volume[k]:.4g} m^3, the "
+        f"{what}: the triangles of {closed} face inwards: the volume is {parts.volume[k]:.4g} m^3, the "
         f"first is triangle {numbers[np.flatnonzero(where)[0]]}. {np.count_nonzero(where)} triangles are turned; "
         "corners must be counterclockwise, seen from outside",
         ShapeWarning,
@@ -118,36 +125,22 @@ def outwards(
     return np.where(where[:, None], triangles[:, ::-1], triangles)
 
 
-def _count(turned: np.ndarray) -> str:
-    n = int(np.count_nonzero(turned))
-    return "a closed part" if n == 1 else f"{n} closed parts"
-
-
 def parts_of(vertices: np.ndarray, triangles: np.ndarray) -> Parts:
     """Return the parts of a mesh, of which vertices with equal coordinates are one."""
-    from scipy.sparse import coo_matrix
-    from scipy.sparse.csgraph import connected_components
-
     index = np.unique(vertices + 0.0, axis=0, return_inverse=True)[1].reshape(-1)[triangles]
-    m = len(index)
     start, end, order, first = sides_by_edge(index)
-    edge = np.empty(3 * m, int)
+    at, edge = np.flatnonzero(first), np.empty(order.size, int)
     edge[order] = np.cumsum(first) - 1
-    at = np.flatnonzero(first)
-    two = at[np.diff(np.r_[at, 3 * m]) == 2]
-    one, other = order[two], order[two + 1]
-    joined = coo_matrix((np.ones(len(one)), (one // 3, other // 3)), (m, m))
-    count, label = connected_components(joined, directed=False)
-    uneven = np.zeros(count, bool)
-    uneven[label[one[start[one] == start[other]] // 3]] = True
+    sides = np.diff(np.r_[at, order.size])  # of each edge
+    one, other = order[at[sides == 2]], order[at[sides == 2] + 1]
+    label = _connected(one // 3, other // 3, len(index))
     # each edge of a closed part has as many triangles on either side
-    key, inverse = np.unique(label.repeat(3) * (edge.max() + 1) + edge, return_inverse=True)
-    balance = np.bincount(inverse.reshape(-1), np.where(start < end, 1.0, -1.0))
-    closed = np.ones(count, bool)
-    closed[key[balance != 0] // (edge.max() + 1)] = False
-    border = np.zeros(count, bool)
-    border[label[order[at[np.diff(np.r_[at, 3 * m]) == 1]] // 3]] = True
-    return Parts(label, closed, border, uneven, _volumes(vertices[triangles], label, count))
+    key, inverse = np.unique(label.repeat(3) * len(at) + edge, return_inverse=True)
+    balance, parts = np.bincount(inverse.reshape(-1), np.where(start < end, 1.0, -1.0)), np.unique(label)
+    closed = ~np.isin(parts, key[balance != 0] // len(at))
+    border = np.isin(parts, label[order[at[sides == 1]] // 3])
+    uneven = np.isin(parts, label[one[start[one] == start[other]] // 3])
+    return Parts(label, closed, border, uneven, _volumes(vertices[triangles], label, len(parts)))
 
 
 def sides_by_edge(triangles: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -165,9 +158,7 @@ def sides_by_edge(triangles: np.ndarray) -> tuple[np.ndarray, ...]:
 def _volumes(points: np.ndarray, label: np.ndarray, count: int) -> np.ndarray:
     """Return the volumes (k,) of closed parts; 0 for those that enclose nothing."""
     size = np.bincount(label, minlength=count)
-    center = (
-        np.stack([np.bincount(label, points[:, :, k].mean(axis=1), count) for k in range(3)], axis=1) / size[:, None]
-    )
+    center = np.stack([np.bincount(label, x, count) for x in points.mean(axis=1).T], axis=1) / size[:, None]
     p = points - center[label, None]
     volume = np.bincount(label, np.einsum("ij,ij->i", p[:, 0], np.cross(p[:, 1], p[:, 2])), count) / 6
     cross = np.cross(points[:, 1] - points[:, 0], points[:, 2] - points[:, 0])
@@ -180,30 +171,24 @@ def _turned(parts: Parts, points: np.ndarray) -> np.ndarray:
 
     A part inside an odd number of others is the wall of a cavity, which faces inwards, as seen from the solid.
     """
-    solid = parts.solid
-    turned = np.zeros(len(solid), bool)
-    inwards = np.flatnonzero(solid & (parts.volume < 0))
-    if not len(inwards):
-        return turned
-    around = {k: enclosing(k, solid, parts, points) for k in inwards.tolist()}
-    for k, others in around.items():
-        turned[k] = len(others) % 2 == 0
+    turned = np.zeros(len(parts.solid), bool)
+    for k in np.flatnonzero(parts.solid & (parts.volume < 0)).tolist():
+        turned[k] = len(enclosing(k, parts, points)) % 2 == 0
     if turned.any():  # cavities of parts that are turned
-        for k in np.flatnonzero(solid & (parts.volume > 0)).tolist():
-            others = enclosing(k, solid, parts, points)
+        for k in np.flatnonzero(parts.solid & (parts.volume > 0)).tolist():
+            others = enclosing(k, parts, points)
             turned[k] = len(others) % 2 == 1 and turned[others].all()
     return turned
 
 
-def enclosing(k: int, solid: np.ndarray, parts: Parts, points: np.ndarray) -> list[int]:
+def enclosing(k: int, parts: Parts, points: np.ndarray) -> list[int]:
     """Return the closed parts that enclose part k."""
     own = points[parts.label == k]
     a, b, c = own[0]
     normal = np.cross(b - a, c - a) * -np.sign(parts.volume[k])
     p = own[0].mean(axis=0) + INTO * np.ptp(own, axis=(0, 1)).max() * normal / np.sqrt(normal @ normal)
-    return [
-        int(other) for other in np.flatnonzero(solid) if other != k and _winds(p, points[parts.label == other])
-    ]  # fmt: skip
+    others = [other for other in np.flatnonzero(parts.solid).tolist() if other != k]
+    return [other for other in others if _winds(p, points[parts.label == other])]
 
 
 def _winds(p: np.ndarray, points: np.ndarray) -> bool:

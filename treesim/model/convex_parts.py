@@ -180,7 +180,7 @@ def _components(points: np.ndarray, triangles: np.ndarray) -> Iterator[Component
     component = np.where(parts.solid, np.arange(len(parts.solid)), len(parts.solid))  # of each part
     component[parts.flat] = -1
     for wall in np.flatnonzero(parts.solid & (parts.volume < 0)).tolist():
-        around = enclosing(wall, parts.solid, parts, corners)
+        around = enclosing(wall, parts, corners)
         component[wall] = min(around, key=lambda other: abs(parts.volume[other]))
     for number in np.unique(component[component >= 0]).tolist():
         own = component == number

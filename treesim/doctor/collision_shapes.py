@@ -1,18 +1,24 @@
-"""Overlaps of links in the neutral pose."""
+"""Collision shapes: overlaps of links in the neutral pose, and hulls with much more volume than their meshes."""
 
 from __future__ import annotations
 
 import importlib.util
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from ..contact.bodies import meeting, wholly
 from ..contact.convex_pairs import ConvexPairs
 from ..contact.convex_shapes import convex_shape
 from ..contact.overlaps import overlapping
 from ..contact.tables import Shapes, touching
-from ..errors import ArgumentError, ShapeWarning, quoted
+from ..errors import ArgumentError, ModelError, ShapeWarning, quoted
+from ..meshes import read_triangles
+from ..meshes.triangles import merged, parts_of
+from ..model.hulls import convex_hull
 from ..model.shapes import CollisionShape
 from ..model.tree import Tree
 from ..simulation.world import World
@@ -23,7 +29,8 @@ if TYPE_CHECKING:
     from lxml.etree import _Element
 
 DEEP = 1e-3  # [m] of overlap below which shapes merely touch
-NAMED = 4  # pairs named in a message
+MUCH = 1.25  # volume of a hull over that of the mesh
+NAMED = 4  # pairs or links named in a message
 
 
 def check_overlaps(robot: Tree, links: Mapping[str, _Element], findings: Findings) -> Iterator[str]:
@@ -43,11 +50,16 @@ def check_overlaps(robot: Tree, links: Mapping[str, _Element], findings: Finding
         deepest[between] = max(depth, deepest.get(between, DEEP))
     found = sorted(((depth, *pair) for pair, depth in deepest.items() if depth > DEEP), reverse=True)
     if found:
-        named = ", ".join(f"{quoted(a)} and {quoted(b)} by {1e3 * depth:.3g} mm" for depth, a, b in found[:NAMED])
-        more = f", and {len(found) - NAMED} more pairs" if len(found) > NAMED else ""
-        findings.add("U608", f"in the neutral pose links overlap: {named}{more}", links.get(found[0][1]))
+        named = _first("pairs", [f"{quoted(a)} and {quoted(b)} by {1e3 * depth:.3g} mm" for depth, a, b in found])
+        findings.add("U608", f"in the neutral pose links overlap: {named}", links.get(found[0][1]))
     if not with_coal and len(looked_at) < len(pairs):
         yield "overlaps of hulls and cylinders: `python -m pip install coal` brings what finds them"
+
+
+def _first(kind: str, texts: Sequence[str]) -> str:
+    """Return the first texts for a message, and the number of others of their kind."""
+    more = f", and {len(texts) - NAMED} more {kind}" if len(texts) > NAMED else ""
+    return ", ".join(texts[:NAMED]) + more
 
 
 def _solid(pairs: Sequence[Shapes]) -> Iterator[Shapes]:
@@ -75,3 +87,31 @@ def _depths(robot: Tree, pairs: Sequence[Shapes], with_coal: bool) -> dict[int, 
         return ConvexPairs(robot, pairs, 0).depths(robot.neutral())
     tables = touching(robot, (), False, False, World(robot, use_loops=False).constants[:2], pairs)
     return overlapping(robot, tables, robot.neutral())
+
+
+def check_cavities(robot: Tree, links: Mapping[str, _Element], findings: Findings) -> None:
+    """Note the links with closed collision meshes whose hulls have at least a quarter more volume.
+
+    links: elements of the document, by name.
+    """
+    ratios: dict[str, float] = {}
+    for shape in robot.shapes:
+        if shape.file is not None:
+            ratios[shape.link] = max(_ratio(shape.file), ratios.get(shape.link, 0.0))
+    found = sorted(((ratio, link) for link, ratio in ratios.items() if ratio > MUCH), reverse=True)
+    if found:
+        named = _first("links", [f"{quoted(link)} {ratio:.3g} times" for ratio, link in found])
+        text = f"convex hulls have more volume than the collision meshes of links: {named}"
+        findings.add("U612", text, links.get(found[0][1]), "load with convex_parts=True")
+
+
+@lru_cache(maxsize=4096)
+def _ratio(file: str) -> float:
+    """Return the volume of a mesh's hull over that of the mesh; 0 if it cannot be read, or is not closed."""
+    try:
+        points, triangles, _ = merged(*read_triangles(file))
+    except ModelError:
+        return 0.0
+    parts, hull = parts_of(points, triangles), convex_hull(points)
+    closed = hull is not None and (parts.solid | parts.flat).all() and parts.solid.any()
+    return float(hull.volume / np.abs(parts.volume).sum()) if closed else 0.0
