@@ -59,8 +59,8 @@ def test_counts_are_printed(treesim, robot, tmp_path):
     ("options", "message"),
     [
         (("--lock", "elbow=0.3"), "unknown joint 'elbow'"),
-        (("--lock", "knee"), "--lock is 'knee', but must be JOINT=POSITION"),
-        (("--lock", "knee=far"), "--lock: 'far' is no number"),
+        (("--lock", "knee"), "--lock takes JOINT=POSITION, got 'knee'"),
+        (("--lock", "knee=far"), "--lock: 'far' is not a number"),
         (("--without", "tail"), "'tail'"),
         (("--frame", "tip"), "--frame is given once, but 0 places begin with parent="),
         (("at=shank",), "--attach is given 0 times, but 1 place begins with at="),

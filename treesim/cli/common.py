@@ -352,6 +352,26 @@ def checked_name(kind: str, name: str, known: tuple[str, ...]) -> str:
     return name
 
 
+def split_pair(option: str, text: str, form: str = "NAME=...", last: bool = False) -> tuple[str, str]:
+    """Split NAME=VALUE at the first =, or at the last, as names of links may contain =; form: for the error."""
+    name, equals, value = (part.strip() for part in (text.rpartition("=") if last else text.partition("=")))
+    if not (equals and name and value):
+        raise ArgumentError(f"{option} takes {form}, got {quoted(text)}")
+    return name, value
+
+
+def finite_number(option: str, text: str, allowed: str = "") -> float:
+    """Return the number in a text; allowed: other texts that an option allows, for the error."""
+    try:
+        value = float(text)
+    except ValueError:
+        more = f" ({allowed})" if allowed else ""
+        raise ArgumentError(f"{option}: {quoted(text.strip())} is not a number{more}") from None
+    if not math.isfinite(value):
+        raise ArgumentError(f"{option}: {text.strip()} is not finite")
+    return value
+
+
 def checked_positive(option: str, value: float, most: float = math.inf) -> float:
     """Return `value` if it is finite, above zero and at most `most`; otherwise raises ArgumentError with the option."""
     if not (math.isfinite(value) and 0 < value <= most):

@@ -18,11 +18,13 @@ from .common import (
     RobotArgument,
     checked_name,
     examples,
+    finite_number,
     guarded,
     load_robot,
     option,
     output,
     print_json,
+    split_pair,
 )
 
 
@@ -96,7 +98,7 @@ def edit(
     if mirror is not None:
         tree = tree.mirrored(cast(Any, mirror))
     if rename:
-        tree = tree.renamed(dict(_pair("--rename", "OLD=NEW", text) for text in rename))
+        tree = tree.renamed(dict(split_pair("--rename", text, "OLD=NEW") for text in rename))
     for name, place in _placed("--attach", attach, "at", places, ("prefix",)):
         tree = tree.attach(load_robot(name, "auto", None), **place)
     for name, place in _placed("--frame", frame, "parent", places):
@@ -110,27 +112,10 @@ def edit(
         output().print(f"wrote {out}: {links} links, {joints} moving joints", soft_wrap=True, highlight=False)
 
 
-def _pair(name: str, form: str, text: str) -> tuple[str, str]:
-    """Return the two parts of an option of the form A=B."""
-    first, equals, second = text.partition("=")
-    if not (first and equals and second):
-        raise ArgumentError(f"{name} is {quoted(text)}, but must be {form}")
-    return first, second
-
-
-def _position(text: str) -> tuple[str, Any]:
+def _position(text: str) -> tuple[str, list[float]]:
     """Return the joint and the position of an option --lock."""
-    joint, numbers = _pair("--lock", "JOINT=POSITION", text)
-    values = [_number("--lock", word) for word in numbers.split(",")]
-    return joint, values if len(values) > 1 else values[0]
-
-
-def _number(name: str, word: str) -> float:
-    """Return the number in a word of an option."""
-    try:
-        return float(word)
-    except ValueError:
-        raise ArgumentError(f"{name}: {quoted(word)} is no number") from None
+    joint, numbers = split_pair("--lock", text, "JOINT=POSITION")
+    return joint, [finite_number("--lock", word) for word in numbers.split(",")]
 
 
 def _placed(
@@ -149,10 +134,10 @@ def _placed(
         raise ArgumentError(f"{name} is given {given}, but {len(texts)} {begin} with {host}=")
     form = f"{host}=LINK,xyz=X Y Z,rpy=R P Y"
     for value, text in zip(values, texts, strict=True):
-        place: dict[str, Any] = dict(_pair(name, form, part.strip()) for part in text.split(","))
+        place: dict[str, Any] = dict(split_pair(name, part, form) for part in text.split(","))
         for word in place:
             checked_name(f"word of {name}", word, (host, "xyz", "rpy", *more))
-        pose = {key: [_number(name, word) for word in place.pop(key, "0 0 0").split()] for key in ("xyz", "rpy")}
+        pose = {key: [finite_number(name, word) for word in place.pop(key, "0 0 0").split()] for key in ("xyz", "rpy")}
         for key, numbers in pose.items():
             finite_vector(f"{name}: {key}", numbers, 3)
         yield value, place | {"placement": Placement.from_xyz_rpy(**pose)}

@@ -5,9 +5,11 @@ from __future__ import annotations
 import io
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ..errors import ArgumentError, named, quoted, reason_of, unknown_name
+from .common import finite_number
 
 if TYPE_CHECKING:
     import numpy as np
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from ..simulation.external_forces import ExternalForce
 
 SPELLINGS = "comma-separated numbers, name=value pairs, or @file.npy"
+_number = partial(finite_number, allowed=SPELLINGS)
 
 
 def initial_state(robot: Tree, q0: str | None, v0: str | None, seed: int | None) -> tuple[np.ndarray, np.ndarray]:
@@ -125,16 +128,6 @@ def _from_pairs(option: str, text: str, names: Sequence[str], start: np.ndarray)
             raise unknown_name(f"coordinate in {option}:", name, names)
         values[names.index(name)] = _number(f"{option}: {name}", value)
     return values
-
-
-def _number(option: str, text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        raise ArgumentError(f"{option}: {quoted(text.strip())} is not a number ({SPELLINGS})") from None
-    if not math.isfinite(value):
-        raise ArgumentError(f"{option}: {text.strip()} is not finite")
-    return value
 
 
 def _some(names: Sequence[str]) -> str:

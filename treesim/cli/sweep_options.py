@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ArgumentError, UnknownNameError, quoted, unknown_name
+from .common import split_pair
 from .formulas import formula
 
 if TYPE_CHECKING:
@@ -27,20 +28,12 @@ def vary_options(texts: Sequence[str]) -> dict[str, Any]:
     """Return the entries of `vary` from --vary options; raises ArgumentError with the wrong one."""
     found = {}
     for text in texts:
-        name, given = _pair("--vary", text, last=True)
+        name, given = split_pair("--vary", text, last=True)
         if name in found:
             raise ArgumentError(f"--vary {quoted(name)[1:-1]} is given twice")
         with _named("--vary", name):
             found[name] = _distribution(given)
     return found
-
-
-def _pair(option: str, text: str, last: bool = False) -> tuple[str, str]:
-    """Split NAME=VALUE at the first =, or at the last, as names of links may contain =."""
-    name, equals, value = (part.strip() for part in (text.rpartition("=") if last else text.partition("=")))
-    if not (equals and name and value):
-        raise ArgumentError(f"{option} takes NAME=..., got {quoted(text)}")
-    return name, value
 
 
 @contextmanager
@@ -90,7 +83,7 @@ def measure_options(texts: Sequence[str], robot: Tree) -> dict[str, Measure]:
 
     found = {}
     for text in texts:
-        name, given = _pair("--measure", text)
+        name, given = split_pair("--measure", text)
         if name in found:
             raise ArgumentError(f"--measure {quoted(name)[1:-1]} is given twice")
         match = CALL.fullmatch(given)
