@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -86,7 +85,9 @@ def match_state(old: Tree, q: ArrayLike, v: ArrayLike, new: Tree) -> tuple[np.nd
     wanted = {name: _motion(old, q, v, name) for name in names}
     found_q, found_v = np.tile(new.neutral(), (*shape, 1)), np.zeros((*shape, new.nv))
     still = _Motion(np.broadcast_to(np.eye(3), (*shape, 3, 3)), *np.zeros((3, *shape, 3)))
-    moved = {0: still, **_bodies(new, wanted)}
+    moved = {0: still}
+    for name, motion in wanted.items():
+        moved.setdefault(new.frames[name].body, motion.at(new.frames[name].placement.inverse()))
     for number, body in enumerate(new.bodies, start=1):
         joint = body.joint
         base = moved[body.parent].at(joint.placement)
@@ -120,16 +121,6 @@ def _nearest(kind: str, position: np.ndarray, other: np.ndarray) -> np.ndarray:
 def _motion(robot: Tree, q: np.ndarray, v: np.ndarray, name: str) -> _Motion:
     pose, velocity = frame_pose(robot, q, name), frame_velocity(robot, q, v, name)
     return _Motion(pose[..., :3, :3], pose[..., :3, 3], velocity[..., 3:], velocity[..., :3])
-
-
-def _bodies(new: Tree, wanted: Mapping[str, _Motion]) -> dict[int, _Motion]:
-    """Return the motion of each body that has a link or frame in `wanted`."""
-    found: dict[int, _Motion] = {}
-    for name, motion in wanted.items():
-        frame = new.frames[name]
-        if frame.body and frame.body not in found:
-            found[frame.body] = motion.at(frame.placement.inverse())
-    return found
 
 
 def _coordinates(joint: Joint, base: _Motion, body: _Motion) -> tuple[np.ndarray, np.ndarray]:

@@ -13,9 +13,9 @@ from .base_pose import placement_of
 from .editing import reduced
 from .inertia import IDENTITY, Placement
 from .joints import Joint
-from .links import depth_first, in_walk_order, link_inertias, unused
+from .links import depth_first, in_walk_order, link_inertias, summed, unused, welds_on
 from .parts import Body
-from .rehosting import LISTS, kept_bodies, rehosted, renumbered, summed
+from .rehosting import LISTS, kept_bodies, rehosted, renumbered
 from .renaming import part_names, renamed
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ def _merged(tree: Tree, parts: dict[str, Any], at: str) -> dict[str, Any]:
     merged["welds"] = in_walk_order(merged["bodies"], merged["welds"])
     if number:
         frames = dict(tree.frames) | {frame.name: frame for frame in parts["frames"]}
-        on, body = [weld for weld in merged["welds"] if frames[weld.link].body == number], tree.bodies[number - 1]
+        body, on = tree.bodies[number - 1], welds_on(number, merged["welds"], frames)
         own = link_inertias(tree.bodies, tree.welds, tree.frames)[body.name]
         merged["bodies"][number - 1] = summed(body, own, on, frames)
     return merged

@@ -18,9 +18,9 @@ from ..validation.values import checked_flag, checked_part, checked_text, known_
 from .base_pose import placement_of
 from .inertia import IDENTITY, Inertia, Placement
 from .joints import ROOT_JOINT, Joint, displacement
-from .links import depth_first, link_children, link_inertias
+from .links import depth_first, link_children, link_inertias, summed, welds_on
 from .parts import Body, Frame, Visual
-from .rehosting import kept_bodies, rehosted, renumbered, summed
+from .rehosting import kept_bodies, rehosted, renumbered
 from .shapes import CollisionShape
 
 if TYPE_CHECKING:
@@ -152,14 +152,12 @@ def with_inertia(self: T, link: str, inertia: Inertia) -> T:
     if link not in inertias:
         raise ModelError(f"frame {quoted(link)} is no link: give the inertia to the link that it is on")
     inertias[link] = checked_part(f"inertia of link {quoted(link)}", inertia, Inertia)
-    on = [k for k, weld in enumerate(self.welds) if self.frames[weld.link].body == number]
-    bodies, welds = list(self.bodies), list(self.welds)
-    for k in on:
-        welds[k] = replace(welds[k], inertia=inertias[welds[k].link])
+    on = [replace(weld, inertia=inertias[weld.link]) for weld in welds_on(number, self.welds, self.frames)]
+    new, bodies = {weld.link: weld for weld in on}, list(self.bodies)
     if number:
         body = bodies[number - 1]
-        bodies[number - 1] = summed(body, inertias[body.name], [welds[k] for k in on], self.frames)
-    return self._with(bodies=bodies, welds=welds)
+        bodies[number - 1] = summed(body, inertias[body.name], on, self.frames)
+    return self._with(bodies=bodies, welds=[new.get(weld.link, weld) for weld in self.welds])
 
 
 def with_joint(self: T, name: str, /, **changes: Any) -> T:

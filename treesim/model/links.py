@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 from .inertia import IDENTITY, NOTHING, Inertia, nearly_equal, welded
@@ -21,19 +22,26 @@ def link_inertias(bodies: Sequence[Body], welds: Sequence[Weld], frames: Mapping
     If the links of a body do not add up to its inertia, the body's own link has it all.
     """
     found = {weld.link: weld.inertia for weld in welds}
-    on: dict[int, list[str]] = {number: [] for number in range(len(bodies) + 1)}
-    for weld in welds:
-        on[frames[weld.link].body].append(weld.link)
     for number, body in enumerate(bodies, start=1):
-        own = body.inertia if body.own is None else body.own
-        total = welded(NOTHING, own, IDENTITY)
-        for link in on[number]:
-            total = welded(total, found[link], frames[link].placement)
-        adds_up = nearly_equal(total, body.inertia, ROUNDING)
-        found[body.name] = own if adds_up else body.inertia
-        if not adds_up:
-            found |= dict.fromkeys(on[number], NOTHING)
+        own, on = body.inertia if body.own is None else body.own, welds_on(number, welds, frames)
+        if nearly_equal(summed(body, own, on, frames).inertia, body.inertia, ROUNDING):
+            found[body.name] = own
+        else:
+            found |= {body.name: body.inertia} | {weld.link: NOTHING for weld in on}
     return found
+
+
+def welds_on(number: int, welds: Sequence[Weld], frames: Mapping[str, Frame]) -> list[Weld]:
+    """Return the welds on a body."""
+    return [weld for weld in welds if frames[weld.link].body == number]
+
+
+def summed(body: Body, own: Inertia, welds: Sequence[Weld], frames: Mapping[str, Frame]) -> Body:
+    """Return a body with the inertia `own` of its own link, and with those of the welds on it, in their order."""
+    total = welded(NOTHING, own, IDENTITY)
+    for weld in welds:
+        total = welded(total, weld.inertia, frames[weld.link].placement)
+    return replace(body, inertia=total, own=own)
 
 
 def link_children(bodies: Sequence[Body], welds: Sequence[Weld], base: str = "") -> dict[str, list[str]]:

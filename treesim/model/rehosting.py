@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import ModelError, quoted
-from .inertia import IDENTITY, NOTHING, Inertia, Placement, welded
-from .links import LinkJoints, depth_first, link_children, link_inertias, link_joints
+from .inertia import IDENTITY, NOTHING, Inertia, Placement
+from .links import LinkJoints, depth_first, link_children, link_inertias, link_joints, summed, welds_on
 from .loops import Loop
 from .matrices import product
 from .parts import Body, Frame
@@ -57,20 +57,18 @@ def rehosted(
     inertias = link_inertias(tree.bodies, tree.welds, tree.frames)
     welds = _moved_welds(tree, bodies, frames, inertias, fixed or link_joints(tree.bodies, tree.welds))
     poses = {frame.name: frame for frame in frames}
-    made: list[Body] = []
+    made, unchanged = list[Body](), dict[str, Inertia]()
     for number, body in enumerate(bodies, start=count + 1):
         old = numbers.get(body.name, 0)
         _, pose = place[old] if old else (number, IDENTITY)
-        on = [k for k, weld in enumerate(welds) if poses[weld.link].body == number]
-        before = [weld for weld in tree.welds if old and tree.frames[weld.link].body == old]
-        if old and pose is IDENTITY and [weld.link for weld in before] == [welds[k].link for k in on]:
+        on, before = welds_on(number, welds, poses), welds_on(old, tree.welds, tree.frames) if old else []
+        if old and pose is IDENTITY and [weld.link for weld in before] == [weld.link for weld in on]:
             made.append(replace(body, inertia=tree.bodies[old - 1].inertia, own=tree.bodies[old - 1].own))
-            for k, weld in zip(on, before, strict=True):
-                welds[k] = replace(welds[k], inertia=weld.inertia)
+            unchanged |= {weld.link: weld.inertia for weld in before}
         else:
             link = inertias.get(body.name, NOTHING)
-            link = link if pose is IDENTITY else link.in_frame(pose)
-            made.append(summed(body, link, [welds[k] for k in on], poses))
+            made.append(summed(body, link if pose is IDENTITY else link.in_frame(pose), on, poses))
+    welds = [replace(weld, inertia=unchanged.get(weld.link, weld.inertia)) for weld in welds]
     own_frames = {body.name: Frame(body.name, number) for number, body in enumerate(made, start=count + 1)}
     loops, notes = _kept_loops(tree, own_frames | poses)
     return {
@@ -116,14 +114,6 @@ def owner(tree: Tree, part: Any) -> str:
     if frame is not None and frame.body == part.body:
         return str(part.link)
     return tree.body_names[part.body - 1] if part.body else ""
-
-
-def summed(body: Body, own: Inertia, welds: Sequence[Weld], frames: Mapping[str, Frame]) -> Body:
-    """Return a body with the inertia `own` of its own link, and with those of the welds on it, in their order."""
-    total = welded(NOTHING, own, IDENTITY)
-    for weld in welds:
-        total = welded(total, weld.inertia, frames[weld.link].placement)
-    return replace(body, inertia=total, own=own)
 
 
 def _moved_welds(

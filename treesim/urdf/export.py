@@ -105,12 +105,10 @@ def to_urdf(
     base = tree.body_names[0] if floating else _base_name(tree)
     names = (base, *tree.body_names)
     drawn: dict[str, list[str]] = {}
-    for shape in tree.shapes if shapes else ():
+    shown: list[CollisionShape | Visual] = [*(tree.shapes if shapes else ()), *(tree.visuals if visuals else ())]
+    for shape in shown:
         link, within = _link_of(tree, shape, names)
-        drawn.setdefault(link, []).extend(_collision(shape, within))
-    for visual in tree.visuals if visuals else ():
-        link, within = _link_of(tree, visual, names)
-        drawn.setdefault(link, []).extend(_visual(visual, within))
+        drawn.setdefault(link, []).extend(_shape(shape, within))
     root = "" if floating else base
     links = depth_first(link_children(tree.bodies, held, root), root)
     links += [name for name in tree.frames if name not in {*links, base}]
@@ -170,25 +168,16 @@ def _link_of(tree: Tree, shape: CollisionShape | Visual, names: Sequence[str]) -
     return names[shape.body], IDENTITY
 
 
-def _collision(shape: CollisionShape, within: Placement) -> list[str]:
-    return [
-        "    <collision>",
-        f"      {origin_text(shape.placement, within)}",
-        f"      <geometry>{_geometry(shape)}</geometry>",
-        "    </collision>",
-    ]
-
-
-def _visual(visual: Visual, within: Placement) -> list[str]:
-    if visual.kind == "mesh":
-        geometry = f'<mesh filename={quoteattr(_url(visual.file))} scale="{_numbers(visual.size)}"/>'
-    else:
-        geometry = _solid(visual)
-    color = "" if visual.color is None else f'<color rgba="{_numbers(visual.color)}"/>'
-    texture = "" if visual.texture is None else f"<texture filename={quoteattr(_url(visual.texture))}/>"
-    material = [f'      <material name="">{color}{texture}</material>'] if color or texture else []
-    lines = [f"      {origin_text(visual.placement, within)}", f"      <geometry>{geometry}</geometry>", *material]
-    return ["    <visual>", *lines, "    </visual>"]
+def _shape(shape: CollisionShape | Visual, within: Placement) -> list[str]:
+    """Return the lines of a collision or visual; within: pose of its link in the frame of its body."""
+    tag, material = "collision", list[str]()
+    if isinstance(shape, Visual):
+        color = "" if shape.color is None else f'<color rgba="{_numbers(shape.color)}"/>'
+        texture = "" if shape.texture is None else f"<texture filename={quoteattr(_url(shape.texture))}/>"
+        material = [f'      <material name="">{color}{texture}</material>'] if color or texture else []
+        tag = "visual"
+    geometry = f"      <geometry>{_geometry(shape)}</geometry>"
+    return [f"    <{tag}>", f"      {origin_text(shape.placement, within)}", geometry, *material, f"    </{tag}>"]
 
 
 def _solid(shape: CollisionShape | Visual) -> str:
@@ -202,9 +191,11 @@ def _url(file: str | None) -> str:
     return path.as_uri() if path.is_absolute() else str(file)
 
 
-def _geometry(shape: CollisionShape) -> str:
+def _geometry(shape: CollisionShape | Visual) -> str:
     if shape.kind in SIZES:
         return _solid(shape)
+    if isinstance(shape, Visual):
+        return f'<mesh filename={quoteattr(_url(shape.file))} scale="{_numbers(shape.size)}"/>'
     if shape.file is None:
         hint = "give it a mesh file, or write the tree without its shapes: to_urdf(tree, shapes=False)"
         raise UnsupportedError(f"URDF has no hulls of vertices, as link {quoted(shape.link)} has: {hint}")
