@@ -15,7 +15,8 @@ from treesim.compare import CANONICAL, NUMBERED, compare
 from treesim.compare.renumbering import renumbered
 from treesim.compare.treesim_engine import TreesimEngine, TreesimModel
 from treesim.errors import UnsupportedError
-from treesim.model.generators import featherstone_2005_humanoid, is_depth_first
+from treesim.model.generators import featherstone_2005_humanoid
+from treesim.model.links import is_depth_first
 
 
 class Assuming(TreesimModel):

@@ -12,7 +12,7 @@ import treesim
 
 from .. import plugins
 from ..errors import TreesimError, UnsupportedError
-from ..model.generators import is_depth_first
+from ..model.links import is_depth_first
 from ..model.tree import Tree
 from .adapter import EngineAdapter
 from .checks import result_rows, solved_tolerance, state_row, summarized

@@ -13,7 +13,7 @@ from .base_pose import placement_of
 from .editing import reduced
 from .inertia import IDENTITY, Placement
 from .joints import Joint
-from .links import depth_first, in_walk_order, link_inertias, summed, unused, welds_on
+from .links import depth_first_order, in_walk_order, is_depth_first, link_inertias, summed, unused, welds_on
 from .parts import Body
 from .rehosting import LISTS, kept_bodies, rehosted, renumbered
 from .renaming import part_names, renamed
@@ -89,16 +89,11 @@ def attach(
         other = reduced(other, {floating: other.neutral()[other.q_index[floating]]})
     parts = _parts_on(other, joint, frame.body, pose, self.n_bodies)
     both = self._with(**_merged(self, parts, at))
-    before, order = _depth_first(self), _depth_first(both)
-    if before != sorted(before) or order == sorted(order):
+    order = depth_first_order(both.parent.tolist())
+    if order == sorted(order) or not is_depth_first(self.parent.tolist()):
         return both
     place = renumbered(order) | {0: (0, IDENTITY)}
     return both._with(**rehosted(both, place, kept_bodies(both, place, order)))
-
-
-def _depth_first(tree: Tree) -> list[int]:
-    """Return the numbers of the bodies in the order of a depth-first walk, siblings in their order."""
-    return depth_first({number: tree.topology.children(number) for number in range(tree.n_bodies + 1)}, 0)[1:]
 
 
 def _refuse_taken(tree: Tree, other: Tree, gone: set[str], new: set[str]) -> None:

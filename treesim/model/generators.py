@@ -17,6 +17,7 @@ from ..errors import ArgumentError
 from ..validation.values import checked_parts, known_name, whole_number
 from .inertia import Inertia, Placement
 from .joints import JOINT_TYPES, Joint
+from .links import is_depth_first
 from .matrices import product, rotation_from_rpy, vector_length
 from .pack import axis_rotation
 from .tree import Body, Frame, Tree, Visual
@@ -222,16 +223,6 @@ def random_tree(
         bodies.append(Body(f"body_{i}", parent, joint, _random_inertia(rng)))
     frames = [Frame(f"tool_{i}", i, _random_placement(rng)) for i in range(1, n_bodies + 1)]
     return Tree(f"random_{n_bodies}", bodies, frames=frames)
-
-
-def is_depth_first(parent: Sequence[int]) -> bool:
-    """Return whether the numbering `parent` = (λ(1) ... λ(N)) is depth-first. Cost O(N depth)."""
-    path: list[int] = [0]
-    for i, p in enumerate(parent, start=1):
-        if p not in path:
-            return False
-        path = [*path[: path.index(p) + 1], i]
-    return True
 
 
 def _scattered_parents(rng: np.random.Generator, n: int) -> list[int]:

@@ -102,6 +102,19 @@ def depth_first(children: Mapping[K, Sequence[K]], root: K) -> list[K]:
     return found
 
 
+def depth_first_order(parent: Sequence[int]) -> list[int]:
+    """Return the numbers of bodies with parents λ(1) ... λ(N) in the order of a depth-first walk, siblings in order."""
+    children: dict[int, list[int]] = {number: [] for number in range(len(parent) + 1)}
+    for number, above in enumerate(parent, start=1):
+        children[above].append(number)
+    return depth_first(children, 0)[1:]
+
+
+def is_depth_first(parent: Sequence[int]) -> bool:
+    """Return whether the numbering `parent` = (λ(1) ... λ(N)) is depth-first."""
+    return depth_first_order(parent) == [*range(1, len(parent) + 1)]
+
+
 def _in_order(links: Sequence[str], first: Mapping[str, tuple[float, float]]) -> list[str]:
     """Return sibling links in the order of the first bodies, and of the first welds, of their subtrees."""
     ordered = sorted((link for link in links if first[link][0] < math.inf), key=lambda link: first[link][0])

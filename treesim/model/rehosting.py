@@ -117,11 +117,7 @@ def owner(tree: Tree, part: Any) -> str:
 
 
 def _moved_welds(
-    tree: Tree,
-    bodies: Sequence[Body],
-    frames: Sequence[Frame],
-    inertias: Mapping[str, Inertia],
-    fixed: LinkJoints,
+    tree: Tree, bodies: Sequence[Body], frames: Sequence[Frame], inertias: Mapping[str, Inertia], fixed: LinkJoints
 ) -> list[Weld]:
     """Return the welds of all links that are frames now, in the order of a depth-first walk."""
     carried: dict[str, list[str]] = {}

@@ -252,9 +252,7 @@ class Tree(Immutable):
             return whole
         least = np.maximum(rotors, 0.0)
         bodies = changed_joints(whole.bodies, lambda joint: {"armature": least[whole.v_index[joint.name]]})
-        effective = Tree(
-            self.name, bodies, frames=tuple(whole.frames.values())[self.n_bodies :], visuals=(), gravity=self.gravity
-        )
+        effective = whole._with(bodies=bodies, visuals=(), notes=(), shapes=(), loops=(), welds=())
         if (rotors < 0).any():
             reals = effective.reals.copy()
             reals[reals.size - 3 - whole.nv : reals.size - 3] = rotors

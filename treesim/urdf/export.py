@@ -180,12 +180,6 @@ def _shape(shape: CollisionShape | Visual, within: Placement) -> list[str]:
     return [f"    <{tag}>", f"      {origin_text(shape.placement, within)}", geometry, *material, f"    </{tag}>"]
 
 
-def _solid(shape: CollisionShape | Visual) -> str:
-    values, parts = iter(shape.size), SIZES[shape.kind].items()
-    words = [f'{name}="{_numbers(islice(values, count))}"' for name, count in parts]
-    return f"<{shape.kind} {' '.join(words)}/>"
-
-
 def _url(file: str | None) -> str:
     path = Path(str(file))
     return path.as_uri() if path.is_absolute() else str(file)
@@ -193,7 +187,9 @@ def _url(file: str | None) -> str:
 
 def _geometry(shape: CollisionShape | Visual) -> str:
     if shape.kind in SIZES:
-        return _solid(shape)
+        values, parts = iter(shape.size), SIZES[shape.kind].items()
+        words = [f'{name}="{_numbers(islice(values, count))}"' for name, count in parts]
+        return f"<{shape.kind} {' '.join(words)}/>"
     if isinstance(shape, Visual):
         return f'<mesh filename={quoteattr(_url(shape.file))} scale="{_numbers(shape.size)}"/>'
     if shape.file is None:

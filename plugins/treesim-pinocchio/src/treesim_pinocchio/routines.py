@@ -8,7 +8,7 @@ import numpy as np
 import pinocchio as pin
 
 from treesim.compare.layouts import both_triangles
-from treesim.model.generators import is_depth_first
+from treesim.model.links import is_depth_first
 
 from .model import PinocchioModel
 
