@@ -220,7 +220,7 @@ def test_bad_arguments():
     stepper = treesim.Stepper(treesim.load("ur5"))
     with pytest.raises(treesim.ArgumentError, match="stepper"):
         linearize(treesim.load("ur5"), np.zeros(6), np.zeros(6))
-    with pytest.raises(treesim.ArgumentError, match="q0"):
+    with pytest.raises(treesim.ArgumentError, match="q has shape"):
         linearize(stepper, np.zeros(5), np.zeros(6))
     with pytest.raises(treesim.NonFiniteError, match="control"):
         linearize(stepper, np.zeros(6), np.zeros(6), np.full(6, np.nan))

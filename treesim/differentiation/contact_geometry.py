@@ -45,54 +45,43 @@ def contact_geometry(touch: Touch, points: np.ndarray, poses: np.ndarray) -> Con
 
     poses (N + 1, 12): of the bodies, in the axes of kernels. Raises UnsupportedError for external contacts.
     """
-    normal, point = np.zeros((len(points), 3, TWIST)), np.zeros((len(points), 3, TWIST))
-    heights = level_heights(touch, points)
-    for c, (x, (lowest, part)) in enumerate(zip(points, heights, strict=True)):
-        k, n = int(x[LAW]), x[NORMAL : NORMAL + 3]
-        if touch.pair[k, PAIR.solid] == CONVEX:
-            raise UnsupportedError("contacts of hulls and cylinders that coal computes have no derivatives")
-        shift = points[lowest, POSITION : POSITION + 3] - x[POSITION : POSITION + 3]
-        height = part * (x[START] - points[lowest, START])
-        change = np.zeros(TWIST)  # of the height, by which `level_points` has moved the point
-        if lowest != c:
-            below = points[lowest, NORMAL : NORMAL + 3]
-            change = part * (along_normal(n) - below @ rigid(shift))
-        radius = _radius_on_face(touch, x, poses)
-        if radius is None:
-            dx, normal[c] = _found_again(touch, x, poses, height)
-            point[c] = dx - height * normal[c] - np.outer(n, change)
-        else:
-            between = 0.5 if touch.pair[k, PAIR.solid_body] > 0 else 0.0  # the point is in the middle of the gap
-            depth = radius + between * x[START] + height
-            point[c] = rigid(depth * n) - np.outer(n, between * along_normal(n) + change)
+    laws, n, x = points[:, LAW].astype(int), points[:, NORMAL : NORMAL + 3], points[:, POSITION : POSITION + 3]
+    pair = touch.pair[laws]
+    if (pair[:, PAIR.solid] == CONVEX).any():
+        raise UnsupportedError("contacts of hulls and cylinders that coal computes have no derivatives")
+    between = np.where(pair[:, PAIR.solid_body] > 0, 0.5, 0.0)  # the point is then in the middle of the gap
+    lowest, gap = _lowest(pair, points), points[:, START]
+    part = np.where(between > 0, 0.5, 1.0)  # of the way to the height of the lowest, which `level_points` moves it
+    height = part * (gap - gap[lowest])
+    in_gap = np.concatenate([n, np.zeros((len(n), 3))], axis=1)  # derivative of the gap
+    below = np.concatenate([n[lowest], np.cross(x[lowest] - x, n[lowest])], axis=1)
+    in_height = np.where((lowest != np.arange(len(n)))[:, None], part[:, None] * (in_gap - below), 0.0)
+    radius = [_radius_on_face(touch, each, poses) for each in points]
+    depth = np.array([r or 0.0 for r in radius]) + between * gap + height
+    normal = np.zeros((len(points), 3, TWIST))
+    point = rigid(depth[:, None] * n) - n[:, :, None] * (between[:, None] * in_gap + in_height)[:, None]
+    for c in (c for c, r in enumerate(radius) if r is None):
+        found, normal[c] = _found_again(touch, points[c], poses, height[c])
+        point[c] = found - height[c] * normal[c] - np.outer(n[c], in_height[c])
     return ContactGeometry(normal, point)
 
 
 def rigid(arm: np.ndarray) -> np.ndarray:
-    """Return the displacement (3, 6) of a point at `arm` from the contact point, by a twist about it."""
-    return np.hstack([np.eye(3), -cross_matrix(arm)])
-
-
-def along_normal(n: np.ndarray) -> np.ndarray:
-    """Return the derivative (6,) of a contact's gap."""
-    return np.concatenate([n, np.zeros(3)])
-
-
-def level_heights(touch: Touch, points: np.ndarray) -> list[tuple[int, float]]:
-    """Return the contact to whose height `constraint_rows.level_points` moves each, and the part of the way."""
-    laws = points[:, LAW].astype(int)
-    bodies = touch.pair[laws][:, [PAIR.body, PAIR.solid_body]]
-    normals, found = points[:, NORMAL : NORMAL + 3], []
-    for c in range(len(points)):
-        first = c
-        while first > 0 and (bodies[first - 1] == bodies[c]).all():
-            first -= 1
-        end = c
-        while end < len(points) and (bodies[end] == bodies[c]).all():
-            end += 1
-        alike = [k for k in range(first, end) if k == c or normals[c] @ normals[k] > PARALLEL]
-        found.append((min(alike, key=lambda k: points[k, START]), 0.5 if bodies[c, 1] > 0 else 1.0))
+    """Return the displacements (..., 3, 6) of points at `arm` from the contact points, by a twist about these."""
+    found = np.zeros((*arm.shape, TWIST))
+    found[..., :3] = np.eye(3)
+    for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
+        found[..., j, 3 + k], found[..., k, 3 + j] = arm[..., i], -arm[..., i]
     return found
+
+
+def _lowest(pair: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """Return for each contact the one to whose height `constraint_rows.level_points` moves its point."""
+    n, gap = points[:, NORMAL : NORMAL + 3], points[:, START]
+    bodies = pair[:, PAIR.body], pair[:, PAIR.solid_body]
+    alike = (n @ n.T > PARALLEL) & np.all([each[:, None] == each for each in bodies], axis=0)
+    np.fill_diagonal(alike, True)
+    return np.where(alike, gap, np.inf).argsort(axis=1, kind="stable")[:, :1].reshape(-1)
 
 
 def _radius_on_face(touch: Touch, x: np.ndarray, poses: np.ndarray) -> float | None:

@@ -6,7 +6,6 @@ numbered c, and bodies i; arrays of C contacts have the contact first.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -38,8 +37,7 @@ class Bodies(NamedTuple):
 
     def rates(self, w: np.ndarray) -> np.ndarray:
         """Return the derivatives (m, N + 1, 6, nv) in q of the bodies' velocities under m motions w, linear first."""
-        nv = self.robot.nv
-        found = np.zeros((len(w), len(self.poses), 6, nv))
+        found = np.zeros((len(w), len(self.poses), 6, self.robot.nv))
         for i in self.numbers:
             found[:, i] = _acceleration_derivatives(self.robot, self.q, w, i)[:, :6]
         return found
@@ -49,8 +47,7 @@ class Contacts(NamedTuple):
     """Rows of C contacts, and what they are made of.
 
     J (C, 3, nv): rows along the columns of `axes` (C, 3, 3), tangents before the normal. turn, shift (C, 3, nv):
-    derivatives in q of the axes' rotation and of the contact point. ends (2, C): bodies a and b. arms (2, C, 3): from
-    their origins to the contact points.
+    derivatives in q of the axes' rotation and of the contact point. sides: bodies that may move.
     """
 
     bodies: Bodies
@@ -58,70 +55,92 @@ class Contacts(NamedTuple):
     axes: np.ndarray
     turn: np.ndarray
     shift: np.ndarray
-    ends: np.ndarray
-    arms: np.ndarray
+    sides: list[Side]
 
-    def sides(self) -> Iterator[tuple[float, np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
-        """Yield sign, numbers, arms and Jacobians of both bodies of all contacts."""
-        for sign, i, arm in zip((1.0, -1.0), self.ends, self.arms, strict=True):
-            yield sign, i, arm, self.bodies.linear[i], self.bodies.angular[i]
+
+class Side(NamedTuple):
+    """First (sign 1) or second bodies (-1) of all contacts.
+
+    body (C,): numbers. arm (C, 3): from the bodies' origins to the contact points. linear, angular, at_point (C, 3,
+    nv): Jacobians of the origins, of the rotations and of the contact points.
+    """
+
+    sign: float
+    body: np.ndarray
+    arm: np.ndarray
+    linear: np.ndarray
+    angular: np.ndarray
+    at_point: np.ndarray
 
 
 def contacts_at(robot: Tree, q: np.ndarray, touch: Touch, points: np.ndarray) -> Contacts:
     """Return the rows of contacts `points` (C, n) (`kernels.contact.contact_points`) of a step from q."""
     pair = touch.pair[points[:, LAW].astype(int)]
-    ends = np.stack([pair[:, PAIR.body], pair[:, PAIR.solid_body]])
-    bodies = _bodies(robot, q, sorted({*ends.ravel().tolist()} - {0}))
+    ends = pair[:, PAIR.body], pair[:, PAIR.solid_body]
+    bodies = _bodies(robot, q, sorted({*ends[0].tolist(), *ends[1].tolist()} - {0}))
     kernel_axes = (bodies.poses[:, :3, :3] @ robot.body_rotations).reshape(-1, 9)
     geometry = contact_geometry(touch, points, np.hstack([kernel_axes, bodies.poses[:, :3, 3]]))
     x, n = points[:, POSITION : POSITION + 3], points[:, NORMAL : NORMAL + 3]
-    tangent = np.array([across(Vector(*each)) for each in n]).reshape(-1, 3)
-    axes, arms = np.stack([tangent, np.cross(n, tangent), n], axis=2), x - bodies.poses[ends, :3, 3]
-    (of_a, of_b), (turn_a, turn_b) = bodies.linear[ends] - crossed(arms, bodies.angular[ends]), bodies.angular[ends]
-    twist = np.concatenate([of_a - of_b, turn_a - turn_b], axis=1)
-    rows, shift = np.swapaxes(axes, 1, 2) @ twist[:, :3], of_b + geometry.point @ twist
-    return Contacts(bodies, rows, axes, turn_b + crossed(n, geometry.normal @ twist), shift, ends, arms)
+    tangent = np.array([across(Vector(*each)) for each in n.tolist()]).reshape(-1, 3)
+    axes = np.stack([tangent, (crosses(n) @ tangent[..., None])[..., 0], n], axis=2)
+    first, second = (_side(bodies, sign, body, x) for sign, body in zip((1.0, -1.0), ends, strict=True))
+    twist = np.concatenate([first.at_point - second.at_point, first.angular - second.angular], axis=1)
+    turn, shift = second.angular + crosses(n) @ (geometry.normal @ twist), second.at_point + geometry.point @ twist
+    sides = [side for side in (first, second) if side.body.any()]
+    return Contacts(bodies, np.swapaxes(axes, 1, 2) @ twist[:, :3], axes, turn, shift, sides)
 
 
 def velocity_derivatives(contacts: Contacts, w: np.ndarray) -> np.ndarray:
     """Return the derivatives (m, 3 C, nv) in q of the velocities along the rows under motions w (m, nv)."""
-    rates, found = contacts.bodies.rates(w), []
-    for each, rate in zip(w, rates, strict=True):
-        change, velocity = np.zeros(contacts.J.shape), np.zeros(contacts.J.shape[:2])
-        for sign, i, arm, linear, angular in contacts.sides():
-            spin = angular @ each
-            change += sign * (rate[i, :3] - crossed(arm, rate[i, 3:]) + crossed(spin, contacts.shift - linear))
-            velocity += sign * (linear @ each + np.cross(spin, arm))
-        turned = change + crossed(velocity, contacts.turn)
-        found.append((np.swapaxes(contacts.axes, 1, 2) @ turned).reshape(-1, turned.shape[-1]))
-    return np.array(found)
+    rates, shape = contacts.bodies.rates(w), (len(w), *contacts.J.shape)
+    change, velocity = np.zeros(shape), np.zeros(shape[:-1])
+    for side in contacts.sides:
+        own = rates[:, side.body]
+        spin = (side.angular @ w[:, None, :, None])[..., 0]
+        moved = own[:, :, :3] - crosses(side.arm) @ own[:, :, 3:] + crosses(spin) @ (contacts.shift - side.linear)
+        change += side.sign * moved
+        velocity += side.sign * (side.at_point @ w[:, None, :, None])[..., 0]
+    turned = change + crosses(velocity) @ contacts.turn
+    found: np.ndarray = (np.swapaxes(contacts.axes, 1, 2) @ turned).reshape(len(w), -1, shape[-1])
+    return found
 
 
 def wrenches(contacts: Contacts, impulses: np.ndarray) -> np.ndarray:
     """Return the wrenches (N, 6) of impulses (C, 3) along the rows on the bodies, as `f_ext` of the dynamics."""
     poses = contacts.bodies.poses
-    force, found = np.einsum("cij,cj->ci", contacts.axes, impulses), np.zeros((len(poses), 2, 3))
-    for sign, i, arm, _, _ in contacts.sides():
-        np.add.at(found, i, sign * np.stack([force, np.cross(arm, force)], axis=1))
+    force, found = contacts.axes @ impulses[..., None], np.zeros((len(poses), 2, 3))
+    for side in contacts.sides:
+        both = np.concatenate([force, crosses(side.arm) @ force], axis=2)
+        np.add.at(found, side.body, side.sign * np.swapaxes(both, 1, 2))
     return (found @ poses[:, :3, :3]).reshape(-1, 6)[1:]
 
 
 def force_derivatives(contacts: Contacts, impulses: np.ndarray) -> np.ndarray:
     """Return the derivative (nv, nv) of J' lambda in q, less that of `wrenches` constant along the bodies' axes."""
-    force = np.einsum("cij,cj->ci", contacts.axes, impulses)
-    change, found = -crossed(force, contacts.turn), np.zeros(contacts.J.shape[-1:] * 2)
-    for sign, _, arm, linear, angular in contacts.sides():
-        in_force = change + crossed(force, angular)
-        moved = -crossed(force, contacts.shift - linear) + crossed(arm, change)
-        in_moment = moved + crossed(np.cross(arm, force), angular)
-        found += sign * (np.einsum("ciu,civ->uv", linear, in_force) + np.einsum("ciu,civ->uv", angular, in_moment))
+    force = contacts.axes @ impulses[..., None]
+    across_force, nv = crosses(force[..., 0]), contacts.J.shape[-1]
+    change, found = -across_force @ contacts.turn, np.zeros((nv, nv))
+    for side in contacts.sides:
+        arm = crosses(side.arm)
+        in_force = change + across_force @ side.angular
+        in_moment = arm @ change - across_force @ (contacts.shift - side.linear)
+        in_moment += crosses((arm @ force)[..., 0]) @ side.angular
+        found += side.sign * (side.linear.reshape(-1, nv).T @ in_force.reshape(-1, nv))
+        found += side.sign * (side.angular.reshape(-1, nv).T @ in_moment.reshape(-1, nv))
     return found
 
 
-def crossed(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Return the cross products of vectors (..., 3) with the columns of matrices (..., 3, n)."""
-    found: np.ndarray = np.cross(a[..., None], b, axis=-2)
+def crosses(a: np.ndarray) -> np.ndarray:
+    """Return the matrices (..., 3, 3) of cross products with vectors (..., 3): crosses(a) @ b = a x b."""
+    found = np.zeros((*a.shape, 3))
+    for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
+        found[..., j, k], found[..., k, j] = -a[..., i], a[..., i]
     return found
+
+
+def _side(bodies: Bodies, sign: float, body: np.ndarray, x: np.ndarray) -> Side:
+    arm, linear, angular = x - bodies.poses[body, :3, 3], bodies.linear[body], bodies.angular[body]
+    return Side(sign, body, arm, linear, angular, linear - crosses(arm) @ angular)
 
 
 def _bodies(robot: Tree, q: np.ndarray, numbers: list[int]) -> Bodies:

@@ -34,6 +34,7 @@ from .free_motion import FreeMotion
 CLOSED = 1e-9  # m, rad: a gap that is larger than minus this is closed by the step
 NONE = 1e-11  # of the largest impulse: rounding
 REDUCED = 1e-7  # m/s
+PROXIMAL, REPETITIONS, UNSOLVED = 1e-9, 3, 1e-11  # of the largest element; steps; of the largest right-hand side
 AT_BOUND = 1e-9  # of the bound of friction
 SEPARATING, STICKING, SLIDING = "separating", "sticking", "sliding"
 
@@ -95,6 +96,9 @@ class ContactDerivatives:
         recovery[:, 2] = points[:, RECOVERY]
         impulse = self.h * np.einsum("cji,cj->ci", self.contacts.axes, points[:, FORCE : FORCE + 3])
         self.impulses = [points[:, PUSH : PUSH + 3], recovery, impulse]
+        self.limits = self.touch.limit.tolist()
+        gaps = self.touch.limit[:, LIMIT.side] * (q[self.touch.limit[:, LIMIT.coordinate]] - self.touch.bound)
+        self._limit_gaps = {(d, side): gap for (d, _, side), gap in zip(self.limits, gaps.tolist(), strict=True)}
         self.on_limits = self._recovery_of_limits(taken[0])
         opened = self.W @ (self.J.T @ recovery.ravel() + self.on_limits)
         self.w = np.stack([taken[0] - opened, *taken])
@@ -109,9 +113,9 @@ class ContactDerivatives:
         in_q = self._inertia_derivatives(self.y, f_ext=forces)
         dJ = velocity_derivatives(self.contacts, self.w)
         T = [force_derivatives(self.contacts, self.impulses[k]) - in_q[k] for k in range(3)]
-        moved = self._changed(rows.positions, mean, T[0], dJ[0], dq)
-        along_rows = dJ[0] @ dq + self.J @ moved
-        opened = self._changed(rows.recovery, moved, T[1], dJ[1], dq, along_rows)
+        opened = moved = self._changed(rows.positions, mean, T[0], dJ[0], dq)
+        if self.y[1].any():
+            opened = self._changed(rows.recovery, moved, T[1], dJ[1], dq, dJ[0] @ dq + self.J @ moved)
         return np.stack([opened, self._changed(rows.velocities, end, T[2], dJ[2], dq)]), rows
 
     def _inertia_derivatives(self, y: np.ndarray, **options: Any) -> np.ndarray:
@@ -230,8 +234,8 @@ class ContactDerivatives:
     def _recovery_of_limits(self, mean: np.ndarray) -> np.ndarray:
         """Return the recovery impulses (nv,) of joints beyond their limits."""
         found = np.zeros(self.robot.nv)
-        for d, _, side in self.touch.limit.tolist():
-            b, _ = self._opening(self.limit_gap(d, side))
+        for (d, side), gap in self._limit_gaps.items():
+            b, _ = self._opening(gap)
             if b > 0:
                 soft = YIELD * self.W[d, d] * b / self.touch.option[OPTION.fastest]
                 found[d] += side * max((b - side * mean[d]) / soft, 0.0)
@@ -239,10 +243,7 @@ class ContactDerivatives:
 
     def limit_gap(self, d: int, side: float) -> float:
         """Return the distance of degree of freedom d from its lower (side > 0) or upper limit; infinite without."""
-        for (dof, coordinate, limit_side), bound in zip(self.touch.limit.tolist(), self.touch.bound, strict=True):
-            if dof == d and limit_side * side > 0:
-                return float(limit_side * (self.q[coordinate] - bound))
-        return np.inf
+        return self._limit_gaps.get((d, 1 if side > 0 else -1), np.inf)
 
     def friction(self, k: int) -> dict[int, float]:
         """Return the bounds of joint friction by degree of freedom."""
@@ -293,7 +294,7 @@ class ContactDerivatives:
             if state == SLIDING:
                 self._put_friction(rows, c, G, at_rest, A, b)
         A[len(dJ) :], b[len(dJ) :] = G[len(dJ) :], -at_rest[len(dJ) :]
-        found: np.ndarray = unforced + self.W @ (J.T @ np.linalg.lstsq(A, b, rcond=1e-12)[0])
+        found: np.ndarray = unforced + self.W @ (J.T @ _solved(A, b))
         return found
 
     def _put_friction(
@@ -310,3 +311,19 @@ class ContactDerivatives:
             A[t] += across @ G[t]
             A[t, n] += mobility * mu * s
             b[t] = -across @ at_rest[t]
+
+
+def _solved(A: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Return a solution x of A x = b for a matrix that may be singular, by proximal steps (A + rho) dx = b - A x.
+
+    Where they do not converge, as for equations that contradict each other, it is the least-squares solution.
+    """
+    rho = PROXIMAL * max(float(np.abs(A.diagonal()).max()), float(np.abs(A).max()))
+    inverse = np.linalg.inv(A + rho * np.eye(len(A)))
+    x = inverse @ b
+    for _ in range(REPETITIONS):
+        x += inverse @ (b - A @ x)
+    missed = np.abs(b - A @ x).max(initial=0.0)
+    if missed > UNSOLVED * np.abs(b).max(initial=0.0):
+        x = np.linalg.lstsq(A, b, rcond=1e-12)[0]
+    return x

@@ -122,9 +122,9 @@ def linearize(stepper: Stepper, q: ArrayLike, v: ArrayLike, control: ArrayLike |
     """
     checked_part("stepper", stepper, Stepper)
     _refuse(stepper)
-    start = stepper.reset(q, v)
-    u, nv, one = stepper._control(start, control), stepper.robot.nv, start.q.ndim == 1
-    states = [np.atleast_2d(x) for x in (start.q, start.v, u)]
+    start = stepper._checked_states(("q", "v"), q, v)
+    u, nv, one = stepper._control(start[1], control), stepper.robot.nv, start[0].ndim == 1
+    states = [np.atleast_2d(x) for x in (*start, u)]
     unit = np.broadcast_to(np.eye(3 * nv), (len(states[0]), 3 * nv, 3 * nv))
     directions = Directions(unit[..., :nv], unit[..., nv : 2 * nv], unit[..., 2 * nv :])
     step = StepTangents(stepper, states[0], states[1], states[2], directions)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from functools import cached_property, partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -39,8 +40,9 @@ class StepGradient(ReprMixin):
 
     Parameters
     ----------
-    rows : sequence of Row
-        Contacts, then joints, of each part of the step.
+    parts : sequence of callable
+        For each part of the step, a function that returns its rows (`Row`): contacts, then joints. It is called once,
+        when the gradient is first looked at.
 
     Examples
     --------
@@ -54,8 +56,16 @@ class StepGradient(ReprMixin):
 
     _row_labels = ("one_sided", "changes", "rows")
 
-    def __init__(self, rows: Sequence[Row]) -> None:
-        self._rows = tuple(rows)
+    def __init__(self, parts: Sequence[Callable[[], list[Row]]]) -> None:
+        self._parts = tuple(parts)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the attributes, with rows instead of the functions that return them."""
+        return {"_parts": (partial(list, self._rows),)}
+
+    @cached_property
+    def _rows(self) -> tuple[Row, ...]:
+        return tuple(row for part in self._parts for row in part())
 
     @property
     def rows(self) -> np.ndarray:
@@ -134,7 +144,6 @@ def _joints(contact: ContactDerivatives, rows: StepRows, part: int) -> list[Row]
     found, rough, held = [], contact.friction(2), {}
     for k, d in enumerate(rows.velocities.dofs):
         held[d] = rows.velocities.impulse[len(contact.J) + k]
-    limited = contact.touch.limit.tolist()
     for d in sorted({*rough, *held}):
         force, mobility, bound = abs(held.get(d, 0.0)), contact.W[d, d], rough.get(d, 0.0)
         if d in held and force > bound:
@@ -146,7 +155,7 @@ def _joints(contact: ContactDerivatives, rows: StepRows, part: int) -> list[Row]
         name = robot.dof_name(d)
         closed = state == AT_LIMIT and any(abs(contact.limit_gap(d, s)) <= CLOSED for s in (1, -1))
         found.append(Row(name, name, part, state, float(margin), closed))
-    for d, _, side in limited:
+    for d, _, side in contact.limits:
         margin = contact.limit_gap(d, side) / contact.h + side * contact.w[0, d]
         if d not in held and 0 <= margin < NEAR:
             found.append(Row(robot.dof_name(d), robot.dof_name(d), part, FREE, float(margin), False))

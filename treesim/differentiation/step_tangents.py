@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,13 +26,13 @@ from .step_parts import step_parts
 class StepTangents:
     """A step from states q, v (B, n) under controls (B, nv), and its derivatives.
 
-    along: those of the state at the end, along the directions (B, K, nv) of the start. rows: by state, what was
-    differentiated in contact. Raises the errors of a step that fails.
+    along: those of the state at the end, along the directions (B, K, nv) of the start. rows: by state, functions that
+    return what was differentiated in contact. Raises the errors of a step that fails.
     """
 
     def __init__(self, stepper: Stepper, q: np.ndarray, v: np.ndarray, control: np.ndarray, along: Directions) -> None:
         self.stepper, self.q, self.v, self.along = stepper, q, v, along
-        self.rows: list[list[Row]] = [[] for _ in q]
+        self.rows: list[list[Callable[[], list[Row]]]] = [[] for _ in q]
         self._impulses: list[np.ndarray | None] = [None] * len(q)
         for part in range(stepper.substeps):
             self._advance(part, control)
@@ -71,7 +73,7 @@ class StepTangents:
         contact = ContactDerivatives(stepper, *start, free, taken, points)
         along, rows = contact.along(directions.q[0].T, directions.v[0].T)
         self._warn(stage, contact, result)
-        self.rows[i] += rows_of_part(stepper.world.touching, contact, rows, part)
+        self.rows[i].append(partial(rows_of_part, stepper.world.touching, contact, rows, part))
         return (result.q, result.v), taken, np.swapaxes(along, 1, 2)
 
     def _is_free(self, free: FreeMotion, q: np.ndarray, result: StepResult) -> bool:

@@ -195,27 +195,35 @@ class Stepper(ReprMixin):
             If joints are beyond their position limits; at most once for a stepper.
         """
         robot, t = self.robot, finite_seconds("t", t)
-        q = coerce(coordinate_argument(robot, "q0", self.world.close(robot.neutral()) if q0 is None else q0))
-        v = coerce(velocity_argument(robot, "v0", np.zeros(robot.nv) if v0 is None else v0))
-        for label, x in (("q0", q), ("v0", v)):
-            if x.ndim > 2:
-                raise ArgumentError(f"{label} must be one state or a batch (B, n), got shape {x.shape}")
-        try:
-            batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
-        except ValueError:
-            raise ArgumentError(f"q0 and v0 are of different numbers of states: {len(q)} and {len(v)}") from None
-        check_copy("q0 and v0, with impulses", (*batch, 2 * (robot.nq + robot.nv) + self.world.m + self._kept))
-        for label, x in (("q0", q), ("v0", v)):
-            if not np.isfinite(x).all():
-                raise NonFiniteError(f"{label} holds a number that is not finite")
-        q = np.array(np.broadcast_to(unit_quaternions(robot, "q0", q), (*batch, robot.nq)), float, order="C")
-        v = np.array(np.broadcast_to(v, (*batch, robot.nv)), float, order="C")
+        given = self.world.close(robot.neutral()) if q0 is None else q0, np.zeros(robot.nv) if v0 is None else v0
+        q, v = self._checked_states(("q0", "v0"), *given)
+        batch = q.shape[:-1]
         q, v = self.world.kinematic_bodies.begin(t, self.dt, q, v)
         impulses, contact = np.zeros((*batch, self.world.m)), np.zeros((*batch, self._kept))
         q = started(self.world, q)
         if self.code.stage is not None and "start" not in self._warned and warn_of_start(self.world, q, self.gravity):
             self._warned.add("start")
         return State(t, q, v, impulses, contact)
+
+    def _checked_states(self, labels: tuple[str, str], q: ArrayLike, v: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+        """Return new arrays q, v of one state or a batch (B, n); labels: names of both in errors."""
+        robot, (in_q, in_v) = self.robot, labels
+        q, v = coerce(coordinate_argument(robot, in_q, q)), coerce(velocity_argument(robot, in_v, v))
+        for label, x in zip(labels, (q, v), strict=True):
+            if x.ndim > 2:
+                raise ArgumentError(f"{label} must be one state or a batch (B, n), got shape {x.shape}")
+        try:
+            batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
+        except ValueError:
+            raise ArgumentError(
+                f"{in_q} and {in_v} are of different numbers of states: {len(q)} and {len(v)}"
+            ) from None
+        check_copy(f"{in_q} and {in_v}, with impulses", (*batch, 2 * (robot.nq + robot.nv) + self.world.m + self._kept))
+        for label, x in zip(labels, (q, v), strict=True):
+            if not np.isfinite(x).all():
+                raise NonFiniteError(f"{label} holds a number that is not finite")
+        q = np.array(np.broadcast_to(unit_quaternions(robot, in_q, q), (*batch, robot.nq)), float, order="C")
+        return q, np.array(np.broadcast_to(v, (*batch, robot.nv)), float, order="C")
 
     @property
     def _kept(self) -> int:
@@ -306,7 +314,7 @@ class Stepper(ReprMixin):
 
     def _step_by_parts(self, state: State, given: Any, with_forces: bool) -> tuple[State, Report]:
         """Take the parts of a step one by one, of a batch or where `StepSequence.run` cannot step."""
-        u, code = given if with_forces else self._control(state, given), self._code(with_forces)
+        u, code = given if with_forces else self._control(state.v, given), self._code(with_forces)
         motion = code.motion(state.t, self.dt, self.substeps)
         before = current_impulses(state.contact, self.world.touching) if self.code.stage is not None else None
         with nullcontext() if self.threads is None else use_threads(self.threads):
@@ -335,7 +343,7 @@ class Stepper(ReprMixin):
 
     def _with_wrenches(self, state: State, control: ArrayLike | None, f_ext: Wrenches) -> np.ndarray:
         """Return controls (..., nv + 21 N) that end with the table of external forces."""
-        u, batch = self._control(state, control), state.q.shape[:-1]
+        u, batch = self._control(state.v, control), state.q.shape[:-1]
         table = wrench_table(self.robot, f_ext, state.t, batch)
         self.world.kinematic_bodies.refuse_forces("f_ext", table)
         return np.concatenate([u, table.reshape(*batch, -1)], axis=-1)
@@ -360,7 +368,7 @@ class Stepper(ReprMixin):
     def _control_again(self, state: State, control: Any) -> tuple[np.ndarray, bool]:
         """Return the controls of a step that is taken again, and whether they end with external forces."""
         with_forces = np.shape(control)[-1] > self.robot.nv
-        return (control if with_forces else self._control(state, control)), with_forces
+        return (control if with_forces else self._control(state.v, control)), with_forces
 
     def _explain(self, q: np.ndarray, v: np.ndarray, control: np.ndarray) -> Exception:
         """Return the error of a state whose step failed; control: with the table of external forces, if there are."""
@@ -377,8 +385,9 @@ class Stepper(ReprMixin):
             if deep_overlaps.warn_of_step(report, names, self.dt):
                 self._warned.add("depth")
 
-    def _control(self, state: State, control: ArrayLike | None) -> np.ndarray:
-        shape = state.v.shape
+    def _control(self, v: np.ndarray, control: ArrayLike | None) -> np.ndarray:
+        """Return the control of states with velocities v as an array of their shape."""
+        shape = v.shape
         if type(control) is np.ndarray and control.shape == shape and control.dtype == np.float64:
             u = control if control.flags.carray else np.array(control, order="C")
         elif control is None:
