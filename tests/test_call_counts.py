@@ -209,5 +209,12 @@ def test_a_world_is_made_by_few_calls_for_each_shape():
     assert repeated(lambda: treesim.World(HUMANOID, ground=treesim.Ground())) <= 400 < 12 * pairs
 
 
+def test_a_world_of_many_bodies_is_made_by_some_calls_for_each():
+    """Not for each pair of them."""
+    balls = [treesim.free_body(f"b{k}", "sphere", (0.1,), 1.0) for k in range(40)]
+    few, many = (repeated(lambda n=n: treesim.World(balls[0], bodies=balls[1:n])) for n in (20, 40))
+    assert many <= 2.1 * few <= 2.1 * 20 * 300
+
+
 def test_a_description_is_read_by_some_calls_for_each_number():
     assert repeated(lambda: treesim.load("g1")) <= 12_300

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import combinations
 from typing import cast
 
 import numpy as np
@@ -80,14 +79,16 @@ def meeting(
     parts: Sequence[int],
     among_robot: bool,
     immobile: frozenset[int] = frozenset({0}),
+    end: int | None = None,
 ) -> Iterator[tuple[CollisionShape, CollisionShape]]:
     """Yield the pairs of shapes that may collide.
 
     They belong to different trees of the world, and not both to `immobile` bodies: fixed bases, kinematic bodies. With
     `among_robot`, pairs of bodies of the robot that are not adjacent are included. parts: index of the tree of each
-    shape; 0 is the robot.
+    shape; 0 is the robot. end: number of shapes that come first in pairs; all by default.
     """
-    for (a, part_a), (b, part_b) in combinations(zip(shapes, parts, strict=True), 2):
+    numbered = list(zip(shapes, parts, strict=True))
+    for (a, part_a), (b, part_b) in ((x, y) for k, x in enumerate(numbered[:end]) for y in numbered[k + 1 :]):
         own = part_a == part_b
         if not (a.body in immobile and b.body in immobile) and (
             not own or (among_robot and part_a == 0 and _apart(robot, a.body, b.body))

@@ -45,15 +45,20 @@ NONE = np.zeros(0, np.int64)
 NO_BOXES = BoxTables(NONE, NONE, np.zeros(1, np.int64), NONE, NONE, np.empty((0, BOX_REALS)))
 
 
-def boxes_of(pairs: Sequence[BoxedPair]) -> BoxTables:
-    """Return the tables of all pairs, which are numbered in this order."""
+def boxes_of(pairs: Sequence[BoxedPair], shapes: Sequence[ShapePoints] = ()) -> BoxTables:
+    """Return the tables of pairs, which are numbered in this order.
+
+    shapes: those of further pairs (`kernels.contact.gathered_pairs`), whose boxes come first.
+    """
     made = _Boxes()
+    for own in shapes:
+        made._of_points(own)
     for k, (own, solid, met) in enumerate(pairs):
         if solid.kind == PLANE:
             made.unboxed.append(k)
         elif solid.kind != CONVEX:
             made.add(k, own, solid, met)
-    return made.tables()
+    return made.tables(bool(shapes))
 
 
 class _Boxes:
@@ -74,13 +79,13 @@ class _Boxes:
             one = self._of_points(own)
             self._pairs.append((one, other, k))
 
-    def tables(self) -> BoxTables:
-        """Return the tables."""
-        if len(self._pairs) <= FEW_PAIRS * len(self._rows):
+    def tables(self, needed: bool) -> BoxTables:
+        """Return the tables; without boxes unless these are needed or pairs are many."""
+        if not needed and len(self._pairs) <= FEW_PAIRS * len(self._rows):
             return NO_BOXES
         body, box = (np.array(x) for x in zip(*self._rows, strict=True))
         order = np.argsort(body == 0, kind="stable")  # those on bodies come first
-        pairs = np.array(self._pairs, np.int64)
+        pairs = np.array(self._pairs, np.int64).reshape(-1, 3)
         ends = np.sort(np.argsort(order)[pairs[:, :2]], axis=1)
         one, other, pair = np.column_stack([ends, pairs[:, 2]])[np.lexsort((pairs[:, 2], ends[:, 1], ends[:, 0]))].T
         first = np.searchsorted(one, np.arange(len(body) + 1))

@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from ..kernels.contact.collision import VARIANTS
 from ..kernels.contact.contact_points import FORCE, GAP, LAW, NORMAL, POSITION, TORQUE, VELOCITY
-from ..kernels.contact.layout import PAIR, pair_table
+from ..kernels.contact.layout import COUNT
+from ..kernels.contact.tables import Touch
 from .tables import Touching
 
 VECTORS = {"position": POSITION, "normal": NORMAL, "force": FORCE, "velocity": VELOCITY, "torque": TORQUE}
@@ -36,18 +38,13 @@ def contact_points(touching: Touching, substeps: Sequence[np.ndarray]) -> np.nda
     world's axes, their parts of the mean over the step; `velocity` [m/s] of `body` relative to `other` at the end of
     the substep; `link` and `other_link`, the links of these bodies that have the shapes, or the surface again.
     """
-    longest = max((len(name) for pair in (*touching.groups, *touching.links) for name in pair), default=1)
-    found = np.zeros(sum(map(len, substeps)), point_type(longest))
+    found = np.zeros(sum(map(len, substeps)), point_type(touching.longest_name))
     if not len(found):
         return found
     rows = np.concatenate(substeps)
-    pairs = pair_table(touching.layout)
-    laws = rows[:, LAW].astype(int)
-    groups, flipped = pairs[laws, PAIR.group], pairs[laws, PAIR.flipped]
-    names = np.array(touching.groups, found.dtype["body"])
-    found["body"], found["other"] = names[groups, flipped], names[groups, 1 - flipped]
-    links = np.array(touching.links, found.dtype["link"])
-    found["link"], found["other_link"] = links[laws, 0], links[laws, 1]
+    names = [touching.names_of(int(k)) for k in rows[:, LAW]]
+    for label, column in zip(("body", "other", *LINKS), zip(*names, strict=True), strict=True):
+        found[label] = column
     found["substep"] = np.repeat(np.arange(len(substeps)), [len(each) for each in substeps])
     found["gap"] = rows[:, GAP]
     for label, first in VECTORS.items():
@@ -55,3 +52,16 @@ def contact_points(touching: Touching, substeps: Sequence[np.ndarray]) -> np.nda
     found["force"] /= len(substeps)
     found["torque"] /= len(substeps)
     return found
+
+
+def with_rows(touching: Touching, points: np.ndarray) -> tuple[Touch, np.ndarray]:
+    """Return contact tables with a row of the pair of each contact point, and the points (n, POINT) of these tables.
+
+    Numbers LAW of points are then rows, which are gathered for pairs of many free bodies.
+    """
+    layout, solids, points = touching.layout.copy(), VARIANTS[touching.solids], points.copy()
+    layout[COUNT.capacity] = len(points)
+    touch = solids.tables(layout, touching.geometry)
+    for n, number in enumerate(points[:, LAW]):
+        points[n, LAW] = solids.row(touch, int(number), n)
+    return touch, points

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from itertools import takewhile
 
 import numpy as np
 
@@ -16,6 +18,8 @@ from .convex_pairs import ConvexPairs, unmet
 from .overlaps import overlapping
 from .tables import Shapes, touching
 
+FEW_FREE = 16  # shapes of free bodies whose pairs have rows in the tables
+
 
 def shape_pairs(
     robot: Tree,
@@ -24,8 +28,10 @@ def shape_pairs(
     with_coal: bool,
     held: tuple[np.ndarray, np.ndarray],
     kinematic: frozenset[int] = frozenset(),
-) -> tuple[tuple[Shapes, ...], tuple[Shapes, ...]]:
-    """Return the pairs of shapes whose contacts compiled code finds, and those for coal.
+) -> tuple[tuple[Shapes, ...], tuple[Shapes, ...], tuple[CollisionShape, ...]]:
+    """Return the pairs of shapes whose contacts compiled code finds, those for coal, and shapes of many free bodies.
+
+    Each two of the last shapes are further compiled pairs, which are those of the largest numbers.
 
     A compiled pair is (shape whose points collide, shape that is the solid). robot: merged tree of a world. trees: the
     trees that it was made of, the robot's first, with shapes in the same order; shapes on a fixed base are static.
@@ -38,18 +44,33 @@ def shape_pairs(
     )
     shapes = usable_shapes(robot)
     parts = [int(part[id(shape)]) for shape in shapes]
-    pairs = tuple(meeting(robot, shapes, parts, self_collision, frozenset({0}) | kinematic))
+    immobile = frozenset({0}) | kinematic
+    free = () if with_coal else _free(shapes, parts, immobile)
+    pairs = tuple(meeting(robot, shapes, parts, self_collision, immobile, len(shapes) - len(free)))
     convex = tuple(pair for pair in pairs if with_coal and not wholly(*pair))
     compiled = tuple(way for pair in pairs if not with_coal or wholly(*pair) for way in ways(*pair))
     missing = [pair for pair in pairs if not with_coal and not ways(*pair)]
     if missing:
         warn(unmet(missing), ShapeWarning)
     if not self_collision:
-        return compiled, convex
+        return compiled, convex, free
     own = [tuple(p for p in each if all(part[id(shape)] == 0 for shape in p)) for each in (compiled, convex)]
     met = _met(robot, own[0], own[1], held)
     kept = [tuple(pair for pair in pairs if frozenset(pair) not in met) for pairs in (compiled, convex)]
-    return kept[0], kept[1]
+    return kept[0], kept[1], free
+
+
+def _free(
+    shapes: Sequence[CollisionShape], parts: Sequence[int], immobile: frozenset[int]
+) -> tuple[CollisionShape, ...]:
+    """Return the last shapes that are each the only one of a tree and collide with each other; none if these are few.
+
+    parts: index of the tree of each shape; 0 is the robot.
+    """
+    count, last = Counter(parts), list(zip(shapes, parts, strict=True))[::-1]
+    own = takewhile(lambda x: count[x[1]] == 1 and x[0].body not in immobile and wholly(x[0], x[0]), last)
+    free = tuple(shape for shape, _ in own)[::-1]
+    return free if len(free) > FEW_FREE else ()
 
 
 def _met(

@@ -37,6 +37,10 @@ class Surfaces(NamedTuple):
             return first or second or self.default
         return mixed(first, second)
 
+    def kind_of(self, link: str) -> tuple[Surface | None, str]:
+        """Return a key of a link: links with the same one have the same contact parameters."""
+        return self.sides.get(link), link if any(link in names for names in self.pairs) else ""
+
 
 def mixed(one: Surface, other: Surface) -> Surface:
     """Return the contact parameters of two surfaces that touch.

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..contact.points import with_rows
 from ..dynamics.derivatives import inverse_dynamics_derivatives
 from ..dynamics.mass_matrix import mass_matrix
 from ..errors import UnsupportedError
@@ -25,7 +26,6 @@ from ..kernels.contact.contact_points import FORCE, LAW, PUSH, RECOVERY, START
 from ..kernels.contact.layout import LIMIT, SPEED, SURFACE
 from ..kernels.contact.layout import RECOVERY as OPTION
 from ..kernels.contact.recovery import YIELD
-from ..kernels.contact.tables import Touch, touch_tables
 from ..simulation.stepper import Stepper
 from .contact_rows import Contacts, contacts_at, force_derivatives, velocity_derivatives, wrenches
 from .directional import Directional
@@ -84,13 +84,13 @@ class ContactDerivatives:
     ) -> None:
         self.robot, self.q, self.v, self.points, self.free = stepper.robot, q, v, points, free
         self.h, self.theta = float(stepper.settings.table[0]), stepper.rule.theta
-        self.touch: Touch = touch_tables(stepper.world.touching.layout, stepper.world.touching.geometry)
-        self.contacts: Contacts = contacts_at(self.robot, q, self.touch, points)
+        self.touch, rows = with_rows(stepper.world.touching, points)
+        self.contacts: Contacts = contacts_at(self.robot, q, self.touch, rows)
         self.J = self.contacts.J.reshape(-1, self.robot.nv)
         self.armature = np.maximum(free.armature[0], 0.0)
         self.M = mass_matrix(self.robot, q, armature=self.armature)
         self.W = np.linalg.inv(self.M)
-        self.gap, self.surface = points[:, START], self.touch.surface[points[:, LAW].astype(int)]
+        self.gap, self.surface = points[:, START], self.touch.surface[rows[:, LAW].astype(int)]
         # of positions, recovery and velocities: impulses of the contacts, changes of velocities, and velocities after
         recovery = np.zeros((len(points), 3))
         recovery[:, 2] = points[:, RECOVERY]

@@ -8,12 +8,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..contact.points import contact_points
+from ..contact.points import contact_points, with_rows
 from ..dynamics.inverse_dynamics import gravity_forces
 from ..dynamics.operational.frames import body_poses, frame_jacobian
 from ..errors import ArgumentError, ConvergenceError, UnsupportedError, quoted
 from ..kernels.contact.contact_points import GAP, LAW
-from ..kernels.contact.tables import touch_tables
 from ..model.named_axes import coordinate_argument
 from ..model.tree import Tree
 from ..simulation.control import actuated
@@ -173,7 +172,7 @@ def _contacts(world: World, q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.n
     points = contact_points(world.touching, [rows])
     for label in ("velocity", "torque"):
         points[label] = 0
-    tables = touch_tables(world.touching.layout, world.touching.geometry)
+    tables, rows = with_rows(world.touching, rows)
     return points, tables.mu[rows[:, LAW].astype(int)], state.q
 
 

@@ -38,6 +38,7 @@ from ..kernels.constrained.rows import row_gaps_states
 from ..model.joined import joined
 from ..model.named_axes import coordinate_argument
 from ..model.quaternions import unit_quaternions
+from ..model.shapes import CollisionShape
 from ..model.tree import Tree
 from ..states.arguments import checked_robot
 from ..states.states import on_states
@@ -211,10 +212,10 @@ class World(ReprMixin):
         self.kinematic = self.kinematic_bodies.motions
         self.kinematic_bodies.check_constraints(tables)
         warn_of_uncovered(robot, grounds, bool(self.surfaces or self.pairs))
-        compiled, convex = self._shape_pairs() if free or self_collision else ((), ())
+        compiled, convex, gathered = self._shape_pairs() if free or self_collision else ((), (), ())
         self.touching = touching(
             robot, grounds, self.use_limits, self.use_joint_friction, self.constants[:2], compiled, laws,
-            self.use_velocity_limits, convex, self.kinematic_bodies.numbers, self._starts(),
+            self.use_velocity_limits, convex, self.kinematic_bodies.numbers, self._starts(), gathered,
         )  # fmt: skip
         self.convex = ConvexPairs(robot, convex, self.touching.convex[0])
         self._frozen = True
@@ -223,7 +224,7 @@ class World(ReprMixin):
         """Return the first body of the robot and of each of `bodies`."""
         return list(accumulate((tree.n_bodies for tree in (self.alone, *self.bodies)), initial=1))
 
-    def _shape_pairs(self) -> tuple[tuple[Shapes, ...], tuple[Shapes, ...]]:
+    def _shape_pairs(self) -> tuple[tuple[Shapes, ...], tuple[Shapes, ...], tuple[CollisionShape, ...]]:
         return shape_pairs(
             self.robot, (self.alone, *self.bodies), self.self_collision, self.collision is not None,
             self.constants[:2], self.kinematic_bodies.numbers,
@@ -484,7 +485,7 @@ class World(ReprMixin):
             depths[k] = max(depth, depths.get(k, 0.0))
         depths |= {self.touching.convex[0] + k: depth for k, depth in self.convex.depths(q).items()}
         for k, depth in depths.items():
-            link, met = sorted(self.touching.links[k], key=lambda name: name in self.touching.surfaces)
+            link, met = sorted(self.touching.names_of(k)[2:], key=lambda name: name in self.touching.surfaces)
             if depth > DEEPEST:
                 hint = "treesim.standing(robot, q0, ground), or from " if met in self.touching.surfaces else ""
                 raise ArgumentError(

@@ -228,7 +228,7 @@ def test_contacts_of_many_balls_are_those_of_single_steps():
     """Ten balls fall onto ten others on the ground: pairs are looked for in each state, as in single steps."""
     balls = [treesim.free_body(f"b{k}", "sphere", (0.1,), 1.0) for k in range(20)]
     world = treesim.World(balls[0], bodies=balls[1:], ground=GROUND, surface=treesim.Surface(friction=0.5))
-    assert finder_of(world.touching) is EACH_STATE["primitives"]
+    assert finder_of(world.touching) is EACH_STATE["gathered_primitives"]
     random, places = np.random.default_rng(4), [(0.4 * (k // 2), 0.0, 0.1 + 0.21 * (k % 2)) for k in range(20)]
     q = np.tile(np.concatenate([at(x) for x in places]), (5, 1))
     given = q, 0.1 * random.normal(size=(5, 120))

@@ -37,10 +37,11 @@ from .edges import (
     facing_normal,
     part,
 )
+from .gathered_pairs import gathered_row, gathered_tables, ready_row
 from .height_field import meet_height_field, no_terrain
 from .layout import PAIR, SURFACE
 from .mesh_internal_edges import on_internal_edge_of_meshes
-from .near_pairs import list_all, list_near
+from .near_pairs import list_all, list_near, listed
 from .signed_distance import (
     FAR,
     ROUND,
@@ -55,7 +56,7 @@ from .signed_distance import (
 from .static_features import Query, meet_box_features
 from .static_mesh import meet_terrain
 from .support import Choice, choose, gap_price
-from .tables import PER_PAIR, RIM, slot_of
+from .tables import PER_PAIR, RIM, slot_of, touch_tables
 from .warm_start import end_of_entries, stored_number
 
 ALIKE = 0.9  # cosine between normals of contacts of one group
@@ -236,8 +237,9 @@ class Solids(NamedTuple):
     """Functions for the solids of a world.
 
     near: lists the pairs that may touch. distance, face: of a solid. between: contacts between points; internal_edge;
-    terrain; distinct: drops contacts that are found twice. Steps compile without code for solids that their world does
-    not have, which is most of the source.
+    terrain; distinct: drops contacts that are found twice. tables: returns the contact tables; row: of a pair in them,
+    negative if there is no such pair. Steps compile without code for solids that their world does not have, which is
+    most of the source.
     """
 
     near: Any
@@ -247,6 +249,8 @@ class Solids(NamedTuple):
     internal_edge: Any
     terrain: Any
     distinct: Any
+    tables: Any = touch_tables
+    row: Any = ready_row
 
 
 PLANES = Solids(list_all, from_plane, no_face, meet_no_more, no_internal_edge, no_terrain, all_distinct)
@@ -256,6 +260,11 @@ PRIMITIVES = SOLIDS._replace(
 )  # spheres, capsules and boxes, on planes or one static box
 MESHES = SOLIDS._replace(terrain=meet_terrain, internal_edge=on_internal_edge_of_meshes)
 VARIANTS = {"planes": PLANES, "primitives": PRIMITIVES, "solids": SOLIDS, "meshes": MESHES}
+GATHERED = "gathered_"  # before the name of a variant: for worlds with `gathered_pairs`
+VARIANTS |= {
+    GATHERED + name: VARIANTS[name]._replace(tables=gathered_tables, row=gathered_row)
+    for name in ("primitives", "solids", "meshes")
+}
 
 
 def meet(touch, k, r, dt, margin, m, solids):
@@ -350,9 +359,11 @@ def find_contacts(touch, r, dt, margin, found, m, solids=SOLIDS):
     There are at most four of a pair, and on a height field or mesh four of each group of similar normals. found:
     external contacts. r.W, r.V: poses and velocities of the bodies.
     """
-    n = 0
-    for j in range(solids.near(touch, r, dt, margin, m.near)):
-        n = find_contacts_of_pair(touch, m.near.pair[j], r, dt, margin, m, n, solids)
+    n, count = 0, solids.near(touch, r, dt, margin, m.near)
+    for j in range(count):
+        k = solids.row(touch, listed(m.near, j, count), n)
+        if k >= 0:
+            n = find_contacts_of_pair(touch, k, r, dt, margin, m, n, solids)
     return keep_found(touch, found, m, n)
 
 

@@ -8,6 +8,7 @@ from ..mimic.mimic_entry import mimic_entry
 from ..stepping.external_forces import external_memory, nothing_around, put_external
 from ..stepping.step import settings_of
 from .admm import admm_memory, admm_memory_of_subtree
+from .collision import VARIANTS
 from .components import components_memory, no_components
 from .contact_kinematics import SIZE, kinematics_of
 from .contact_points import POINT
@@ -87,16 +88,16 @@ def contact_step_entry(solver, solver_memory, variant):
     """
     with_forces, mimic, with_kinematics = variant.with_forces, variant.mimic, variant.with_kinematics
     make = kernel_with_forces if with_forces else kernel_with_kinematics if with_kinematics else kernel_of_state
-    components = components_memory if variant.several else no_components
+    components, tables = components_memory if variant.several else no_components, VARIANTS[variant.solids].tables
     solver_memory = solver_memory if variant.several else OF_SUBTREE.get(solver_memory, solver_memory)
     step, around = make(one_state_functions(solver, variant)), external_memory if with_forces else nothing_around
 
     def memory_for(tree, layout, geometry, rows, frames, q):
-        m = contact_memory(tree, layout, geometry, rows, frames, q, components)
+        m = contact_memory(tree, tables(layout, geometry), rows, frames, q, components)
         return m, solver_memory(m.g.size, q), around(tree, q, 0)
 
     def mimic_memory_for(tree, mimic_ints, mimic_reals, layout, geometry, rows, frames, q):
-        m = contact_memory(tree, layout, geometry, rows, frames, q, components)
+        m = contact_memory(tree, tables(layout, geometry), rows, frames, q, components)
         return m, solver_memory(m.g.size, q), around(tree, q, mimic_constraint_memory(tree, mimic_ints, mimic_reals, q))
 
     flags = [name for name, holds in variant._replace(solids="")._asdict().items() if holds]

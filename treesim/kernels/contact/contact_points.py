@@ -2,9 +2,10 @@
 
 from ..algebra.linear import add, cross, scale
 from .constraint_rows import surface_of
+from .layout import PAIR
 from .signed_distance import across, vector_of
 
-# numbers of a point: its row of contact parameters and the gap at the end of the step [m]; then, along the world's axes
+# numbers of a point: that of its pair, and the gap at the end of the step [m]; then, along the world's axes
 # and of the first body, three each: position, normal, force [N], velocity [m/s], and torque of rolling friction [N m];
 # then for derivatives: gap at the start [m], slot, position impulses along the rows without recovery, and that of it
 LAW, GAP, POSITION, NORMAL, FORCE, VELOCITY, TORQUE, START, SLOT, PUSH, RECOVERY, POINT = (
@@ -31,7 +32,7 @@ def put_points(m, nc, n, dt):
     if m.touch.reports_points == 1:
         for c in range(nc):
             x, point = vector_of(m.contacts.normal, c), m.points[c]
-            point[LAW] = surface_of(m, c) + dt * 0
+            point[LAW] = m.touch.pair[surface_of(m, c), PAIR.number] + dt * 0
             point[GAP] = m.contacts.gap[c] + dt * m.moved[3 * c + 2]
             speeds = end_velocity(m, 3 * c, n), end_velocity(m, 3 * c + 1, n), end_velocity(m, 3 * c + 2, n)
             put_vector(point, POSITION, vector_of(m.contacts.point, c))

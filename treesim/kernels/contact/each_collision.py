@@ -15,13 +15,14 @@ from ..algebra.tables import transform_at
 from .candidates import Contacts, ball_of, contacts_memory, put_row, reach_of, solid_in_world
 from .collision import VARIANTS, find_contacts_of_pair
 from .layout import PAIR
-from .near_pairs import is_swept
+from .near_pairs import is_swept, listed
 from .signed_distance import ROUND, from_outside, vector_of
 from .simd_collision import MOST, Finder
 
 POSE, VELOCITY = 12, 6  # numbers of a body
 NUMBERS = 9  # of a contact: active, slot, gap, point, normal
 INACTIVE_GAP = 1.0
+ALL = 2**62  # more than the number of any pair
 
 
 class Bodies(NamedTuple):
@@ -85,13 +86,15 @@ def make_find_each(solids):
             near = each.contacts._replace(before=m.before[at : at + m.size])
             pairs = solids.near(touch, of_one, dt, margin, near.near) if is_swept(touch) else each.nears[lane]
             for j in range(pairs):
-                k = near.near.pair[j] if is_swept(touch) else each.near[lane, j]
-                n = find_contacts_of_pair(touch, k, of_one, dt, margin, near, n, solids)
+                k = listed(near.near, j, pairs) if is_swept(touch) else each.near[lane, j]
+                row = solids.row(touch, k, n)
+                if row >= 0:
+                    n = find_contacts_of_pair(touch, row, of_one, dt, margin, near, n, solids)
             within = solids.distinct(OneState(touch, each.contacts), min(n, touch.capacity))
             each.count[lane] = within + (n - min(n, touch.capacity))
-            store_contacts(each, lane, min(within, MOST))
+            store_contacts(touch, each, lane, min(within, MOST))
         count[0] = gathered(each.count, 0, 1, m.own)
-        return merge(touch, each, m, active)
+        return merge(touch, each, m, active, solids)
 
     return find_each
 
@@ -132,11 +135,11 @@ def store_bodies(r, each, own):
             scattered(each.V, VELOCITY * i + j, VELOCITY * bodies, own, r.V[i, j])
 
 
-def store_contacts(each, lane, n):
+def store_contacts(touch, each, lane, n):
     """Store the first n contacts of one state."""
     for c in range(n):
         x, normal = vector_of(each.contacts.point, c), vector_of(each.contacts.normal, c)
-        each.pair[lane, c] = each.contacts.pair[c]
+        each.pair[lane, c] = touch.pair[each.contacts.pair[c], PAIR.number]
         put_numbers(each.number[lane, c], 1, each.contacts.slot[c], each.contacts.gap[c], x, normal)
     each.size[lane], each.at[lane] = n, 0
 
@@ -148,22 +151,23 @@ def put_numbers(out, active, slot, gap, x, normal):
     out[6], out[7], out[8] = normal.x, normal.y, normal.z
 
 
-def next_pair(each, pairs):
-    """Return the first pair with contacts that are not yet contacts of all; `pairs`, the number of pairs, if none."""
-    found = pairs
+def next_pair(each):
+    """Return the number of the first pair with contacts that are not yet contacts of all; ALL if there is none."""
+    found = ALL
     for lane in range(lane_count()):
         if each.at[lane] < each.size[lane]:
             found = min(found, each.pair[lane, each.at[lane]])
     return found
 
 
-def merge(touch, each, m, active):
+def merge(touch, each, m, active, solids):
     """Write the contacts of all states, one per lane, in the order of pairs; return their number.
 
     It is larger than MOST if some are left out.
     """
-    n, k = 0, next_pair(each, touch.pair.shape[0])
-    while k < touch.pair.shape[0] and n <= MOST:
+    n, k = 0, next_pair(each)
+    while k < ALL and n <= MOST:
+        m.pair[n] = solids.row(touch, k, n)
         for lane in range(lane_count()):
             at, row = each.at[lane], each.row[NUMBERS * lane : NUMBERS * (lane + 1)]
             if at < each.size[lane] and each.pair[lane, at] == k:
@@ -171,13 +175,13 @@ def merge(touch, each, m, active):
                     row[i] = each.number[lane, at, i]
                 each.at[lane] = at + 1
             else:
-                slot = touch.pair[k, PAIR.first_slot]
+                slot = touch.pair[m.pair[n], PAIR.first_slot]
                 put_numbers(row, 0, slot, INACTIVE_GAP, Vector(0.0, 0.0, 0.0), Vector(0.0, 0.0, 1.0))
-        m.pair[n], m.slot[n], m.gap[n] = k, number_of(each, m, 1), number_of(each, m, 2)
+        m.slot[n], m.gap[n] = number_of(each, m, 1), number_of(each, m, 2)
         put_row(m.point, n, Vector(number_of(each, m, 3), number_of(each, m, 4), number_of(each, m, 5)))
         put_row(m.normal, n, Vector(number_of(each, m, 6), number_of(each, m, 7), number_of(each, m, 8)))
         active[n] = number_of(each, m, 0)
-        n, k = n + 1, next_pair(each, touch.pair.shape[0])
+        n, k = n + 1, next_pair(each)
     return n
 
 
@@ -186,4 +190,4 @@ def number_of(each, m, k):
     return gathered(each.row, k, NUMBERS, m.own)
 
 
-EACH_STATE = {name: Finder(make_find_each(solids), each_state_memory) for name, solids in VARIANTS.items()}
+EACH_STATE = {name: Finder(make_find_each(x), each_state_memory, x.tables) for name, x in VARIANTS.items()}

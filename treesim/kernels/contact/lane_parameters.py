@@ -28,8 +28,8 @@ class Tables(NamedTuple):
 class LaneParameters(NamedTuple):
     """Tables with the numbers of the states of a group, one per lane.
 
-    reals: of the tree, with the integers `ints`. settings: of the step. contact: friction of all pairs, then limits
-    and friction of joints. numbers (count, K): of all states. places (HEAD + K,): where they stand.
+    reals: of the tree, with the integers `ints`. settings: of the step. contact: limits and friction of joints, then
+    friction of all pairs. numbers (count, K): of all states. places (HEAD + K,): where they stand.
     """
 
     ints: Any
@@ -51,9 +51,9 @@ def own_parameters(ints, reals, settings, touch, numbers, places, forces):
     made = np.empty(reals.size, OnLanes), np.empty(settings.size, OnLanes)
     copy(reals, made[0], 0)
     copy(settings, made[1], 0)
-    copy(touch.mu, contact, 0)
-    copy(touch.bound, contact, touch.mu.size)
-    copy(touch.rough, contact, touch.mu.size + touch.bound.size)
+    copy(touch.bound, contact, 0)
+    copy(touch.rough, contact, touch.bound.size)
+    copy(touch.mu, contact, touch.bound.size + touch.rough.size)
     return Tables(
         tree_tables(ints, reals), settings, LaneParameters(ints, made[0], made[1], contact, numbers, places), forces
     )
@@ -81,8 +81,8 @@ def load_numbers(tables, states, room):
         x.settings[x.places[HEAD + k]] = gathered(x.numbers, k, count, states)
     for k in range(b, count):
         x.contact[x.places[HEAD + k]] = gathered(x.numbers, k, count, states)
-    limits, frictions = touch.mu.size, touch.mu.size + touch.bound.size
-    own = touch._replace(mu=x.contact[:limits], bound=x.contact[limits:frictions], rough=x.contact[frictions:])
+    limits, frictions = touch.bound.size, touch.bound.size + touch.rough.size
+    own = touch._replace(bound=x.contact[:limits], rough=x.contact[limits:frictions], mu=x.contact[frictions:])
     return tree_tables(x.ints, x.reals), x.settings, room._replace(touch=own)
 
 

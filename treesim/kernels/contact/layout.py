@@ -11,7 +11,7 @@ from ..constrained.constraints import ROW_COUNT
 class Counts(NamedTuple):
     """Integers in front of the table of integers of `tables.Touch`."""
 
-    pairs: Any
+    pairs: Any  # rows of pairs that are ready; then of shapes' kinds and of shapes (`gathered_pairs`)
     points: Any  # and planes of faces
     limits: Any  # joint limits
     frictions: Any  # joints with friction
@@ -33,6 +33,8 @@ class Counts(NamedTuple):
     subtrees: Any  # subtrees of the base, at least 1
     bodies: Any
     component: Any  # contacts of a component at most
+    shapes: Any  # of free bodies, and their kinds (`gathered_pairs`)
+    kinds: Any
 
 
 class PairColumns(NamedTuple):
@@ -55,6 +57,8 @@ class PairColumns(NamedTuple):
     slots: Any  # less than the number of points for large hulls
     shape: Any  # kind of the shape (`shape_distance`)
     planes: Any  # of the shape's faces
+    # of the pair; in the row of a free body's shape the number of its kind, in that of two kinds 1 for a second pair
+    number: Any
 
 
 class SurfaceColumns(NamedTuple):
@@ -189,7 +193,11 @@ def pair_table(layout):
 
 def pair_reals(P, geometry):
     """Return the reals of P pairs."""
-    own = geometry[OPTIONS : OPTIONS + REALS * P].reshape((P, REALS))
+    return real_columns(geometry[OPTIONS : OPTIONS + REALS * P].reshape((P, REALS)))
+
+
+def real_columns(own):
+    """Return the columns of a table of reals (P, REALS)."""
     return PairReals(own[:, :SIZE_AT], own[:, SIZE_AT:LAW_AT], own[:, LAW_AT:BALL_AT], own[:, BALL_AT:])
 
 

@@ -24,6 +24,7 @@ from .signed_distance import FAR, ROUND, is_external
 TURN = 3.0  # t over the angle of turn in the step
 FASTEST = 0.5  # t from which on all boxes are within reach
 FEW = 8  # pairs for each box up to which all are tested
+MOST_NEAR = 64  # pairs for each shape of `gathered_pairs` that are listed: of more, all pairs are considered
 
 
 class NearPairs(NamedTuple):
@@ -32,17 +33,17 @@ class NearPairs(NamedTuple):
     box: Any  # (B, BOX_REALS)
     interval: Any  # (2, B) start and end of boxes with their reach along the axis of the sweep
     order: Any  # (B,) boxes in the order of their starts
-    pair: Any  # (P,) the pairs that may touch, in ascending order
+    pair: Any  # (L,) numbers of the pairs that may touch, in ascending order
     spare: Any  # of `sort`
 
 
 def near_pairs_memory(touch, q):
     """Scratch memory, with the dtype of q."""
-    boxes, pairs = touch.box.shape[0], touch.pair.shape[0]
-    listed = np.empty((2, pairs), np.int64)
+    boxes, pairs = touch.box.shape[0], touch.pair.shape[0] + MOST_NEAR * touch.shapes
+    lists = np.empty((2, pairs), np.int64)
     return NearPairs(
-        np.empty((boxes, BOX_REALS), q.dtype), np.empty((2, boxes), q.dtype), np.empty(boxes, np.int64), listed[0],
-        listed[1],
+        np.empty((boxes, BOX_REALS), q.dtype), np.empty((2, boxes), q.dtype), np.empty(boxes, np.int64), lists[0],
+        lists[1],
     )  # fmt: skip
 
 
@@ -70,7 +71,7 @@ def list_all(touch, r, dt, margin, near):
 
 
 def list_near(touch, r, dt, margin, near):
-    """List the pairs that may touch in a step, in ascending order; return their number.
+    """List the pairs that may touch in a step, in ascending order; return their number (`listed`).
 
     All pairs in worlds without boxes, which have few pairs. r.W, r.V: poses and velocities of the bodies.
     """
@@ -82,15 +83,23 @@ def list_near(touch, r, dt, margin, near):
             near.pair[k] = touch.unboxed[k]
         put_boxes(touch, r, dt, margin, near)
         end = sweep(touch, near, n) if is_swept(touch) else test_all(touch, near, n)
-        sort(near.pair, near.spare, n, end, is_less, 0)
-        merge(near.pair, near.spare, 0, n, end, is_less, 0)
-        n = end
+        if end <= near.pair.shape[0]:
+            sort(near.pair, near.spare, n, end, is_less, 0)
+            merge(near.pair, near.spare, 0, n, end, is_less, 0)
+            n = end
+        else:
+            n = touch.ready + 2 * touch.shapes * touch.shapes
     return n
+
+
+def listed(near, j, count):
+    """Return number j of `count` pairs; if the list has no room for them, these are all numbers of pairs."""
+    return near.pair[j] if count <= near.pair.shape[0] else j
 
 
 def is_swept(touch):
     """Return whether boxes are sorted: there are so many pairs that not each is tested."""
-    return touch.partner.size > FEW * touch.box.shape[0]
+    return touch.shapes > 0 or touch.partner.size > FEW * touch.box.shape[0]
 
 
 def put_boxes(touch, r, dt, margin, near):
@@ -179,7 +188,10 @@ def add_near(touch, near, n, i, first, end):
 
 
 def add_pairs(touch, near, n, i, j):
-    """Add the pairs of boxes i < j to the n pairs of the list; return their number."""
+    """Add the pairs of boxes i < j to the n pairs of the list; return their number, which may exceed the room."""
+    if j < touch.shapes:
+        k = touch.ready + 2 * (touch.shapes * i + j)
+        return append(near, append(near, n, k), k + 1)
     p, end = touch.first_partner[i], touch.first_partner[i + 1]
     last = end
     while p < end:
@@ -189,9 +201,15 @@ def add_pairs(touch, near, n, i, j):
         else:
             end = middle
     while p < last and touch.partner[p] == j:
-        near.pair[n] = touch.partner_pair[p]
-        n, p = n + 1, p + 1
+        n, p = append(near, n, touch.partner_pair[p]), p + 1
     return n
+
+
+def append(near, n, k):
+    """Write pair k behind the n pairs of the list, if there is room; return the number of pairs."""
+    if n < near.pair.shape[0]:
+        near.pair[n] = k
+    return n + 1
 
 
 def widest_axis(touch, box):

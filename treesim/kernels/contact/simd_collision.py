@@ -18,7 +18,7 @@ from .layout import PAIR, SURFACE
 from .signed_distance import ROUND, from_smooth, vector_of
 from .simd_warm_start import find_places, number_at
 from .support import Choice, choose, gap_price
-from .tables import PER_PAIR, RIM, slot_of
+from .tables import PER_PAIR, RIM, slot_of, touch_tables
 
 MOST = 64  # contacts of one state, and of all states together, that are looked after
 ROOM = 8 * PER_PAIR  # contacts of the last pair: four of each of eight states
@@ -56,11 +56,12 @@ class Finder(NamedTuple):
     """Collision detection of several states.
 
     find: `find_contacts`, or a function with the same arguments and results. memory: returns its scratch memory, for
-    contact tables, a number of bodies, and an array of real numbers.
+    contact tables, a number of bodies, and an array of real numbers. tables: returns the contact tables.
     """
 
     find: Any
     memory: Any
+    tables: Any
 
 
 def no_memory(touch, n_bodies, x):
@@ -176,4 +177,4 @@ def move(m, active, j, i):
     put_row(m.normal, i, vector_of(m.normal, j))
 
 
-SMOOTH_SOLIDS = Finder(find_contacts, no_memory)  # planes, spheres and capsules
+SMOOTH_SOLIDS = Finder(find_contacts, no_memory, touch_tables)  # planes, spheres and capsules

@@ -44,7 +44,7 @@ def find(m, dt):
 
     No gap or overlap of an inactive contact counts.
     """
-    nc = m.contacts.find(m.contacts.touch, m.rows, dt, MARGIN, m.contacts, m.active, m.count)
+    nc = m.contacts.find(m.touch, m.rows, dt, MARGIN, m.contacts, m.active, m.count)
     for c in range(nc):
         m.contacts.gap[c] = select(m.active[c] > 0, m.contacts.gap[c], 1)
     for c in range(nc - 1, -1, -1):

@@ -328,8 +328,9 @@ def contact_step_on_lanes(finder, variant):
         """Compute the steps of all states (`step_all`)."""
         tree, count, one = tree_tables(ints, reals), work.size // 2, np.empty(1, OnLanes)
         constraint = functions.mimic_memory(tree, mimic_ints, mimic_reals, one)
-        made = contact_memory(tree, layout, geometry, rows, frames, one, functions.components_memory, 1)
-        tables = functions.tables(ints, reals, settings, made.touch, numbers, places, functions.force_memory(tree))
+        touch = functions.finder.tables(layout, geometry)
+        made = contact_memory(tree, touch, rows, frames, one, functions.components_memory, 1)
+        tables = functions.tables(ints, reals, settings, touch, numbers, places, functions.force_memory(tree))
         x = StepInput(q, v, q_free, v_free, force, external, work_free, before, 0)
         y = StepOutput(q_new, v_new, after, wrench, 0, solver_info, work, 0)
         states = States(x, y, before.size // count, count)

@@ -61,6 +61,11 @@ class Touch(NamedTuple):
     first_partner: Any  # (B + 1,) of each box: where its partners with larger numbers begin
     partner: Any  # ascending
     partner_pair: Any  # the pair of each
+    # of the pairs of free bodies (`gathered_pairs`); the boxes of their shapes come first
+    ready: Any  # number of other pairs, whose rows are ready
+    shapes: Any  # number of shapes, 0 without, and of their kinds
+    kinds: Any
+    given: Any  # tables with the rows of shapes and kinds; 0 if all rows of pairs are ready
 
 
 def slot_of(touch, k, j):
@@ -77,6 +82,7 @@ def touch_tables(layout, geometry):
     P, n, limits = layout[COUNT.pairs], layout[COUNT.points], layout[COUNT.limits]
     frictions, speeds = layout[COUNT.frictions], layout[COUNT.speeds]
     limit, friction, speed, subtree, subtree_of = joint_tables(layout)
+    shapes, kinds = layout[COUNT.shapes], layout[COUNT.kinds]
     own, b = pair_reals(P, geometry), bounds_at(P, n)
     c = b + limits + frictions
     unboxed, box_body, first_partner, partner, partner_pair = box_tables(layout)
@@ -91,5 +97,5 @@ def touch_tables(layout, geometry):
         geometry[:OPTIONS], subtree, subtree_of, min(layout[COUNT.component], layout[COUNT.capacity]),
         layout[COUNT.reports_pairs], layout[COUNT.resists], layout[COUNT.reports_points],
         layout[COUNT.soft], unboxed, layout[COUNT.moving], geometry[d:e].reshape((box_body.size, BOX_REALS)), box_body,
-        first_partner, partner, partner_pair,
+        first_partner, partner, partner_pair, P - shapes - 2 * kinds * kinds, shapes, kinds, 0,
     )  # fmt: skip

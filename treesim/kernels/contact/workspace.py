@@ -11,7 +11,7 @@ from .components import Components, all_subtrees
 from .delassus import VECTOR, Rows, padded, rows_memory
 from .midpoint_correction import again_memory
 from .rolling_friction import RollingMemory, rolling_memory
-from .tables import Touch, touch_tables
+from .tables import Touch
 from .warm_start import first_row
 
 
@@ -66,12 +66,12 @@ class ContactMemory(NamedTuple):
     info: Any  # diagnostics of the step (`layout.StepInfo`)
 
 
-def contact_memory(tree, layout, geometry, rows, frames, q, components, vector=VECTOR):
+def contact_memory(tree, touch, rows, frames, q, components, vector=VECTOR):
     """Contact tables, and scratch memory with the dtype of q.
 
-    components: `components.components_memory`, or `no_components`. vector: see `delassus.Rows`.
+    touch: contact tables. components: `components.components_memory`, or `no_components`. vector: see `delassus.Rows`.
     """
-    touch, held = touch_tables(layout, geometry), constraint_tables(rows, frames)
+    held = constraint_tables(rows, frames)
     resisting, contacts = touch.resists * touch.component, (1 + touch.resists) * touch.component
     scalars = touch.limits + touch.frictions + touch.speeds + held.R.shape[0]
     M = padded(3 * contacts + resisting + scalars)
