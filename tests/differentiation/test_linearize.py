@@ -190,13 +190,28 @@ def test_finite_at_rest_and_where_feet_leave_the_ground(v):
     assert np.isfinite(matrices(found)).all()
 
 
-def test_fast_motion_warns_that_the_second_solution_is_left_out():
-    inertia = treesim.Inertia(1.0, (1.0, 0, 0), 0.1 * np.eye(3))
-    joint = treesim.Joint("hinge", "revolute", axis=(0, 1, 0), lower=-0.05, upper=1.0)
-    stepper = treesim.Stepper(treesim.Tree("arm", [treesim.Body("arm", 0, joint, inertia)]), substeps=1)
-    with pytest.warns(treesim.ContactWarning, match="solved again at its midpoint"):
-        linearize(stepper, [-0.0499], [-1.0])
-    linearize(stepper, [-0.05], [0.0])
+@pytest.mark.filterwarnings("ignore::treesim.LimitWarning")
+def test_steps_that_are_solved_again_at_their_midpoint():
+    """Robots with limits, whose impulses change fast motions: the second solution, in impacts and in recovery."""
+    arm, dog = treesim.load("ur5"), treesim.load("anymal", base="floating")
+    q = treesim.standing(dog, dog.neutral(), GROUND)
+    for world, q, v, steps in (
+        (world_of(arm), arm.upper - 1e-3, np.full(6, 3.0), (1, 2, 3, 4, 5)),
+        (world_of(dog, ground=GROUND), q, np.zeros(dog.nv), (9, 19, 39)),
+    ):
+        stepper = treesim.Stepper(world, dt=1e-3, integrator="implicit_midpoint", substeps=1)
+        state, nv, again = stepper.reset(q, v), stepper.robot.nv, 0
+        for k in range(max(steps) + 1):
+            if k in steps:
+                rng = np.random.default_rng(k)
+                near = 1e-5 * rng.normal(size=nv), 1e-2 * rng.normal(size=nv)
+                start = stepper.robot.integrate(state.q, near[0]), state.v + near[1]
+                ahead, behind = differences(stepper, *start, np.zeros(nv), STEP)
+                found = linearize(stepper, *start)
+                assert abs(matrices(found) - (ahead + behind) / 2).max() < EXACT * abs(ahead).max(), k
+                again += 1e-3 * abs(found.next_v - start[1]).max() * abs(start[1]).max() > 1e-5
+            state, _ = stepper.step(state)
+        assert again > 0
 
 
 # ---- errors

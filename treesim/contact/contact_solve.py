@@ -61,6 +61,7 @@ class ContactSolve:
         engine: Engine = "auto",
         with_forces: bool = False,
         pairs: bool = True,
+        corrects: bool = True,
     ) -> None:
         self.reports_pairs = reports_pairs = work and (pairs or touching.counts.groups <= FEW_PAIRS)
         self.solver = chosen = chosen_solver(solver)
@@ -72,7 +73,8 @@ class ContactSolve:
             )
         mimic_map, held = robot.mimic_map is not None, bool(touching.held[0][0])
         plain = not (mimic_map or held or touching.convex[1] > touching.convex[0])
-        self.corrects = again = plain and rule.theta < 1 and touching.counts.limits > 0
+        again = plain and rule.theta < 1 and touching.counts.limits > 0
+        self.corrects = again and corrects
         variant = StepVariant(
             solids=touching.solids, held=held, again=again, mimic=mimic_map,
             resists=bool(touching.counts.resists), with_forces=with_forces,
@@ -81,7 +83,7 @@ class ContactSolve:
         self.entry = contact_step_entry(type(chosen).kernel, type(chosen).memory, variant)
         options = SolverOptions(
             impulse_fraction=rule.theta, tolerance=tolerance, iterations=SWEEPS, exact=chosen.exact, work=work,
-            midpoint_corrector=again,
+            midpoint_corrector=self.corrects,
         )  # fmt: skip
         scheme = np.array(options, float)
         layout = touching.layout if reports_pairs else touching.without_groups()

@@ -32,9 +32,11 @@ from .directional import Directional
 from .free_motion import FreeMotion
 
 CLOSED = 1e-9  # m, rad: a gap that is larger than minus this is closed by the step
-NONE = 1e-11  # of the largest impulse: rounding
+NONE = 1e-11  # of the largest velocity: rounding
+ROUNDED = 1e-15  # of a configuration, whose change is the velocity of positions
 REDUCED = 1e-7  # m/s
 PROXIMAL, REPETITIONS, UNSOLVED = 1e-9, 3, 1e-11  # of the largest element; steps; of the largest right-hand side
+STILL = 1e-8  # m/s: of several contacts at one point, some may be at the bound of friction and not slide
 AT_BOUND = 1e-9  # of the bound of friction
 SEPARATING, STICKING, SLIDING = "separating", "sticking", "sliding"
 
@@ -44,7 +46,8 @@ class RowSet(NamedTuple):
 
     states (C,): of the contacts. dofs (D,). impulse, sigma (3 C + D,): impulses, and velocities along the rows. mu
     (C,). bias (3 C + D, K): derivatives of what is added to the velocities. soft (3 C + D,): compliance R. alone: rows
-    of recovery along which its own change of velocities is zero, and not their sum with the motion.
+    of recovery along which its own change of velocities is zero, and not their sum with the motion. changes (3 C + D,
+    K): derivatives of the impulses, overwritten when they are solved for.
     """
 
     states: list[str]
@@ -55,6 +58,7 @@ class RowSet(NamedTuple):
     bias: np.ndarray
     soft: np.ndarray
     alone: list[int]
+    changes: np.ndarray
 
 
 class StepRows(NamedTuple):
@@ -75,12 +79,20 @@ class Rates(NamedTuple):
 class ContactDerivatives:
     """Derivatives of a step with contact from one state.
 
-    stepper: a step is one part. q (nq,), v (nv,): state at the start. free: the unconstrained motion. taken (2, nv):
-    the mean velocity, and that at the end. points: contacts (`kernels.contact.contact_points`).
+    stepper: a step is one part. q (nq,): configuration of the rows, by default at the start; v (nv,): velocity at the
+    start. free: the unconstrained motion. taken (2, nv): the mean velocity, and that at the end. points: contacts
+    (`kernels.contact.contact_points`). start (nq,): configuration at the start, of the gaps of limits.
     """
 
     def __init__(
-        self, stepper: Stepper, q: np.ndarray, v: np.ndarray, free: FreeMotion, taken: np.ndarray, points: np.ndarray
+        self,
+        stepper: Stepper,
+        q: np.ndarray,
+        v: np.ndarray,
+        free: FreeMotion,
+        taken: np.ndarray,
+        points: np.ndarray,
+        start: np.ndarray | None = None,
     ) -> None:
         self.robot, self.q, self.v, self.points, self.free = stepper.robot, q, v, points, free
         self.h, self.theta = float(stepper.settings.table[0]), stepper.rule.theta
@@ -96,16 +108,27 @@ class ContactDerivatives:
         recovery[:, 2] = points[:, RECOVERY]
         impulse = self.h * np.einsum("cji,cj->ci", self.contacts.axes, points[:, FORCE : FORCE + 3])
         self.impulses = [points[:, PUSH : PUSH + 3], recovery, impulse]
+        self._rounding = ROUNDED * max(1.0, float(np.abs(q).max())) / self.h  # of the mean velocity
+        self._uncertain = 0.0  # of the recovery impulses of limits
         self.limits = self.touch.limit.tolist()
-        gaps = self.touch.limit[:, LIMIT.side] * (q[self.touch.limit[:, LIMIT.coordinate]] - self.touch.bound)
+        at = (q if start is None else start)[self.touch.limit[:, LIMIT.coordinate]]
+        gaps = self.touch.limit[:, LIMIT.side] * (at - self.touch.bound)
         self._limit_gaps = {(d, side): gap for (d, _, side), gap in zip(self.limits, gaps.tolist(), strict=True)}
-        self.on_limits = self._recovery_of_limits(taken[0])
-        opened = self.W @ (self.J.T @ recovery.ravel() + self.on_limits)
+        of_contacts = self.J.T @ recovery.ravel()
+        self.on_limits = self._recovery_of_limits(taken[0], of_contacts)
+        opened = self.W @ (of_contacts + self.on_limits)
         self.w = np.stack([taken[0] - opened, *taken])
         self.y = np.stack([self.w[0] - free.mean[0], opened, taken[1] - free.end[0]])
 
-    def along(self, dq: np.ndarray, dv: np.ndarray) -> tuple[np.ndarray, StepRows]:
-        """Return the derivatives (2, nv, K) of mean and end velocity along directions dq, dv (nv, K), and the rows."""
+    def along(
+        self, dq: np.ndarray, dv: np.ndarray, in_gap: np.ndarray | None = None, at_start: np.ndarray | None = None
+    ) -> tuple[np.ndarray, StepRows]:
+        """Return the derivatives (2, nv, K) of mean and end velocity along directions dq, dv (nv, K), and the rows.
+
+        in_gap (C, K): derivatives of the gaps, by default J dq. at_start (nv, K): directions of q at the start.
+        """
+        self.in_gap = self.contacts.J[:, 2] @ dq if in_gap is None else in_gap
+        self.at_start = dq if at_start is None else at_start
         mean, end = np.swapaxes(self.free.along[:, 0], 1, 2)
         changing = self._of_rates(dq, np.stack([dv, mean, end]))
         rows = StepRows(self._positions(dq, changing), self._recovery(dq), self._velocities(dq, changing))
@@ -117,6 +140,18 @@ class ContactDerivatives:
         if self.y[1].any():
             opened = self._changed(rows.recovery, moved, T[1], dJ[1], dq, dJ[0] @ dq + self.J @ moved)
         return np.stack([opened, self._changed(rows.velocities, end, T[2], dJ[2], dq)]), rows
+
+    def response(
+        self, impulses: np.ndarray, forces: np.ndarray, in_impulses: np.ndarray, in_forces: np.ndarray, dq: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return y = (M + D)^-1 (J' lambda + f) (nv,), and its derivatives (K, nv).
+
+        impulses (C, 3), forces (nv,): lambda and f. in_impulses (3 C, K), in_forces (nv, K): their derivatives.
+        """
+        y = self.W @ (self.J.T @ impulses.ravel() + forces)
+        in_q = self._inertia_derivatives(y, f_ext=wrenches(self.contacts, impulses))
+        T = force_derivatives(self.contacts, impulses) - in_q
+        return y, (self.W @ (self.J.T @ in_impulses + in_forces + T @ dq)).T
 
     def _inertia_derivatives(self, y: np.ndarray, **options: Any) -> np.ndarray:
         """Return the derivatives (..., nv, nv) in q of (M + D) y, less the forces of `f_ext`."""
@@ -140,16 +175,16 @@ class ContactDerivatives:
         dofs, forces = self._at_rest(0)
         n, closing = len(self.J), self.gap > -CLOSED
         bias, soft = np.zeros((n + len(dofs), dq.shape[1])), np.zeros(n + len(dofs))
-        bias[2:n:3][closing] = self.contacts.J[closing, 2] @ dq / self.h
+        bias[2:n:3][closing] = self.in_gap[closing] / self.h
         for c, rates in changing.items():
             r = 3 * c + 2
             if self.surface[c, SURFACE.stiffness] > 0:
-                bias[r], soft[r] = self._damped(c) * (self.J[r] @ dq), self._compliance(c)
-            elif (bounce := self._rebound(c, rates, self.J[r] @ dq)) is not None:
+                bias[r], soft[r] = self._damped(c) * self.in_gap[c], self._compliance(c)
+            elif (bounce := self._rebound(c, rates)) is not None:
                 bias[r] = bounce[0].along
         for k, (d, force) in enumerate(zip(dofs, forces, strict=True), n):
             if abs(force) > self.friction(0).get(d, 0.0) and self.limit_gap(d, force) > -CLOSED:
-                bias[k] = dq[d] / self.h
+                bias[k] = self.at_start[d] / self.h
         return self._rows(0, dofs, forces, bias)._replace(soft=soft)
 
     def _velocities(self, dq: np.ndarray, changing: dict[int, Rates]) -> RowSet:
@@ -159,9 +194,9 @@ class ContactDerivatives:
         for c, (_, along) in changing.items():
             r = 3 * c + 2
             if self.surface[c, SURFACE.stiffness] > 0:
-                bias[r] = (along[1] + self._damped(c) * (self.J[r] @ dq)) / self.theta - along[2]
+                bias[r] = (along[1] + self._damped(c) * self.in_gap[c]) / self.theta - along[2]
                 soft[r] = self._compliance(c)
-            elif (bounce := self._rebound(c, changing[c], self.J[r] @ dq)) is not None:
+            elif (bounce := self._rebound(c, changing[c])) is not None:
                 bias[r] = -bounce[1].along
                 self._refuse_reduced(c, float(self.J[r] @ self.w[2] - bounce[1].value))
         return self._rows(2, dofs, forces, bias)._replace(soft=soft)
@@ -175,10 +210,10 @@ class ContactDerivatives:
         """Return the compliance of a soft contact (`constraint_rows.compliance`)."""
         return float(self._damped(c) / (self.theta * self.h * self.surface[c, SURFACE.stiffness]))
 
-    def _rebound(self, c: int, rates: Rates, in_gap: np.ndarray) -> tuple[Directional, Directional] | None:
+    def _rebound(self, c: int, rates: Rates) -> tuple[Directional, Directional] | None:
         """Return position bias and end velocity (`constraint_rows.rebound_of`) of a contact that bounces, else None."""
         start, mean, end = (Directional(*each) for each in zip(rates.values.tolist(), rates.along, strict=True))
-        contact = SimpleNamespace(pair=[0], gap=[Directional(float(self.gap[c]), in_gap)])
+        contact = SimpleNamespace(pair=[0], gap=[Directional(float(self.gap[c]), self.in_gap[c])])
         touch = SimpleNamespace(surface=self.surface[c : c + 1], option=self.touch.option)
         along = [[None, None, x] for x in (start, mean, end)]
         m = SimpleNamespace(touch=touch, contacts=contact, start_rate=along[0], mean_rate=along[1], end_rate=along[2])
@@ -202,26 +237,31 @@ class ContactDerivatives:
             if -self.touch.option[OPTION.allowed_overlap] <= self.gap[c] < min(-self.h * moved[r], 0.0):
                 alone.append(r)  # an overlap that is left, which recovery does not change
                 continue
-            change, soft[r] = self._compliant(self.J[r], self.gap[c], self.points[c, RECOVERY], r)
-            bias[r] = change @ dq
+            in_G = 2 * velocity_derivatives(self.contacts, (self.W @ self.J[r])[None])[0, r] @ dq
+            gap = Directional(self.gap[c], self.in_gap[c])
+            bias[r], soft[r] = self._compliant(self.J[r], gap, self.points[c, RECOVERY], in_G, dq)
         for k, d in enumerate(dofs, n):
             side, unit = np.sign(self.on_limits[d]), np.eye(self.robot.nv)[d]
-            change, soft[k] = self._compliant(side * unit, self.limit_gap(d, side), abs(self.on_limits[d]), None)
-            bias[k] = side * (change @ dq)
+            gap = Directional(self.limit_gap(d, side), side * self.at_start[d])
+            if self._opening(gap.value)[0] == 0:
+                alone.append(k)
+                continue
+            bias[k], soft[k] = self._compliant(side * unit, gap, abs(self.on_limits[d]), 0.0, dq)
+            bias[k] *= side
         return self._rows(1, dofs, self.on_limits[dofs], bias)._replace(soft=soft, alone=alone)
 
-    def _compliant(self, J: np.ndarray, gap: float, impulse: float, r: int | None) -> tuple[np.ndarray, float]:
-        """Return the derivative (nv,) of a recovery row's bias, and its compliance; r: its number, None for a limit."""
-        b, db = self._opening(gap)
+    def _compliant(
+        self, J: np.ndarray, gap: Directional, impulse: float, in_G: Any, dq: np.ndarray
+    ) -> tuple[np.ndarray, float]:
+        """Return the derivatives (K,) of a recovery row's bias, and its compliance; in_G: 2 dJ y, y = (M + D)^-1 J'."""
+        b, db = self._opening(gap.value)
         if b == 0:  # a gap, which closes
-            return J / self.h, 0.0
+            return gap.along / self.h, 0.0
         y = self.W @ J
-        change = -y @ self._inertia_derivatives(y)  # of G = J W J'
-        if r is not None:
-            change += 2 * velocity_derivatives(self.contacts, y[None])[0, r]
+        in_G = in_G - (y @ self._inertia_derivatives(y)) @ dq  # of G = J y
         fastest, G = self.touch.option[OPTION.fastest], J @ y
-        in_R = YIELD / fastest * (b * change + G * db * J)
-        return in_R * impulse - db * J, YIELD * G * b / fastest
+        in_R = YIELD / fastest * (b * in_G + G * db * gap.along)
+        return in_R * impulse - db * gap.along, YIELD * G * b / fastest
 
     def _opening(self, gap: float) -> tuple[float, float]:
         """Return the speed at which an overlap opens, and its derivative in the gap."""
@@ -231,14 +271,28 @@ class ContactDerivatives:
         b = fraction * max(-gap - allowed, 0.0) / self.h
         return (min(b, fastest), -fraction / self.h if 0 < b < fastest else 0.0)
 
-    def _recovery_of_limits(self, mean: np.ndarray) -> np.ndarray:
-        """Return the recovery impulses (nv,) of joints beyond their limits."""
-        found = np.zeros(self.robot.nv)
+    def _recovery_of_limits(self, mean: np.ndarray, of_contacts: np.ndarray) -> np.ndarray:
+        """Return the recovery impulses (nv,) of limits: of joints beyond them, and of those that would be pushed there.
+
+        mean: velocity of the step. of_contacts: recovery impulses of contacts, as forces (nv,).
+        """
+        found, closed = np.zeros(self.robot.nv), []
         for (d, side), gap in self._limit_gaps.items():
             b, _ = self._opening(gap)
             if b > 0:
                 soft = YIELD * self.W[d, d] * b / self.touch.option[OPTION.fastest]
                 found[d] += side * max((b - side * mean[d]) / soft, 0.0)
+                self._uncertain = max(self._uncertain, self._rounding / soft)
+            elif gap + self.h * side * mean[d] <= CLOSED:
+                closed.append((d, side))
+        held: list[int] = []
+        while found.any() or of_contacts.any():
+            y = self.W @ (of_contacts + found)
+            pushed = [d for d, side in closed if d not in held and side * y[d] < -NONE * np.abs(y).max()]
+            if not pushed:
+                break
+            held += pushed
+            found[held] -= np.linalg.solve(self.W[np.ix_(held, held)], y[held])
         return found
 
     def limit_gap(self, d: int, side: float) -> float:
@@ -254,7 +308,8 @@ class ContactDerivatives:
         """Return the degrees of freedom at limits, or held by friction, and their impulses."""
         of_contacts = self.J.T @ self.impulses[k].ravel()
         forces, rough = self.M @ self.y[k] - of_contacts, self.friction(k)
-        rounding = NONE * (np.abs(self.M) @ np.abs([*self.y, *self.w]).max(axis=0))
+        moved = NONE * np.abs([*self.y, *self.w]).max(axis=0) + self._rounding
+        rounding = np.abs(self.M) @ moved + self._uncertain
         limited = {*self.touch.limit[:, LIMIT.dof].tolist(), *self.touch.speed[:, SPEED.dof].tolist()}
         at_rest = [
             d
@@ -266,11 +321,11 @@ class ContactDerivatives:
     def _rows(self, k: int, dofs: list[int], forces: np.ndarray, bias: np.ndarray) -> RowSet:
         w, impulses, mu = self.w[k], self.impulses[k], (k != 1) * self.surface[:, SURFACE.friction]
         sigma, states = (self.J @ w).reshape(-1, 3), []
-        for own, friction in zip(impulses, mu, strict=True):
-            held = np.hypot(*own[:2]) < (1 - AT_BOUND) * friction * own[2]
+        for own, velocity, friction in zip(impulses, sigma, mu, strict=True):
+            held = np.hypot(*own[:2]) < (1 - AT_BOUND) * friction * own[2] or (friction > 0 and still(velocity))
             states.append(SEPARATING if own[2] <= 0 else STICKING if held else SLIDING)
         impulse, velocity = np.concatenate([impulses.ravel(), forces]), np.concatenate([sigma.ravel(), w[dofs]])
-        return RowSet(states, dofs, impulse, velocity, mu, bias, np.zeros(len(bias)), [])
+        return RowSet(states, dofs, impulse, velocity, mu, bias, np.zeros(len(bias)), [], np.zeros(bias.shape))
 
     # ---- implicit derivatives
 
@@ -285,7 +340,7 @@ class ContactDerivatives:
         at_rest = rows.bias + J @ unforced  # dsigma at constant impulses
         at_rest[: len(dJ)] += dJ @ dq
         if rows.alone:
-            at_rest[rows.alone] -= moved[rows.alone]
+            at_rest[rows.alone] -= np.vstack([moved, before[rows.dofs]])[rows.alone]
         G = J @ self.W @ J.T + np.diag(rows.soft)
         A, b = np.eye(len(J)), np.zeros((len(J), dq.shape[1]))
         for c, state in enumerate(rows.states):
@@ -294,7 +349,8 @@ class ContactDerivatives:
             if state == SLIDING:
                 self._put_friction(rows, c, G, at_rest, A, b)
         A[len(dJ) :], b[len(dJ) :] = G[len(dJ) :], -at_rest[len(dJ) :]
-        found: np.ndarray = unforced + self.W @ (J.T @ _solved(A, b))
+        rows.changes[...] = _solved(A, b)
+        found: np.ndarray = unforced + self.W @ (J.T @ rows.changes)
         return found
 
     def _put_friction(
@@ -311,6 +367,11 @@ class ContactDerivatives:
             A[t] += across @ G[t]
             A[t, n] += mobility * mu * s
             b[t] = -across @ at_rest[t]
+
+
+def still(velocity: np.ndarray) -> bool:
+    """Return whether a contact does not slide, though its friction may be at its bound."""
+    return bool(np.hypot(*velocity[:2]) < STILL)
 
 
 def _solved(A: np.ndarray, b: np.ndarray) -> np.ndarray:

@@ -5,11 +5,12 @@ Derivatives of the parts of a step are multiplied by those of the forward dynami
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..dynamics.derivatives import ForwardDynamicsDerivatives, forward_dynamics_derivatives
+from ..dynamics.derivatives import forward_dynamics_derivatives
 from ..dynamics.forward_dynamics import forward_dynamics
 from ..simulation.stepper import Stepper
 from .step_parts import step_parts
@@ -27,13 +28,16 @@ class FreeMotion(NamedTuple):
     """Unconstrained motion of steps from states (B, n), and its derivatives.
 
     mean, end: velocities (B, nv) in the joints' axes at the start of the step (`step_parts.StepParts.motion`). along:
-    their derivatives (2, B, K, nv). armature (B, nv): diagonal that the step adds to the mass matrix.
+    their derivatives (2, B, K, nv). armature (B, nv): diagonal that the step adds to the mass matrix. tau (B, nv),
+    tau_along (B, K, nv): force of the last call of the forward dynamics, and its derivatives.
     """
 
     mean: np.ndarray
     end: np.ndarray
     along: np.ndarray
     armature: np.ndarray
+    tau: np.ndarray
+    tau_along: np.ndarray
 
 
 def free_motion(stepper: Stepper, q: np.ndarray, v: np.ndarray, control: np.ndarray, along: Directions) -> FreeMotion:
@@ -43,33 +47,37 @@ def free_motion(stepper: Stepper, q: np.ndarray, v: np.ndarray, control: np.ndar
     for part in parts.calls:
         call = part(*given)
         in_q, in_v, in_tau = part.along(given, call, *directions)
-        qdd, derivatives = _forward_dynamics(stepper, *call)
+        qdd, along_qdd = acceleration(stepper, call, (in_q, in_v, in_tau))
         given.append(qdd)
-        directions.append(
-            _product(in_q, derivatives.dqdd_dq)
-            + _product(in_v, derivatives.dqdd_dv)
-            + _product(in_tau, derivatives.Minv)
-        )
+        directions.append(along_qdd)
     mean, end = parts.motion(*given)
-    return FreeMotion(mean, end, parts.motion.along(given, (), *directions), call[3])
+    return FreeMotion(mean, end, parts.motion.along(given, (), *directions), call[3], call[2], in_tau)
 
 
 def end_of_step(
-    stepper: Stepper, q: np.ndarray, motion: tuple[np.ndarray, np.ndarray], displacement: np.ndarray, along: Any
+    stepper: Stepper,
+    q: np.ndarray,
+    motion: tuple[np.ndarray, np.ndarray],
+    displacement: np.ndarray,
+    along: Any,
+    duration: float | None = None,
 ) -> tuple[list[np.ndarray], np.ndarray]:
     """Return the state at the end of a step with the given motion (mean and end velocity), and its derivatives.
 
-    displacement: directions (B, K, nv) of q. along (2, B, K, nv): those of the motion.
+    displacement: directions (B, K, nv) of q. along (2, B, K, nv): those of the motion. duration [s]: of the step.
     """
-    end, h = step_parts(stepper.robot, stepper.rule).end, _repeated(stepper.settings.table[:1], q)
-    given = [q, *motion, h]
+    end, h = step_parts(stepper.robot, stepper.rule).end, stepper.settings.table[0] if duration is None else duration
+    given = [q, *motion, np.full((len(q), 1), h)]
     state = end(*given)
     return state, end.along(given, state, displacement, *along)
 
 
-def _forward_dynamics(
-    stepper: Stepper, q: np.ndarray, v: np.ndarray, tau: np.ndarray, armature: np.ndarray
-) -> tuple[np.ndarray, ForwardDynamicsDerivatives]:
+def acceleration(stepper: Stepper, call: Sequence[np.ndarray], along: Sequence[np.ndarray]) -> Any:
+    """Return the accelerations (B, nv) of a call of the forward dynamics (`step_parts.Call`), and their derivatives.
+
+    along: directions (B, K, nv) of q, v and tau.
+    """
+    q, v, tau, armature = call
     options: dict[str, Any] = {"gravity": stepper.gravity}
     armature = np.maximum(armature, 0.0)  # of mimic joints, the sum of inertias may be rounded below 0
     if (armature == armature[0]).all():
@@ -77,12 +85,8 @@ def _forward_dynamics(
     else:  # the forces of some states are at their limits, so that gains add nothing
         options["model_parameters"] = {"armature": armature}
     qdd = forward_dynamics(stepper.robot, q, v, tau, **options)
-    return qdd, forward_dynamics_derivatives(stepper.robot, q, v, tau, **options)
-
-
-def _product(directions: np.ndarray, derivative: np.ndarray) -> np.ndarray:
-    """Return the derivatives (B, K, n) along directions, from a matrix (B, n, n)."""
-    return directions @ np.swapaxes(derivative, -1, -2)
+    found = forward_dynamics_derivatives(stepper.robot, q, v, tau, **options)
+    return qdd, sum(x @ np.swapaxes(D, -1, -2) for x, D in zip(along, found, strict=True))
 
 
 def _repeated(x: np.ndarray, q: np.ndarray) -> np.ndarray:

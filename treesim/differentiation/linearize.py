@@ -90,8 +90,8 @@ def linearize(stepper: Stepper, q: ArrayLike, v: ArrayLike, control: ArrayLike |
     Warns
     -----
     ContactWarning
-        If the contact solver has not converged, or a step was solved a second time at the midpoint of a fast motion,
-        whose derivative is that of the first solution.
+        If the contact solver has not converged; or if a step in a world of several robots or bodies was solved a second
+        time at the midpoint of a fast motion, whose derivative is that of the first solution.
 
     Notes
     -----
@@ -106,8 +106,8 @@ def linearize(stepper: Stepper, q: ArrayLike, v: ArrayLike, control: ArrayLike |
     several points of one body that slide while it turns distribute its weight in a way that the solver chooses, on
     which the torque of friction depends.
 
-    Vertices and balls on planes and faces of boxes take well below a millisecond; of other contacts, collision
-    detection runs again in the interpreter, which takes some milliseconds a contact.
+    For contacts other than those of vertices and balls on planes and faces of boxes, collision detection runs again in
+    the interpreter, which takes some milliseconds a contact.
 
     Examples
     --------

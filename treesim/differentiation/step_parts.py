@@ -17,7 +17,7 @@ from ..engine.call.expression_code import Columns, states_of
 from ..engine.graph import derivatives
 from ..engine.graph.expressions import Expression
 from ..kernels.entries.status import FINE
-from ..kernels.kinematics.configuration import advance, difference, integrate, retrace
+from ..kernels.kinematics.configuration import advance, difference, integrate, into_start_axes, retrace
 from ..kernels.stepping.rules import Rule
 from ..kernels.stepping.step import COLUMNS, actuate, settings_of, step_memory
 from ..model.tree import Tree
@@ -109,7 +109,8 @@ class StepParts:
 
     calls: of each call of the forward dynamics, q, v, table of settings, control and accelerations of the calls before
     -> `Call`. motion: the same, with all accelerations -> `Motion`. end: q, mean and end velocity, length of the step
-    -> q, v at the end. taken: q, q and v at the end, length of the step -> `Motion`.
+    -> q, v at the end. taken: q, q and v at the end, length of the step -> `Motion`. into_start_axes: q, mean velocity
+    up to another configuration, velocity and acceleration there, duration -> the acceleration in the axes at q.
     """
 
     def __init__(self, robot: Tree, rule: Rule) -> None:
@@ -123,6 +124,8 @@ class StepParts:
         self.motion = Part(source, state + n * [nv], self._until(n), moving + n * [True], None, 2)
         self.end = Part(source, [nq, nv, nv, 1], self._end, [True, True, True, False], 0, 2)
         self.taken = Part(source, [nq, nq, nv, 1], self._taken, [False] * 4, None, 0)
+        into = [True, True, True, True, False]
+        self.into_start_axes = Part(source, [nq, nv, nv, nv, 1], self._into_start_axes, into, None, 1)
 
     def _until(self, k: int) -> Callable[..., list[Numbers]]:
         """Return the function of the arguments of call k of the forward dynamics, or of the motion after the last."""
@@ -159,6 +162,12 @@ class StepParts:
         ends = source.whole_positions(graph, q), source.whole_positions(graph, q_new), source.whole_motion(graph, v_new)
         retrace(source.tree(graph, source.still(graph)), *ends, h[0], mean, end)
         return [source.own_motion(graph, mean), source.own_motion(graph, end)]
+
+    def _into_start_axes(self, _: Any, q: Numbers, mean: Numbers, v: Numbers, a: Numbers, h: Numbers) -> list[Numbers]:
+        source, graph, found = self.source, q[0].graph, empty(self.source.whole.nv)
+        mean, v, a = (source.whole_motion(graph, x) for x in (mean, v, a))
+        into_start_axes(source.tree(graph, source.still(graph)), mean, h[0], v, a, found)
+        return [source.own_motion(graph, found)]
 
     def _displaced(self, tree: Any, q: Numbers, d: Numbers | None) -> Numbers:
         """Return a configuration of the spanning tree after a displacement d."""

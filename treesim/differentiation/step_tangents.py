@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -14,13 +14,21 @@ from ..errors import ContactWarning
 from ..kernels.contact.layout import INFO
 from ..kernels.contact.midpoint_correction import FAST
 from ..kernels.entries.status import FINE
+from ..simulation.step import StepCode
 from ..simulation.step_result import StepResult
 from ..simulation.stepper import Stepper
 from ..system.user_warnings import warn
 from .contact_tangents import ContactDerivatives
 from .free_motion import Directions, FreeMotion, end_of_step, free_motion
+from .midpoint_tangents import corrected
 from .step_gradient import Row, rows_of_part
 from .step_parts import step_parts
+
+SEVERAL = (
+    "impulses change a fast motion so much that the step is solved again at its midpoint; in worlds of several robots "
+    "and bodies, its derivatives are those of the first solution: take a smaller dt, or the integrator "
+    "'semi_implicit_euler'"
+)
 
 
 class StepTangents:
@@ -57,24 +65,49 @@ class StepTangents:
 
     def _in_contact(self, stage: ContactSolve, i: int, part: int, u: np.ndarray) -> Any:
         """Return the state i at the end of a part, its motion (2, nv), and that motion's derivatives (2, K, nv)."""
-        code, stepper = self.stepper.code, self.stepper
-        points, own = stage.new_points(), slice(i, i + 1)
-        start = self.q[i].copy(), self.v[i].copy()
-        status, result, settled = code.settled(*start, u.copy(), self._impulses[i], points)
-        self._check(status, result, settled)
-        self._impulses[i] = result.warm_start
+        stepper, own = self.stepper, slice(i, i + 1)
+        touching = stepper.world.touching
+        result, points, settled = self._solved(stepper.code, stage, i, u)
         directions = Directions(*(x[own] for x in self.along))
         free = free_motion(stepper, self.q[own], self.v[own], settled[None], directions)
-        table, ends = stepper.settings.table[None, :1], (result.q[None], result.v[None])
-        taken = np.concatenate(step_parts(stepper.robot, stepper.rule).taken(self.q[own], *ends, table))
-        points = points[: int(result.solver_info[INFO.contacts])]
+        taken = self._motion(self.q[own], result)
         if not len(points) and self._is_free(free, self.q[own], result):
+            self._impulses[i] = result.warm_start
             return (result.q, result.v), np.concatenate([free.mean, free.end]), free.along[:, 0]
-        contact = ContactDerivatives(stepper, *start, free, taken, points)
+        once, found, touched = taken, result, points
+        if stage.corrects:
+            found, touched, _ = self._solved(self._without_correction, stage, i, u)
+            once = self._motion(self.q[own], found)
+        contact = ContactDerivatives(stepper, self.q[i], self.v[i], free, once, touched)
         along, rows = contact.along(directions.q[0].T, directions.v[0].T)
-        self._warn(stage, contact, result)
-        self.rows[i].append(partial(rows_of_part, stepper.world.touching, contact, rows, part))
+        if stage.corrects and contact.h * np.abs(contact.y[2]).max() * np.abs(free.end).max() > FAST:
+            if touching.several:
+                warn(SEVERAL, ContactWarning)
+            else:
+                along, contact, rows = corrected(stepper, contact, rows, along, taken, points, directions)
+        if not is_solved(result.solver_info):
+            warn("the contact of a step was not solved: its derivatives are those of what was found", ContactWarning)
+        self._impulses[i] = result.warm_start
+        self.rows[i].append(partial(rows_of_part, touching, contact, rows, part))
         return (result.q, result.v), taken, np.swapaxes(along, 1, 2)
+
+    @cached_property
+    def _without_correction(self) -> StepCode:
+        """Code of the first solutions of steps (`kernels.contact.midpoint_correction`)."""
+        s = self.stepper
+        return StepCode(s.world, s._solver, s.settings, s.options, pairs=False, corrects=False)
+
+    def _solved(self, code: StepCode, stage: ContactSolve, i: int, u: np.ndarray) -> Any:
+        """Take a part of the step from state i; return its results, contacts, and control within the effort limits."""
+        points = stage.new_points()
+        status, result, settled = code.settled(self.q[i].copy(), self.v[i].copy(), u.copy(), self._impulses[i], points)
+        self._check(status, result, settled)
+        return result, points[: int(result.solver_info[INFO.contacts])], settled
+
+    def _motion(self, q: np.ndarray, result: StepResult) -> np.ndarray:
+        """Return mean and end velocity (2, nv) of a part from q (1, nq)."""
+        parts, h = step_parts(self.stepper.robot, self.stepper.rule), self.stepper.settings.table[None, :1]
+        return np.concatenate(parts.taken(q, result.q[None], result.v[None], h))
 
     def _is_free(self, free: FreeMotion, q: np.ndarray, result: StepResult) -> bool:
         """Return whether a step without contacts is the unconstrained one: no joint is at a limit or has friction."""
@@ -96,15 +129,3 @@ class StepTangents:
         if status == FINE and np.isfinite(result.q).all() and np.isfinite(result.v).all():
             return
         raise self.stepper.code.explain(self.q[0], self.v[0], np.atleast_2d(control)[0])
-
-    def _warn(self, stage: ContactSolve, contact: ContactDerivatives, result: StepResult) -> None:
-        if not is_solved(result.solver_info):
-            warn("the contact of a step was not solved: its derivatives are those of what was found", ContactWarning)
-        change, speed = np.abs(contact.y[2]).max(), np.abs(contact.free.end).max()
-        if stage.corrects and contact.h * change * speed > FAST:
-            warn(
-                "impulses change a fast motion so much that the step is solved again at its midpoint, and its "
-                "derivatives are those of the first solution: take a smaller dt, or the integrator "
-                "'semi_implicit_euler'",
-                ContactWarning,
-            )

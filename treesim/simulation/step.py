@@ -80,7 +80,7 @@ class StepCode:
 
     It is compiled if the backend is one kernel; otherwise the interpreter runs the same source. with_forces: steps
     have external forces; then controls (..., nv + 21 N) end with their table (`external_forces.wrench_table`).
-    own_gains: whether gains may be those of each state.
+    own_gains: whether gains may be those of each state. pairs, corrects: as of `ContactSolve`.
     """
 
     def __init__(
@@ -94,6 +94,7 @@ class StepCode:
         with_forces: bool = False,
         own_gains: bool = False,
         pairs: bool = True,
+        corrects: bool = True,
     ) -> None:
         self.world, self.solver, self.settings = world, solver, settings
         self.robot = robot = world.kinematic_bodies.stepped
@@ -127,6 +128,7 @@ class StepCode:
             self.stage = ContactSolve(
                 robot, world.touching, rule, settings.table, self.gravity, options.contact_solver, work=work,
                 tolerance=world.contact_tolerance, engine=engine, with_forces=with_forces, pairs=pairs,
+                corrects=corrects,
             )  # fmt: skip
         self.effort: EffortLimits | None = None  # of steps with implicit gains
         if (own_gains or settings.has_gains) and rule.implicit and self.bound is not None:
