@@ -79,16 +79,18 @@ def meeting(
     parts: Sequence[int],
     among_robot: bool,
     immobile: frozenset[int] = frozenset({0}),
-    end: int | None = None,
+    free: Sequence[CollisionShape] = (),
 ) -> Iterator[tuple[CollisionShape, CollisionShape]]:
     """Yield the pairs of shapes that may collide.
 
     They belong to different trees of the world, and not both to `immobile` bodies: fixed bases, kinematic bodies. With
     `among_robot`, pairs of bodies of the robot that are not adjacent are included. parts: index of the tree of each
-    shape; 0 is the robot. end: number of shapes that come first in pairs; all by default.
+    shape; 0 is the robot. free: shapes whose pairs with each other are omitted.
     """
-    numbered = list(zip(shapes, parts, strict=True))
-    for (a, part_a), (b, part_b) in ((x, y) for k, x in enumerate(numbered[:end]) for y in numbered[k + 1 :]):
+    every, omitted = list(zip(range(len(shapes)), shapes, parts, strict=True)), set(map(id, free))
+    others = [x for x in every if id(x[1]) not in omitted]
+    pairs = ((x, y) for x in every for y in (others if id(x[1]) in omitted else every) if y[0] > x[0])
+    for (_, a, part_a), (_, b, part_b) in pairs:
         own = part_a == part_b
         if not (a.body in immobile and b.body in immobile) and (
             not own or (among_robot and part_a == 0 and _apart(robot, a.body, b.body))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from itertools import takewhile
 
 import numpy as np
 
@@ -46,7 +45,7 @@ def shape_pairs(
     parts = [int(part[id(shape)]) for shape in shapes]
     immobile = frozenset({0}) | kinematic
     free = () if with_coal else _free(shapes, parts, immobile)
-    pairs = tuple(meeting(robot, shapes, parts, self_collision, immobile, len(shapes) - len(free)))
+    pairs = tuple(meeting(robot, shapes, parts, self_collision, immobile, free))
     convex = tuple(pair for pair in pairs if with_coal and not wholly(*pair))
     compiled = tuple(way for pair in pairs if not with_coal or wholly(*pair) for way in ways(*pair))
     missing = [pair for pair in pairs if not with_coal and not ways(*pair)]
@@ -63,14 +62,13 @@ def shape_pairs(
 def _free(
     shapes: Sequence[CollisionShape], parts: Sequence[int], immobile: frozenset[int]
 ) -> tuple[CollisionShape, ...]:
-    """Return the last shapes that are each the only one of a tree and collide with each other; none if these are few.
+    """Return the shapes that are each the only one of a tree and collide with each other; none if these are few.
 
     parts: index of the tree of each shape; 0 is the robot.
     """
-    count, last = Counter(parts), list(zip(shapes, parts, strict=True))[::-1]
-    own = takewhile(lambda x: count[x[1]] == 1 and x[0].body not in immobile and wholly(x[0], x[0]), last)
-    free = tuple(shape for shape, _ in own)[::-1]
-    return free if len(free) > FEW_FREE else ()
+    count, given = Counter(parts), zip(shapes, parts, strict=True)
+    free = [x for x, part in given if count[part] == 1 and x.body not in immobile and wholly(x, x)]
+    return tuple(free) if len(free) > FEW_FREE else ()
 
 
 def _met(
