@@ -10,6 +10,7 @@ from tests import trees
 from tests.contact.scenes import at as place
 from tests.contact.scenes import turned
 from tests.coupled import coupled
+from treesim.differentiation import step_tangents
 
 G = 9.81
 EXACT = 1e-6  # of the largest derivative, in contact
@@ -191,16 +192,17 @@ def test_finite_at_rest_and_where_feet_leave_the_ground(v):
 
 
 @pytest.mark.filterwarnings("ignore::treesim.LimitWarning")
-def test_steps_that_are_solved_again_at_their_midpoint():
+def test_steps_that_are_solved_again_at_their_midpoint(monkeypatch):
     """Robots with limits, whose impulses change fast motions: the second solution, in impacts and in recovery."""
     arm, dog = treesim.load("ur5"), treesim.load("anymal", base="floating")
-    q = treesim.standing(dog, dog.neutral(), GROUND)
+    standing, second, calls = treesim.standing(dog, dog.neutral(), GROUND), step_tangents.corrected, []
+    monkeypatch.setattr(step_tangents, "corrected", lambda *given: calls.append(given) or second(*given))
     for world, q, v, steps in (
         (world_of(arm), arm.upper - 1e-3, np.full(6, 3.0), (1, 2, 3, 4, 5)),
-        (world_of(dog, ground=GROUND), q, np.zeros(dog.nv), (9, 19, 39)),
+        (world_of(dog, ground=GROUND), standing, np.zeros(dog.nv), (9, 19, 39)),
     ):
         stepper = treesim.Stepper(world, dt=1e-3, integrator="implicit_midpoint", substeps=1)
-        state, nv, again = stepper.reset(q, v), stepper.robot.nv, 0
+        state, nv = stepper.reset(q, v), stepper.robot.nv
         for k in range(max(steps) + 1):
             if k in steps:
                 rng = np.random.default_rng(k)
@@ -209,9 +211,8 @@ def test_steps_that_are_solved_again_at_their_midpoint():
                 ahead, behind = differences(stepper, *start, np.zeros(nv), STEP)
                 found = linearize(stepper, *start)
                 assert abs(matrices(found) - (ahead + behind) / 2).max() < EXACT * abs(ahead).max(), k
-                again += 1e-3 * abs(found.next_v - start[1]).max() * abs(start[1]).max() > 1e-5
             state, _ = stepper.step(state)
-        assert again > 0
+    assert len(calls) >= 3
 
 
 # ---- errors

@@ -288,10 +288,10 @@ class ContactDerivatives:
         held: list[int] = []
         while found.any() or of_contacts.any():
             y = self.W @ (of_contacts + found)
-            pushed = [d for d, side in closed if d not in held and side * y[d] < -NONE * np.abs(y).max()]
-            if not pushed:
+            closing = [d for d, side in closed if d not in held and side * y[d] < -NONE * np.abs(y).max()]
+            if not closing:
                 break
-            held += pushed
+            held += closing
             found[held] -= np.linalg.solve(self.W[np.ix_(held, held)], y[held])
         return found
 
