@@ -91,13 +91,12 @@ from .errors import (
     UrdfError,
     UrdfWarning,
 )
-from .model.convex_parts import convex_parts
+from .model.convex_parts import ConvexParts, convex_parts
 from .model.inertia import Inertia, Placement
 from .model.joints import Joint
 from .model.loops import Loop
 from .model.mimic import Mimic
 from .model.shapes import CollisionShape
-from .model.stored_parts import ConvexParts
 from .model.topology import Topology
 from .model.tree import Body, Frame, Tree, Visual
 from .model.welds import Weld

@@ -15,7 +15,6 @@ from tests.contact.meshes import as_stl, of_angle, of_box, of_torus, together
 from tests.waiting import PATIENCE
 from treesim.errors import ArgumentError, ModelError, ShapeWarning
 from treesim.model import convex_parts as module
-from treesim.model import stored_parts
 from treesim.model.convex_parts import DEFAULTS, parts_of_file
 from treesim.model.hulls import hull_of_file
 from treesim.system.subprocesses import PythonProcess, python_command
@@ -215,14 +214,14 @@ def test_without_coacd_the_extra_is_named(angle_file, monkeypatch):
 
 
 def test_the_parts_of_meshes_used_last_are_stored(cache, monkeypatch):
-    monkeypatch.setattr(stored_parts, "MOST_MESHES", 2)
+    monkeypatch.setattr(module, "MOST_MESHES", 2)
     for k, name in enumerate("abac"):
-        found = stored_parts.store(name, [BOX[0]], 0.0, 0.0)
+        found = module.store(name, [BOX[0]], 0.0, 0.0)
         assert os.path.exists(found.files[0]) and np.array_equal(found.vertices[0], BOX[0])
         os.utime(cache / name, (k, k))
-    assert sorted(os.listdir(cache)) == ["a", "c"] and stored_parts.read_stored("b") is None
-    (cache / "a" / stored_parts.DETAILS).write_text('[[1, "a"], 0, 0]')
-    assert stored_parts.read_stored("a") is None
+    assert sorted(os.listdir(cache)) == ["a", "c"] and module.read_stored("b") is None
+    (cache / "a" / module.DETAILS).write_text('[[1, "a"], 0, 0]')
+    assert module.read_stored("a") is None
 
 
 def test_without_a_cache_there_are_parts_without_files(no_process, tmp_path, monkeypatch, caplog):

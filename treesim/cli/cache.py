@@ -63,7 +63,7 @@ def _root() -> Path | None:
 
 def _folders() -> list[Path]:
     """Return the folders in the cache: of convex parts, and of each version, named by a hash of its sources."""
-    from ..model.stored_parts import FOLDER
+    from ..model.convex_parts import FOLDER
 
     root = _root()
     if root is None or not root.is_dir():

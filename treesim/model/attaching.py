@@ -14,9 +14,9 @@ from .editing import reduced
 from .inertia import IDENTITY, Placement
 from .joints import Joint
 from .links import depth_first_order, in_walk_order, is_depth_first, link_inertias, summed, unused, welds_on
+from .part_maps import part_names, renamed
 from .parts import Body
 from .rehosting import LISTS, kept_bodies, rehosted, renumbered
-from .renaming import part_names, renamed
 
 if TYPE_CHECKING:
     from .tree import Tree

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from ..errors import ModelError, quoted
 from .inertia import IDENTITY
+from .part_maps import part_names, renamed_parts
 from .rehosting import LISTS, moved_parts, renumbered
-from .renaming import part_names, renamed_parts
 from .tree import Tree
 
 

@@ -24,14 +24,13 @@ from .inertia import Placement
 from .joints import MOTION_LIMITS, VECTORS, Joint
 from .loops import Loop, checked_loops
 from .mimic import MimicMap, Withheld, mimic_map_of, no_mimic_joints
-from .mirroring import mirrored
 from .named_axes import coordinate_argument, velocity_argument
 from .names import looked_up, named, slices, unique
 from .pack import pack
+from .part_maps import mirrored, renamed
 from .parts import Body, Frame, Visual, changed_joints, operational_frames
 from .quaternions import unit_quaternions
 from .random_configuration import random_configuration
-from .renaming import renamed
 from .rerooting import rerooted
 from .shapes import CollisionShape
 from .topology import Topology, elimination_tree
