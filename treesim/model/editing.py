@@ -5,7 +5,7 @@ Every other part of the tree is kept.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -348,12 +348,12 @@ def _carried(tree: Tree, link: str) -> set[str]:
     return set(depth_first(children, frame.name)) if frame.name in children else {frame.name}
 
 
-def without_fixed_joints(made: Callable[..., Tree], name: str, parts: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments `parts` of a tree, made by `made`, with welds instead of bodies on fixed joints."""
-    bodies, fixed = [], {}
-    for body in parts["bodies"]:
-        if body.joint.type == "fixed":
-            fixed[body.joint.name] = 0.0
-            body = replace(body, joint=Joint(body.joint.name, "revolute", placement=body.joint.placement))
-        bodies.append(body)
-    return reduced(made(name, **{**parts, "bodies": bodies}), fixed)._parts()
+def without_fixed_joints(made: Callable[..., Tree], name: str, bodies: Sequence[Body], **parts: Any) -> dict[str, Any]:
+    """Return the arguments of a tree, made by `made`, with welds instead of bodies on fixed joints."""
+
+    def moving(joint: Joint) -> Joint:
+        return Joint(joint.name, "revolute", placement=joint.placement) if joint.type == "fixed" else joint
+
+    free = [replace(body, joint=moving(body.joint)) for body in bodies]
+    fixed = {body.joint.name: 0.0 for body in bodies if body.joint.type == "fixed"}
+    return reduced(made(name, free, **parts), fixed)._parts()

@@ -137,27 +137,22 @@ def _kept_loops(tree: Tree, frames: Mapping[str, Frame]) -> tuple[list[Loop], li
     """Return the loops whose ends remain on two bodies, and a note on each that is dropped; frames: of the new tree."""
     loops, notes = [], []
     for loop in tree.loops:
-        ends = loop.first, loop.second
+        ends, what = (loop.first, loop.second), f"loop {quoted(loop.name)}"
+        both = f"{quoted(loop.first)} and {quoted(loop.second)}"
         lost = [end for end in ends if end not in frames]
         if len(lost) == 1:
-            raise ModelError(
-                f"loop {quoted(loop.name)} joins {quoted(ends[0])} and {quoted(ends[1])}, but {quoted(lost[0])} is "
-                f"removed: remove the loop first, with Tree(..., loops=...)"
-            )
+            advice = "remove the loop first, with Tree(..., loops=...)"
+            raise ModelError(f"{what} joins {both}, but {quoted(lost[0])} is removed: {advice}")
         if lost:
             continue
         first, second = (frames[end] for end in ends)
         if first.body != second.body or tree.frames[loop.first].body == tree.frames[loop.second].body:
             loops.append(loop)
-        elif _gap(loop, first.placement, second.placement) > CLOSED:
-            raise ModelError(
-                f"loop {quoted(loop.name)} is not closed: {quoted(ends[0])} and {quoted(ends[1])} are parts of one "
-                f"body now, and {_gap(loop, first.placement, second.placement):.3g} apart: lock the joints elsewhere"
-            )
+        elif (gap := _gap(loop, first.placement, second.placement)) > CLOSED:
+            where = f"{both} are parts of one body now, and {gap:.3g} apart"
+            raise ModelError(f"{what} is not closed: {where}: lock the joints elsewhere")
         else:
-            notes.append(
-                f"loop {quoted(loop.name)} is dropped: both its frames are parts of one body, where it is closed"
-            )
+            notes.append(f"{what} is dropped: both its frames are parts of one body, where it is closed")
     return loops, notes
 
 

@@ -156,11 +156,11 @@ class Tree(Immutable):
         self.shapes = checked_parts("shapes", shapes, CollisionShape)
         frames, loops = operational_frames(frames, self.bodies), checked_parts("loops", loops, Loop)
         if "fixed" in [body.joint.type for body in self.bodies]:
-            whole: dict[str, Any] = {
-                "bodies": self.bodies, "frames": frames, "visuals": self.visuals, "gravity": gravity,
-                "notes": self.notes, "shapes": self.shapes, "loops": loops, "welds": welds,
-            }  # fmt: skip
-            Tree.__init__(self, name, **editing.without_fixed_joints(Tree, name, whole))
+            given = editing.without_fixed_joints(
+                Tree, name, self.bodies, frames=frames, visuals=self.visuals, gravity=gravity, notes=self.notes,
+                shapes=self.shapes, loops=loops, welds=welds,
+            )  # fmt: skip
+            Tree.__init__(self, name, **given)
             return
         joints = [body.joint for body in self.bodies]
         self.topology = Topology([body.parent for body in self.bodies], [joint.kind.nv for joint in joints])

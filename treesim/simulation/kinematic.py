@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -13,6 +12,7 @@ from ..dynamics.constrained.constraints import ConstraintTables
 from ..dynamics.energy import energy
 from ..errors import ArgumentError, ContactWarning, EnergyWarning, quoted, reason_of, unknown_name
 from ..model.matrices import is_rotation, rotation_of
+from ..model.parts import changed_joints
 from ..model.tree import Tree
 from ..system.user_warnings import warn
 from ..validation.values import short_repr
@@ -84,11 +84,10 @@ class KinematicBodies:
         """The tree that steps move: kinematic bodies have an infinite inertia for all that acts on them."""
         if not self.bodies:
             return self.robot
-        bodies = [
-            replace(body, joint=replace(body.joint, armature=np.full(6, IMMOVABLE))) if i in self.numbers else body
-            for i, body in enumerate(self.robot.bodies, 1)
-        ]
-        return Tree(self.robot.name, **self.robot._parts() | {"bodies": bodies})
+        given = {self.robot.joint_names[number - 1] for number in self.numbers}
+        infinite = {"armature": np.full(6, IMMOVABLE)}
+        bodies = changed_joints(self.robot.bodies, lambda joint: infinite if joint.name in given else {})
+        return self.robot._with(bodies=bodies)
 
     def refuse_forces(self, label: str, table: np.ndarray) -> None:
         """Raise ArgumentError if a table (..., N, 21) of external forces has some on a kinematic body.
