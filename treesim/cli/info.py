@@ -6,7 +6,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ArgumentError, TreesimError, named
-from ..model.joints import MOTION_LIMITS
+from ..model.joints import POSITIONS, VECTORS
 from ..model.shapes import shape_counts, shape_links, supports
 from .common import (
     BaseOption,
@@ -176,20 +176,8 @@ def robot_facts(robot: Tree) -> dict[str, Any]:
 
 def _joint_facts(robot: Tree, name: str) -> dict[str, Any]:
     joint, q, v = robot.joint(name), robot.q_index[name], robot.v_index[name]
-    return {
-        "name": name,
-        "type": joint.type,
-        "nq": joint.nq,
-        "nv": joint.nv,
-        "lower": robot.lower[q],
-        "upper": robot.upper[q],
-        "velocity_limit": robot.velocity_limit[v],
-        "effort_limit": robot.effort_limit[v],
-        "damping": robot.damping[v],
-        "joint_friction": robot.joint_friction[v],
-        "armature": robot.armature[v],
-        **{label: getattr(robot, label)[v] for label in MOTION_LIMITS},
-    }
+    parameters = {label: getattr(robot, label)[q if label in POSITIONS else v] for label in VECTORS}
+    return {"name": name, "type": joint.type, "nq": joint.nq, "nv": joint.nv, **parameters}
 
 
 def _mimic_facts(robot: Tree, name: str) -> dict[str, Any]:

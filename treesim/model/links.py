@@ -50,17 +50,15 @@ def link_children(bodies: Sequence[Body], welds: Sequence[Weld], base: str = "")
     A depth-first walk through these lists meets the bodies in their order and the welds in theirs, if there is such a
     walk. base: name of the root link of a fixed base, which may be a weld.
     """
-    names = [base, *(body.name for body in bodies)]
     parents = link_parents(bodies, welds, base)
     first: dict[str, tuple[float, float]] = {body.name: (number, math.inf) for number, body in enumerate(bodies)}
     first |= {weld.link: (math.inf, number) for number, weld in enumerate(welds)}
-    children: dict[str, list[str]] = {name: [] for name in [*names, *(weld.link for weld in welds)]}
+    children: dict[str, list[str]] = {name: [] for name in (base, *first)}
     for link, parent in parents.items():
         children[parent].append(link)
-    for link in reversed(depth_first(children, base)):
-        for child in children[link]:
-            own, other = first.get(link, (math.inf, math.inf)), first[child]
-            first[link] = min(own[0], other[0]), min(own[1], other[1])
+    for link in reversed(depth_first(children, base)[1:]):  # whose own children have been included
+        own, other = first.get(parents[link], (math.inf, math.inf)), first[link]
+        first[parents[link]] = min(own[0], other[0]), min(own[1], other[1])
     return {link: _in_order(found, first) for link, found in children.items()}
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from ..errors import UnsupportedError, quoted
 from ..kernels.algebra.limits import UNLIMITED
 from ..model.inertia import IDENTITY, NOTHING, Inertia, Placement
-from ..model.joints import MOTION_LIMITS, Joint
+from ..model.joints import MOTION_LIMITS, POSITIONS, Joint
 from ..model.links import depth_first, link_children, link_inertias, link_parents, unused
 from ..model.loops import Loop
 from ..model.matrices import principal_axes
@@ -260,14 +260,12 @@ def _joint_head(name: str, kind: str, parent: str, child: str, placement: Placem
 
 def _joint(joint: Joint, parent: str, child: str, within: Placement) -> list[str]:
     """Return the lines of a moving joint; within: pose of the parent link in the frame of the parent body."""
-    limits = _values(joint, (*(("lower", "upper") if joint.nq == 1 else ()), "effort_limit", "velocity_limit"))
-    later, kind = _values(joint, MOTION_LIMITS), joint.type
+    unlimited = joint.type == "revolute" and np.isinf([*np.asarray(joint.lower), *np.asarray(joint.upper)]).all()
+    kind = "continuous" if unlimited else joint.type
+    limits = _values(joint, (*(POSITIONS if kind in NEEDS_LIMITS else ()), "effort_limit", "velocity_limit"))
+    later = _values(joint, MOTION_LIMITS)
     if later["deceleration"] == later["acceleration"]:
         del later["deceleration"]  # it is the acceleration limit by default
-    if kind == "revolute" and -limits["lower"] == limits["upper"] == np.inf:
-        kind = "continuous"
-    if kind == "continuous":
-        limits = {name: limits[name] for name in ("effort", "velocity")}
     if kind in NEEDS_LIMITS or np.isfinite([*limits.values(), *later.values()]).any():
         # other readers want every attribute of URDF 1.0, or take a missing bound for zero
         limits |= {name: value for name, value in later.items() if name == "deceleration" or np.isfinite(value)}

@@ -56,10 +56,7 @@ HONOURED: dict[str, Element] = {
 }
 
 # Arguments of a `Joint` whose attributes have other names.
-ATTRIBUTES = {
-    "effort_limit": "effort", "velocity_limit": "velocity", "acceleration_limit": "acceleration",
-    "deceleration_limit": "deceleration", "jerk_limit": "jerk", "joint_friction": "friction",
-}  # fmt: skip
+ATTRIBUTES = {"joint_friction": "friction"} | {f"{name}_limit": name for name in ("effort", "velocity", *LATER_LIMITS)}
 
 # Names of attributes in other formats.
 ALIASES = {"roll": "rpy", "pitch": "rpy", "yaw": "rpy", "stiction": "friction"}

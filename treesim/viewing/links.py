@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..model.joints import MOTION_LIMITS, Joint
+from ..model.joints import MOTION_LIMITS, POSITIONS, Joint
 from ..model.tree import Tree
 
 UNITS = {"revolute": ("rad", "N m"), "continuous": ("rad", "N m"), "prismatic": ("m", "N")}  # of q and of forces
@@ -58,9 +58,8 @@ def joint_facts(robot: Tree, joint: Joint) -> dict[str, Any]:
     q, v = robot.q_index[joint.name], robot.v_index[joint.name]
     facts |= {"q": [q.start, q.stop], "v": [v.start, v.stop]}
     if joint.type in UNITS:
-        limits = {"lower": robot.lower[q], "upper": robot.upper[q], "effort": robot.effort_limit[v],
-                  "velocity": robot.velocity_limit[v]}  # fmt: skip
-        limits |= {label.removesuffix("_limit"): getattr(robot, label)[v] for label in MOTION_LIMITS}
         facts["unit"], facts["forceUnit"] = UNITS[joint.type]
-        facts |= {name: float(limit[0]) if math.isfinite(limit[0]) else None for name, limit in limits.items()}
+        for label in ("lower", "upper", "effort_limit", "velocity_limit", *MOTION_LIMITS):
+            limit = float(getattr(robot, label)[q if label in POSITIONS else v][0])
+            facts[label.removesuffix("_limit")] = limit if math.isfinite(limit) else None
     return facts
