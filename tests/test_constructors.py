@@ -63,8 +63,8 @@ MADE: dict[str, dict[str, Any]] = {  # what makes a right one of each
 RESULTS = {  # which treesim's functions return
     "Articulated", "ConstrainedAcceleration", "ConstrainedDynamicsDerivatives", "ContactReport", "ConvexParts",
     "Diagnosis", "Equilibrium", "Factorization", "ForwardDynamicsDerivatives", "FrameAccelerationDerivatives",
-    "IKResult", "InverseDynamicsDerivatives", "Linearization", "OperationalSpace", "Repaired", "Repetition",
-    "Report", "Rollouts", "SparseJacobian", "State", "StepGradient", "View",
+    "HessianVector", "IKResult", "InverseDynamicsDerivatives", "Linearization", "OperationalSpace", "Repaired",
+    "Repetition", "Report", "Rollouts", "SparseJacobian", "State", "StepGradient", "View",
 }  # fmt: skip
 MACHINES = {  # whose arguments have tests of their own
     "BatchFunction", "BatchStepper", "Dynamics", "Player", "Simulation", "Stepper",

@@ -11,7 +11,7 @@ import pytest
 
 import treesim
 
-POSITIONAL = 5  # constrained_dynamics(robot, q, v, tau, constraints) and frame_acceleration(robot, q, v, a, frame)
+POSITIONAL = 6  # forward_dynamics_hessian_vector(robot, q, v, tau, weights, direction)
 # Body(name, parent, joint, inertia), sweep(robot, q0, v0, control), rollout(robot, q0, v0, control, dt, steps); results
 EXEMPT = {"rollout", "Audit", "ContactReport", "ConstrainedAcceleration", "Diagnosis", "OperationalSpace", "Repaired"}
 EXEMPT |= {"Body", "ConstrainedDynamicsDerivatives", "sweep", "Repetition", "Report", "Rollouts", "State", "Trajectory"}

@@ -19,6 +19,7 @@ from .conversion.matching import match_state
 from .differentiation.equilibrium import Equilibrium, equilibrium
 from .differentiation.linearize import Linearization, linearize
 from .differentiation.products import jvp, vjp
+from .differentiation.second_derivatives import HessianVector, forward_dynamics_hessian_vector
 from .differentiation.step_gradient import StepGradient
 from .doctor import Diagnosis, check
 from .dynamics.compiled.batch_function import BatchFunction
@@ -164,6 +165,7 @@ __all__ = [
     "FrictionWarning",
     "Ground",
     "HeightField",
+    "HessianVector",
     "IKResult",
     "IKTarget",
     "Imu",
@@ -238,6 +240,7 @@ __all__ = [
     "equilibrium",
     "forward_dynamics",
     "forward_dynamics_derivatives",
+    "forward_dynamics_hessian_vector",
     "frame_acceleration",
     "frame_acceleration_derivatives",
     "frame_jacobian",

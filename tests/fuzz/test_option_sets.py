@@ -46,9 +46,9 @@ ROOT = Path(__file__).parents[2]
 
 NOT_CALLED = {  # classes of results, and functions that show, start processes, need other libraries, or set threads
     "BatchFunction", "ConstrainedAcceleration", "ConstrainedDynamicsDerivatives", "ContactReport", "ConvexParts",
-    "Diagnosis", "Equilibrium", "ForwardDynamicsDerivatives", "FrameAccelerationDerivatives", "IKResult",
-    "InverseDynamicsDerivatives", "Linearization", "OperationalSpace", "Player", "Repaired", "Repetition", "Report",
-    "Rollouts", "State", "StepGradient", "View", "available", "convex_parts", "replay", "sweep", "to_mujoco",
+    "Diagnosis", "Equilibrium", "ForwardDynamicsDerivatives", "FrameAccelerationDerivatives", "HessianVector",
+    "IKResult", "InverseDynamicsDerivatives", "Linearization", "OperationalSpace", "Player", "Repaired", "Repetition",
+    "Report", "Rollouts", "State", "StepGradient", "View", "available", "convex_parts", "replay", "sweep", "to_mujoco",
     "to_mujoco_spec", "to_pinocchio", "use_threads", "viewer", "vjp", "Trajectory.from_xarray", "Trajectory.load",
     "Trajectory.plot", "Trajectory.to_arrow", "Trajectory.to_dataframe", "Trajectory.to_xarray", "Tree.standing",
     "Tree.with_joint",
@@ -149,6 +149,7 @@ OF_CALLABLE: dict[str, dict[str, Any]] = {  # valid arguments of one callable, b
         "primals": (Q,),
         "tangents": (V,),
     },
+    "forward_dynamics_hessian_vector": {"weights": V, "direction": (Q, V, None)},
     "linearize": {"stepper": treesim.Stepper(ARM), "control": V},
     "match_state": {"old": ARM, "new": ARM},
     "rollout": {"steps": 2},

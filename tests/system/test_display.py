@@ -141,6 +141,9 @@ def lines() -> dict[str, object]:
             np.zeros((2, 2)), np.array([True, False]), {"arm": np.array([0.0, 0.5])}, np.array([3, 100]), {}
         ),
         "<InverseDynamicsDerivatives: 2 x 2>": treesim.inverse_dynamics_derivatives(ROBOT, *np.zeros((3, 2))),
+        "<HessianVector: q, v, tau of 2 numbers>": treesim.forward_dynamics_hessian_vector(
+            ROBOT, *np.zeros((4, 2)), (None, None, np.ones(2))
+        ),
         "<Linearization: A 4 x 4, B 4 x 2, 3 states>": treesim.linearize(treesim.Stepper(ROBOT), *np.zeros((3, 3, 2))),
         "<ForwardDynamicsDerivatives: 2 x 2, 3 states>": treesim.forward_dynamics_derivatives(
             ROBOT, *np.zeros((3, 3, 2))
