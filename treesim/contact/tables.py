@@ -131,13 +131,19 @@ class Touching:
         names = self.body_names if self.counts.shapes else ()
         return max(map(len, (*names, *chain(*self.ready_groups, *self.links))), default=1)
 
-    def names_of(self, number: int) -> tuple[str, str, str, str]:
+    @cached_property
+    def ready_names(self) -> list[tuple[str, ...]]:
+        """Names of each pair whose row is ready: of both bodies or surfaces, and of their links or surfaces."""
+        ready = len(self.links) - self.counts.shapes - 2 * self.counts.kinds**2
+        groups = pair_table(self.layout)[:ready, [PAIR.group, PAIR.flipped]].tolist()
+        pairs = zip(groups, self.links[:ready], strict=True)
+        return [(*self.ready_groups[group][:: -1 if flipped else 1], *links) for (group, flipped), links in pairs]
+
+    def names_of(self, number: int) -> tuple[str, ...]:
         """Return the names of a pair of points and a solid: of both bodies or surfaces, and their links or surfaces."""
-        pairs, n, ready = pair_table(self.layout), self.counts.shapes, touch_tables(self.layout, self.geometry).ready
+        ready, pairs, n = len(self.ready_names), pair_table(self.layout), self.counts.shapes
         if number < ready:
-            row = pairs[number]
-            names = self.ready_groups[row[PAIR.group]]
-            return names[row[PAIR.flipped]], names[1 - row[PAIR.flipped]], *self.links[number]
+            return self.ready_names[number]
         first, kinds = len(pairs) - n, pairs[-n:, PAIR.number]
         i, j = divmod((number - ready) // 2, n)
         row = pairs[ready + 2 * (self.counts.kinds * kinds[i] + kinds[j]) + (number - ready) % 2]
