@@ -132,7 +132,8 @@ def vjp(function: Callable[..., object], *primals: ArrayLike) -> tuple[np.ndarra
     Notes
     -----
     See `treesim.jvp`. The cost of a gradient, 2 to 5 times that of the function, does not grow with the number of
-    primals. The pullback is compiled at its first call.
+    primals. Its code is compiled at the first call of the pullback; that of one state also returns the value, and is
+    compiled at once.
 
     Examples
     --------
@@ -147,7 +148,9 @@ def vjp(function: Callable[..., object], *primals: ArrayLike) -> tuple[np.ndarra
     given = _primals(primals)
     given = given._replace(arrays=[x.copy() for x in given.arrays])  # which the caller may overwrite
     traced = traced_function(function, given.shapes)
-    found = traced.run(traced.value, given.batch, given.arrays, given.shapes, math.prod(traced.result))
+    size = math.prod(traced.result)
+    code = traced.value_of_pullback if math.prod(given.batch) == 1 else traced.value
+    found = traced.run(code, given.batch, given.arrays, given.shapes, size)
     value = traced.shaped(found, given.batch + traced.result, given.number)
 
     def pullback(w: ArrayLike) -> tuple[np.ndarray, ...]:
@@ -161,7 +164,8 @@ def _gradients(traced: TracedFunction, given: _Primals, w: ArrayLike) -> tuple[n
     weights, count = _of_shape("w", w, given.batch + traced.result, "the value")
     batch, flat = count + given.batch, (math.prod(traced.result),)
     arrays, shapes = [*given.arrays, weights.reshape(batch + flat)], [*given.shapes, flat]
-    found = traced.run(traced.gradients(), batch, arrays, shapes, 0)
+    size = math.prod(traced.result)
+    found = traced.run(traced.gradients(), batch, arrays, shapes, size)[:, size:]
     starts = accumulate(map(math.prod, given.shapes), initial=0)
     return tuple(
         traced.shaped(found[:, start : start + math.prod(shape)], batch + shape, given.number)

@@ -158,7 +158,7 @@ def _codes(robot: Tree) -> tuple[Columns, Columns]:
         return [np.sum(mu * inverse_dynamics(robot, robot.integrate(q, d), v, a))]
 
     def gradient(*groups: Any) -> list[Any]:
-        in_d, _, in_v, in_a, _ = np.split(np.array(whole(*groups, [1.0]), dtype=object), np.cumsum(sizes)[:-1])
+        in_d, _, in_v, in_a, _ = np.split(np.array(whole(*groups, [1.0])[1:], dtype=object), np.cumsum(sizes)[:-1])
         return [*in_d, *in_v, *in_a]
 
     try:

@@ -10,6 +10,8 @@ import numpy as np
 from ..frontend.fastcall import BAD_LAYOUT, STATES, has_fast_entry
 from .generic import compiled, runs_compiled
 
+OBJECT = np.dtype(object)
+
 
 class FastEntry:
     """Declared entry (`kernels.entries.entry`) with its fast call, compiled on first use.
@@ -28,9 +30,10 @@ class FastEntry:
     def _first_call(self, *arguments: Any) -> int:
         """Look up the fast call at the first call on a single state, and replace `call` by it.
 
-        A large batch gets BAD_LAYOUT: it may run by SIMD code, and would wait for code that it never uses.
+        A large batch gets BAD_LAYOUT: it may run by SIMD code, and would wait for code that it never uses. So do
+        arrays of objects, such as the numbers of traces.
         """
-        if self._is_large(arguments):
+        if self._is_large(arguments) or any(getattr(x, "dtype", None) == OBJECT for x in arguments):
             return BAD_LAYOUT
         self.call = fast_call(self.entry)
         return self.call(*arguments)

@@ -91,7 +91,7 @@ def forward(primal: Expression, moving: Sequence[bool]) -> Expression:
 
 
 def reverse(primal: Expression) -> Expression:
-    """Return the expression of the gradient of sum(weights * results), from the inputs and the weights.
+    """Return the expression of the results and the gradient of sum(weights * results), from the inputs and the weights.
 
     Cost: at most 5 operations for each operation, for any number of inputs. Raises TooLongError.
     """
@@ -107,7 +107,7 @@ def reverse(primal: Expression) -> Expression:
             for rule, operand in zip(RULES[primal.graph.operation[node]], operands, strict=True):
                 if known[operand].value is None:
                     _add(back, operand, rule(back[node], *numbers))
-        return [back.get(node, 0.0) for node, _ in _inputs(primal)]
+        return [*(known[node] for node in primal.results), *(back.get(node, 0.0) for node, _ in _inputs(primal))]
 
     return Derivative((*primal.sizes, len(primal.results)), differentiate)
 
