@@ -10,6 +10,7 @@ from tests import trees
 from tests.contact.scenes import at as place
 from tests.contact.scenes import turned
 from tests.coupled import coupled
+from treesim.contact import tables
 from treesim.differentiation import step_tangents
 
 G = 9.81
@@ -213,6 +214,14 @@ def test_steps_that_are_solved_again_at_their_midpoint(monkeypatch):
                 assert abs(matrices(found) - (ahead + behind) / 2).max() < EXACT * abs(ahead).max(), k
             state, _ = stepper.step(state)
     assert len(calls) >= 3
+
+
+def test_contacts_for_which_memory_has_to_grow(monkeypatch):
+    monkeypatch.setattr(tables, "CAPACITY", 2)
+    stepper = treesim.Stepper(treesim.World(body("box", (0.2, 0.2, 0.2)), ground=GROUND))
+    first = linearize(stepper, place((0, 0, 0.1)), np.zeros(6))
+    assert len(first.gradient.rows) == 4 * stepper.substeps
+    np.testing.assert_array_equal(first.A, linearize(stepper, place((0, 0, 0.1)), np.zeros(6)).A)
 
 
 # ---- errors

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -67,7 +67,7 @@ class StepTangents:
         """Return the state i at the end of a part, its motion (2, nv), and that motion's derivatives (2, K, nv)."""
         stepper, own = self.stepper, slice(i, i + 1)
         touching = stepper.world.touching
-        result, points, settled = self._solved(stepper.code, stage, i, u)
+        result, points, settled = self._solved(stepper.code, i, u)
         directions = Directions(*(x[own] for x in self.along))
         free = free_motion(stepper, self.q[own], self.v[own], settled[None], directions)
         taken = self._motion(self.q[own], result)
@@ -76,7 +76,7 @@ class StepTangents:
             return (result.q, result.v), np.concatenate([free.mean, free.end]), free.along[:, 0]
         once, found, touched = taken, result, points
         if stage.corrects:
-            found, touched, _ = self._solved(self._without_correction, stage, i, u)
+            found, touched, _ = self._solved(stepper._first_solutions, i, u)
             once = self._motion(self.q[own], found)
         contact = ContactDerivatives(stepper, self.q[i], self.v[i], free, once, touched)
         along, rows = contact.along(directions.q[0].T, directions.v[0].T)
@@ -91,16 +91,14 @@ class StepTangents:
         self.rows[i].append(partial(rows_of_part, touching, contact, rows, part))
         return (result.q, result.v), taken, np.swapaxes(along, 1, 2)
 
-    @cached_property
-    def _without_correction(self) -> StepCode:
-        """Code of the first solutions of steps (`kernels.contact.midpoint_correction`)."""
-        s = self.stepper
-        return StepCode(s.world, s._solver, s.settings, s.options, pairs=False, corrects=False)
-
-    def _solved(self, code: StepCode, stage: ContactSolve, i: int, u: np.ndarray) -> Any:
+    def _solved(self, code: StepCode, i: int, u: np.ndarray) -> Any:
         """Take a part of the step from state i; return its results, contacts, and control within the effort limits."""
-        points = stage.new_points()
-        status, result, settled = code.settled(self.q[i].copy(), self.v[i].copy(), u.copy(), self._impulses[i], points)
+        stage: Any = code.stage
+        while True:
+            points, start = stage.new_points(), (self.q[i].copy(), self.v[i].copy(), u.copy(), self._impulses[i])
+            status, result, settled = code.settled(*start, points)
+            if len(points) == len(stage.new_points()):  # memory grows with the contacts, as does that of points
+                break
         self._check(status, result, settled)
         return result, points[: int(result.solver_info[INFO.contacts])], settled
 

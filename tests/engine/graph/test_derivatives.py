@@ -30,7 +30,7 @@ def test_rules_are_difference_quotients_in_40_digits(operation):
                 slope = float((up - down) / (2 * h))
                 direction = [float(i == k) for i in range(one.arity)]
                 assert abs(forward(function, [True])(x, direction)[1] - slope) < 1e-14
-                assert abs(reverse(function)(x, [1.0])[k] - slope) < 1e-14
+                assert abs(reverse(function)(x, [1.0])[1 + k] - slope) < 1e-14
 
 
 def test_operations_of_constant_groups_and_zeros_are_pruned():
@@ -45,7 +45,7 @@ def test_operations_of_constant_groups_and_zeros_are_pruned():
     assert first - none == both - first - 1  # without the sum of both
     assert forward(primal, [1, 0])([0.3], [0.4], [1.0])[4:] == [0.0, 0.0]
     only_x = Expression([1, 1], lambda x, y: [np.sin(x[0]), numbers.select(numbers.less(y[0], 0.0), 1.0, 2.0)])
-    assert len(reverse(only_x).order) == 2, "cos(x) times the weight"
+    assert len(reverse(only_x).order) == len(only_x.order) + 2, "cos(x) times the weight"
 
 
 def test_derivatives_have_derivatives():
@@ -55,7 +55,7 @@ def test_derivatives_have_derivatives():
     t, e, dx = 0.7, np.exp(0.3), np.array([0.4, -0.2])
     s, c = np.sin(t * t), np.cos(t * t)
     hessian = e * np.array([[2 * c - 4 * t * t * s, 2 * t * c], [2 * t * c, s]])
-    np.testing.assert_allclose(product([t, 0.3], [1.0], dx)[2:], hessian @ dx, rtol=1e-14)
+    np.testing.assert_allclose(product([t, 0.3], [1.0], dx)[4:], hessian @ dx, rtol=1e-14)
     assert repr(product) == repr(forward(reverse(function), [True, False])), "names code on disk"
 
 
