@@ -333,3 +333,10 @@ def test_what_cannot_be_kept_is_refused_by_name(case):
     edit, kind, message = REFUSED[case]
     with pytest.raises(kind, match=message):
         edit()
+
+
+def test_functions_of_names_that_fail_are_named():
+    with pytest.raises(ArgumentError, match=r"the function of names fails for '.*': invalid literal for int"):
+        tree_of(0).renamed(int)
+    with pytest.raises(ArgumentError, match="the function of names fails"):
+        tree_of(0).mirrored(rename=int)

@@ -88,7 +88,7 @@ def attach(
     if floating and not isinstance(joint, Joint):
         other = reduced(other, {floating: other.neutral()[other.q_index[floating]]})
     parts = _parts_on(other, joint, frame.body, pose, self.n_bodies)
-    both = self._with(**_merged(self, parts, at))
+    both = self._with(**_merged(self, parts, frame.name))
     order = depth_first_order(both.parent.tolist())
     if order == sorted(order) or not is_depth_first(self.parent.tolist()):
         return both

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import ModelError, quoted
+from ..errors import ModelError, quoted, shortened
 from ..types import Base, CollisionKind, ShapeKind
 from ..validation.values import checked_flag, checked_part, checked_text, known_name, one_of
 from .base_pose import placement_of
@@ -111,7 +111,7 @@ def with_shape(
     <CollisionShape: sphere (0.05) of link 'tool0', on body 6 at (0, 0.0823, 0)>
     """
     on, form = self.frame(link), cast(Any, checked_text("kind of a shape", kind))
-    at = on.placement @ placement_of(f"placement of a {form} of {quoted(link)}", placement)
+    at = on.placement @ placement_of(f"placement of a {shortened(form)} of {quoted(link)}", placement)
     lengths = size if form != "mesh" else size or (1.0, 1.0, 1.0)
     if checked_flag("visual", visual):
         return self._with(visuals=[*self.visuals, Visual(on.body, at, form, lengths, file=file, link=on.name)])
@@ -148,7 +148,8 @@ def with_inertia(self: T, link: str, inertia: Inertia) -> T:
     >>> round(loaded.mass - arm.mass, 12)
     2.0
     """
-    number, inertias = self.frame(link).body, link_inertias(self.bodies, self.welds, self.frames)
+    link, number = self.frame(link).name, self.frame(link).body
+    inertias = link_inertias(self.bodies, self.welds, self.frames)
     if link not in inertias:
         raise ModelError(f"frame {quoted(link)} is no link: give the inertia to the link that it is on")
     inertias[link] = checked_part(f"inertia of link {quoted(link)}", inertia, Inertia)

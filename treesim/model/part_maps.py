@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 
-from ..errors import ArgumentError, ModelError, quoted
+from ..errors import ArgumentError, ModelError, quoted, text_of
 from ..types import Renaming
 from ..validation.values import checked_text, known_name, one_of, short_repr
 from .inertia import Inertia, Placement
@@ -100,7 +100,13 @@ def renamed(self: T, names: Renaming, *, kind: Literal["all", "links", "joints",
             known_name("name", name, known, of=repr(self.name))
     elif not callable(names):
         raise ArgumentError(f"names must be a dictionary {{old: new}} or a function, got {short_repr(names)}")
-    new = names if callable(names) else lambda name: names.get(name, name)
+
+    def new(name: str) -> Any:
+        try:
+            return names(name) if callable(names) else names.get(name, name)
+        except Exception as error:  # whatever a user's function raises
+            raise ArgumentError(f"the function of names fails for {quoted(name)}: {text_of(error, str)}") from None
+
     if callable(names) and ROOT_JOINT in self.joint_names:  # by this name, files are read with a floating base
         of["joint"].remove(ROOT_JOINT)
     links, joints, loops = (
