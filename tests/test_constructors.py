@@ -64,7 +64,7 @@ RESULTS = {  # which treesim's functions return
     "Articulated", "ConstrainedAcceleration", "ConstrainedDynamicsDerivatives", "ContactReport", "ConvexParts",
     "Diagnosis", "Equilibrium", "Factorization", "ForwardDynamicsDerivatives", "FrameAccelerationDerivatives",
     "HessianVector", "IKResult", "InverseDynamicsDerivatives", "Linearization", "OperationalSpace", "Repaired",
-    "Repetition", "Report", "Rollouts", "SparseJacobian", "State", "StepGradient", "View",
+    "Repetition", "Report", "RolloutGradient", "Rollouts", "SparseJacobian", "State", "StepGradient", "View",
 }  # fmt: skip
 MACHINES = {  # whose arguments have tests of their own
     "BatchFunction", "BatchStepper", "Dynamics", "Player", "Simulation", "Stepper",

@@ -103,6 +103,7 @@ from .model.tree import Body, Frame, Tree, Visual
 from .model.welds import Weld
 from .plugins import available
 from .rollouts.batch_stepper import BatchStepper
+from .rollouts.gradient import RolloutGradient, rollout_vjp
 from .rollouts.replay import Repetition, replay
 from .rollouts.rollout import Rollouts, rollout
 from .simulation.control import PD, Pushed
@@ -192,6 +193,7 @@ __all__ = [
     "Repaired",
     "Repetition",
     "Report",
+    "RolloutGradient",
     "Rollouts",
     "ShapeWarning",
     "Simulation",
@@ -273,6 +275,7 @@ __all__ = [
     "repair",
     "replay",
     "rollout",
+    "rollout_vjp",
     "schedule",
     "solve_ik",
     "solve_mass_matrix",

@@ -144,6 +144,7 @@ def lines() -> dict[str, object]:
         "<HessianVector: q, v, tau of 2 numbers>": treesim.forward_dynamics_hessian_vector(
             ROBOT, *np.zeros((4, 2)), (None, None, np.ones(2))
         ),
+        "<RolloutGradient: 1 rollout, in q0, v0, control>": treesim.rollout_vjp(ROBOT, *np.zeros((2, 2)), steps=1)[1](),
         "<Linearization: A 4 x 4, B 4 x 2, 3 states>": treesim.linearize(treesim.Stepper(ROBOT), *np.zeros((3, 3, 2))),
         "<ForwardDynamicsDerivatives: 2 x 2, 3 states>": treesim.forward_dynamics_derivatives(
             ROBOT, *np.zeros((3, 3, 2))

@@ -7,8 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..contact.base import ContactSolver
 from ..errors import UnsupportedError, quoted
 from ..simulation.stepper import Stepper
+from ..simulation.world import World
 from ..system.display import arrays, html_table
 from ..validation.values import checked_part
 from .free_motion import Directions
@@ -121,7 +123,7 @@ def linearize(stepper: Stepper, q: ArrayLike, v: ArrayLike, control: ArrayLike |
     True
     """
     checked_part("stepper", stepper, Stepper)
-    _refuse(stepper)
+    refuse_steps(stepper.world, stepper.contact_solver)
     start = stepper._checked_states(("q", "v"), q, v)
     u, nv, one = stepper._control(start[1], control), stepper.robot.nv, start[0].ndim == 1
     states = [np.atleast_2d(x) for x in (*start, u)]
@@ -134,15 +136,15 @@ def linearize(stepper: Stepper, q: ArrayLike, v: ArrayLike, control: ArrayLike |
     return Linearization(*(x[0] for x in found)) if one else found
 
 
-def _refuse(stepper: Stepper) -> None:
-    """Raise UnsupportedError for what has no derivatives."""
-    world, counts = stepper.world, stepper.world.touching.counts
+def refuse_steps(world: World, contact_solver: str | ContactSolver) -> None:
+    """Raise UnsupportedError for steps that have no derivatives."""
+    counts = world.touching.counts
     refused = {
         "kinematic bodies": bool(world.kinematic),
         "loops and constraints": world.m > 0,
         "contacts that coal computes": bool(world.convex.pairs),
         "torsional and rolling friction": bool(counts.resists),
-        f"the contact solver {quoted(stepper.contact_solver)}": stepper.contact_solver not in SOLVERS,
+        f"the contact solver {quoted(contact_solver)}": contact_solver not in SOLVERS,
     }
     for what, found in refused.items():
         if found:

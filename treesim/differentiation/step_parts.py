@@ -78,7 +78,8 @@ class Part:
         return np.moveaxis(found[:, self._derived * nv :].reshape(*batch, self._derived, nv), 2, 0)
 
     @cached_property
-    def _values(self) -> Columns:
+    def values(self) -> Expression:
+        """Results, one after the other, of the arguments."""
         self._shapes: list[int] = []
 
         def values(*arguments: Numbers) -> Numbers:
@@ -86,55 +87,79 @@ class Part:
             self._shapes = [x.size for x in found]
             return np.concatenate(found)
 
-        return states_of(Expression(self._sizes, values))
+        return Expression(self._sizes, values)
+
+    @cached_property
+    def _values(self) -> Columns:
+        return states_of(self.values)
 
     @cached_property
     def _derivatives(self) -> Columns:
+        return states_of(derivatives.forward(*self._displaced(self._derived)))
+
+    @cached_property
+    def gradients(self) -> Expression:
+        """Gradient of a weighted sum of the results, in the displacement and the arguments behind the first one."""
+        results, moving = self._displaced(None)
+        moving[2 : 1 + len(self._sizes)] = [True for _ in self._sizes[1:]]
+        return derivatives.reverse(results, moving)
+
+    def _displaced(self, count: int | None) -> tuple[Expression, list[bool]]:
+        """Return the first `count` results, of a displacement and the arguments, and which of these move.
+
+        The result that is a configuration is a displacement from a last argument.
+        """
         nv, nq, place = self._source.robot.nv, self._source.robot.nq, self._place
 
-        def displaced(d: Numbers, *arguments: Numbers) -> Numbers:
+        def results(d: Numbers, *arguments: Numbers) -> Numbers:
             given = arguments if place is None else arguments[:-1]
-            found = [*self._function(d, *given)][: self._derived]
+            found = [*self._function(d, *given)][:count]
             if place is not None:
                 found[place] = displacement(self._source, arguments[-1], found[place])
             return np.concatenate(found)
 
         sizes = [nv, *self._sizes, *([] if place is None else [nq])]
         moving = [True, False, *self._moving[1:], *([] if place is None else [False])]
-        return states_of(derivatives.forward(Expression(sizes, displaced), moving))
+        return Expression(sizes, results), moving
 
 
 class StepParts:
     """Parts of a step of a robot by an integrator.
 
     calls: of each call of the forward dynamics, q, v, table of settings, control and accelerations of the calls before
-    -> `Call`. motion: the same, with all accelerations -> `Motion`. end: q, mean and end velocity, length of the step
-    -> q, v at the end. taken: q, q and v at the end, length of the step -> `Motion`. into_start_axes: q, mean velocity
-    up to another configuration, velocity and acceleration there, duration -> the acceleration in the axes at q.
+    -> `Call`. motion: the same, with all accelerations -> `Motion`. finish: the same -> q, v at the end. end: q, mean
+    and end velocity, length of the step -> q, v at the end. taken: q, q and v at the end, length of the step ->
+    `Motion`. into_start_axes: q, mean velocity up to another configuration, velocity and acceleration there, duration
+    -> the acceleration in the axes at q. places: of numbers of the robot's table that follow those of the settings.
     """
 
-    def __init__(self, robot: Tree, rule: Rule) -> None:
-        self.source = source = StepSource(robot, forward_kernel(robot, "aba"))
+    def __init__(self, robot: Tree, rule: Rule, places: Sequence[int] = ()) -> None:
+        self.source = source = StepSource(robot, forward_kernel(robot, "aba"), places)
         self._rule, nq, nv = rule, robot.nq, robot.nv
-        state, moving = [nq, nv, 1 + COLUMNS * source.whole.nv, nv], [True, True, False, True]
+        self._settings = 1 + COLUMNS * source.whole.nv
+        state, moving = [nq, nv, self._settings + len(places), nv], [True, True, False, True]
         self.calls = [
             Part(source, state + k * [nv], self._until(k), moving + k * [True], 0, 3) for k in range(rule.stages)
         ]
         n = rule.stages
         self.motion = Part(source, state + n * [nv], self._until(n), moving + n * [True], None, 2)
+        self.finish = Part(source, state + n * [nv], self._until(n, True), moving + n * [True], 0, 2)
         self.end = Part(source, [nq, nv, nv, 1], self._end, [True, True, True, False], 0, 2)
         self.taken = Part(source, [nq, nq, nv, 1], self._taken, [False] * 4, None, 0)
         into = [True, True, True, True, False]
         self.into_start_axes = Part(source, [nq, nv, nv, nv, 1], self._into_start_axes, into, None, 1)
 
-    def _until(self, k: int) -> Callable[..., list[Numbers]]:
-        """Return the function of the arguments of call k of the forward dynamics, or of the motion after the last."""
+    def _until(self, k: int, ends: bool = False) -> Callable[..., list[Numbers]]:
+        """Return the function of the arguments of call k of the forward dynamics, or of the motion after the last.
+
+        ends: whether it returns the state at the end, and not the motion.
+        """
         source = self.source
 
         def function(d: Numbers | None, q: Numbers, v: Numbers, table: Numbers, control: Numbers, *qdd: Numbers) -> Any:
             graph, calls = q[0].graph, []
-            tree = source.tree(graph, source.still(graph))
-            whole_q, whole_v = self._displaced(tree, q, d), source.whole_motion(graph, v)
+            tree = source.tree(graph, source.still(graph), table[self._settings :])
+            whole_q, whole_v = displaced(source, tree, q, d), source.whole_motion(graph, v)
             s, whole_control = settings_of(tree, table), source.on_mimicked(graph, control)
 
             def forward(moved: Any, at: Any, velocity: Any, tau: Any, _: Any, a: Any, memory: Any) -> int:
@@ -151,6 +176,8 @@ class StepParts:
                 at, *rates, rotors = calls[k]
                 own = (source.own_motion(graph, x) for x in rates)
                 return [source.own_positions(graph, at), *own, source.reflected_inertia(graph, rotors)]
+            if ends:
+                return [source.own_positions(graph, q_new), source.own_motion(graph, v_new)]
             retrace(tree, whole_q, q_new, v_new, s.dt, mean, end)
             return [source.own_motion(graph, mean), source.own_motion(graph, end)]
 
@@ -169,25 +196,26 @@ class StepParts:
         into_start_axes(source.tree(graph, source.still(graph)), mean, h[0], v, a, found)
         return [source.own_motion(graph, found)]
 
-    def _displaced(self, tree: Any, q: Numbers, d: Numbers | None) -> Numbers:
-        """Return a configuration of the spanning tree after a displacement d."""
-        source, graph = self.source, q[0].graph
-        whole = source.whole_positions(graph, q)
-        if d is None:
-            return whole
-        moved = empty(source.whole.nq)
-        integrate(tree, whole, source.whole_motion(graph, d), moved)
-        return moved
-
     def _end(self, d: Numbers | None, q: Numbers, mean: Numbers, end: Numbers, h: Numbers) -> list[Numbers]:
         source, graph = self.source, q[0].graph
         tree = source.tree(graph, source.still(graph))
         q_new, v_new = empty(source.whole.nq), empty(source.whole.nv)
         advance(
-            tree, self._displaced(tree, q, d), source.whole_motion(graph, mean), source.whole_motion(graph, end),
+            tree, displaced(source, tree, q, d), source.whole_motion(graph, mean), source.whole_motion(graph, end),
             h[0], q_new, v_new,
         )  # fmt: skip
         return [source.own_positions(graph, q_new), source.own_motion(graph, v_new)]
+
+
+def displaced(source: StepSource, tree: Any, q: Numbers, d: Numbers | None) -> Numbers:
+    """Return a configuration of the spanning tree after a displacement d (nv,)."""
+    graph = q[0].graph
+    whole = source.whole_positions(graph, q)
+    if d is None:
+        return whole
+    moved = empty(source.whole.nq)
+    integrate(tree, whole, source.whole_motion(graph, d), moved)
+    return moved
 
 
 def displacement(source: StepSource, start: Numbers, end: Numbers) -> Numbers:
@@ -200,6 +228,6 @@ def displacement(source: StepSource, start: Numbers, end: Numbers) -> Numbers:
 
 
 @lru_cache(maxsize=16)
-def step_parts(robot: Tree, rule: Rule) -> StepParts:
+def step_parts(robot: Tree, rule: Rule, places: tuple[int, ...] = ()) -> StepParts:
     """Return the parts of a step of a robot by an integrator; their code is compiled when it is first called."""
-    return StepParts(robot, rule)
+    return StepParts(robot, rule, places)

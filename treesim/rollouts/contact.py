@@ -274,6 +274,13 @@ class ContactSteps:
         self._begin_with(other.first, other.kept)
         self.info[...] = other.info
 
+    def settled(self, q: np.ndarray, v: np.ndarray, control: np.ndarray) -> tuple[StepResult, np.ndarray]:
+        """Return a part of a step of all rollouts without contact, and controls that respect the effort limits."""
+        self._begin(slice(0, len(q)), slice(0, 1), len(q))
+        result = self.code.new_result((len(q),))
+        call = StepCall(self._free, q, v, None, result, gains=self.own_gains)
+        return result, self.code.settle(call, control)[1]
+
     def impulses(self) -> np.ndarray | None:
         """Return the impulses (count, R) of the first rollouts for the warm start; None if they are not current."""
         if self.first != 0:

@@ -251,7 +251,7 @@ def roll_out(
     sensing = sensor_steps(method, start, fields, every, reads)
     if sensing is not None:
         method = method_for_sensors(method)
-    piece = _piece(method, start, every, checks, physics, measuring, sensing)
+    piece = rollout_segment(method, start, every, checks, physics, measuring, sensing)
     shapes = [(count, records, n) for n in method.sizes]
     columns = {} if sensing is None else sensing.columns
     facts = {"dt": options.dt, "every": every, **({"sensors": columns} if columns else {})}
@@ -261,9 +261,9 @@ def roll_out(
         return _run(Run(method, start, results.sensors, checks, own, measuring), piece, results, progress)
 
 
-def _piece(
+def rollout_segment(
     method: Method, start: Start, every: int, checks: ContactChecks | None, physics: Physics | None,
-    measuring: Measuring | None, sensing: SensorSteps | None,
+    measuring: Measuring | None = None, sensing: SensorSteps | None = None,
 ) -> RolloutSegment | None:  # fmt: skip
     """Return the segment that steps and measures rollouts, reads sensors, and writes the checks of contact.
 

@@ -7,7 +7,7 @@ inputs. So the code of a backend contains the dynamics once, for any number of i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import Any, NamedTuple
 
@@ -78,10 +78,13 @@ def step_traces(robot: Tree, solver: CompiledBackend) -> StepTraces:
 
 
 class StepSource:
-    """Traced functions: a robot's tables in graphs, and the kernels of a backend."""
+    """Traced functions: a robot's tables in graphs, and the kernels of a backend.
 
-    def __init__(self, robot: Tree, solver: CompiledBackend) -> None:
-        whole = robot.spanning
+    places: of the real table's numbers that are inputs instead of constants.
+    """
+
+    def __init__(self, robot: Tree, solver: CompiledBackend, places: Sequence[int] = ()) -> None:
+        whole, self.places = robot.spanning, list(places)
         self.robot, self.whole = robot, whole
         self.ints, self.reals, *self.mimic_tables = mimic_constants(robot, solver.constants(robot))
         self.entry = solver.entry_for(robot)
@@ -133,10 +136,7 @@ class StepSource:
         for R, wrench in zip(self.robot.body_rotations[1:], x["f_ext"].reshape(-1, 6), strict=True):
             turned += [*(R.T.tolist() @ wrench[3:]), *(R.T.tolist() @ wrench[:3])]
         joint_forces(tree, q, np.array(turned, dtype=object).reshape(-1, 6), forces)
-        mimic_map, own = self.mimic_joints(graph), empty(self.robot.nv)
-        if mimic_map is not None:
-            contract_force(mimic_map, forces, own)
-        return Trace(graph, nodes(forces if mimic_map is None else own), sum(self.inputs.values()))
+        return Trace(graph, nodes(self.own_forces(graph, forces)), sum(self.inputs.values()))
 
     def view(self) -> Trace:
         """Trace the bodies' poses and velocities, and kinetic and potential energy [J]."""
@@ -153,9 +153,14 @@ class StepSource:
 
     # ---- arrays of the spanning tree
 
-    def tree(self, graph: Graph, gravity: np.ndarray) -> TreeTables:
-        """Return the tables of the tree, with gravity as an input."""
-        return tree_tables(self.ints, np.concatenate([_constants(graph, self.reals[:-3]), gravity]))
+    def tree(self, graph: Graph, gravity: np.ndarray | None = None, inputs: Any = ()) -> TreeTables:
+        """Return the tables of the tree, with the inputs at `places`; gravity (3,): if it replaces the robot's."""
+        reals = _constants(graph, self.reals)
+        if len(inputs):
+            reals[self.places] = inputs
+        if gravity is not None:
+            reals[-3:] = gravity
+        return tree_tables(self.ints, reals)
 
     def still(self, graph: Graph) -> np.ndarray:
         """Return a gravity of zero."""
@@ -201,6 +206,14 @@ class StepSource:
         if mimic_map is None:
             return v
         pick_motion(mimic_map, v, own)
+        return own
+
+    def own_forces(self, graph: Graph, forces: np.ndarray) -> np.ndarray:
+        """Return the forces on independent velocities that are equivalent to those on the spanning tree."""
+        mimic_map, own = self.mimic_joints(graph), empty(self.robot.nv)
+        if mimic_map is None:
+            return forces
+        contract_force(mimic_map, forces, own)
         return own
 
     def reflected_inertia(self, graph: Graph, rotors: np.ndarray) -> np.ndarray:

@@ -213,6 +213,19 @@ def robot_numbers(robot: Tree, fields: Mapping[str, Given]) -> Numbers:
     return joined_numbers([_PUT[name](robot, field) for name, field in fields.items() if name in _PUT])
 
 
+def field_gradient(robot: Tree, name: str, given: Given, gradient: np.ndarray) -> np.ndarray:
+    """Return the gradient (B, n, *shape) in a field's values from that (B, K) in the numbers of `robot_numbers`."""
+    count, n = len(gradient), given.which.size
+    if name == "center_of_mass":
+        return product(robot.body_rotations[given.which + 1], gradient.reshape(count, n, 3, 1))[..., 0]
+    if name == "inertia":
+        xx, yy, zz, xy, xz, yz = np.moveaxis(gradient.reshape(count, n, 6), -1, 0)
+        rows = [xx, xy / 2, xz / 2, xy / 2, yy, yz / 2, xz / 2, yz / 2, zz]
+        B = robot.body_rotations[given.which + 1]
+        return product(product(B, np.stack(rows, axis=-1).reshape(count, n, 3, 3)), B.swapaxes(-1, -2))
+    return gradient[:, None] if name == "gravity" else gradient[:, :n]  # behind armature come zeros of mimic joints
+
+
 def _row_places(robot: Tree, which: np.ndarray, columns: Sequence[int]) -> np.ndarray:
     """Return the indices in the real table of some columns of the inertias of bodies `which`."""
     rows = (robot.n_bodies + 1) * N_PLACEMENT + N_INERTIA * (which + 1)

@@ -19,12 +19,13 @@ Columns = Callable[..., np.ndarray]
 
 
 def expression_states(expression: Expression, *arrays: np.ndarray) -> int:
-    """Write an expression's results of one state to the last array, for traces; empty groups have no array."""
-    *given, result = arrays
-    left = iter(given)
+    """Write an expression's results of one state to the last arrays, for traces; empty groups have no array."""
+    left = iter(arrays)
     groups: list[Any] = [next(left) if size else () for size in expression.sizes]
-    for k, x in enumerate(Expression.__call__(expression, *groups)):
-        result[k] = x
+    found = iter(Expression.__call__(expression, *groups))
+    for result in left:
+        for k in range(len(result)):
+            result[k] = next(found)
     return FINE
 
 

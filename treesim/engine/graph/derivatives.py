@@ -10,7 +10,7 @@ Source: A. Griewank, A. Walther, Evaluating Derivatives, 2nd edition, SIAM 2008,
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import compress
+from itertools import compress, repeat
 from typing import Any
 
 from ...kernels.algebra.numbers import cos, less, select, sin
@@ -90,11 +90,18 @@ def forward(primal: Expression, moving: Sequence[bool]) -> Expression:
     return Derivative((*primal.sizes, *sizes), differentiate)
 
 
-def reverse(primal: Expression) -> Expression:
+def reverse(primal: Expression, moving: Sequence[bool] | None = None) -> Expression:
     """Return the expression of the results and the gradient of sum(weights * results), from the inputs and the weights.
 
-    Cost: at most 5 operations for each operation, for any number of inputs. Raises TooLongError.
+    moving: for each group of inputs whether the gradient in it is a result; by default in all. Cost: at most 5
+    operations for each operation that depends on moving inputs, for any number of inputs. Raises TooLongError.
     """
+    chosen = [move for size, move in zip(primal.sizes, moving or repeat(True), strict=False) for _ in range(size)]
+    inputs = [node for node, k in _inputs(primal) if chosen[k]]
+    moved = set(inputs)
+    for node, operands in _operations(primal):
+        if not moved.isdisjoint(operands):
+            moved.add(node)
 
     def differentiate(*groups: Any) -> list[Any]:
         known, back = _numbers(primal, groups[:-1]), dict[int, Any]()
@@ -105,9 +112,9 @@ def reverse(primal: Expression) -> Expression:
                 continue
             numbers = known[node], *(known[k] for k in operands)
             for rule, operand in zip(RULES[primal.graph.operation[node]], operands, strict=True):
-                if known[operand].value is None:
+                if operand in moved:
                     _add(back, operand, rule(back[node], *numbers))
-        return [*(known[node] for node in primal.results), *(back.get(node, 0.0) for node, _ in _inputs(primal))]
+        return [*(known[node] for node in primal.results), *(back.get(node, 0.0) for node in inputs)]
 
     return Derivative((*primal.sizes, len(primal.results)), differentiate)
 

@@ -1,0 +1,151 @@
+"""Gradients of a weighted sum of the state at the end of a step in reverse mode, for any integrator in free motion.
+
+The parts of a step are differentiated in reverse, last one first. At a call of the forward dynamics a = FD(q, v, tau),
+whose result has the weights w, mu = M^-1 w is the gradient in tau. The gradient of -mu' ID(q, v, a), at constant mu and
+a, is that in q, v and the parameters of the bodies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from ..engine.call.expression_code import Columns, states_of
+from ..engine.graph import derivatives
+from ..engine.graph.expressions import Expression
+from ..kernels.algebra.tables import with_armature
+from ..kernels.dynamics.rnea import inverse_dynamics, scratch_for
+from ..kernels.stepping.rules import Rule
+from ..model.tree import Tree
+from ..simulation.step_traces import empty
+from .step_parts import displaced, step_parts
+
+Numbers = np.ndarray  # symbolic (n,), of dtype object, or those of many states (B, n)
+
+
+class StepInputs(NamedTuple):
+    """A step's state and control, and its table: settings, then numbers of the robot's table."""
+
+    q: Numbers
+    v: Numbers
+    table: Numbers
+    control: Numbers
+
+
+class StepGradients(NamedTuple):
+    """Gradients in the inputs of a step; that in q is in displacements."""
+
+    q: Numbers
+    v: Numbers
+    table: Numbers
+    control: Numbers
+
+
+class Function:
+    """Function of numbers to arrays of given sizes, symbolic or in compiled code for many states.
+
+    expression: of its results, one after the other; others may come before them.
+    """
+
+    def __init__(self, expression: Expression, sizes: Sequence[int]) -> None:
+        self._expression, ends = expression, np.cumsum(sizes)
+        self._first, self._ends = len(expression.results) - ends[-1], ends[:-1]
+
+    @cached_property
+    def _columns(self) -> Columns:
+        return states_of(self._expression)
+
+    def __call__(self, *groups: Numbers) -> list[Numbers]:
+        """Return the results."""
+        if groups[0].dtype != object:
+            return np.split(self._columns(*groups)[:, self._first :], self._ends, axis=1)
+        found = empty(len(self._expression.results))
+        found[:] = self._expression(*(group.tolist() for group in groups))
+        return np.split(found[self._first :], self._ends)
+
+
+def constants(numbers: np.ndarray, like: Numbers) -> Numbers:
+    """Return known numbers (n,) as symbolic numbers, or for many states, as those given."""
+    if like.dtype != object:
+        return np.broadcast_to(numbers, (len(like), len(numbers)))
+    found = empty(len(numbers))
+    found[:] = [like[0].constant(float(x)) for x in numbers]
+    return found
+
+
+class StepPullback:
+    """Gradients of steps of a robot by an integrator in free motion.
+
+    settings: how many numbers of the table are settings. places: of the others in the robot's table.
+    """
+
+    def __init__(self, robot: Tree, rule: Rule, settings: int, places: tuple[int, ...]) -> None:
+        self._parts = parts = step_parts(robot, rule, places)
+        self._source, self._settings = parts.source, settings
+        nq, nv, table = robot.nq, robot.nv, settings + len(places)
+        self._nv, inputs = nv, [nv, nv, table, nv]
+        self._calls = [Function(part.values, [nq, nv, nv, nv]) for part in parts.calls]
+        self._end = Function(parts.finish.values, [nq, nv])
+        self._end_back = Function(parts.finish.gradients, [*inputs, *[nv] * rule.stages])
+        self._calls_back = [Function(part.gradients, [*inputs, *[nv] * k]) for k, part in enumerate(parts.calls)]
+        dynamics = Expression([nq, nv, nv, nv, table], self._acceleration)
+        response = Expression([nq, nv, nv, table], self._response)
+        torques = Expression([nv, nq, nv, nv, table], self._torques)
+        gradient = derivatives.reverse(torques, [True, False, True, False, True])
+        self._dynamics, self._response_to = Function(dynamics, [nv]), Function(response, [nv])
+        self._torques_back = Function(gradient, [nv, nv, table])
+
+    def __call__(self, given: StepInputs, weights: Numbers) -> StepGradients:
+        """Return the gradients of sum(weights * displacement and velocity at the end of the step)."""
+        nv, calls, accelerations = self._nv, list[list[Numbers]](), list[Numbers]()
+        for part in self._calls:
+            calls.append(part(*given, *accelerations))
+            accelerations += self._dynamics(*calls[-1], given.table)
+        still = constants(np.zeros(nv), given.q)
+        end, _ = self._end(*given, *accelerations)
+        found = self._end_back(still, *given, *accelerations, end, weights)
+        found, back = found[:4], found[4:]
+        for k in reversed(range(len(calls))):
+            (q, v, _, armature), a = calls[k], accelerations[k]
+            (mu,) = self._response_to(q, back[k], armature, given.table)
+            in_q, in_v, in_table = self._torques_back(still, q, v, a, given.table, -mu)
+            each = np.concatenate([in_q, in_v, mu, -(mu * a)], axis=-1)
+            more = self._calls_back[k](still, *given, *accelerations[:k], q, each)
+            found = [x + y for x, y in zip(found, more, strict=False)]
+            found[2] = found[2] + in_table
+            back = [x + y for x, y in zip(back, more[len(found) :], strict=False)]
+        return StepGradients(*found)
+
+    def _acceleration(self, q: Numbers, v: Numbers, tau: Numbers, armature: Numbers, table: Numbers) -> Numbers:
+        """FD(q, v, tau)."""
+        return self._forward(q, v, tau, armature, table, None)
+
+    def _response(self, q: Numbers, force: Numbers, armature: Numbers, table: Numbers) -> Numbers:
+        """M^-1 force."""
+        graph = q[0].graph
+        return self._forward(q, constants(np.zeros(self._nv), q), force, armature, table, self._source.still(graph))
+
+    def _forward(
+        self, q: Numbers, v: Numbers, tau: Numbers, armature: Numbers, table: Numbers, gravity: Numbers | None
+    ) -> Numbers:
+        source, graph = self._source, q[0].graph
+        tree = source.tree(graph, gravity, table[self._settings :])
+        at, a = source.whole_positions(graph, q), empty(source.whole.nv)
+        memory = source.entry.memory(tree, source.ints, *source.ties(graph), at)
+        driven = source.whole_motion(graph, v), source.on_mimicked(graph, tau)
+        moved = with_armature(tree, source.on_mimicked(graph, armature))
+        source.entry.one(moved, at, *driven, empty(0).reshape(0, 6), a, memory)
+        return source.own_motion(graph, a)
+
+    def _torques(self, d: Numbers, q: Numbers, v: Numbers, a: Numbers, table: Numbers) -> Numbers:
+        """ID(q, v, a) after a displacement d of q, without rotors."""
+        source, graph = self._source, q[0].graph
+        tree = source.tree(graph, None, table[self._settings :])
+        tree = with_armature(tree, constants(np.zeros(source.whole.nv), q))
+        at, tau = displaced(source, tree, q, d), empty(source.whole.nv)
+        motion = source.whole_motion(graph, v), source.whole_motion(graph, a)
+        inverse_dynamics(tree, at, *motion, empty(0).reshape(0, 6), tau, *scratch_for(tree, at))
+        return source.own_forces(graph, tau)
