@@ -57,7 +57,7 @@ def batch_rows(
     high-precision reference. Rollouts, and single precision at all states, are compared with treesim's double
     precision.
     """
-    motion = _motion(tree, states)
+    motion = motion_of(tree, states)
     threads = thread_count()
     cases = [*_ours(tree, states), *_our_rollouts(tree, motion)]
     for model in models:
@@ -67,14 +67,14 @@ def batch_rows(
     return measured(cases, rounds, _references(tree, states, notes), batched=True, turn=TURN, pause=PAUSE)
 
 
-def _motion(tree: Tree, states: States) -> Motion:
+def motion_of(tree: Tree, states: States, steps: int = STEPS) -> Motion:
     """Return slow rollouts under constant joint forces of small initial accelerations; no force on a floating base."""
     count = min(len(states.q), ROLLOUTS)
     q, v, a = states.q[:count], SLOW * states.v[:count], SLOW * states.a[:count]
     tau = treesim.inverse_dynamics(tree, q, v, a)
     if tree.bodies[0].joint.type == "floating":
         tau[:, :6] = 0.0
-    controls = np.ascontiguousarray(np.broadcast_to(tau[:, None], (count, STEPS, tree.nv)))
+    controls = np.ascontiguousarray(np.broadcast_to(tau[:, None], (count, steps, tree.nv)))
     return Motion(q, v, controls, DT)
 
 

@@ -1,4 +1,4 @@
-"""Timed derivatives of inverse and forward dynamics, and M^-1, of single states and batches, on one thread."""
+"""Timed derivatives of dynamics, M^-1, of single states and batches, and gradients of rollouts, on one thread."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from .batches import INTO as BATCH_INTO
 from .batches import NEW
 from .engine_choice import GENERIC, engine_of_batch, engine_of_bound
 from .functions import DERIVATIVES, Function
+from .gradients import GRADIENTS, gradient_cases
 from .measure import measured
 from .single import BOUND, INTO, PLAIN
 
@@ -32,7 +33,8 @@ def derivative_rows(
     cases = [case for function in DERIVATIVES for case in _ours(tree, function, states, batches)]
     for model in models:
         cases += model.derivatives(few)
-    quantities = [function.quantity for function in DERIVATIVES]
+    cases += gradient_cases(tree, states)
+    quantities = [*(function.quantity for function in DERIVATIVES), GRADIENTS]
     cases.sort(key=lambda each: quantities.index(each.quantity))
     return measured(cases, rounds, {}, batched=True)
 

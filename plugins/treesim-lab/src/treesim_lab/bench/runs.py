@@ -130,7 +130,7 @@ def time_derivatives(
     seed: int = 0,
     engines: Engines = None,
 ) -> Benchmark:
-    """Time derivatives of inverse and forward dynamics, and M^-1, of random states, on one thread.
+    """Time derivatives of inverse and forward dynamics, M^-1 and gradients of rollouts, on one thread.
 
     Parameters
     ----------
@@ -142,13 +142,14 @@ def time_derivatives(
     Returns
     -------
     Benchmark
-        One row for each call. Single states are different ones.
+        One row for each call. Single states are different ones, and all are random. The rows of "rollout" are times of
+        the same rollouts without gradients.
 
     Examples
     --------
     >>> from treesim_lab import bench
     >>> bench.time_derivatives("chain2", batches=[16], rounds=1, engines=[])
-    <Benchmark of 'chain2': 15 calls of derivatives>
+    <Benchmark of 'chain2': 19 calls of derivatives>
     """
     notes: list[str] = []
     taken, models, versions = _read(robot, base, mimic, engines, notes)

@@ -95,7 +95,8 @@ def bench(
     --single
         Measure the calls of --sizes in single precision.
     --derivatives
-        Time derivatives of inverse and forward dynamics, and M^-1, of single states and batches, on one thread.
+        Time derivatives of inverse and forward dynamics, and M^-1, of single states and batches, and gradients of
+        rollouts, on one thread.
     --summary
         Print for several robots how many times longer other engines take than treesim. Without ROBOT, the command times
         five standard robots.
