@@ -107,6 +107,7 @@ def scenes():
     """Return worlds, with states from which they fall, slide, roll, bounce and sink."""
     ball, box = body("sphere", (0.1,)), body("box", (0.2, 0.3, 0.4))
     other = body("sphere", (0.15,), 2.0, "other")
+    rough = treesim.Ground(friction=0.5, rolling_friction=0.01, torsional_friction=0.02)
     soft, hard = treesim.Ground(friction=0.5, stiffness=1e4, dissipation_time=1e-3), treesim.Ground(restitution=0.5)
     table = treesim.StaticBox((0.4, 0.4, 0.2), treesim.Placement(translation=(0, 0, 0.1)), friction=0.5)
     hinge = treesim.Joint("hinge", "revolute", axis=(0, 1, 0), lower=-0.05, upper=1.0, joint_friction=2.0)
@@ -128,6 +129,8 @@ def scenes():
         ),
         "soft": (world_of(box, ground=soft), tilted((0, 0, 0.25)), throw),
         "bouncing": (world_of(ball, ground=hard), place((0, 0, 0.102)), throw),
+        "rolling": (world_of(ball, ground=rough), place((0, 0, 0.1001)), np.array([0.6, 0, -0.1, 0, 6, 3.0])),
+        "rolling out": (world_of(ball, ground=rough), place((0, 0, 0.1)), np.array([0.05, 0, 0, 0, 0.5, 0.1])),
         "limit and friction": (world_of(arm), np.array([0.0]), np.array([-1.0])),
     }  # fmt: skip
 
@@ -230,9 +233,6 @@ def test_contacts_for_which_memory_has_to_grow(monkeypatch):
 def test_what_has_no_derivatives_is_refused():
     box = body("box", (0.2, 0.2, 0.2))
     q, v = place((0, 0, 0.1)), np.zeros(6)
-    rolling = treesim.World(box, ground=treesim.Ground(rolling_friction=0.01))
-    with pytest.raises(treesim.UnsupportedError, match="torsional and rolling friction"):
-        linearize(treesim.Stepper(rolling), q, v)
     with pytest.raises(treesim.UnsupportedError, match="contact solver 'convex'"):
         linearize(treesim.Stepper(treesim.World(box, ground=GROUND), contact_solver="convex"), q, v)
     with pytest.raises(treesim.UnsupportedError, match="kinematic bodies"):

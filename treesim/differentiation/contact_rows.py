@@ -47,7 +47,8 @@ class Contacts(NamedTuple):
     """Rows of C contacts, and what they are made of.
 
     J (C, 3, nv): rows along the columns of `axes` (C, 3, 3), tangents before the normal. turn, shift (C, 3, nv):
-    derivatives in q of the axes' rotation and of the contact point. sides: bodies that may move.
+    derivatives in q of the axes' rotation and of the contact point. sides: bodies that may move. ends
+    (2, C): numbers of both bodies.
     """
 
     bodies: Bodies
@@ -56,6 +57,13 @@ class Contacts(NamedTuple):
     turn: np.ndarray
     shift: np.ndarray
     sides: list[Side]
+    ends: np.ndarray
+
+    def turns(self) -> np.ndarray:
+        """Return the relative angular velocities (C, 3, nv) along the axes, per unit of each velocity."""
+        whole = np.sum([side.sign * side.angular for side in self.sides], axis=0)
+        found: np.ndarray = np.swapaxes(self.axes, 1, 2) @ whole
+        return found
 
 
 class Side(NamedTuple):
@@ -87,7 +95,7 @@ def contacts_at(robot: Tree, q: np.ndarray, touch: Touch, points: np.ndarray) ->
     twist = np.concatenate([first.at_point - second.at_point, first.angular - second.angular], axis=1)
     turn, shift = second.angular + crosses(n) @ (geometry.normal @ twist), second.at_point + geometry.point @ twist
     sides = [side for side in (first, second) if side.body.any()]
-    return Contacts(bodies, np.swapaxes(axes, 1, 2) @ twist[:, :3], axes, turn, shift, sides)
+    return Contacts(bodies, np.swapaxes(axes, 1, 2) @ twist[:, :3], axes, turn, shift, sides, np.stack(ends))
 
 
 def velocity_derivatives(contacts: Contacts, w: np.ndarray) -> np.ndarray:
@@ -105,26 +113,41 @@ def velocity_derivatives(contacts: Contacts, w: np.ndarray) -> np.ndarray:
     return found
 
 
-def wrenches(contacts: Contacts, impulses: np.ndarray) -> np.ndarray:
-    """Return the wrenches (N, 6) of impulses (C, 3) along the rows on the bodies, as `f_ext` of the dynamics."""
-    poses = contacts.bodies.poses
-    force, found = contacts.axes @ impulses[..., None], np.zeros((len(poses), 2, 3))
+def turn_derivatives(contacts: Contacts, w: np.ndarray) -> np.ndarray:
+    """Return the derivatives (m, C, 3, nv) in q of the relative angular velocities along the axes, of m motions w."""
+    rates, shape = contacts.bodies.rates(w), (len(w), *contacts.J.shape)
+    change, velocity = np.zeros(shape), np.zeros(shape[:-1])
     for side in contacts.sides:
-        both = np.concatenate([force, crosses(side.arm) @ force], axis=2)
+        change += side.sign * rates[:, side.body, 3:]
+        velocity += side.sign * (side.angular @ w[:, None, :, None])[..., 0]
+    found: np.ndarray = np.swapaxes(contacts.axes, 1, 2) @ (change + crosses(velocity) @ contacts.turn)
+    return found
+
+
+def wrenches(contacts: Contacts, impulses: np.ndarray, angular: np.ndarray) -> np.ndarray:
+    """Return the wrenches (N, 6) of impulses on the bodies, as `f_ext` of the dynamics.
+
+    impulses, angular (C, 3): linear and angular impulses along the axes.
+    """
+    poses = contacts.bodies.poses
+    force, torque = (contacts.axes @ x[..., None] for x in (impulses, angular))
+    found = np.zeros((len(poses), 2, 3))
+    for side in contacts.sides:
+        both = np.concatenate([force, crosses(side.arm) @ force + torque], axis=2)
         np.add.at(found, side.body, side.sign * np.swapaxes(both, 1, 2))
     return (found @ poses[:, :3, :3]).reshape(-1, 6)[1:]
 
 
-def force_derivatives(contacts: Contacts, impulses: np.ndarray) -> np.ndarray:
+def force_derivatives(contacts: Contacts, impulses: np.ndarray, angular: np.ndarray) -> np.ndarray:
     """Return the derivative (nv, nv) of J' lambda in q, less that of `wrenches` constant along the bodies' axes."""
-    force = contacts.axes @ impulses[..., None]
+    force, torque = contacts.axes @ impulses[..., None], crosses((contacts.axes @ angular[..., None])[..., 0])
     across_force, nv = crosses(force[..., 0]), contacts.J.shape[-1]
     change, found = -across_force @ contacts.turn, np.zeros((nv, nv))
     for side in contacts.sides:
         arm = crosses(side.arm)
         in_force = change + across_force @ side.angular
         in_moment = arm @ change - across_force @ (contacts.shift - side.linear)
-        in_moment += crosses((arm @ force)[..., 0]) @ side.angular
+        in_moment += crosses((arm @ force)[..., 0]) @ side.angular + torque @ (side.angular - contacts.turn)
         found += side.sign * (side.linear.reshape(-1, nv).T @ in_force.reshape(-1, nv))
         found += side.sign * (side.angular.reshape(-1, nv).T @ in_moment.reshape(-1, nv))
     return found

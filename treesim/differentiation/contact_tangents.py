@@ -12,6 +12,7 @@ Rows may depend on each other. Then the impulses are those of least norm; the mo
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -22,12 +23,20 @@ from ..dynamics.derivatives import inverse_dynamics_derivatives
 from ..dynamics.mass_matrix import mass_matrix
 from ..errors import UnsupportedError
 from ..kernels.contact.constraint_rows import rebound_of
-from ..kernels.contact.contact_points import FORCE, LAW, PUSH, RECOVERY, START
+from ..kernels.contact.contact_points import ANGULAR_PUSH, FORCE, LAW, PUSH, RECOVERY, START, TORQUE
 from ..kernels.contact.layout import LIMIT, SPEED, SURFACE
 from ..kernels.contact.layout import RECOVERY as OPTION
 from ..kernels.contact.recovery import YIELD
+from ..kernels.contact.rolling_friction import EQUAL
 from ..simulation.stepper import Stepper
-from .contact_rows import Contacts, contacts_at, force_derivatives, velocity_derivatives, wrenches
+from .contact_rows import (
+    Contacts,
+    contacts_at,
+    force_derivatives,
+    turn_derivatives,
+    velocity_derivatives,
+    wrenches,
+)
 from .directional import Directional
 from .free_motion import FreeMotion
 
@@ -38,6 +47,7 @@ REDUCED = 1e-7  # m/s
 PROXIMAL, REPETITIONS, UNSOLVED = 1e-9, 3, 1e-11  # of the largest element; steps; of the largest right-hand side
 STILL = 1e-8  # m/s: of several contacts at one point, some may be at the bound of friction and not slide
 AT_BOUND = 1e-9  # of the bound of friction
+TURNS = [SURFACE.torsional_friction, SURFACE.rolling_friction]
 SEPARATING, STICKING, SLIDING = "separating", "sticking", "sliding"
 
 
@@ -47,7 +57,8 @@ class RowSet(NamedTuple):
     states (C,): of the contacts. dofs (D,). impulse, sigma (3 C + D,): impulses, and velocities along the rows. mu
     (C,). bias (3 C + D, K): derivatives of what is added to the velocities. soft (3 C + D,): compliance R. alone: rows
     of recovery along which its own change of velocities is zero, and not their sum with the motion. changes (3 C + D,
-    K): derivatives of the impulses, overwritten when they are solved for.
+    K): derivatives of the impulses, overwritten when they are solved for. turns: whether there is torsional and rolling
+    friction, which recovery is without.
     """
 
     states: list[str]
@@ -59,6 +70,7 @@ class RowSet(NamedTuple):
     soft: np.ndarray
     alone: list[int]
     changes: np.ndarray
+    turns: bool
 
 
 class StepRows(NamedTuple):
@@ -98,23 +110,27 @@ class ContactDerivatives:
         self.h, self.theta = float(stepper.settings.table[0]), stepper.rule.theta
         self.touch, rows = with_rows(stepper.world.touching, points)
         self.contacts: Contacts = contacts_at(self.robot, q, self.touch, rows)
-        self.J = self.contacts.J.reshape(-1, self.robot.nv)
+        self.gap, self.surface = points[:, START], self.touch.surface[rows[:, LAW].astype(int)]
+        self.turning = turning_groups(self.contacts, self.surface)
+        self.J = np.vstack([self.contacts.J.reshape(-1, self.robot.nv), *self._of_turning(self.contacts.turns)])
         self.armature = np.maximum(free.armature[0], 0.0)
         self.M = mass_matrix(self.robot, q, armature=self.armature)
         self.W = np.linalg.inv(self.M)
-        self.gap, self.surface = points[:, START], self.touch.surface[rows[:, LAW].astype(int)]
         # of positions, recovery and velocities: impulses of the contacts, changes of velocities, and velocities after
         recovery = np.zeros((len(points), 3))
         recovery[:, 2] = points[:, RECOVERY]
-        impulse = self.h * np.einsum("cji,cj->ci", self.contacts.axes, points[:, FORCE : FORCE + 3])
-        self.impulses = [points[:, PUSH : PUSH + 3], recovery, impulse]
+        push, force, torque = (
+            np.einsum("cji,cj->ci", self.contacts.axes, points[:, k : k + 3]) for k in (ANGULAR_PUSH, FORCE, TORQUE)
+        )
+        self.impulses = [points[:, PUSH : PUSH + 3], recovery, self.h * force]
+        self.angular = [push, 0 * push, self.h * torque]
         self._rounding = ROUNDED * max(1.0, float(np.abs(q).max())) / self.h  # of the mean velocity
         self._uncertain = 0.0  # of the recovery impulses of limits
         self.limits = self.touch.limit.tolist()
         at = (q if start is None else start)[self.touch.limit[:, LIMIT.coordinate]]
         gaps = self.touch.limit[:, LIMIT.side] * (at - self.touch.bound)
         self._limit_gaps = {(d, side): gap for (d, _, side), gap in zip(self.limits, gaps.tolist(), strict=True)}
-        of_contacts = self.J.T @ recovery.ravel()
+        of_contacts = self.J.T @ self._row_impulses(1)
         self.on_limits = self._recovery_of_limits(taken[0], of_contacts)
         opened = self.W @ (of_contacts + self.on_limits)
         self.w = np.stack([taken[0] - opened, *taken])
@@ -132,10 +148,14 @@ class ContactDerivatives:
         mean, end = np.swapaxes(self.free.along[:, 0], 1, 2)
         changing = self._of_rates(dq, np.stack([dv, mean, end]))
         rows = StepRows(self._positions(dq, changing), self._recovery(dq), self._velocities(dq, changing))
-        forces = np.stack([wrenches(self.contacts, each) for each in self.impulses])
+        impulses = list(zip(self.impulses, self.angular, strict=True))
+        forces = np.stack([wrenches(self.contacts, *each) for each in impulses])
         in_q = self._inertia_derivatives(self.y, f_ext=forces)
         dJ = velocity_derivatives(self.contacts, self.w)
-        T = [force_derivatives(self.contacts, self.impulses[k]) - in_q[k] for k in range(3)]
+        if self.turning:
+            of_turning = self._of_turning(lambda: np.moveaxis(turn_derivatives(self.contacts, self.w), 0, 2))
+            dJ = np.concatenate([dJ, np.moveaxis(np.vstack(of_turning), 1, 0)], axis=1)
+        T = [force_derivatives(self.contacts, *each) - x for each, x in zip(impulses, in_q, strict=True)]
         opened = moved = self._changed(rows.positions, mean, T[0], dJ[0], dq)
         if self.y[1].any():
             opened = self._changed(rows.recovery, moved, T[1], dJ[1], dq, dJ[0] @ dq + self.J @ moved)
@@ -149,9 +169,20 @@ class ContactDerivatives:
         impulses (C, 3), forces (nv,): lambda and f. in_impulses (3 C, K), in_forces (nv, K): their derivatives.
         """
         y = self.W @ (self.J.T @ impulses.ravel() + forces)
-        in_q = self._inertia_derivatives(y, f_ext=wrenches(self.contacts, impulses))
-        T = force_derivatives(self.contacts, impulses) - in_q
+        in_q = self._inertia_derivatives(y, f_ext=wrenches(self.contacts, impulses, 0 * impulses))
+        T = force_derivatives(self.contacts, impulses, 0 * impulses) - in_q
         return y, (self.W @ (self.J.T @ in_impulses + in_forces + T @ dq)).T
+
+    def _of_turning(self, of_contacts: Callable[[], np.ndarray]) -> list[np.ndarray]:
+        """Return the rows of torsional and rolling friction from an array (C, 3, ...), one array for each group."""
+        if not self.turning:
+            return []
+        found = of_contacts()
+        return [found[group.contacts[0], group.axes] for group in self.turning]
+
+    def _row_impulses(self, k: int) -> np.ndarray:
+        """Return the impulses of all rows of a set."""
+        return np.concatenate([self.impulses[k].ravel(), *self._of_turning(lambda: self.angular[k])])
 
     def _inertia_derivatives(self, y: np.ndarray, **options: Any) -> np.ndarray:
         """Return the derivatives (..., nv, nv) in q of (M + D) y, less the forces of `f_ext`."""
@@ -165,7 +196,8 @@ class ContactDerivatives:
         if not special.size:
             return {}
         motions = np.stack([self.v, self.free.mean[0], self.free.end[0]])
-        rates, changes = motions @ self.J.T, velocity_derivatives(self.contacts, motions) @ dq + self.J @ along
+        J = self.J[: 3 * len(self.gap)]
+        rates, changes = motions @ J.T, velocity_derivatives(self.contacts, motions) @ dq + J @ along
         return {c: Rates(rates[:, 3 * c + 2], changes[:, 3 * c + 2]) for c in special.tolist()}
 
     # ---- rows
@@ -174,8 +206,9 @@ class ContactDerivatives:
         """Return the rows of position impulses, which leave no gap negative, and let no overlap grow."""
         dofs, forces = self._at_rest(0)
         n, closing = len(self.J), self.gap > -CLOSED
+        linear = 3 * len(self.gap)
         bias, soft = np.zeros((n + len(dofs), dq.shape[1])), np.zeros(n + len(dofs))
-        bias[2:n:3][closing] = self.in_gap[closing] / self.h
+        bias[2:linear:3][closing] = self.in_gap[closing] / self.h
         for c, rates in changing.items():
             r = 3 * c + 2
             if self.surface[c, SURFACE.stiffness] > 0:
@@ -306,7 +339,7 @@ class ContactDerivatives:
 
     def _at_rest(self, k: int) -> tuple[list[int], np.ndarray]:
         """Return the degrees of freedom at limits, or held by friction, and their impulses."""
-        of_contacts = self.J.T @ self.impulses[k].ravel()
+        of_contacts = self.J.T @ self._row_impulses(k)
         forces, rough = self.M @ self.y[k] - of_contacts, self.friction(k)
         moved = NONE * np.abs([*self.y, *self.w]).max(axis=0) + self._rounding
         rounding = np.abs(self.M) @ moved + self._uncertain
@@ -320,12 +353,13 @@ class ContactDerivatives:
 
     def _rows(self, k: int, dofs: list[int], forces: np.ndarray, bias: np.ndarray) -> RowSet:
         w, impulses, mu = self.w[k], self.impulses[k], (k != 1) * self.surface[:, SURFACE.friction]
-        sigma, states = (self.J @ w).reshape(-1, 3), []
+        velocities, impulse, states = self.J @ w, self._row_impulses(k), []
+        sigma = velocities[: 3 * len(mu)].reshape(-1, 3)
         for own, velocity, friction in zip(impulses, sigma, mu, strict=True):
-            held = np.hypot(*own[:2]) < (1 - AT_BOUND) * friction * own[2] or (friction > 0 and still(velocity))
+            held = np.hypot(*own[:2]) < (1 - AT_BOUND) * friction * own[2] or (friction > 0 and still(velocity[:2]))
             states.append(SEPARATING if own[2] <= 0 else STICKING if held else SLIDING)
-        impulse, velocity = np.concatenate([impulses.ravel(), forces]), np.concatenate([sigma.ravel(), w[dofs]])
-        return RowSet(states, dofs, impulse, velocity, mu, bias, np.zeros(len(bias)), [], np.zeros(bias.shape))
+        impulse, velocity = np.concatenate([impulse, forces]), np.concatenate([velocities, w[dofs]])
+        return RowSet(states, dofs, impulse, velocity, mu, bias, np.zeros(len(bias)), [], np.zeros(bias.shape), k != 1)
 
     # ---- implicit derivatives
 
@@ -347,31 +381,76 @@ class ContactDerivatives:
             if state != SEPARATING:
                 A[3 * c : 3 * c + 3], b[3 * c : 3 * c + 3] = G[3 * c : 3 * c + 3], -at_rest[3 * c : 3 * c + 3]
             if state == SLIDING:
-                self._put_friction(rows, c, G, at_rest, A, b)
+                t, n = np.arange(3 * c, 3 * c + 2), np.array([3 * c + 2])
+                _put_friction(rows, t, n, rows.mu[c], G, at_rest, A, b)
+        first = 3 * len(self.gap)
+        for group in self.turning if rows.turns else ():
+            t, n = np.arange(first, first := first + len(group.axes)), 3 * np.array(group.contacts) + 2
+            bound = group.coefficient * rows.impulse[n].sum()
+            if bound > 0 and (np.hypot.reduce(rows.impulse[t]) < (1 - AT_BOUND) * bound or still(rows.sigma[t])):
+                A[t], b[t] = G[t], -at_rest[t]
+            elif bound > 0:
+                _put_friction(rows, t, n, group.coefficient, G, at_rest, A, b)
         A[len(dJ) :], b[len(dJ) :] = G[len(dJ) :], -at_rest[len(dJ) :]
         rows.changes[...] = _solved(A, b)
         found: np.ndarray = unforced + self.W @ (J.T @ rows.changes)
         return found
 
-    def _put_friction(
-        self, rows: RowSet, c: int, G: np.ndarray, at_rest: np.ndarray, A: np.ndarray, b: np.ndarray
-    ) -> None:
-        """Write the equations of the tangential impulses of a sliding contact, in units of velocities."""
-        t, n, velocity = slice(3 * c, 3 * c + 2), 3 * c + 2, rows.sigma[3 * c : 3 * c + 2]
-        speed, mu, mobility = float(np.hypot(*velocity)), rows.mu[c], G[n, n]
-        A[t], b[t] = 0.0, 0.0
-        A[t, t] = mobility * np.eye(2)
-        if mu > 0 and speed > 0:
-            s = velocity / speed
-            across = mobility * mu * rows.impulse[n] / speed * (np.eye(2) - np.outer(s, s))
-            A[t] += across @ G[t]
-            A[t, n] += mobility * mu * s
-            b[t] = -across @ at_rest[t]
+
+class Turning(NamedTuple):
+    """Rows of torsional or rolling friction of contacts of the same bodies with one normal.
+
+    contacts: their numbers, whose normal impulses bound the angular impulse. axes: numbers of the first contact's axes.
+    """
+
+    contacts: list[int]
+    axes: list[int]
+    coefficient: float
+
+
+def turning_groups(contacts: Contacts, surface: np.ndarray) -> list[Turning]:
+    """Return the groups of contacts with rolling friction, then with torsional (`kernels.contact.rolling_friction`)."""
+    normals, ends, found = contacts.axes[..., 2], contacts.ends, []
+    for column, axes in ((SURFACE.rolling_friction, [0, 1]), (SURFACE.torsional_friction, [2])):
+        groups: list[list[int]] = []
+        for c in np.flatnonzero(surface[:, column] > 0).tolist():
+            for group in groups:
+                g = group[0]
+                alike = (ends[:, g] == ends[:, c]).all() and (surface[g, TURNS] == surface[c, TURNS]).all()
+                if alike and np.linalg.norm(normals[g] - normals[c]) < EQUAL:
+                    group.append(c)
+                    break
+            else:
+                groups.append([c])
+        found += [Turning(group, axes, float(surface[group[0], column])) for group in groups]
+    return found
+
+
+def _put_friction(
+    rows: RowSet,
+    t: np.ndarray,
+    n: np.ndarray,
+    mu: float,
+    G: np.ndarray,
+    at_rest: np.ndarray,
+    A: np.ndarray,
+    b: np.ndarray,
+) -> None:
+    """Write the equations of impulses in rows t that slide, in units of velocities; n: rows of the normal impulses."""
+    speed, mobility = float(np.linalg.norm(rows.sigma[t])), float(G[t, t].sum() / len(t))
+    A[t], b[t] = 0.0, 0.0
+    A[t, t] = mobility
+    if mu > 0 and speed > 0:
+        s = rows.sigma[t] / speed
+        across = mobility * mu * rows.impulse[n].sum() / speed * (np.eye(len(t)) - np.outer(s, s))
+        A[t] += across @ G[t]
+        A[np.ix_(t, n)] += mobility * mu * s[:, None]
+        b[t] = -across @ at_rest[t]
 
 
 def still(velocity: np.ndarray) -> bool:
     """Return whether a contact does not slide, though its friction may be at its bound."""
-    return bool(np.hypot(*velocity[:2]) < STILL)
+    return bool(np.linalg.norm(velocity) < STILL)
 
 
 def _solved(A: np.ndarray, b: np.ndarray) -> np.ndarray:

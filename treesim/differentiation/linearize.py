@@ -85,15 +85,16 @@ def linearize(stepper: Stepper, q: ArrayLike, v: ArrayLike, control: ArrayLike |
     ArgumentError, NonFiniteError
         As `Stepper.reset` and `Stepper.step`.
     UnsupportedError
-        For what has no derivatives: kinematic bodies, loops and other constraints, torsional and rolling friction,
-        contacts that coal computes, other contact solvers than "pgs" and "admm", and steps whose restitution was
-        reduced because it would have added energy. The message names it.
+        For what has no derivatives: kinematic bodies, loops and other constraints, contacts that coal computes, other
+        contact solvers than "pgs" and "admm", and steps whose restitution was reduced because it would have added
+        energy. The message names it.
 
     Warns
     -----
     ContactWarning
-        If the contact solver has not converged; or if a step in a world of several robots or bodies was solved a second
-        time at the midpoint of a fast motion, whose derivative is that of the first solution.
+        If the contact solver has not converged; or if a step in a world of several robots or bodies, or with rolling
+        friction, was solved a second time at the midpoint of a fast motion. The derivative is then that of the first
+        solution.
 
     Notes
     -----
@@ -138,12 +139,10 @@ def linearize(stepper: Stepper, q: ArrayLike, v: ArrayLike, control: ArrayLike |
 
 def refuse_steps(world: World, contact_solver: str | ContactSolver) -> None:
     """Raise UnsupportedError for steps that have no derivatives."""
-    counts = world.touching.counts
     refused = {
         "kinematic bodies": bool(world.kinematic),
         "loops and constraints": world.m > 0,
         "contacts that coal computes": bool(world.convex.pairs),
-        "torsional and rolling friction": bool(counts.resists),
         f"the contact solver {quoted(contact_solver)}": contact_solver not in SOLVERS,
     }
     for what, found in refused.items():

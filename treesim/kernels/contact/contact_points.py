@@ -7,9 +7,10 @@ from .signed_distance import across, vector_of
 
 # numbers of a point: that of its pair, and the gap at the end of the step [m]; then, along the world's axes
 # and of the first body, three each: position, normal, force [N], velocity [m/s], and torque of rolling friction [N m];
-# then for derivatives: gap at the start [m], slot, position impulses along the rows without recovery, and that of it
-LAW, GAP, POSITION, NORMAL, FORCE, VELOCITY, TORQUE, START, SLOT, PUSH, RECOVERY, POINT = (
-    0, 1, 2, 5, 8, 11, 14, 17, 18, 19, 22, 23
+# then for derivatives: gap at the start [m], slot, position impulses along the rows without recovery, that of it, and
+# angular position impulses along the world's axes
+LAW, GAP, POSITION, NORMAL, FORCE, VELOCITY, TORQUE, START, SLOT, PUSH, RECOVERY, ANGULAR_PUSH, POINT = (
+    0, 1, 2, 5, 8, 11, 14, 17, 18, 19, 22, 23, 26
 )  # fmt: skip
 
 
@@ -41,6 +42,7 @@ def put_points(m, nc, n, dt):
             put_vector(point, FORCE, scale(force, 1 / dt))
             put_vector(point, VELOCITY, along_axes(x, speeds[0], speeds[1], speeds[2]))
             put_vector(point, TORQUE, scale(x, 0))
+            put_vector(point, ANGULAR_PUSH, scale(x, 0))
             point[START], point[SLOT] = m.contacts.gap[c], m.contacts.slot[c] + dt * 0
             point[RECOVERY] = m.recovery[3 * c + 2]
             for k in range(3):

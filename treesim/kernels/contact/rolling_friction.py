@@ -26,7 +26,7 @@ import numpy as np
 from ..algebra.linear import cross, dot, scale, sub
 from ..algebra.numbers import absolute, maximum, minimum, select, some, sqrt
 from .constraint_rows import blocks_of, end_of_contacts, same_bodies, surface_of
-from .contact_points import TORQUE
+from .contact_points import ANGULAR_PUSH, TORQUE
 from .delassus import put_turn
 from .layout import PAIR, SURFACE
 from .problem import relative_velocities, residual
@@ -333,36 +333,37 @@ def put_torque(m, c, direction, torque, wrench, pairs):
         add_to_body(m, k, side, none, scale(direction, (1 - 2 * side) * torque), wrench, pairs)
 
 
-def put_point_torque(m, c, direction, torque, points, _):
-    """Add the torque of contact c about a direction to its point, if points are requested."""
+def put_point_torque(m, c, direction, torque, points, column):
+    """Add the torque of contact c about a direction to its point, from a column on, if points are requested."""
     if m.touch.reports_points == 1:
-        points[c, TORQUE] += direction.x * torque
-        points[c, TORQUE + 1] += direction.y * torque
-        points[c, TORQUE + 2] += direction.z * torque
+        points[c, column] += direction.x * torque
+        points[c, column + 1] += direction.y * torque
+        points[c, column + 2] += direction.z * torque
 
 
 def put_point_torques(m, nc, dt):
     """Add the torques of torsional and rolling friction to the contact points of `put_points`."""
-    put_each(m, nc, dt, put_point_torque, m.points, 0)
+    put_each(m, nc, put_point_torque, m.impulse, 1 / dt, m.points, TORQUE)
+    put_each(m, nc, put_point_torque, m.push, dt * 0 + 1, m.points, ANGULAR_PUSH)
 
 
 def put_torques(m, nc, dt, wrench, pairs):
     """Add the mean torques of torsional and rolling friction to the wrenches of `put_wrenches`."""
-    put_each(m, nc, dt, put_torque, wrench, pairs)
+    put_each(m, nc, put_torque, m.impulse, 1 / dt, wrench, pairs)
 
 
-def put_each(m, nc, dt, put, total, pairs):
-    """Add each mean torque of torsional and rolling friction by put(m, contact, direction, torque, total, pairs)."""
+def put_each(m, nc, put, impulse, factor, total, place):
+    """Add each angular impulse, times a factor, by put(m, contact, direction, torque, total, place)."""
     x, first = m.rolling, 3 * blocks_of(m, nc)
     for j in range(x.count[0]):
         c, r = x.first[x.rolling[j]], 3 * (nc + j)
         n = vector_of(m.contacts.normal, c)
         t = across(n)
-        put(m, c, t, m.impulse[r] / dt, total, pairs)
-        put(m, c, cross(n, t), m.impulse[r + 1] / dt, total, pairs)
+        put(m, c, t, factor * impulse[r], total, place)
+        put(m, c, cross(n, t), factor * impulse[r + 1], total, place)
     for j in range(x.count[1]):
         c = x.first[x.torsional[j]]
-        put(m, c, vector_of(m.contacts.normal, c), m.impulse[first + j] / dt, total, pairs)
+        put(m, c, vector_of(m.contacts.normal, c), factor * impulse[first + j], total, place)
 
 
 def no_rows(m, nc):
