@@ -25,7 +25,7 @@ from .traced_function import TracedFunction, traced_function
 Pullback = Callable[[ArrayLike], tuple[np.ndarray, ...]]
 
 
-class _Primals(NamedTuple):
+class Primals(NamedTuple):
     """Primals of a function as arrays of float64, their shape in one state, batch axes, and the type of results."""
 
     arrays: list[np.ndarray]
@@ -155,12 +155,13 @@ def vjp(function: Callable[..., object], *primals: ArrayLike) -> tuple[np.ndarra
 
     def pullback(w: ArrayLike) -> tuple[np.ndarray, ...]:
         """Return the gradient of sum(w * value) in each primal."""
-        return _gradients(traced, given, w)
+        return gradients_of(traced, given, w)
 
     return value, pullback
 
 
-def _gradients(traced: TracedFunction, given: _Primals, w: ArrayLike) -> tuple[np.ndarray, ...]:
+def gradients_of(traced: TracedFunction, given: Primals, w: ArrayLike) -> tuple[np.ndarray, ...]:
+    """Return the gradients of sum(w * value) in the primals; w: weights of the value, or of K sets."""
     weights, count = _of_shape("w", w, given.batch + traced.result, "the value")
     batch, flat = count + given.batch, (math.prod(traced.result),)
     arrays, shapes = [*given.arrays, weights.reshape(batch + flat)], [*given.shapes, flat]
@@ -173,7 +174,7 @@ def _gradients(traced: TracedFunction, given: _Primals, w: ArrayLike) -> tuple[n
     )
 
 
-def _primals(primals: Any) -> _Primals:
+def _primals(primals: Any) -> Primals:
     """Return validated primals, in double precision."""
     if not isinstance(primals, tuple | list) or not primals:
         raise ArgumentError(f"primals must be a tuple of arrays, one for each argument, got {quoted(primals)}")
@@ -186,10 +187,10 @@ def _primals(primals: Any) -> _Primals:
     for argument in arguments:
         check_copy(argument.label, batch + argument.shape)
     refuse_non_finite(arguments, arrays)
-    return _Primals(arrays, shapes, batch, precision(*primals))
+    return Primals(arrays, shapes, batch, precision(*primals))
 
 
-def _tangents(tangents: Any, given: _Primals) -> tuple[list[np.ndarray | None], Shape]:
+def _tangents(tangents: Any, given: Primals) -> tuple[list[np.ndarray | None], Shape]:
     """Return tangents that broadcast with the batch, None for constant primals, and the axis (K,) of directions."""
     if not isinstance(tangents, tuple | list) or len(tangents) != len(given.arrays):
         wanted = f"a tuple of {len(given.arrays)}, one for each primal"

@@ -9,12 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import ArgumentError, NonFiniteError, shortened, text_of
+from ..system.installation import installed_by
 from ..system.memory import SMALL, check_memory
 from .labels import Axis, in_order
 
 Shape = tuple[int, ...]
 NUMBER = 8  # bytes
 REAL = np.dtype(np.float64)
+BRIDGES = ("jax", "torch")  # libraries whose gradients a plugin passes through treesim
 
 
 class Argument(NamedTuple):
@@ -85,7 +87,19 @@ def real_numbers(label: str, value: Any, number: type[np.floating] = np.float64)
     except (ArgumentError, MemoryError):
         raise
     except Exception as error:  # whatever a user's class raises
-        raise ArgumentError(f"{label} must be an array of real numbers: {shortened(text_of(error, str))}") from None
+        fault = f"{label} must be an array of real numbers: {shortened(text_of(error, str))}"
+        raise ArgumentError(_needs_bridge(label, value) or fault) from None
+
+
+def _needs_bridge(label: str, value: Any) -> str | None:
+    """Return the fault of an array that another library traces or differentiates; None for other values."""
+    library = str(type(value).__module__).partition(".")[0]
+    if library not in BRIDGES or (library == "torch" and not getattr(value, "requires_grad", False)):
+        return None
+    return (
+        f"{label} is an array that {library} traces or differentiates: call functions of treesim_{library}, such as "
+        f"treesim_{library}.forward_dynamics; {installed_by(f'./plugins/treesim-{library}')}"
+    )
 
 
 def in_layout(*arrays: Any) -> list[Any]:

@@ -19,10 +19,10 @@ CONTAINERS = (tuple, list, set, frozenset, dict)
 class FunctionIdentity:
     """Key of a function: equal for functions with the same code that refer to the same values.
 
-    Numbers, texts, arrays, and lists and dictionaries of these are compared by content, and so are attributes of the
-    user's objects and classes. Other objects, such as robots, are compared by identity; the key keeps them alive. A
-    function that is defined again, as a lambda in a loop, has an equal key. If a number that it refers to changes, its
-    key differs.
+    Numbers, texts, arrays, lists and dictionaries of these, and partial functions are compared by content, and so are
+    attributes of the user's objects and classes. Other objects, such as robots, are compared by identity; the key keeps
+    them alive. A function that is defined again, as a lambda in a loop, has an equal key. If a number that it refers to
+    changes, its key differs.
     """
 
     __slots__ = ("_contents", "_hash", "_known", "function")
@@ -54,7 +54,7 @@ class FunctionIdentity:
         within = [self._of(x, depth + 1) for x in _parts(value)]
         if kind in (FunctionType, MethodType):
             return getattr(value, "__code__", id(value)), *within
-        return (kind, *within) if kind in CONTAINERS else (kind, id(value), *within)
+        return (kind, *within) if kind in (*CONTAINERS, partial) else (kind, id(value), *within)
 
 
 def _parts(value: Any) -> list[Any]:

@@ -1,0 +1,130 @@
+"""Functions of JAX arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from treesim import Stepper, Tree
+from treesim.differentiation.operations import ForwardDynamics, FramePose, InverseDynamics, Operation, Step, Traced
+
+from .bridge import differentiable
+
+
+def forward_dynamics(robot: Tree, q: Any, v: Any, tau: Any, **options: Any) -> jax.Array:
+    """Return the joint accelerations of `treesim.forward_dynamics`.
+
+    Parameters
+    ----------
+    robot : Tree
+        Robot.
+    q, v, tau : array_like
+        (..., nq) configurations, (..., nv) velocities and forces, whose leading axes are broadcast together. The
+        gradient in q is that in its numbers, of the function that normalizes the quaternions in q first.
+    **options : object
+        Constants: the options f_ext, gravity, armature, engine and model_parameters of
+        `treesim.forward_dynamics_derivatives`.
+
+    Returns
+    -------
+    jax.Array
+        (..., nv) accelerations.
+    """
+    return _called(ForwardDynamics(robot, options), q, v, tau)[0]
+
+
+def inverse_dynamics(robot: Tree, q: Any, v: Any, a: Any, **options: Any) -> jax.Array:
+    """Return the joint forces of `treesim.inverse_dynamics`.
+
+    Parameters
+    ----------
+    robot : Tree
+        Robot.
+    q, v, a : array_like
+        (..., nq) configurations, (..., nv) velocities and accelerations; see `forward_dynamics`.
+    **options : object
+        As in `forward_dynamics`.
+
+    Returns
+    -------
+    jax.Array
+        (..., nv) forces.
+    """
+    return _called(InverseDynamics(robot, options), q, v, a)[0]
+
+
+def frame_pose(robot: Tree, q: Any, frame: str) -> jax.Array:
+    """Return the pose of a frame in the world, as `treesim.frame_pose`.
+
+    Parameters
+    ----------
+    robot : Tree
+        Robot.
+    q : array_like
+        (..., nq) configurations; see `forward_dynamics`.
+    frame : str
+        Name of the frame.
+
+    Returns
+    -------
+    jax.Array
+        (..., 4, 4) homogeneous matrices.
+    """
+    return _called(FramePose(robot, frame), q)[0]
+
+
+def step(stepper: Stepper, q: Any, v: Any, control: Any) -> tuple[jax.Array, jax.Array]:
+    """Return the state after a time step, in free motion or in contact, differentiated as by `treesim.linearize`.
+
+    Parameters
+    ----------
+    stepper : Stepper
+        Robot or world, integrator, time step, gains and contact parameters.
+    q, v, control : array_like
+        (..., nq) configurations, (..., nv) velocities and controls; see `forward_dynamics`. Each step starts without
+        the contact impulses of another one.
+
+    Returns
+    -------
+    q, v : jax.Array
+        (..., nq) configurations and (..., nv) velocities at the end of the step.
+    """
+    q, v = _called(Step(stepper), q, v, control)
+    return q, v
+
+
+def wrap(function: Callable[..., object]) -> Callable[..., jax.Array]:
+    """Return a function of JAX arrays, of one that `treesim.vjp` differentiates.
+
+    Parameters
+    ----------
+    function : callable
+        As in `treesim.vjp`: a function of arrays of one state, which may call treesim's functions of states, and
+        returns one array or number.
+
+    Returns
+    -------
+    callable
+        Function of arrays (..., n), whose leading axes are broadcast together, or numbers.
+    """
+
+    def wrapped(*arrays: Any) -> jax.Array:
+        """Return the value of the function."""
+        given = [jnp.asarray(x) for x in arrays]
+        return _called(Traced(function, [x.shape[-1:] for x in given]), *given)[0]
+
+    return wrapped
+
+
+def _called(operation: Operation, *arrays: Any) -> tuple[jax.Array, ...]:
+    """Call an operation on arrays of one floating-point type, broadcast together."""
+    given = [jnp.asarray(x) for x in arrays]
+    batch = operation.batch([x.shape for x in given])
+    number = jnp.promote_types(jnp.result_type(float, *given), jnp.float32)
+    shapes = [batch + own for own in operation.shapes.values()]
+    return differentiable(operation)(
+        *(jnp.broadcast_to(x.astype(number), shape) for x, shape in zip(given, shapes, strict=True))
+    )
