@@ -17,6 +17,8 @@ ALLOWED_SKIPS = {
     "only root": "as root, in the main step of .ci/run",
     "needs stable-baselines3": "in the nightly workflow: it brings PyTorch, of several GB",
     "could not import 'stable_baselines3'": "in the nightly workflow",
+    "needs torch": "in the nightly workflow: PyTorch takes several GB",
+    "could not import 'torch'": "in the nightly workflow",
     "could not import 'lerobot": "by hand: it brings PyTorch, and pins old versions of other packages",
     "does not load": "nowhere: a robot of a package with an error, of which other tests tell",
     "has no collision shapes": "nowhere: a robot of a package that has nothing to collide with",

@@ -50,10 +50,10 @@ def test_extras_refer_to_extras():
             assert each.extras <= extras.get(each.name, each.extras), each
 
 
-def test_all_is_everything_but_engines_of_one_processor():
+def test_all_is_everything_but_engines_of_one_processor_and_what_takes_gigabytes():
     every = {each.name for each in map(Requirement, CORE["optional-dependencies"]["all"])}
     every |= {each.name for each in map(Requirement, CORE["optional-dependencies"]["engines"])}
-    assert every | {"treesim-meshcat", "treesim-drake"} == NAMES
+    assert every | {"treesim-meshcat", "treesim-drake", "treesim-torch"} == NAMES
 
 
 def python_versions():

@@ -198,5 +198,6 @@ def _gradients(robot: Tree, q: np.ndarray, D: Sequence[np.ndarray], weight: np.n
 
 def _weighted(derivative: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """Return the product (..., n) of the transposed derivative (..., m, n) with weights (..., m)."""
-    found: np.ndarray = (weight[..., None, :] @ derivative)[..., 0, :]
+    dense = np.ascontiguousarray(weight)  # NumPy's product of numbers that share their place is slow
+    found: np.ndarray = (dense[..., None, :] @ derivative)[..., 0, :]
     return found
