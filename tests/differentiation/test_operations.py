@@ -99,8 +99,10 @@ def test_arrays_that_another_library_differentiates_name_the_plugin(library):
 
     Array.__module__ = f"{library}.arrays"
     q = np.zeros(6)
-    with pytest.raises(treesim.ArgumentError, match=f"v is an array that {library} .*treesim_{library}.forward_dynam"):
+    with pytest.raises(treesim.ArgumentError, match=f"v has numbers that {library} .*treesim_{library}.forward_dynam"):
         treesim.forward_dynamics(ROBOTS["fixed base"], q, Array(), q)
+    with pytest.raises(treesim.ArgumentError, match=f"q has numbers that {library} "):
+        treesim.mass_matrix(ROBOTS["fixed base"], [Array()] * 6)
     Array.__module__, Array.requires_grad = "torch", False
     with pytest.raises(treesim.ArgumentError, match=r"v must be an array of real numbers: call detach\(\)"):
         treesim.forward_dynamics(ROBOTS["fixed base"], q, Array(), q)

@@ -92,14 +92,16 @@ def real_numbers(label: str, value: Any, number: type[np.floating] = np.float64)
 
 
 def _needs_bridge(label: str, value: Any) -> str | None:
-    """Return the fault of an array that another library traces or differentiates; None for other values."""
-    library = str(type(value).__module__).partition(".")[0]
-    if library not in BRIDGES or (library == "torch" and not getattr(value, "requires_grad", False)):
-        return None
-    return (
-        f"{label} is an array that {library} traces or differentiates: call functions of treesim_{library}, such as "
-        f"treesim_{library}.forward_dynamics; {installed_by(f'./plugins/treesim-{library}')}"
-    )
+    """Return the fault of numbers that another library traces or differentiates; None for other values."""
+    within = value.flat if isinstance(value, np.ndarray) else value if isinstance(value, list | tuple) else [value]
+    for x in within:
+        library = str(type(x).__module__).partition(".")[0]
+        if library in BRIDGES and (library != "torch" or getattr(x, "requires_grad", False)):
+            return (
+                f"{label} has numbers that {library} traces or differentiates: call functions of treesim_{library}, "
+                f"such as treesim_{library}.forward_dynamics; {installed_by(f'./plugins/treesim-{library}')}"
+            )
+    return None
 
 
 def in_layout(*arrays: Any) -> list[Any]:
