@@ -10,6 +10,7 @@ import treesim
 from tests import trees
 from tests.coupled import tie
 from treesim.differentiation import step_sweep
+from treesim.differentiation.contact_sweep import ContactSweep
 from treesim.engine.call.generic import runs_compiled
 
 STEP, EXACT = 1e-5, 1e-7  # of differences, and their accuracy, relative to the largest term
@@ -280,6 +281,28 @@ def test_sliding():
     np.testing.assert_allclose(found.v0[0, 0], h * steps, rtol=1e-12)
     np.testing.assert_allclose(found.control[0, :, 0], h * h / 2 * np.arange(steps, 0, -1), rtol=1e-12)
     np.testing.assert_allclose(found.control[0, :, 2], 0.5 * found.control[0, :, 0], rtol=1e-9)  # lifts it
+
+
+def test_joint_limits(monkeypatch):
+    """One rollout reaches a limit, in some segments; the other one is differentiated as in free motion."""
+    sizes, run = [], ContactSweep.run
+    monkeypatch.setattr(
+        ContactSweep, "run", lambda self, *given: sizes.append(len(given[0].state)) or run(self, *given)
+    )
+    hinge = treesim.Joint("hinge", "revolute", axis=(0, 1, 0), lower=-0.1, upper=1.0)
+    inertia = treesim.Inertia(1.0, (1.0, 0, 0), 0.1 * np.eye(3))
+    world = treesim.World(treesim.Tree("arm", [treesim.Body("arm", 0, hinge, inertia)]), contact_tolerance=1e-14)
+    q, v, rng = np.array([[0.0], [0.5]]), np.array([[-1.0], [-0.5]]), np.random.default_rng(0)
+    options = {"dt": 1e-2, "integrator": "semi_implicit_euler"}
+    u, w = rng.normal(size=(2, 20, 1)) - [[[20.0]], [[9.0]]], rng.normal(size=(2, 2, 20, 1))
+    runs, pullback = treesim.rollout_vjp(world, q, v, u, **options)
+    assert np.isclose(runs.q[0, 11:], -0.1).all()
+    assert (runs.q[1] > 0).all()
+    found, d = pullback(*w), rng.normal(size=(2, 20, 1))
+    assert set(sizes) == {1}
+    ends = [treesim.rollout(world, q, v, u + s * d, **options) for s in (1e-6, -1e-6)]
+    difference = np.sum(w[0] * (ends[0].q - ends[1].q) + w[1] * (ends[0].v - ends[1].v), axis=(1, 2)) / 2e-6
+    np.testing.assert_allclose(np.sum(found.control * d, axis=(1, 2)), difference, rtol=1e-6)
 
 
 def test_policy_in_contact():

@@ -9,11 +9,9 @@ import numpy as np
 
 from ..contact.checks import begin_checks
 from ..engine.call.buffer_pool import empty
-from ..states.physics import Numbers
 from .arguments import Method, Start
-from .contact import ContactSteps
 from .parameters import Physics
-from .rollout import rollout_segment, unconstrained_steps
+from .rollout import rollout_segment
 from .rollouts import Rollouts, Run, times
 
 
@@ -24,7 +22,7 @@ class States(Protocol):
     segments: list[slice]
 
     def at(self, steps: slice) -> list[np.ndarray]:
-        """Return q, v (B, n, ...) at the starts of the steps of a segment."""
+        """Return q, v (B, n + 1, ...) at the starts of the n steps of a segment, and at its end."""
 
 
 class RecordedStates:
@@ -37,10 +35,11 @@ class RecordedStates:
             x.setflags(write=False)
 
     def at(self, steps: slice) -> list[np.ndarray]:
-        """Return the states at the starts of steps."""
-        if not steps.start:
-            return [x[:, None] for x in (self._start.q, self._start.v)]
-        return [x[:, steps.start - 1 : steps.stop - 1] for x in (self.rollouts.q, self.rollouts.v)]
+        """Return the states at the starts and the end of steps."""
+        if steps.start:
+            return [x[:, steps.start - 1 : steps.stop] for x in (self.rollouts.q, self.rollouts.v)]
+        begin = zip((self._start.q, self._start.v), (self.rollouts.q, self.rollouts.v), strict=True)
+        return [np.concatenate([x[:, None], recorded[:, : steps.stop]], axis=1) for x, recorded in begin]
 
 
 class Checkpoints:
@@ -60,66 +59,22 @@ class Checkpoints:
             else:
                 segment(slice(0, count), part, now, after, part.stop - part.start)
             self._states.append([x[:, 0] for x in after])
-        arrays = [x[:, None][:, : steps > 0] for x in self._states.pop()]
+        arrays = [x[:, None][:, : steps > 0] for x in self._states[-1]]
         run, records = Run(method, start, {}, checks, None, None), arrays[0].shape[1]
         self.rollouts = run.outcome(times(method.dt, steps, records), arrays, np.full(count, records))
 
     def at(self, steps: slice) -> list[np.ndarray]:
-        """Return the states at the starts of steps, computed from the checkpoint at the start of the first one."""
-        now = self._states[self.segments.index(steps)]
-        found = [empty((len(x), steps.stop - steps.start, x.shape[1]), float) for x in now]
-        for x, own in zip(found, now, strict=True):
-            x[:, 0] = own
+        """Return the states at the starts and the end of steps, between those of the checkpoints."""
+        k = self.segments.index(steps)
+        now = self._states[k]
+        found = [empty((len(x), steps.stop - steps.start + 1, x.shape[1]), float) for x in now]
+        for x, first, last in zip(found, now, self._states[k + 1], strict=True):
+            x[:, 0], x[:, -1] = first, last
         segment, between = self._segment(checks=None), slice(steps.start, steps.stop - 1)
         if segment is not None and between.stop > between.start:
-            segment(slice(0, len(now[0])), between, now, [x[:, 1:] for x in found], 1)
+            segment(slice(0, len(now[0])), between, now, [x[:, 1:-1] for x in found], 1)
         return found
 
 
 def _segments(first: int, last: int, length: int) -> list[slice]:
     return [slice(k, min(k + length, last)) for k in range(first, last, length)]
-
-
-def parts_of_steps(
-    method: Method, start: Start, physics: Physics | None, q: np.ndarray, v: np.ndarray, u: np.ndarray
-) -> list[np.ndarray]:
-    """Return q, v and control (B, n s, ...) at the starts of the s parts of each step, in free motion.
-
-    q, v, u (B, n, ...): at the starts of n steps. Controls are those within the effort limits.
-    """
-    count, n = q.shape[:2]
-    flat = [np.ascontiguousarray(x).reshape(count * n, -1) for x in (q, v, u)]
-    physics = None if physics is None else _repeated(physics, count, n)
-    begin = start._replace(q=flat[0], v=flat[1], law=None)
-    found = (_settled if method.code is not None else _moved)(method, begin, physics, flat)
-    return [x.reshape(count, n * method.substeps, -1) for x in found]
-
-
-def _moved(method: Method, begin: Start, physics: Physics | None, flat: list[np.ndarray]) -> list[np.ndarray]:
-    """Return the states and controls (B n, s, ...) at the starts of the parts."""
-    parts, part = method.substeps, method._replace(substeps=1)
-    q, v, u = (np.repeat(x[:, None], parts, axis=1) for x in flat)
-    if parts > 1:
-        segment = unconstrained_steps(part, begin._replace(u=u[:, 1:]), physics)
-        segment(slice(0, len(q)), slice(0, parts - 1), [begin.q, begin.v], [q[:, 1:], v[:, 1:]], 1)
-    return [q, v, u]
-
-
-def _settled(method: Method, begin: Start, physics: Physics | None, flat: list[np.ndarray]) -> list[np.ndarray]:
-    """Return the same where steps are repeated until forces are within their limits."""
-    steps = ContactSteps(method, begin, None, method.options.engine, None, physics)
-    found, (q, v, u) = list[tuple[np.ndarray, ...]](), flat
-    for _ in range(method.substeps):
-        result, control = steps.settled(q, v, u)
-        found.append((q, v, control))
-        q, v = result.q, result.v
-    return [np.stack(x, axis=1) for x in zip(*found, strict=True)]
-
-
-def _repeated(physics: Physics, count: int, n: int) -> Physics:
-    """Return the model parameters of each rollout n times."""
-    tables = {
-        name: Numbers(x.places, np.repeat(np.broadcast_to(x.values, (count, x.places.size)), n, axis=0))
-        for name, x in physics.tables.items()
-    }
-    return physics._replace(tables=tables)

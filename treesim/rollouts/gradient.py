@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from ..contact.base import ContactSolver
 from ..differentiation.contact_sweep import ContactSweep
 from ..differentiation.linearize import refuse_steps
-from ..differentiation.step_sweep import BatchedPlaces, Fixed, Gradients, Steps, Sweep, free_sweep
+from ..differentiation.step_sweep import Fixed, Gradients, Steps
 from ..dynamics.base import DynamicsBackend
 from ..dynamics.physics import Parameters
 from ..engine.call.buffer_pool import empty
@@ -32,7 +32,8 @@ from ..types import Engine
 from ..validation.arrays import Argument, Shape, real_numbers, refuse_non_finite
 from ..validation.values import known_name
 from .arguments import Method, RolloutInput, Start, bodies_in_contact, method_of, start_of
-from .checkpoints import Checkpoints, RecordedStates, States, parts_of_steps
+from .checkpoints import Checkpoints, RecordedStates, States
+from .free_gradient import FreeGradient
 from .parameter_gradients import in_fields, refuse_fields
 from .parameters import given_fields, physics_of_rollouts
 from .rollout import roll_out
@@ -172,14 +173,14 @@ def rollout_vjp(
     Weights of a cost are its derivatives at the recorded states; that in a configuration is one in displacements. The
     gradients are those of the integrator's formulas, exact to rounding.
 
-    In free motion, compiled code runs through all steps backward. Gradients in all arguments together take as long as 2
-    to 4 rollouts. The code is compiled at the first call of the pullback, and cached on disk. It takes some seconds for
-    a humanoid and an integrator that calls the forward dynamics four times. If this is more than 150,000 operations,
-    the parts of a step are called one by one, which takes longer for few states.
+    In free motion, compiled code runs through all steps backward. A pullback takes as long as 3 to 5 of the rollouts,
+    and one more with keep="last". The code is compiled at the first call of the pullback, and cached on disk. It takes
+    some seconds for a humanoid and an integrator that calls the forward dynamics four times. If a step takes more than
+    150,000 operations, its parts are called one by one, which takes longer for few states.
 
-    A world with contact, joint limits or joint friction takes milliseconds for each step and state: the derivatives of
-    `treesim.linearize` are computed for each. Give World(robot, use_limits=False, use_joint_friction=False) where
-    these do not matter.
+    Near contacts, at joint limits and with joint friction, a step takes milliseconds for each state: the derivatives of
+    `treesim.linearize` are computed for each. Other rollouts are differentiated as in free motion, in segments of about
+    sqrt(steps) steps in which nothing touches.
 
     Examples
     --------
@@ -216,13 +217,16 @@ class _Reverse:
             raise UnsupportedError("gradients of rollouts are computed in double precision: give float64 arrays")
         q, v, u, p = map(_copied, start[1:5])
         self._start = start = start._replace(q=q, v=v, u=u, p=p)
-        self._policy = _policy_of(method, start)
-        self._parts = 1 if method.touches else method.substeps  # of a step in a sweep
+        self._policy = policy = _policy_of(method, start)
+        alone = World(world.robot, use_limits=False, use_joint_friction=False, use_velocity_limits=False)
+        free = method_of(alone, options, frozenset(fields)) if method.touches else method
+        self._free = FreeGradient(free, start, physics, policy)
         root = math.ceil(math.sqrt(max(1, start.steps)))
         with use_threads(options.threads):
             if everything:
-                length = start.steps if self._parts == 1 and self._policy is None else root  # no states are computed
-                self._states: States = RecordedStates(start, roll_out(world, given, options, SaveAt()), max(1, length))
+                plain = method.code is None and method.substeps == 1 and policy is None  # no states are computed
+                rollouts = roll_out(world, given, options, SaveAt())
+                self._states: States = RecordedStates(start, rollouts, max(1, start.steps if plain else root))
             else:
                 self._states = Checkpoints(method, start, physics, root)
         self.rollouts = self._states.rollouts
@@ -242,16 +246,8 @@ class _Reverse:
         return Fixed(np.concatenate(numbers, axis=1), self._start.p)
 
     @cached_property
-    def _sweep(self) -> Sweep:
-        method, robot, batched = self._method, self._method.world.robot, BatchedPlaces()
-        if method.touches:
-            return ContactSweep(Stepper(method.world, **self._options.copied()), self._policy)
-        if self._physics is not None:
-            batched = BatchedPlaces(
-                *(tuple(self._physics.tables[name].places.tolist()) for name in ("settings", "reals"))
-            )
-        table = tuple(method.constants[-1].tolist())
-        return free_sweep(robot, method.rule, table, batched, self._policy, self._parts > 1)
+    def _touching(self) -> ContactSweep:
+        return ContactSweep(Stepper(self._method.world, **self._options.copied()), self._policy)
 
     def pullback(
         self, w_q: ArrayLike | None = None, w_v: ArrayLike | None = None, w_control: ArrayLike | None = None
@@ -262,7 +258,7 @@ class _Reverse:
         on_q, on_v = (_weights(label, w, recorded, True) for label, w in (("w_q", w_q), ("w_v", w_v)))
         on_control = _weights("w_control", w_control, (count, steps, nv), False)
         driven, sizes = self._policy is not None, [x.shape[1] for x in self._fixed]
-        now = Gradients(*(np.zeros((count, n)) for n in (2 * nv, *sizes, driven * (self._parts > 1) * nv)))
+        now = Gradients(*(np.zeros((count, n)) for n in (2 * nv, *sizes, self._free.several * nv)))
         in_control = empty((count, 0 if driven else steps, nv), float)
         with use_threads(self._options.threads):
             for segment in reversed(self._states.segments if nv and count and steps else []):
@@ -281,22 +277,24 @@ class _Reverse:
         self, segment: slice, after: Gradients, weights: list[np.ndarray], in_control: np.ndarray
     ) -> Gradients:
         """Return the gradients at the start of a segment of steps; in_control: overwritten, if it has a size."""
-        start, parts, method = self._start, self._parts, self._method
-        (q, v), count, n = self._states.at(segment), len(start.q), segment.stop - segment.start
-        t = np.broadcast_to(method.dt * np.arange(segment.start, segment.stop)[:, None], (count, n, 1))
+        start, states = self._start, self._states.at(segment)
+        (q, v), count, n = (x[:, :-1] for x in states), len(start.q), segment.stop - segment.start
+        t = np.broadcast_to(self._method.dt * np.arange(segment.start, segment.stop)[:, None], (count, n, 1))
         u = start.u[:, segment] if self._policy is None else _controls(self._policy, t, q, v, start.p)
-        first = np.ones((1, 1, 1))
-        if not method.touches and (parts > 1 or method.code is not None):
-            q, v, u = parts_of_steps(method, start, self._physics, q, v, u)
-        if parts > 1:
-            weights = [_at_part(x, parts, k) for x, k in zip(weights, (-1, -1, 0), strict=True)]
-            t, first = np.repeat(t, parts, axis=1), _at_part(np.ones((1, n, 1)), parts, 0)
-        first = np.broadcast_to(first, (count, n * parts, 1))
-        controls = in_control if in_control.size and parts == 1 else empty((count, n * parts, u.shape[2]), float)
         on_q, on_v, on_control = weights
-        found = self._sweep.run(after, self._fixed, Steps(q, v, u, on_q, on_v, on_control, t, first), controls)
-        if in_control.size and parts > 1:
-            controls.reshape(count, n, parts, -1).sum(axis=2, out=in_control)
+        steps = Steps(q, v, u, on_q, on_v, on_control, t, np.broadcast_to(1.0, (count, n, 1)))
+        controls = in_control if in_control.size else empty(u.shape, float)
+        if not self._method.touches:
+            return self._free.run(after, self._fixed, steps, controls)
+        free, found = self._free.takes(segment, states), Gradients(*map(np.empty_like, after))
+        for rows, sweep in ((free, self._free), (~free, self._touching)):
+            if rows.any():
+                part = controls[rows]
+                given = Gradients(*(x[rows] for x in after)), Fixed(*(x[rows] for x in self._fixed))
+                own = sweep.run(*given, Steps(*(x[rows] for x in steps)), part)
+                controls[rows] = part
+                for x, y in zip(found, own, strict=True):
+                    x[rows] = y
         return found
 
 
@@ -344,13 +342,6 @@ def _of_segment(weights: np.ndarray, segment: slice, steps: int) -> np.ndarray:
     found = np.zeros(shape)
     found[:, -1] = last
     return found
-
-
-def _at_part(x: np.ndarray, parts: int, k: int) -> np.ndarray:
-    """Return numbers (B, n parts, m) that are those of each step (B, n, m) in its part k, and else 0."""
-    found = np.zeros((*x.shape[:2], parts, x.shape[2]))
-    found[:, :, k] = x
-    return found.reshape(len(x), -1, x.shape[2])
 
 
 def _copied(x: np.ndarray) -> np.ndarray:
