@@ -143,14 +143,16 @@ class Step(Operation):
         (q, v, control), batch = self._states(primals)
         A, B, next_q, *_ = linearize(self.stepper, q, v, control)
         robot, nv = self.stepper.robot, self.stepper.robot.nv
-        A, B, next_q, q = (x.reshape(*batch, *x.shape[1:]) for x in (A, B, next_q, q))
+        A, B, next_q, q = (x.reshape(*batch, *x.shape[bool(batch) :]) for x in (A, B, next_q, q))
         in_end = np.concatenate(np.broadcast_arrays(along_velocities(robot, next_q, weights[0]), weights[1]), axis=-1)
         in_state = _weighted(A, in_end)
         return in_numbers(robot, q, in_state[..., :nv]), in_state[..., nv:], _weighted(B, in_end)
 
     def _states(self, primals: Sequence[np.ndarray]) -> tuple[list[np.ndarray], Shape]:
-        """Return q, v and controls as arrays (B, n), and their batch axes."""
-        batch = self.batch([x.shape for x in primals])
+        """Return q, v and controls as arrays (n,) of one state or (B, n), and their batch axes."""
+        batch = np.broadcast_shapes(*(x.shape[:-1] for x in primals))
+        if not batch:
+            return [*primals], batch
         return [np.broadcast_to(x, (*batch, x.shape[-1])).reshape(-1, x.shape[-1]) for x in primals], batch
 
 

@@ -120,10 +120,10 @@ def inverse_dynamics_derivatives(
     a : array_like
         (..., nv) accelerations [m/s^2, rad/s^2].
     f_ext : array_like or mapping, optional
-        (1) Array as in `treesim.forward_dynamics`. The wrenches have constant components along the axes of the bodies.
-        (2) Mapping of names of links, or other frames, to wrenches (..., 6), force then moment [N, N m], about the
-        frame's origin, with constant components along its axes. With a key (link, "world"), the components are
-        constant along the axes of the world.
+        Array as in `treesim.forward_dynamics`, whose wrenches have constant components along the axes of the bodies. Or
+        mapping of names of links, or other frames, to wrenches (..., 6), force then moment [N, N m], about the frame's
+        origin, with constant components along its axes. With a key (link, "world"), the components are constant along
+        the axes of the world.
     gravity, armature : array_like, optional
         As in `treesim.forward_dynamics`.
     engine : str
