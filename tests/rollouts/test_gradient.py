@@ -93,7 +93,11 @@ def test_states_and_controls(integrator, name):
     world = world_named(name)
     q, v, _, rng = start(world.robot)
     u = rng.normal(size=(B, K, world.robot.nv))
-    found = check(world, u, rng, q, v, dt=1e-2, integrator=integrator, substeps=2)
+    options = {"dt": 1e-2, "integrator": integrator, "substeps": 2}
+    found, same = check(world, u, rng, q, v, **options), treesim.rollout(world, q, v, u, **options)
+    runs, _ = treesim.rollout_vjp(world, q, v, u, **options)
+    for one, other in ((runs.q, same.q), (runs.v, same.v), (runs.t, same.t), (runs.done, same.done)):
+        np.testing.assert_array_equal(one, other)
     assert found.policy_parameters is None
     assert found.model_parameters == {}
 

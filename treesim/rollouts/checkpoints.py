@@ -24,21 +24,37 @@ class States(Protocol):
     def at(self, steps: slice) -> list[np.ndarray]:
         """Return q, v (B, n + 1, ...) at the starts of the n steps of a segment, and at its end."""
 
+    def of_parts(self, steps: slice) -> list[np.ndarray] | None:
+        """Return q, v (B, n s, ...) at the starts of all s parts of n steps; None if they are not recorded."""
+
 
 class RecordedStates:
-    """Recorded states, which become read-only, in segments of `length` steps behind the first one; see `States`."""
+    """Recorded states, which become read-only, in segments of `length` steps behind the first one; see `States`.
 
-    def __init__(self, start: Start, rollouts: Rollouts, length: int) -> None:
-        self.rollouts, self._start = rollouts, start
+    parts: the same rollouts with a record of each part of a step, if there are any.
+    """
+
+    def __init__(self, start: Start, rollouts: Rollouts, length: int, parts: Rollouts | None = None) -> None:
+        self.rollouts, self._start, self._parts = rollouts, start, parts
         self.segments = [slice(0, min(1, start.steps)), *_segments(1, start.steps, length)]
         for x in (rollouts.q, rollouts.v):
             x.setflags(write=False)
 
     def at(self, steps: slice) -> list[np.ndarray]:
         """Return the states at the starts and the end of steps."""
+        return self._of(self.rollouts, steps)
+
+    def of_parts(self, steps: slice) -> list[np.ndarray] | None:
+        """Return q, v (B, n s, ...) at the starts of all s parts of n steps; None if they are not recorded."""
+        if self._parts is None:
+            return None
+        count = self._parts.q.shape[1] // self._start.steps
+        return [x[:, :-1] for x in self._of(self._parts, slice(count * steps.start, count * steps.stop))]
+
+    def _of(self, found: Rollouts, steps: slice) -> list[np.ndarray]:
         if steps.start:
-            return [x[:, steps.start - 1 : steps.stop] for x in (self.rollouts.q, self.rollouts.v)]
-        begin = zip((self._start.q, self._start.v), (self.rollouts.q, self.rollouts.v), strict=True)
+            return [x[:, steps.start - 1 : steps.stop] for x in (found.q, found.v)]
+        begin = zip((self._start.q, self._start.v), (found.q, found.v), strict=True)
         return [np.concatenate([x[:, None], recorded[:, : steps.stop]], axis=1) for x, recorded in begin]
 
 
@@ -74,6 +90,9 @@ class Checkpoints:
         if segment is not None and between.stop > between.start:
             segment(slice(0, len(now[0])), between, now, [x[:, 1:-1] for x in found], 1)
         return found
+
+    def of_parts(self, steps: slice) -> list[np.ndarray] | None:
+        """Return None: the parts of steps are computed again."""
 
 
 def _segments(first: int, last: int, length: int) -> list[slice]:

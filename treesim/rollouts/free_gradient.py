@@ -50,11 +50,17 @@ class FreeGradient:
         return same
 
     def run(self, after: Gradients, fixed: Fixed, steps: Steps, controls: np.ndarray) -> Gradients:
-        """Return the gradients at the start of the first step; see `Sweep`."""
+        """Return the gradients at the start of the first step; see `Sweep`.
+
+        steps: their states may be those at the starts of all parts.
+        """
         method, parts, (count, n) = self._method, self._method.substeps, controls.shape[:2]
         if parts == 1 and method.code is None:
             return self._sweep.run(after, fixed, steps, controls)
-        q, v, u = parts_of_steps(method, self._start, self._physics, steps)
+        if steps.q.shape[1] > n:
+            q, v, u = steps.q, steps.v, np.repeat(steps.control, parts, axis=1)
+        else:
+            q, v, u = parts_of_steps(method, self._start, self._physics, steps)
         on_q, on_v, on_control, first = (
             _at_part(x, parts, k)
             for x, k in ((steps.on_q, -1), (steps.on_v, -1), (steps.on_control, 0), (steps.first, 0))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -18,7 +19,7 @@ from ..dynamics.base import DynamicsBackend
 from ..dynamics.physics import Parameters
 from ..engine.call.buffer_pool import empty
 from ..engine.call.expression_code import columns_of
-from ..engine.call.steps import all_finite
+from ..engine.call.steps import all_finite, held_controls
 from ..engine.graph.policies import Policy
 from ..engine.threads import use_threads
 from ..errors import ArgumentError, NonFiniteError, UnsupportedError, quoted
@@ -37,8 +38,10 @@ from .free_gradient import FreeGradient
 from .parameter_gradients import in_fields, refuse_fields
 from .parameters import given_fields, physics_of_rollouts
 from .rollout import roll_out
-from .rollouts import Rollouts
+from .rollouts import Rollouts, times
 from .save_at import SaveAt
+
+FEW = 4  # parts of a step whose states are recorded
 
 
 class RolloutGradient(NamedTuple):
@@ -145,7 +148,8 @@ def rollout_vjp(
         As in `treesim.rollout`: mass, center_of_mass, inertia, armature, gravity, kp, kd, damping and effort_limit. In
         free motion only.
     keep : {"all", "last"}
-        Recorded states. With "all", the gradient uses the recorded states, which become read-only. With "last", states
+        Recorded states. With "all", the gradient uses the recorded states, which become read-only; in steps of up to 4
+        substeps, the states between are in memory, too. With "last", states
         are computed again from checkpoints, about one for every sqrt(steps) steps. The memory then grows as
         sqrt(steps), besides the memory of arguments and gradients that have the axis `steps`.
 
@@ -218,15 +222,15 @@ class _Reverse:
         q, v, u, p = map(_copied, start[1:5])
         self._start = start = start._replace(q=q, v=v, u=u, p=p)
         self._policy = policy = _policy_of(method, start)
-        alone = World(world.robot, use_limits=False, use_joint_friction=False, use_velocity_limits=False)
-        free = method_of(alone, options, frozenset(fields)) if method.touches else method
+        free = method
+        if method.touches:
+            alone = World(world.robot, use_limits=False, use_joint_friction=False, use_velocity_limits=False)
+            free = method_of(alone, options, frozenset(fields))
         self._free = FreeGradient(free, start, physics, policy)
         root = math.ceil(math.sqrt(max(1, start.steps)))
         with use_threads(options.threads):
             if everything:
-                plain = method.code is None and method.substeps == 1 and policy is None  # no states are computed
-                rollouts = roll_out(world, given, options, SaveAt())
-                self._states: States = RecordedStates(start, rollouts, max(1, start.steps if plain else root))
+                self._states: States = self._recorded(world, given, root)
             else:
                 self._states = Checkpoints(method, start, physics, root)
         self.rollouts = self._states.rollouts
@@ -235,6 +239,25 @@ class _Reverse:
         if self.rollouts.diverged.any():
             first = int(np.argmax(self.rollouts.diverged))
             raise NonFiniteError(f"rollout {first} has states that are not finite: it has no gradients")
+
+    def _recorded(self, world: World, given: RolloutInput, length: int) -> RecordedStates:
+        """Return rollouts with all states, and those of the parts of steps, if they are few and have given controls."""
+        start, options, parts = self._start, self._options, self._method.substeps
+        if self._method.code is not None or self._policy is not None or parts > FEW:
+            return RecordedStates(start, roll_out(world, given, options, SaveAt()), length)
+        if parts > 1:
+            control = None if given.control is None else held_controls(start.u, parts)
+            given = given._replace(control=control, steps=parts * start.steps)
+            options = replace(options, dt=options.dt / parts, substeps=1)
+        found = roll_out(world, given, options, SaveAt())
+        if parts == 1:
+            return RecordedStates(start, found, max(1, start.steps))
+        own = slice(parts - 1, None, parts)
+        rollouts = replace(
+            found, t=times(self._options.dt, 1, start.steps), q=found.q[:, own], v=found.v[:, own],
+            done=found.done // parts, diverged_at=found.diverged_at // parts,
+        )  # fmt: skip
+        return RecordedStates(start, rollouts, length, found)
 
     @cached_property
     def _fixed(self) -> Fixed:
@@ -285,7 +308,8 @@ class _Reverse:
         steps = Steps(q, v, u, on_q, on_v, on_control, t, np.broadcast_to(1.0, (count, n, 1)))
         controls = in_control if in_control.size else empty(u.shape, float)
         if not self._method.touches:
-            return self._free.run(after, self._fixed, steps, controls)
+            q, v = self._states.of_parts(segment) or (q, v)
+            return self._free.run(after, self._fixed, steps._replace(q=q, v=v), controls)
         free, found = self._free.takes(segment, states), Gradients(*map(np.empty_like, after))
         for rows, sweep in ((free, self._free), (~free, self._touching)):
             if rows.any():
