@@ -63,7 +63,7 @@ treesim() {
 ADAPTED = {"drake": "pydrake", "importers": "treesim_importers", "lab": "treesim_lab"}
 FINDINGS = ("compare", "census", "check")  # commands that exit with 1 where they find something
 SLOW = {
-    "README.md", "closed_loops.md", "compare.md", "contact.md", "external_forces.md", "gymnasium.md",
+    "README.md", "bridges.md", "closed_loops.md", "compare.md", "contact.md", "external_forces.md", "gymnasium.md",
     "measures.md", "record.md", "sensors.md", "sweep.md",
     "viewer.md", "viewer_programs.md",
     "plugins/treesim-gymnasium/README.md", "plugins/treesim-meshcat/README.md", "plugins/treesim-pybullet/README.md",
