@@ -46,6 +46,7 @@ ROUNDED = 1e-15  # of a configuration, whose change is the velocity of positions
 REDUCED = 1e-7  # m/s
 PROXIMAL, REPETITIONS, UNSOLVED = 1e-9, 3, 1e-11  # of the largest element; steps; of the largest right-hand side
 STILL = 1e-8  # m/s: of several contacts at one point, some may be at the bound of friction and not slide
+JOINT_BOUND = 1e-6  # of the bound of joint friction, whose impulse is a difference of larger ones
 AT_BOUND = 1e-9  # of the bound of friction
 TURNS = [SURFACE.torsional_friction, SURFACE.rolling_friction]
 SEPARATING, STICKING, SLIDING = "separating", "sticking", "sliding"
@@ -347,9 +348,13 @@ class ContactDerivatives:
         at_rest = [
             d
             for d in sorted({*limited, *rough})
-            if (abs(abs(forces[d]) - rough[d]) > AT_BOUND * rough[d] if d in rough else abs(forces[d]) > rounding[d])
+            if (not self._slides(k, d, forces[d], rough[d]) if d in rough else abs(forces[d]) > rounding[d])
         ]
         return at_rest, forces[at_rest]
+
+    def _slides(self, k: int, d: int, force: float, bound: float) -> bool:
+        """Return whether a joint with friction moves, and nothing else acts on it."""
+        return abs(abs(force) - bound) <= JOINT_BOUND * bound and abs(self.w[k][d]) > STILL
 
     def _rows(self, k: int, dofs: list[int], forces: np.ndarray, bias: np.ndarray) -> RowSet:
         w, impulses, mu = self.w[k], self.impulses[k], (k != 1) * self.surface[:, SURFACE.friction]

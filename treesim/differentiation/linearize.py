@@ -92,9 +92,9 @@ def linearize(stepper: Stepper, q: ArrayLike, v: ArrayLike, control: ArrayLike |
     Warns
     -----
     ContactWarning
-        If the contact solver has not converged; or if a step in a world of several robots or bodies, or with rolling
-        friction, was solved a second time at the midpoint of a fast motion. The derivative is then that of the first
-        solution.
+        If the contact solver has not converged; or if a step in a world of several robots or bodies, with joint
+        friction or rolling friction, was solved a second time at the midpoint of a fast motion. The derivative is then
+        that of the first solution.
 
     Notes
     -----

@@ -124,9 +124,6 @@ def _motion_of_impacts(first: ContactDerivatives, rows: StepRows, dq: np.ndarray
     forces, in_forces = np.zeros((2, nv)), np.zeros((2, nv, K))
     for k, x in enumerate(sets):
         forces[k, x.dofs], in_forces[k, x.dofs] = x.impulse[n:], x.changes[n:]
-        for d, bound in first.friction(0 if k == 0 else 2).items():
-            if d not in x.dofs:  # slides: its impulse is at the bound
-                forces[k, d] = -np.sign(first.w[0 if k == 0 else 2, d]) * bound
     low, high = np.minimum(forces[1], 0), np.maximum(forces[1], 0)
     clamped = np.clip(forces[0], low, high)
     in_clamped = np.where(((forces[0] < low) | (forces[0] > high))[:, None], in_forces[1], in_forces[0])

@@ -26,8 +26,8 @@ from .step_parts import step_parts
 
 SEVERAL = (
     "impulses change a fast motion so much that the step is solved again at its midpoint; in worlds of several robots "
-    "and bodies, and with rolling friction, its derivatives are those of the first solution: take a smaller dt, or the "
-    "integrator 'semi_implicit_euler'"
+    "and bodies, with joint friction, or with rolling friction, its derivatives are those of the first solution: take "
+    "a smaller dt, or the integrator 'semi_implicit_euler'"
 )
 
 
@@ -81,7 +81,7 @@ class StepTangents:
         contact = ContactDerivatives(stepper, self.q[i], self.v[i], free, once, touched)
         along, rows = contact.along(directions.q[0].T, directions.v[0].T)
         if stage.corrects and contact.h * np.abs(contact.y[2]).max() * np.abs(free.end).max() > FAST:
-            if touching.several or touching.counts.resists:
+            if touching.several or touching.counts.resists or touching.counts.frictions:
                 warn(SEVERAL, ContactWarning)
             else:
                 along, contact, rows = corrected(stepper, contact, rows, along, taken, points, directions)
