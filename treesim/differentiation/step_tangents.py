@@ -27,7 +27,7 @@ from .step_parts import step_parts
 SEVERAL = (
     "impulses change a fast motion so much that the step is solved again at its midpoint; in worlds of several robots "
     "and bodies, with joint friction, or with rolling friction, its derivatives are those of the first solution: take "
-    "a smaller dt, or the integrator 'semi_implicit_euler'"
+    "a smaller dt, or semi-implicit Euler"
 )
 
 
