@@ -33,8 +33,7 @@ def refuse_fields(method: Method, physics: Physics | None) -> None:
     if method.rule.implicit and between.any():
         raise UnsupportedError(
             "joints are so stiff that the implicitness of their gains and damping depends on model_parameters, in "
-            f"which {method.options.integrator!r} has no derivatives: take integrator='semi_implicit_euler', or more "
-            "substeps"
+            f"which {method.options.integrator!r} has no derivatives: take semi-implicit Euler, or more substeps"
         )
 
 
