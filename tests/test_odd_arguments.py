@@ -378,6 +378,9 @@ COPIED = {
     "rows": lambda: STATES.put(np.broadcast_to(0, MANY), Q, V),
     "q of gaps": lambda: treesim.World(ROBOT).gaps(shared(6)),
     "q of clamp": lambda: ROBOT.clamp(shared(6)),
+    "M^-1 x": lambda: treesim.solve_mass_matrix(ROBOT, Q, shared(6)),
+    "x of shape": lambda: treesim.Dynamics(ROBOT).solve_mass_matrix(Q, shared(6)),
+    "torques": lambda: treesim.PD(ROBOT, Q).torque(0.0, Q, shared(6)),
     "v of mimic joints": lambda: GEAR.expand_velocity(shared(1)),
 }
 
@@ -411,6 +414,8 @@ def test_shapes_are_checked_before_memory():
     for call in ("posture", "gravity of Stepper", "gravity of Simulation", "value", "q of lowest_point"):
         with pytest.raises(treesim.ArgumentError, match=r"\(1000000, 1000000\)"):
             CALLS[call](huge)
+    with pytest.raises(treesim.ArgumentError, match=r"x has shape \(1000000, 1000000\)"):
+        treesim.solve_mass_matrix(ROBOT, Q, huge)
 
 
 @pytest.mark.parametrize(

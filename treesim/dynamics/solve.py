@@ -15,6 +15,7 @@ from ..model.frozen import frozen
 from ..model.tree import Tree
 from ..states.arguments import checked_robot
 from ..states.states import one_state_first, state_function
+from ..system.memory import SMALL, check_memory
 from ..types import Engine
 from .base import copied, explain_failure
 
@@ -73,7 +74,7 @@ def solve_mass_matrix(
     if type(robot) is not Tree:
         robot = checked_robot(robot)
     if getattr(x, "ndim", 1) == 2 and type(engine) is str and engine == "auto":
-        rows = solve_rows((robot.ints, robot.reals), q, x)
+        rows = solve_rows((robot.ints, robot.reals), robot.nv, q, x)
         if rows is not None:
             return copied(rows, out)
     return SOLVE(robot, robot.ints, robot.reals, q, x, engine, out)
@@ -128,10 +129,14 @@ def inverse_mass_matrix(
     return INVERSE(robot, robot.ints, robot.reals, q, engine, out)
 
 
-def solve_rows(constants: tuple[Any, ...], q: Any, x: Any) -> np.ndarray | None:
+def solve_rows(constants: tuple[Any, ...], nv: int, q: Any, x: Any) -> np.ndarray | None:
     """Return M^-1 x for the rows of x (k, nv) at one q (nq,), solved side by side; None for any other arrays."""
     if not (isinstance(q, np.ndarray) and isinstance(x, np.ndarray) and q.ndim == 1 and x.ndim == 2):
         return None
+    if x.shape[1] != nv:
+        return None  # before it is copied
+    if x.nbytes > SMALL:  # x by columns, the solution, and the solution by rows
+        check_memory(3 * x.nbytes, f"M^-1 x for x of shape {x.shape}", "give fewer rows at once")
     columns, solution = x.T.copy(), np.empty(x.shape[::-1])
     if COLUMNS.call(*constants, table_of_count(len(x)), q, columns, solution) != FINE:
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol, get_args
 
@@ -15,8 +16,9 @@ from ..model.named_axes import VELOCITIES, coordinate_argument, velocity_argumen
 from ..model.tree import Body, Tree
 from ..states.arguments import checked_robot, positive_number, short_repr
 from ..system.display import ReprMixin, span, vector
+from ..system.memory import SMALL, check_memory
 from ..types import ControllerName
-from ..validation.arrays import batch_shape, coerce, ordered_numbers
+from ..validation.arrays import NUMBER, batch_shape, coerce, ordered_numbers
 from ..validation.labels import in_order
 from ..validation.values import call_fault, finite_vector, is_name_of
 
@@ -221,10 +223,12 @@ class PD(ReprMixin):
             Generalised forces [N m, N].
         """
         error = self.robot.difference(q, self.posture)
-        if (type(v) is not np.ndarray or v.shape != error.shape or v.dtype.kind != "f") and not is_traced(v):
+        is_plain = type(v) is np.ndarray and v.shape == error.shape and v.dtype.kind == "f" and v.nbytes <= SMALL
+        if not (is_plain or is_traced(v)):
             argument = velocity_argument(self.robot, "v", v)
             v = coerce(argument)
-            batch_shape([argument._replace(label="q"), argument], [error, v])
+            shape = (*batch_shape([argument._replace(label="q"), argument], [error, v]), self.robot.nv)
+            check_memory(3 * NUMBER * math.prod(shape), f"torques of shape {shape}", "give fewer states at once")
         return np.clip(self.stiffness * error - self.damping * v, -self._effort, self._effort)
 
 

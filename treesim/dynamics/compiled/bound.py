@@ -252,7 +252,9 @@ class Dynamics(KernelFunctions, ReprMixin):
         solution = np.empty(self._vector, self.dtype) if out is None else out
         if self._solve.call(q, x, solution) == FINE:
             return solution
-        rows = None if self.engine == "specialized" or self.dtype != float else solve_rows(self._constants, q, x)
+        rows = None
+        if self.engine != "specialized" and self.dtype == float:
+            rows = solve_rows(self._constants, self.robot.nv, q, x)
         return self._solve.checked_call((q, x), out) if rows is None else copied(rows, out)
 
     def inverse_mass_matrix(self, q: ArrayLike, out: np.ndarray | None = None) -> np.ndarray:
