@@ -86,6 +86,16 @@ def test_batches_are_single_states():
     assert len(found.gradient) == 3
 
 
+def test_empty_batches():
+    for world in (treesim.load("ur5"), treesim.World(body("box", (1, 1, 1)), ground=GROUND)):
+        stepper = treesim.Stepper(world)
+        nq, nv = stepper.robot.nq, stepper.robot.nv
+        found = linearize(stepper, np.zeros((0, nq)), np.zeros((0, nv)))
+        assert found.A.shape == (0, 2 * nv, 2 * nv)
+        assert found.next_q.shape == (0, nq)
+        assert found.gradient == ()
+
+
 def test_saturated_joints_do_not_follow_their_control():
     robot = treesim.load("ur5")
     stepper = treesim.Stepper(robot, integrator="semi_implicit_euler", kp=1e4, kd=1.0)

@@ -64,6 +64,7 @@ def test_batches_and_single_precision():
     for i in range(3):
         one = hessian_vector(robot, q, v, tau, w[i], tuple(x[i] for x in d))
         assert max(relative_error(x[i], y) for x, y in zip(found, one, strict=True)) < 1e-11
+    assert hessian_vector(robot, q, v, tau, w[:0], tuple(x[:0] for x in d)).q.shape == (0, robot.nv)
     single = [x.astype(np.float32) for x in (q, v, tau, w[0])]
     assert hessian_vector(robot, *single, (None, None, single[2])).v.dtype == np.float32
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -120,13 +121,14 @@ def forward_dynamics_hessian_vector(
     for argument in arguments:
         check_copy(argument.label, shape + argument.shape)
     refuse_invalid(arguments, given)
-    rows = [np.array(np.broadcast_to(x, shape + x.shape[-1:])).reshape(-1, x.shape[-1]) for x in given]
+    count = math.prod(shape)
+    rows = [np.array(np.broadcast_to(x, shape + x.shape[-1:])).reshape(count, x.shape[-1]) for x in given]
     left = iter(rows[4:])
     along = [np.zeros_like(rows[1]) if x is None else next(left) for x in direction]
     number = precision(q, v, tau, weights, *(x for x in direction if x is not None))
-    found = _products(robot, rows[0], rows[1], rows[2], rows[3], along)
+    found = along if not rows[1].size else _products(robot, rows[0], rows[1], rows[2], rows[3], along)
     refuse_overflow(WHAT, *found)
-    return HessianVector(*(in_precision(WHAT, x.reshape(*shape, -1), number) for x in found))
+    return HessianVector(*(in_precision(WHAT, x.reshape(*shape, robot.nv), number) for x in found))
 
 
 def _products(

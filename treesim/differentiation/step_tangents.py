@@ -42,7 +42,7 @@ class StepTangents:
         self.stepper, self.q, self.v, self.along = stepper, q, v, along
         self.rows: list[list[Callable[[], list[Row]]]] = [[] for _ in q]
         self._impulses: list[np.ndarray | None] = [None] * len(q)
-        for part in range(stepper.substeps):
+        for part in range(stepper.substeps if v.size else 0):
             self._advance(part, control)
 
     def _advance(self, part: int, control: np.ndarray) -> None:
