@@ -113,6 +113,57 @@ def test_a_rollout_is_differentiated():
     check(jax.jit(end), q, v, u)
 
 
+OPTIONS = {"integrator": "semi_implicit_euler", "dt": 1e-2, "substeps": 1}
+SLIDING = treesim.World(
+    treesim.free_body("box", "box", (0.2, 0.2, 0.2), 2.0), ground=treesim.Ground(friction=0.5), contact_tolerance=1e-14
+)
+
+
+def policy(t, q, v, p, u):
+    u[:] = p[0] * np.sin(3 * t) - p[1] * v
+
+
+@pytest.mark.parametrize("name", ["every joint type", "mimic"])
+def test_rollouts(name):
+    """States of `treesim.rollout`; gradients by differences, in the start, controls, and parameters of a policy."""
+    world = treesim.World(ROBOTS[name], use_limits=False, use_joint_friction=False)
+    q, v, u = state_of(ROBOTS[name], 2)
+    controls, p = np.stack([u[0], -u[0], u[1]]), np.array([0.3, 0.2])
+    runs = treesim.rollout(world, q, v, controls, **OPTIONS)
+    for found, expected in zip(treesim_jax.rollout(world, q, v, controls, **OPTIONS), (runs.q, runs.v), strict=True):
+        np.testing.assert_array_equal(found, expected)
+    check(lambda *x: treesim_jax.rollout(world, *x, **OPTIONS), q, v, controls)
+    learned = lambda q, v, p: treesim_jax.rollout(  # noqa: E731
+        world, q, v, policy, policy_parameters=p, steps=4, keep="last", **OPTIONS
+    )
+    check(jax.jit(learned), q[0], v[0], p)
+    (last, _), several = learned(q, v, p), jax.vmap(learned, in_axes=(0, 0, None))(q, v, p)
+    assert last.shape == (2, 1, ROBOTS[name].nq)
+    np.testing.assert_array_equal(several[0], last)
+
+
+def test_rollouts_in_contact():
+    """A box slides: the distance changes by v / (mu g), the time in which it stops, with the start's velocity."""
+    q0, v0 = np.array([0, 0, 0.1, 0, 0, 0, 1.0]), np.array([1.0, 0, 0, 0, 0, 0])
+    where = lambda v: treesim_jax.rollout(SLIDING, q0, v, np.zeros((40, 6)), keep="last", **OPTIONS)[0][0, 0]  # noqa: E731
+    assert abs(jax.grad(where)(v0)[0] - 1 / (0.5 * 9.81)) < 5e-3
+
+
+def test_errors_of_rollouts():
+    robot = ROBOTS["fixed base"]
+    q = np.zeros(6)
+    for given, fault in (
+        ({"control": q}, r"control has shape \(6,\), but \(\.\.\., steps, 6\)"),
+        ({"control": q[None], "policy_parameters": q}, "policy_parameters are those of a policy"),
+        ({"control": policy, "policy_parameters": q}, "give steps"),
+        ({"control": np.zeros((2, 5))}, r"control has shape \(2, 5\), but \(2, 6\)"),
+    ):
+        with pytest.raises(treesim.ArgumentError, match=fault):
+            treesim_jax.rollout(robot, q, q, **given)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'every'"):
+        treesim_jax.rollout(robot, q, q, q[None], every=2)
+
+
 def test_single_precision():
     robot = ROBOTS["every joint type"]
     arrays = [jnp.asarray(x, jnp.float32) for x in state_of(robot, 2)]

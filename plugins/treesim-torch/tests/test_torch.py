@@ -92,6 +92,30 @@ def test_gradients_of_steps_are_finite_where_contact_changes(place):
     assert all(x.grad.isfinite().all() and x.grad.any() for x in given)
 
 
+def policy(t, q, v, p, u):
+    u[:] = p[0] * np.sin(3 * t) - p[1] * v
+
+
+@pytest.mark.parametrize("name", ["every joint type", "mimic"])
+def test_rollouts(name):
+    """States of `treesim.rollout`; gradients by differences, in the start, controls, and parameters of a policy."""
+    world = treesim.World(ROBOTS[name], use_limits=False, use_joint_friction=False)
+    options = {"integrator": "semi_implicit_euler", "dt": 1e-2, "substeps": 1}
+    q, v, u = state_of(ROBOTS[name], 2)
+    controls, p = torch.stack([u[0], -u[0], u[1]]), torch.tensor([0.3, 0.2], dtype=torch.float64)
+    runs = treesim.rollout(world, q, v, controls, **options)
+    for found, expected in zip(treesim_torch.rollout(world, q, v, controls, **options), (runs.q, runs.v), strict=True):
+        np.testing.assert_array_equal(found, expected)
+    learned = lambda q, v, p: treesim_torch.rollout(  # noqa: E731
+        world, q, v, policy, policy_parameters=p, steps=4, keep="last", **options
+    )
+    (last, _), several = learned(q, v, p), torch.func.vmap(learned, in_dims=(0, 0, None))(q, v, p)
+    assert last.shape == (2, 1, ROBOTS[name].nq)
+    np.testing.assert_array_equal(several[0], last)
+    check(learned, q[0].clone(), v[0].clone(), p)
+    check(lambda *x: treesim_torch.rollout(world, *x, **options), *state_of(ROBOTS[name], 2)[:2], controls)
+
+
 def test_single_precision():
     robot = ROBOTS["every joint type"]
     single, double = [], []

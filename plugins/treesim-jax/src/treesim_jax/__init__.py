@@ -1,5 +1,5 @@
-"""treesim's dynamics and time steps as functions of JAX, with `jax.jit`, `jax.grad`, `jax.vmap` and `jax.jacrev`."""
+"""treesim's dynamics, time steps and rollouts as functions of JAX, with `jit`, `grad`, `vmap` and `jacrev`."""
 
-from .functions import forward_dynamics, frame_pose, inverse_dynamics, step, wrap
+from .functions import forward_dynamics, frame_pose, inverse_dynamics, rollout, step, wrap
 
-__all__ = ["forward_dynamics", "frame_pose", "inverse_dynamics", "step", "wrap"]
+__all__ = ["forward_dynamics", "frame_pose", "inverse_dynamics", "rollout", "step", "wrap"]

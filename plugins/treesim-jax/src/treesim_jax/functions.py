@@ -8,8 +8,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from treesim import Stepper, Tree
+from treesim import Stepper, Tree, World
 from treesim.differentiation.operations import ForwardDynamics, FramePose, InverseDynamics, Operation, Step, Traced
+from treesim.rollouts.operation import Rollout
 
 from .bridge import differentiable
 
@@ -93,6 +94,36 @@ def step(stepper: Stepper, q: Any, v: Any, control: Any) -> tuple[jax.Array, jax
         (..., nq) configurations and (..., nv) velocities at the end of the step.
     """
     q, v = _called(Step(stepper), q, v, control)
+    return q, v
+
+
+def rollout(
+    robot: Tree | World, q0: Any, v0: Any, control: Any, *, policy_parameters: Any = None, **options: Any
+) -> tuple[jax.Array, jax.Array]:
+    """Return the states of rollouts, in free motion or in contact, differentiated as by `treesim.rollout_vjp`.
+
+    Parameters
+    ----------
+    robot : Tree or World
+        Robot or world.
+    q0, v0 : array_like
+        (..., nq) configurations and (..., nv) velocities at the start; see `forward_dynamics`.
+    control : array_like or callable
+        (..., steps, nv) controls, or a policy of `treesim.rollout`.
+    policy_parameters : array_like, optional
+        (..., k) parameters of the policy.
+    **options : object
+        Constants: the other options of `treesim.rollout_vjp`, such as dt, integrator, kp and keep; with a policy also
+        steps.
+
+    Returns
+    -------
+    q, v : jax.Array
+        (..., steps, nq) configurations and (..., steps, nv) velocities after each step; with keep="last" (..., 1, nq)
+        and (..., 1, nv) after the last one.
+    """
+    operation, given = Rollout.of(robot, control, policy_parameters, options)
+    q, v = _called(operation, q0, v0, given)
     return q, v
 
 

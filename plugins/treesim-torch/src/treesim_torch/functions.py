@@ -7,8 +7,9 @@ from typing import Any
 
 import torch
 
-from treesim import Stepper, Tree
+from treesim import Stepper, Tree, World
 from treesim.differentiation.operations import ForwardDynamics, FramePose, InverseDynamics, Operation, Step, Traced
+from treesim.rollouts.operation import Rollout
 
 from .bridge import Values
 
@@ -94,6 +95,36 @@ def step(stepper: Stepper, q: Any, v: Any, control: Any) -> tuple[torch.Tensor, 
         (..., nq) configurations and (..., nv) velocities at the end of the step.
     """
     q, v = _called(Step(stepper), q, v, control)
+    return q, v
+
+
+def rollout(
+    robot: Tree | World, q0: Any, v0: Any, control: Any, *, policy_parameters: Any = None, **options: Any
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the states of rollouts, in free motion or in contact, differentiated as by `treesim.rollout_vjp`.
+
+    Parameters
+    ----------
+    robot : Tree or World
+        Robot or world.
+    q0, v0 : tensor
+        (..., nq) configurations and (..., nv) velocities at the start; see `forward_dynamics`.
+    control : tensor or callable
+        (..., steps, nv) controls, or a policy of `treesim.rollout`.
+    policy_parameters : tensor, optional
+        (..., k) parameters of the policy.
+    **options : object
+        Constants: the other options of `treesim.rollout_vjp`, such as dt, integrator, kp and keep; with a policy also
+        steps.
+
+    Returns
+    -------
+    q, v : torch.Tensor
+        (..., steps, nq) configurations and (..., steps, nv) velocities after each step; with keep="last" (..., 1, nq)
+        and (..., 1, nv) after the last one.
+    """
+    operation, given = Rollout.of(robot, control, policy_parameters, options)
+    q, v = _called(operation, q0, v0, given)
     return q, v
 
 
