@@ -61,7 +61,7 @@ class _Named(dict[str, T]):
 
 
 def looked_up(kind: str, name: object, table: Mapping[str, T], robot: str) -> T:
-    """Return the part of a name that cannot be hashed: of a text of a subclass of str; raises UnknownNameError else."""
+    """Return the part of a name, also of a subclass of str that cannot be hashed; raises UnknownNameError."""
     if isinstance(name, str):
         return table[str.__str__(name)]
     raise unknown_name(kind, name, table, of=repr(robot))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import ArgumentError, ModelError, UnknownNameError, quoted, unknown_name
+from ..errors import ArgumentError, ModelError, quoted, unknown_name
 from ..system.display import html_table
 from ..types import Base
 from ..validation.arrays import check_copy, coerce, precision, real_numbers
@@ -545,12 +545,7 @@ class Tree(Immutable):
         UnknownNameError
             If there is no such frame; the error suggests similar names.
         """
-        try:
-            return self.frames[name]
-        except UnknownNameError:
-            raise
-        except Exception:  # of a name that cannot be hashed
-            return looked_up("frame", name, self.frames, self.name)
+        return looked_up("frame", name, self.frames, self.name)
 
     def joint(self, name: str) -> Joint:
         """Return the tree's joint with a given name.
@@ -570,12 +565,7 @@ class Tree(Immutable):
         UnknownNameError
             If there is no such joint; the error suggests similar names.
         """
-        try:
-            return self.joints[name]
-        except UnknownNameError:
-            raise
-        except Exception:  # of a name that cannot be hashed
-            return looked_up("joint", name, self.joints, self.name)
+        return looked_up("joint", name, self.joints, self.name)
 
     def dof_name(self, k: int) -> str:
         """Return the name of a degree of freedom.
