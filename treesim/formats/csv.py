@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from codecs import getwriter
 from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
@@ -25,19 +26,9 @@ def write(trajectory: Trajectory, stream: IO[bytes]) -> None:
     trajectory = without_points(trajectory)
     header, table = table_of(trajectory)
     stream.write((HEADING + described(trajectory) + "\r\n").encode())
-    writer = csv.writer(_Encoded(stream))
+    writer = csv.writer(getwriter("utf-8")(stream))  # unlike TextIOWrapper it does not close the stream
     writer.writerow(header)
     writer.writerows(table.tolist())  # Python's float repr is exact
-
-
-class _Encoded:
-    """Text interface of a byte stream, for csv.writer; unlike TextIOWrapper it does not close the stream."""
-
-    def __init__(self, stream: IO[bytes]) -> None:
-        self._stream = stream
-
-    def write(self, text: str) -> int:
-        return self._stream.write(text.encode())
 
 
 def read(path: Path) -> Trajectory:
