@@ -44,7 +44,7 @@ def chain(n: int, joint_types: Sequence[str] = ("revolute",), axes: Sequence[Seq
     >>> generators.chain(30)
     <Tree 'chain_30': 30 bodies, nq 30, nv 30, 37.6991 kg>
     """
-    return _rods(f"chain_{_at_least_one(n, 'n')}", range(n), joint_types, axes)
+    return _rods(f"chain_{whole_number('n', n, 1)}", range(n), joint_types, axes)
 
 
 def balanced_binary_tree(levels: int, joint_types: Sequence[str] = ("revolute",)) -> Tree:
@@ -52,7 +52,7 @@ def balanced_binary_tree(levels: int, joint_types: Sequence[str] = ("revolute",)
 
     Source: Featherstone 2005, Table 2. Raises ArgumentError for levels < 1.
     """
-    n = 2 ** _at_least_one(levels, "levels") - 1
+    n = 2 ** whole_number("levels", levels, 1) - 1
     return _rods(f"binary_{levels}", [i // 2 for i in range(1, n + 1)], joint_types)
 
 
@@ -62,7 +62,7 @@ def chain_with_side_branches(k: int, joint_types: Sequence[str] = ("revolute",))
     The main chain has the odd numbers, and body 2j is a child of body 2j - 1.
     Source: Featherstone 2005, Table 2. Raises ArgumentError for k < 1.
     """
-    parent = [p for j in range(_at_least_one(k, "k")) for p in (max(0, 2 * j - 1), 2 * j + 1)]
+    parent = [p for j in range(whole_number("k", k, 1)) for p in (max(0, 2 * j - 1), 2 * j + 1)]
     return _rods(f"side_branches_{k}", parent, joint_types)
 
 
@@ -72,7 +72,7 @@ def square_grid(k: int, joint_types: Sequence[str] = ("revolute",)) -> Tree:
     The first row is the main chain, and each of its bodies starts a column. Rows are numbered one after the other.
     Source: Featherstone 2005, Table 2. Raises ArgumentError for k < 1.
     """
-    first_row = list(range(_at_least_one(k, "k")))
+    first_row = list(range(whole_number("k", k, 1)))
     return _rods(f"grid_{k}", first_row + list(range(1, k * (k - 1) + 1)), joint_types)
 
 
@@ -284,10 +284,6 @@ def _rod(reach: np.ndarray, radius: float, mass: float | None = None) -> Inertia
 def _rod_visual(body: int, reach: np.ndarray, radius: float) -> Visual:
     length = vector_length(reach)
     return Visual(body, Placement(axis_rotation(reach / length), reach / 2), "cylinder", (radius, length))
-
-
-def _at_least_one(value: int, label: str) -> int:
-    return whole_number(label, value, 1)
 
 
 def _check_joint_types(joint_types: Sequence[str]) -> None:
