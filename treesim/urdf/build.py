@@ -84,6 +84,7 @@ class _Body:
     name: str
     parent: int
     joint: Joint
+    line: int
     inertia: Inertia = NOTHING
     own: Inertia = NOTHING
 
@@ -141,12 +142,8 @@ class Builder:
         self._report_missing_files()
         self.mimics.report_still(document.joint, self.findings)
         self.collisions.report_missing(self.findings)
-        self.inertias.report(self.bodies)
-        lines = {name: element.sourceline for name, element in document.link.items()}
-        bodies = [
-            Body(body.name, body.parent, body.joint, body.inertia, line=lines[body.name], own=body.own)
-            for body in self.bodies
-        ]
+        bodies = [Body(**vars(body)) for body in self.bodies]
+        self.inertias.report(bodies)
         report_limits([body.joint for body in bodies], document.joint, self.findings)
         loops = Loops(document.root.findall("loop_joint"), [body.name for body in bodies], self.frames, self.findings)
         self.findings.stop_on_errors()
@@ -191,7 +188,7 @@ class Builder:
         return self._new_body(joint.child, body, made), IDENTITY
 
     def _new_body(self, name: str, parent: int, joint: Joint) -> int:
-        self.bodies.append(_Body(name, parent, joint))
+        self.bodies.append(_Body(name, parent, joint, self.document.link[name].sourceline))
         return len(self.bodies)
 
     def _weld(self, link: yourdfpy.Link, body: int, placement: Placement) -> None:

@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import permutations
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..errors import quoted
 from ..model.inertia import Inertia
 from ..model.matrices import principal_axes, product
+from ..model.parts import Body
 from .collisions import Collisions
 from .findings import Findings, title
 from .geometry import reach_of
@@ -31,11 +32,6 @@ TRIANGLE = 1e-6  # C - A - B over the largest: files are written with few digits
 HINT = "check the signs and the products of inertia; repair=True (treesim check --fix) sets negative moments to zero"
 POWERS = "check the powers of ten"
 INERTIA_ENTRIES = {"ixx": (0, 0), "ixy": (0, 1), "ixz": (0, 2), "iyy": (1, 1), "iyz": (1, 2), "izz": (2, 2)}
-
-
-class _Body(Protocol):
-    name: str
-    inertia: Inertia
 
 
 class Inertias:
@@ -85,7 +81,7 @@ class Inertias:
         self._bodies[link] = body
         return inertia
 
-    def report(self, bodies: Sequence[_Body]) -> None:
+    def report(self, bodies: Sequence[Body]) -> None:
         """Add a warning for each link with a negative moment in an otherwise valid body, else an error.
 
         Links of the world (body 0) get a warning.
