@@ -23,7 +23,7 @@ from ..urdf.document import ZERO, Document, name_of, numbers, parent_of, remove,
 from ..urdf.export import to_urdf
 from ..urdf.findings import Findings
 from ..urdf.inertias import Inertias
-from ..urdf.mimics import Mimics
+from ..urdf.mimics import Line, Mimics, resolved
 from ..urdf.origins import rpy_from_rotation
 from ..urdf.read import Source, SourceBytes, parse
 from ..urdf.resolve import is_robot_name, open_source
@@ -31,7 +31,6 @@ from ..urdf.schema import clean
 from .source import without_losses
 
 Edit = Callable[[Any], None]
-Line = tuple[str, float, float]  # mimicked joint, multiplier, offset [rad, m]
 PHYSICS = ("link", "joint")
 SHAPES = ("visual", "collision")
 
@@ -45,13 +44,7 @@ class Description(Document):
     @cached_property
     def mimics(self) -> dict[str, Line]:
         """Mimicked joint, multiplier and offset of each mimic joint; chains of mimic joints are resolved."""
-        lines, found = Mimics(self.joint, None).lines, {}
-        for name, (mimicked, multiplier, offset) in lines.items():
-            while mimicked in lines:
-                mimicked, k, o = lines[mimicked]
-                multiplier, offset = multiplier * k, multiplier * o + offset
-            found[name] = mimicked, multiplier, offset
-        return found
+        return resolved(Mimics(self.joint, None).lines)
 
     @cached_property
     def robot(self) -> Tree:

@@ -6,8 +6,9 @@ from collections.abc import Collection, Iterator, Mapping
 
 import numpy as np
 
+from ..urdf.mimics import Line
 from .causes import Explanation
-from .description import Description, Line
+from .description import Description
 from .report import Row
 from .results import RAW
 

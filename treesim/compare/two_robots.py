@@ -17,10 +17,11 @@ from ..states.arguments import positive_number, whole_number
 from ..system.display import ReprMixin
 from ..types import Base, BaseChoice
 from ..urdf.base import ROOT_JOINT
+from ..urdf.mimics import Line
 from .alignment import aligned, words
 from .causes import SECONDS, STATES, Causes, Explanation, explain_model, typical
 from .checks import result_rows
-from .description import Description, Line, named, read_description
+from .description import Description, named, read_description
 from .engine_model import EngineModel
 from .engines import PUBLISHED, find_engine
 from .evidence import TOLERANCE

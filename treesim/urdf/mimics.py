@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from ..model.joints import Joint
 
+Line = tuple[str, float, float]  # mimicked joint, multiplier, offset [rad, m]
 FREE_HINT = 'load with mimic="free" to let it move freely'
 FOLLOWING = ("revolute", "continuous", "prismatic")  # types of joints that may mimic others
 
@@ -78,6 +79,17 @@ def around(cycle: list[str]) -> str:
     return f"{listed(cycle, separator=' -> ')} -> {quoted(cycle[0])}"
 
 
+def resolved(lines: Mapping[str, Line]) -> dict[str, Line]:
+    """Return the lines of mimic joints with the joint at the end of each chain; the lines have no cycle."""
+    found = {}
+    for name, (mimicked, multiplier, offset) in lines.items():
+        while mimicked in lines:
+            mimicked, k, o = lines[mimicked]
+            multiplier, offset = multiplier * k, multiplier * o + offset
+        found[name] = mimicked, multiplier, offset
+    return found
+
+
 def _check_mimicked(joint: _Element, mimicked: _Element, findings: Findings, mimic: str | None) -> None:
     text, element = f"{title(joint)} mimics {quoted(mimicked.get('name'))}", joint.find("mimic")
     kind = JOINT_TYPES.get(mimicked.get("type", ""))
@@ -95,7 +107,7 @@ class Mimics:
     """
 
     def __init__(self, joints: Mapping[str, _Element], mimic: str | None) -> None:
-        self.lines: dict[str, tuple[str, float, float]] = {}
+        self.lines: dict[str, Line] = {}
         for name, joint in joints.items() if mimic != "free" else ():
             element = joint.find("mimic")
             if element is not None and joint.get("type") in FOLLOWING:
@@ -130,23 +142,17 @@ def report_limits(joints: Sequence[Joint], elements: Mapping[str, _Element], fin
 
     Limits of other joints that mimic the same one are included. elements: joints of the document, by name.
     """
-    known = {joint.name: joint for joint in joints}
-    limits = [
-        (joint, *np.asarray([joint.lower, joint.upper], float).ravel().tolist()) for joint in joints if joint.nq == 1
-    ]
-    left = {joint.name: (lower, upper) for joint, lower, upper in limits}
-    for joint in joints:
-        mimicked, multiplier, offset = joint, 1.0, 0.0
-        while mimicked.mimic is not None:
-            multiplier, offset = multiplier * mimicked.mimic.multiplier, multiplier * mimicked.mimic.offset + offset
-            mimicked = known[mimicked.mimic.joint]
-        if mimicked is joint:
-            continue
-        low, high = mimicked_limits(*left[joint.name], multiplier, offset)
-        first, second = left[mimicked.name]
-        left[mimicked.name] = max(low, first), min(high, second)
+    mimics = [(joint.name, joint.mimic) for joint in joints if joint.mimic]
+    lines = resolved({name: (mimic.joint, mimic.multiplier, mimic.offset) for name, mimic in mimics})
+    if not mimics:
+        return
+    left = {joint.name: np.ravel([joint.lower, joint.upper]).tolist() for joint in joints if joint.nq == 1}
+    for name, (mimicked, multiplier, offset) in lines.items():
+        lower, upper = left[name]
+        low, high = mimicked_limits(lower, upper, multiplier, offset)
+        first, second = left[mimicked]
         if max(low, first) > min(high, second):
-            element = elements[joint.name]
-            text = f"{title(element)}: its limits leave no position to {quoted(mimicked.name)}, which it mimics"
-            findings.add("U408", text, element.find("mimic"), FREE_HINT)
-            left[mimicked.name] = first, second
+            text = f"{title(elements[name])}: its limits leave no position to {quoted(mimicked)}, which it mimics"
+            findings.add("U408", text, elements[name].find("mimic"), FREE_HINT)
+        else:
+            left[mimicked] = [max(low, first), min(high, second)]
