@@ -6,7 +6,7 @@ import ast
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib.machinery import PathFinder
 from pathlib import Path
@@ -86,8 +86,8 @@ def installed_robots() -> list[RobotEntry]:
     entries: list[RobotEntry] = []
     taken: set[str] = set()
     for package, found in (
-        (EXAMPLE_ROBOT_DATA, _example_robots()),
-        (PYBULLET_DATA, _pybullet_robots()),
+        (EXAMPLE_ROBOT_DATA, _robots_below(_example_root(), _EXAMPLE_NAMES)),
+        (PYBULLET_DATA, _robots_below(_package_folder(PYBULLET_DATA), {})),
         (ROBOT_DESCRIPTIONS, _cached_descriptions()),
     ):
         named = [RobotEntry(f"{package}/{name}" if name in taken else name, package, path) for name, path in found]
@@ -139,22 +139,15 @@ def _package_folder(name: str) -> Path | None:
     return Path(spec.origin).parent if spec is not None and spec.origin else None
 
 
-def _example_robots() -> list[tuple[str, Path]]:
-    root = _example_root()
+def _robots_below(root: Path | None, names: Mapping[str, str]) -> list[tuple[str, Path]]:
+    """Return the robots below a folder: those of `names`, then all files by their stems.
+
+    Stems that are such a name, and those that several files share, are preceded by their folder.
+    """
     if root is None:
         return []
-    named = [(name, root / inside) for name, inside in _EXAMPLE_NAMES.items() if (root / inside).is_file()]
+    named = [(name, root / inside) for name, inside in names.items() if (root / inside).is_file()]
     reserved = {name for name, _ in named}
-    return named + _named_by_file(root, reserved)
-
-
-def _pybullet_robots() -> list[tuple[str, Path]]:
-    root = _package_folder(PYBULLET_DATA)
-    return [] if root is None else _named_by_file(root, set())
-
-
-def _named_by_file(root: Path, reserved: set[str]) -> list[tuple[str, Path]]:
-    """Name the files below a folder by their stems; reserved stems, and shared ones, are preceded by their folder."""
     stems: dict[tuple[str, ...], str] = {}  # by the parts of the path below the folder
     for folder, folders, files in os.walk(root):
         folders[:] = [name for name in folders if name != OBJECTS]
@@ -164,7 +157,7 @@ def _named_by_file(root: Path, reserved: set[str]) -> list[tuple[str, Path]]:
             if suffix == ".urdf":
                 plain = stem != "model" and not stem.startswith("model_")  # else the folder's name replaces "model"
                 stems[*below, file] = stem if plain else os.path.basename(folder) + stem.removeprefix("model")
-    counts, named = Counter(stems.values()), []
+    counts = Counter(stems.values())
     for parts, stem in sorted(stems.items()):
         shared = counts[stem] > 1 or stem in reserved
         named.append((f"{parts[0]}/{stem}" if shared else stem, root.joinpath(*parts)))
