@@ -143,9 +143,9 @@ def report_limits(joints: Sequence[Joint], elements: Mapping[str, _Element], fin
     Limits of other joints that mimic the same one are included. elements: joints of the document, by name.
     """
     mimics = [(joint.name, joint.mimic) for joint in joints if joint.mimic]
-    lines = resolved({name: (mimic.joint, mimic.multiplier, mimic.offset) for name, mimic in mimics})
     if not mimics:
         return
+    lines = resolved({name: (mimic.joint, mimic.multiplier, mimic.offset) for name, mimic in mimics})
     left = {joint.name: np.ravel([joint.lower, joint.upper]).tolist() for joint in joints if joint.nq == 1}
     for name, (mimicked, multiplier, offset) in lines.items():
         lower, upper = left[name]

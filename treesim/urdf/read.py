@@ -111,13 +111,8 @@ def bytes_of_file(path: Path, findings: Findings) -> SourceBytes:
         hint = "no user of that name has a home here" if str(path).startswith("~") else ""
         if isinstance(error, UnsuitableFileError) and error.errno != EFBIG:
             hint = _OTHER_SOURCES
-        raise findings.fail("U100", f"cannot read the robot: {_reason(error)}", hint=hint) from None
+        raise findings.fail("U100", f"cannot read the robot: {reason_of(error)}", hint=hint) from None
     return SourceBytes(data, label_of(path), path, typed=True)
-
-
-def _reason(error: Exception) -> str:
-    """Return the message of an operating-system error, without the file's name."""
-    return shortened(getattr(error, "strerror", None) or str(error), 200)
 
 
 def bytes_of_stream(stream: IO[str] | IO[bytes], findings: Findings) -> SourceBytes:
@@ -132,7 +127,7 @@ def bytes_of_stream(stream: IO[str] | IO[bytes], findings: Findings) -> SourceBy
         text = stream.read()
     except (OSError, ValueError) as error:
         hint = 'open it as bytes, mode "rb"' if isinstance(error, UnicodeDecodeError) else ""
-        raise findings.fail("U100", f"cannot read the robot: {_reason(error)}", hint=hint) from None
+        raise findings.fail("U100", f"cannot read the robot: {reason_of(error)}", hint=hint) from None
     if not isinstance(text, (str, bytes)):
         raise ArgumentError(f"source.read() must give text or bytes, got {type(text).__name__}")
     return bytes_of_text(text, findings, findings.file, path)

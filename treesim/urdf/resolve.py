@@ -229,9 +229,6 @@ def _path_of_url(url: str) -> Iterator[Path]:
 
 def _roots_of_environment() -> Iterator[Path]:
     """Yield the package folders in the environment variables of ROS and ROS 2."""
-    for entry in os.environ.get("ROS_PACKAGE_PATH", "").split(os.pathsep):
-        if entry:
-            yield Path(entry)
-    for entry in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep):
-        if entry:
-            yield Path(entry) / "share"
+    for variable, inside in (("ROS_PACKAGE_PATH", ""), ("AMENT_PREFIX_PATH", "share")):
+        for entry in filter(None, os.environ.get(variable, "").split(os.pathsep)):
+            yield Path(entry, inside)
