@@ -269,8 +269,7 @@ def _warnings_shown() -> Iterator[None]:
             seen.add(str(message))
             print_warning(str(message))
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("default", UserWarning)
+    with warnings.catch_warnings(action="default", category=UserWarning):
         warnings.showwarning = show
         yield
 

@@ -90,8 +90,7 @@ def formula(text: str, robot: Tree) -> Formula:
         raise ArgumentError(f"{quoted(text)} has {len(text):,} characters: a formula has {LONGEST:,} at most")
     source = _with_quoted_names(text.strip(), robot)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of Python's parser; invalid formulas are rejected here
+        with warnings.catch_warnings(action="ignore"):  # of Python's parser; invalid formulas are rejected here
             tree = ast.parse(source, mode="eval")
     except SyntaxError as error:
         raise ArgumentError(f"{quoted(text)} is no formula of t, q and v: {error.msg}") from None

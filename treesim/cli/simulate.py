@@ -133,8 +133,8 @@ def simulate(
         made["sha256"] = source_digest(robot)
     if outputs.recorder is not None:
         drawables(tree)  # warns before the run about shapes that cannot be drawn
-    with _kept(outputs, tree, made), warnings.catch_warnings():
-        warnings.simplefilter("ignore", DivergedWarning)  # the end of the command reports it
+    # the end of the command reports a motion that diverges
+    with _kept(outputs, tree, made), warnings.catch_warnings(action="ignore", category=DivergedWarning):
         first_call_s = _first_call(simulation, q, v, show)
         with progress_bar("simulating", show) as progress:
             began = time.perf_counter()
@@ -168,8 +168,7 @@ def _first_call(simulation: Simulation, q: np.ndarray, v: np.ndarray, show: bool
     """Return the duration [s] of a first step, which loads or compiles kernels."""
     waiting = common.messages().status("preparing kernels ...") if show else nullcontext()
     began = time.perf_counter()
-    with waiting, warnings.catch_warnings():
-        warnings.simplefilter("ignore", EnergyWarning)  # the run itself warns of it
+    with waiting, warnings.catch_warnings(action="ignore", category=EnergyWarning):  # the run itself warns of it
         step = simulation.run(simulation.dt, q, v)
     if step.stopped == "interrupted":
         raise KeyboardInterrupt

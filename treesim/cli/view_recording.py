@@ -108,8 +108,7 @@ def _recorded_robot(trajectory: Trajectory) -> Tree | None:
     if robot is None or robot.visuals:
         return robot
     base = "floating" if trajectory.joint_types[:1] == ("floating",) else "fixed"
-    with suppress(TreesimError), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with suppress(TreesimError), warnings.catch_warnings(action="ignore"):
         installed = common.load_robot(robot.name, base, None)
         if _moves_alike(installed, robot):
             return installed

@@ -66,8 +66,8 @@ def read(source: object, base: BaseChoice) -> RobotSource:
 def _with_mimic_joints(source: Source, base: BaseChoice) -> Tree | None:
     """Return the robot with mimic joints; None if it has none, or treesim does not support them."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UrdfWarning)  # the first reading of the file has reported its findings
+        # the first reading of the file has reported its findings
+        with warnings.catch_warnings(action="ignore", category=UrdfWarning):
             robot = treesim.load(source, base=base)
     except TreesimError:
         return None

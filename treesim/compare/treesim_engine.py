@@ -78,8 +78,7 @@ class TreesimModel(EngineModel):
         assert self.integrator is not None  # else there are no steps
         free = treesim.World(self.robot, use_limits=False)
         simulation = treesim.Simulation(free, integrator=self.integrator, dt=dt, engine=self.engine_of_runs)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", EnergyWarning)
+        with warnings.catch_warnings(action="ignore", category=EnergyWarning):
             run = simulation.run(steps * dt, q0=q0, v0=v0)
         missing = ((0, steps + 1 - len(run.q)), (0, 0))
         return np.pad(run.q, missing, constant_values=np.nan), np.pad(run.v, missing, constant_values=np.nan)

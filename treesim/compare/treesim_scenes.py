@@ -26,8 +26,7 @@ def simulate(scene: Scene, integrator: str) -> SceneRun:
         world, dt=scene.dt, integrator=integrator, engine="generic", substeps=1,
         controller=lambda t, q, v: scene.law.torque(robot, t, q, v),
     )  # fmt: skip
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", TreesimWarning)
+    with warnings.catch_warnings(action="ignore", category=TreesimWarning):
         run = simulation.run(scene.steps * scene.dt, q0=scene.q0, v0=scene.v0)
     missing = ((0, scene.steps + 1 - len(run.q)), (0, 0))
     q, v = (np.pad(x, missing, constant_values=np.nan) for x in (run.q, run.v))

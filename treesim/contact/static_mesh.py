@@ -146,8 +146,7 @@ class StaticMesh(SolidSurface):
         if not isinstance(file, str | os.PathLike):
             raise ArgumentError(f"file must be a path, got {short_repr(file)}")
         vertices, triangles = read_triangles(os.fspath(file))
-        with warnings.catch_warnings(record=True) as found:
-            warnings.simplefilter("always")
+        with warnings.catch_warnings(record=True, action="always") as found:
             mesh = cls(vertices * factor, triangles, placement or Placement(), **parameters)
         for one in found:
             warn(f"{quoted(os.fspath(file))}: {one.message}", one.category)

@@ -38,8 +38,8 @@ def _check_positions(root: Any) -> None:
         array = sources[name].find("{*}float_array") if name in sources else None
         words = "" if array is None else array.text or ""
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", DeprecationWarning)  # of older numpy, which stops at such a word
+            # older numpy stops at such a word and only warns of it
+            with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
                 numbers = np.fromstring(words, np.float32, sep=" ")
             sound = len(numbers) == len(words.split()) and np.isfinite(numbers).all()
         except ValueError:

@@ -226,8 +226,7 @@ def _simulation(provenance: Provenance, controller: Any) -> tuple[Simulation, fl
     if others:
         raise unknown_name("setting of the recording", others[0], known)
     settings = {name: restored(value) for name, value in provenance.settings.items()}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # the recorded run has warned
+    with warnings.catch_warnings(action="ignore", category=UserWarning):  # the recorded run has warned
         try:
             duration = positive_number("duration", settings.pop("duration"), zero=True)
             return Simulation(world, controller=drive, **settings), duration

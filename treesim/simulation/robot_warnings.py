@@ -18,8 +18,7 @@ Made = TypeVar("Made")
 
 def unwarned(made: Callable[[], Made]) -> Made:
     """Return `made()` without its FrictionWarning: for copies, whose original has warned already."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FrictionWarning)
+    with warnings.catch_warnings(action="ignore", category=FrictionWarning):
         return made()
 
 

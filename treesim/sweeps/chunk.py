@@ -83,8 +83,7 @@ def run_task(job: Job, task: Task, threads: int | None = None) -> dict[str, Any]
     plan = _plan(job)
     store = _store(job) if task.writes else None
     samples = np.setdiff1d(np.arange(task.start, min(task.stop, plan.samples)), task.left_out)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         columns = results(plan, samples, threads) if len(samples) else {}
     failed = int(np.count_nonzero(columns.get("failed_reason", ()))) + len(task.left_out)
     record: dict[str, Any] = {"start": task.start, "failed": failed, "left_out": list(task.left_out)}

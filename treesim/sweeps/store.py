@@ -179,8 +179,7 @@ def create(folder: Path, plan: Plan, chunk: int, columns: Mapping[str, np.ndarra
             _key(name), shape=(padded, *own), chunks=(chunk, *own), dtype=column.dtype,
             fill_value=fill_value(name, column.dtype), dimension_names=axes,
         )  # fmt: skip
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # consolidated metadata are an extension of the format
+    with warnings.catch_warnings(action="ignore"):  # consolidated metadata are an extension of the format
         zarr.consolidate_metadata(group.store)
     metadata = json.loads(read_input(folder / GROUP, LARGEST_DETAILS))
     metadata["attributes"][ASIDE]["digest"] = _digest_without(metadata)

@@ -308,8 +308,7 @@ class LiveSession(ReprMixin):
 
         Other warnings, such as those of files that are garbage, may come at any time, and are not the page's.
         """
-        with warnings.catch_warnings(record=True) as noted:
-            warnings.simplefilter("always")
+        with warnings.catch_warnings(record=True, action="always") as noted:
             try:
                 action()
             except NonFiniteError as error:
