@@ -34,7 +34,7 @@ def box_of_mass(mass):
 
 @pytest.mark.parametrize("case", REQUESTS)
 def test_no_state_is_stepped_one_by_one_and_each_moves_as_by_a_stepper(monkeypatch, case):
-    monkeypatch.setattr(lanes.ContactLanes, "_one_by_one", None)
+    monkeypatch.setattr(lanes.ContactLanes, "_alone", None)
     ground, given = treesim.Ground(friction=0.5), REQUESTS[case]
     (q, v), f_ext = starts(), given.get("f_ext", {"box": np.zeros((B, 6))})["box"]
     runs = treesim.rollout(treesim.World(BOX, ground=ground), q, v, dt=DT, steps=STEPS, **given)

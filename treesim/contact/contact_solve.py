@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from operator import itemgetter
 
 import numpy as np
@@ -12,7 +12,7 @@ from ..engine.call.batched import BatchedTables
 from ..engine.call.bound_entry import BoundEntry
 from ..engine.call.call_sequence import Call, Place
 from ..engine.call.evaluate import STATES_PER_TASK
-from ..engine.call.generic import compiled, compiled_soon
+from ..engine.call.generic import bound_call, compiled, compiled_soon
 from ..engine.threads import over_threads
 from ..errors import UnsupportedError, quoted
 from ..kernels.contact.contact_entry import contact_step_entry
@@ -157,9 +157,20 @@ class ContactSolve:
         None if they have to be computed. Memory grows with the square of the largest number of contacts so far.
         """
         status = self._run(given, result, batched, kinematics)
-        while self._makes_room(result.solver_info):
+        while self.makes_room(result.solver_info):
             status = self._run(given, result, batched, kinematics)
         return status
+
+    def bound_to(self, given: StepInput, result: StepOutput, kinematics: np.ndarray) -> list[Callable[..., int]]:
+        """Return the calls that add contact to a batch of one state, in the same arrays at every call.
+
+        kinematics: memory. They are for the current number of contacts that there is memory for (`makes_room`).
+        """
+        inputs, outputs = ([x.reshape(-1) for x in group.arrays] for group in (given, result))
+        if self.kinematics is None:
+            return [bound_call(self.entry, *self.constants, *inputs, *outputs)]
+        place = bound_call(self.kinematics.entry, *self.constants[:2], *inputs[:5], self._settings, kinematics)
+        return [place, bound_call(self.entry, *self.constants, *inputs, kinematics, *outputs)]
 
     @property
     def between(self) -> tuple[Shape, ...]:
@@ -244,7 +255,7 @@ class ContactSolve:
 
         return over_threads(part, count, STATES_PER_TASK)
 
-    def _makes_room(self, solver_info: np.ndarray) -> bool:
+    def makes_room(self, solver_info: np.ndarray) -> bool:
         """Allocate memory for contacts that a step omitted; return True if the step should be repeated."""
         if not (solver_info.item(INFO.left_out) if solver_info.ndim == 1 else solver_info[..., INFO.left_out].any()):
             return False

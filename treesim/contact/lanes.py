@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from operator import itemgetter
 
 import numpy as np
@@ -68,6 +68,8 @@ class ContactLanes:
         )  # fmt: skip
         call = bound_call(self.entry, *self.constants, *(x.reshape(-1) for x in arrays))
         unsolved, flat = solver_info[:, INFO.unsolved], solver_info.reshape(-1)
+        alone: dict[int, Callable[[], None]] = {}  # solves of single states
+        kinematics = np.empty(self.stage.between[-1])
 
         def run() -> bool:
             status = call()
@@ -77,9 +79,11 @@ class ContactLanes:
                 finite = np.isfinite(result.q).all(axis=1) & np.isfinite(result.v).all(axis=1)
                 unsolved[~finite] = FOR_ONE
             left = (unsolved == FOR_ONE).nonzero()[0]
+            for k in left.tolist():
+                if k not in alone:
+                    alone[k] = self._alone(k, given, result, batched, kinematics)
+                alone[k]()
             if left.size:
-                own = None if batched is None else batched.of(left)
-                self._one_by_one(left, given.mapped(itemgetter(left)), result, own)
                 compiled(put_histories)(flat, left)
             return bool(np.isfinite(result.q).all() and np.isfinite(result.v).all())
 
@@ -95,19 +99,34 @@ class ContactLanes:
         found[2] = self.stage.touching.batched_places(found[2])
         return np.ascontiguousarray(batched.numbers), np.concatenate([counts, *found]).astype(np.int64)
 
-    def _one_by_one(
-        self, left: np.ndarray, given: StepInput, result: StepOutput, batched: BatchedTables | None
-    ) -> None:
-        """Solve the states `left` one by one."""
-        own = StepOutput(*(np.zeros((left.size, *shape)) for shape in self.stage.shapes[:-1]))
+    def _alone(
+        self, k: int, given: StepInput, result: StepOutput, batched: BatchedTables | None, kinematics: np.ndarray
+    ) -> Callable[[], None]:
+        """Return the function that solves state k by itself, in the same arrays at every call."""
+        stage, part, info = self.stage, itemgetter(slice(k, k + 1)), result.solver_info[k]
+        given, result = given.mapped(part), result.mapped(part)
         given = given._replace(external_contacts=nothing_found(given.q))
-        self.stage.run(given, own, batched)
-        result.q[left], result.v[left], result.work[left] = own.q, own.v, own.work
-        result.warm_start[left] = own.warm_start
-        if result.wrench is not None:
-            result.wrench[left] = own.wrench
-        result.solver_info[left, :RESULT_INFO] = own.solver_info
-        result.solver_info[left, INFO.deepest] = deepest_bodies(own.wrench, self.stage.touching.bodies)
+        wrench = np.empty((1, *stage.shapes.wrench)) if result.wrench is None else result.wrench
+        pairs, solver_info = np.empty((1, *stage.shapes.pairs)), result.solver_info[:, :RESULT_INFO]
+        result = result._replace(wrench=wrench, pairs=pairs, solver_info=solver_info)
+        own = None if batched is None else batched.of(np.array([k]))
+
+        def bind() -> list[Callable[..., int]]:
+            run_with_own = partial(stage.run, given, result, own)
+            return stage.bound_to(given, result, kinematics) if own is None else [run_with_own]
+
+        calls = bind()
+
+        def run() -> None:
+            for call in calls:
+                call()
+            if stage.makes_room(info):
+                calls[:] = bind()
+                run()
+            elif info[INFO.penetration] - info[INFO.before] > info[INFO.growth]:
+                info[INFO.deepest] = deepest_bodies(wrench[0], stage.touching.bodies)
+
+        return run
 
 
 def begin_info(count: int) -> np.ndarray:
