@@ -108,8 +108,7 @@ def _network_of(file: str, name: str, given: np.ndarray | None, robot: Tree, opt
     if (task.robot.nq, tuple(task.robot.v_index)) != (robot.nq, tuple(robot.v_index)):
         raise ArgumentError(
             f"task {quoted(name)} is of {quoted(task.robot.name)}, whose joints are not those of {quoted(robot.name)}: "
-            "take that robot, "
-            "and the same --base"
+            "take that robot, and the same --base"
         )
     default = SimulationOptions()
     for label in OF_TASK:

@@ -134,8 +134,7 @@ def _record(context: typer.Context, source: str, record: Path, viewer: str, opti
     if not is_recording(source):
         raise ArgumentError(
             f"--record writes what `treesim simulate --out` recorded, and {quoted(source)} is a robot: name the .npz "
-            "file, "
-            f"or take `treesim simulate {source} --record {record}`"
+            f"file, or take `treesim simulate {source} --record {record}`"
         )
     given = checked_options(context)
     write_record(source, record, viewer, options.base if "base" in given else None, options.mimic, json)

@@ -54,8 +54,7 @@ class _Named(dict[str, T]):
         if name in self.led:
             raise UnknownNameError(
                 f"{self.kind} {quoted(name)} mimics {quoted(self.led[name])} and has no independent coordinate in "
-                f"{self.of}; "
-                f"`expand` gives its position, in the order of `spanning.q_index`"
+                f"{self.of}; `expand` gives its position, in the order of `spanning.q_index`"
             )
         raise unknown_name(self.kind, name, self, of=self.of)
 

@@ -331,8 +331,7 @@ def as_distribution(name: str, given: Any) -> Distribution:
         return Choice(given)
     raise ArgumentError(
         f"vary[{quoted(name)}] must be a distribution, such as Normal(1.0, 0.1) of treesim.sweeps, or a list of "
-        "values, "
-        f"got {short_repr(given)}"
+        f"values, got {short_repr(given)}"
     )
 
 

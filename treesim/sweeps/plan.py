@@ -216,8 +216,7 @@ def _check_names(vary: Mapping[str, Any], measure: Mapping[str, Any]) -> None:
         if not isinstance(name, str) or name in RESERVED or name in vary or not name or name.startswith(SENSOR):
             raise ArgumentError(
                 f"measure[{quoted(name)}]: a name of its own is needed, other than those in vary and "
-                f"{listed(RESERVED)}, "
-                f"that does not begin with {SENSOR!r}"
+                f"{listed(RESERVED)}, that does not begin with {SENSOR!r}"
             )
         check_column(f"measure[{quoted(name)}]", name)
 
