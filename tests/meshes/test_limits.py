@@ -13,8 +13,7 @@ from PIL import Image
 from treesim.errors import ModelError
 from treesim.meshes import contents, files, images, reader
 from treesim.meshes.collada import check_collada
-from treesim.meshes.contents import Refused
-from treesim.meshes.program import Request
+from treesim.meshes.contents import MeshPart, Refused, Request
 from treesim.system import input_files
 from treesim.system.subprocesses import Ending
 
@@ -155,7 +154,7 @@ def test_an_image_of_the_description_is_not_decoded_in_this_process(tmp_path):
 
 @pytest.mark.parametrize(("last", "wrong"), [(2, None), (3, 3), (-1, -1)])
 def test_triangles_name_vertices_of_their_part(last, wrong):
-    part = (np.eye(3), np.array([[0, 1, last]]), None, None, None)
+    part = MeshPart(np.eye(3), np.array([[0, 1, last]]), None, None, None)
     if wrong is None:
         assert reader._checked([part])[0].faces[0, 2] == last
         return

@@ -28,7 +28,6 @@ from treesim.system.subprocesses import (
     file_command,
     import_path,
     module_command,
-    package_command,
     program_path,
     python_command,
     run,
@@ -128,7 +127,6 @@ COMMANDS = {
     "code": lambda: python_command(""),
     "module": lambda: module_command("treesim"),
     "file": lambda: file_command("a.py"),
-    "package": lambda: package_command("a.py"),
 }
 WAYS = (*COMMANDS, "meshes", "compilation", "sweeps", "engines", "xacro")
 
@@ -180,7 +178,7 @@ def test_relative_entries_of_pythonpath_reach_no_child(tmp_path, monkeypatch):
     assert safe_environment() == {"PYTHONSAFEPATH": "1", "PYTHONPATH": str(tmp_path)}
 
 
-@pytest.mark.parametrize("command", ["code", "module", "file", "package"])
+@pytest.mark.parametrize("command", ["code", "module", "file"])
 def test_a_child_imports_nothing_of_the_working_directory(command, hostile_folder, tmp_path):
     program = tmp_path / "program.py"
     program.write_text("import json, random, treesim; print(json.dumps(treesim.__file__))")
@@ -188,25 +186,10 @@ def test_a_child_imports_nothing_of_the_working_directory(command, hostile_folde
         "code": python_command(program.read_text()),
         "module": module_command("treesim", "--version"),
         "file": file_command(program),
-        "package": package_command(program),
     }
     done = run(commands[command])
     assert done.failed is None, done.failed
     assert "treesim" in done.output and "hostile" not in done.output
-
-
-def test_a_file_of_a_package_runs_without_the_packages_above(tmp_path):
-    """It finds the files beside it and in packages beside its own; the packages' `__init__` do not run."""
-    own, other = tmp_path / "own", tmp_path / "other"
-    for folder in (own, other):
-        folder.mkdir()
-    for folder in (own, tmp_path):
-        (folder / "__init__.py").write_text("raise SystemExit('the package was imported')")
-    (own / "beneath.py").write_text("VALUE = 7")
-    (other / "beside.py").write_text("VALUE = 8")
-    code = "import sys\nfrom .beneath import VALUE\nfrom ..other import beside\n"
-    (own / "program.py").write_text(f"{code}print(VALUE, beside.VALUE, __name__, sys.argv[1:])")
-    assert run(package_command(own / "program.py", "one")).output == "7 8 __main__ ['one']\n"
 
 
 PROGRAMS = {

@@ -1,4 +1,4 @@
-"""Reading of one mesh file by trimesh. Imports of treesim only how files are opened: runs in the child process."""
+"""Reading of one mesh file by trimesh, which the child process runs."""
 
 from __future__ import annotations
 
@@ -15,6 +15,16 @@ from .images import Image, Images
 from .looks import Look, Looks
 
 LARGEST = 1 << 30  # bytes of a mesh file
+READY = "ready"  # what the child process sends once it can read files
+
+
+class Request(NamedTuple):
+    """Arguments of read_contents, and the time limit [s] of the process that reads."""
+
+    file: str
+    colored: bool
+    texture: str | None
+    seconds: float
 
 
 class MeshPart(NamedTuple):

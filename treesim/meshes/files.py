@@ -1,4 +1,4 @@
-"""Files that a mesh file names: materials, buffers and images. Imports of treesim only how files are opened."""
+"""Files that a mesh file names: materials, buffers and images."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Images of meshes: opened within limits, scaled, and re-encoded. Imports of treesim only how files are opened."""
+"""Images of meshes: opened within limits, scaled, and re-encoded."""
 
 from __future__ import annotations
 

@@ -1,12 +1,8 @@
 """Child process that reads mesh files within limits.
 
-Imports of treesim only the modules next to it, and how files are opened.
-
-`reader` runs it as a program with the arguments MEMORY (bytes of address space), IDLE (seconds without a
-request after which it ends) and DESCRIPTOR (of its end of the socket). It sends READY once all is imported:
-time limits do not include the start. A request is a Request. The answer
-contains the parts and faults of a MeshContents as plain tuples, since the classes differ between the processes,
-or the reason of a refusal.
+`reader` runs it with the arguments MEMORY (bytes of address space), IDLE (seconds without a request after which it
+ends) and DESCRIPTOR (of its end of the socket). It sends READY once all is imported: time limits do not include the
+start. A request is a Request, and the answer the MeshContents, or the reason of a refusal.
 """
 
 from __future__ import annotations
@@ -14,34 +10,24 @@ from __future__ import annotations
 import signal
 import sys
 from contextlib import suppress
-from multiprocessing import connection
-from typing import Any, NamedTuple
 
+from ..system.subprocesses import serve
 from .collada import Refused
-from .contents import read_contents
-
-READY = "ready"
+from .contents import READY, MeshContents, Request, read_contents
 
 
-class Request(NamedTuple):
-    """Arguments of read_contents, and the time limit [s] of the process."""
-
-    file: str
-    colored: bool
-    texture: str | None
-    seconds: float
-
-
-def _answer(request: Request) -> tuple[list[Any], list[str]] | str:
+def _answer(request: Request) -> MeshContents | str:
+    _limit_time(request.seconds)
     try:
-        parts, faults = read_contents(request.file, request.colored, request.texture, decode=True)
+        return read_contents(request.file, request.colored, request.texture, decode=True)
     except MemoryError:
         return "it takes more memory than a mesh may"
     except Refused as error:
         return str(error)
     except Exception as error:  # whatever readers of several formats raise
         return f"{type(error).__name__}: {error}"
-    return [(*part[:4], part.image and tuple(part.image)) for part in parts], list(faults)
+    finally:
+        _limit_time(0)
 
 
 def _limit_memory(size: int) -> None:
@@ -59,20 +45,7 @@ def _limit_time(seconds: float) -> None:
         signal.setitimer(signal.ITIMER_REAL, seconds)
 
 
-def main(memory: str, idle: str, descriptor: str) -> None:
-    """Answer requests until the parent closes its end, or is idle for too long; Ctrl-C is handled by the parent."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _limit_memory(int(memory))
-    end = getattr(connection, "PipeConnection", connection.Connection)(int(descriptor))  # on Windows, a named pipe's
-    with end, suppress(EOFError, BrokenPipeError):
-        end.send(READY)
-        while end.poll(float(idle)):
-            request = Request(*end.recv())
-            _limit_time(request.seconds)
-            answer = _answer(request)
-            _limit_time(0)
-            end.send(answer)
-
-
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    memory, idle, descriptor = sys.argv[1:]
+    _limit_memory(int(memory))
+    serve(descriptor, _answer, READY, float(idle))

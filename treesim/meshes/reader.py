@@ -15,18 +15,14 @@ import zipfile
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from ..errors import ModelError, listed, quoted, shortened
 from ..system.input_files import UnsuitableFileError, open_input, size_of_input, size_of_stream
-from ..system.subprocesses import PythonProcess, can_start_python, package_command
-from . import program
+from ..system.subprocesses import PythonProcess, can_start_python, module_command
 from .collada import Refused
-from .contents import LARGEST, MeshContents, MeshPart, read_contents
-from .images import Image
-from .program import Request
+from .contents import LARGEST, READY, MeshContents, MeshPart, Request, read_contents
 
 FORMATS = (".stl", ".dae", ".obj", ".ply", ".off", ".gltf", ".glb")
 MEMORY = 6 << 30  # bytes of address space of the child, including what libraries reserve
@@ -34,7 +30,6 @@ SECONDS, BYTES_PER_SECOND = 30.0, 1 << 20  # time limit of a file [s], plus 1 s 
 START_SECONDS = 300.0  # until the child has imported what it needs; its time limits begin after that
 IDLE = 30.0  # seconds without a file after which the child ends
 ARCHIVES = {b"PK": "ZIP", b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\0": "xz", b"7z\xbc\xaf": "7-Zip"}
-Answer = tuple[Sequence[tuple[Any, ...]], Sequence[str]] | str  # parts and faults, or why the file is refused
 STL_HEADER, STL_TRIANGLE = 84, 50  # bytes
 
 
@@ -72,13 +67,12 @@ def _read(file: str, colored: bool, texture: str | None) -> MeshContents:
         _check_file(file)
         if can_start_python() and not is_binary_stl(file):
             seconds = SECONDS + os.path.getsize(file) / BYTES_PER_SECOND
-            answer: Answer = _child.ask(Request(file, colored, texture, seconds))
+            answer = _child.ask(Request(file, colored, texture, seconds))
         else:
             answer = read_contents(file, colored, texture)
         if isinstance(answer, str):
             raise Refused(answer)
-        parts, faults = answer
-        return MeshContents(_checked(parts), tuple(faults))
+        return MeshContents(_checked(answer.parts), answer.faults)
     except Exception as error:  # readers of formats raise anything for a bad file
         kind = "" if isinstance(error, Refused) else f"{type(error).__name__}: "
         reason = getattr(error, "strerror", None) or f"{kind}{error}"
@@ -120,12 +114,8 @@ def is_binary_stl(file: str) -> bool:
     return size == needed  # otherwise it is text
 
 
-def _checked(parts: Sequence[tuple[Any, ...]]) -> tuple[MeshPart, ...]:
-    found = tuple(
-        MeshPart(vertices, faces, colors, uv, None if image is None else Image(*image))
-        for vertices, faces, colors, uv, image in parts
-        if len(faces)
-    )
+def _checked(parts: Sequence[MeshPart]) -> tuple[MeshPart, ...]:
+    found = tuple(part for part in parts if len(part.faces))
     if not found:
         raise Refused("it has no triangles")
     for part in found:
@@ -150,7 +140,7 @@ class _Child:
         self._lock = threading.Lock()
         self._process: PythonProcess | None = None
 
-    def ask(self, request: Request) -> Answer:
+    def ask(self, request: Request) -> MeshContents | str:
         """Return the child's answer; the reason if it ends while reading the file."""
         with self._lock:
             for _ in range(2):  # a second time if the child had ended because it was idle
@@ -160,7 +150,7 @@ class _Child:
                     if new and not _is_ready(process):
                         self._close()
                         return f"the process that reads it was not ready after {START_SECONDS:.0f} s"
-                    process.connection.send(tuple(request))
+                    process.connection.send(request)
                     if not process.connection.poll(2 * request.seconds):  # a system without SIGALRM
                         self._close()
                         return f"it takes more than {request.seconds:.0f} s"
@@ -175,7 +165,7 @@ class _Child:
             return f"reading it ended with {ended}"
 
     def _started(self) -> PythonProcess:
-        command = package_command(program.__file__, str(MEMORY), str(IDLE))
+        command = module_command("treesim.meshes.program", str(MEMORY), str(IDLE))
         threads = {f"{name}_NUM_THREADS": "1" for name in ("OPENBLAS", "OMP", "MKL")}  # each would reserve memory
         return PythonProcess(command, threads)
 
@@ -192,7 +182,7 @@ class _Child:
 
 def _is_ready(process: PythonProcess) -> bool:
     """Wait until a new child is ready; return False if it takes too long. Raises EOFError if it has ended."""
-    return process.connection.poll(START_SECONDS) and process.connection.recv() == program.READY
+    return process.connection.poll(START_SECONDS) and process.connection.recv() == READY
 
 
 _child = _Child()

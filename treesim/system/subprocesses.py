@@ -109,21 +109,6 @@ def file_command(path: str | os.PathLike[str], *arguments: str) -> list[str]:
     return python_command(f"import runpy; runpy.run_path({os.fspath(path)!r}, run_name='__main__')", *arguments)
 
 
-def package_command(path: str | os.PathLike[str], *arguments: str) -> list[str]:
-    """Return the command line that runs a file as `file_command` does, with relative imports from two packages.
-
-    These are the file's own package and the one around it, without their `__init__` and those of packages above.
-    """
-    folder, name = os.path.split(os.path.abspath(path))
-    stand_ins = {"around": os.path.dirname(folder), "around.own": folder}
-    packages = "".join(
-        f"sys.modules[{name!r}] = types.ModuleType({name!r}); sys.modules[{name!r}].__path__ = [{place!r}]; "
-        for name, place in stand_ins.items()
-    )
-    run = f"import runpy; runpy.run_module('around.own.{name.removesuffix('.py')}', None, '__main__', True)"
-    return python_command(f"import types; {packages}{run}", *arguments)
-
-
 class Ending(NamedTuple):
     """How a process ended.
 
@@ -227,11 +212,16 @@ class PythonProcess:
         self._errors.close()
 
 
-def serve(descriptor: str, answer: Callable[[Any], Any]) -> None:
-    """Answer jobs from the parent's socket one after the other until it is closed; ignores Ctrl-C."""
+def serve(descriptor: str, answer: Callable[[Any], Any], ready: Any = None, idle: float | None = None) -> None:
+    """Answer jobs from the parent's socket one after the other until it is closed; ignores Ctrl-C.
+
+    ready: sent first, if it is not None. idle [s]: time without a job after which the program ends.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    with PipeEnd(int(descriptor)) as end, suppress(EOFError):
-        while True:
+    with PipeEnd(int(descriptor)) as end, suppress(EOFError, BrokenPipeError):
+        if ready is not None:
+            end.send(ready)
+        while end.poll(idle):
             end.send(answer(end.recv()))
 
 
