@@ -2,6 +2,7 @@
 
 import shutil
 import time
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -127,7 +128,7 @@ def test_an_error_in_the_thread_of_a_worker_is_raised_by_the_pool(monkeypatch):
             ends.append("forgotten")
 
     monkeypatch.setattr(workers, "WorkerProcess", Breaks)
-    with pytest.raises(RuntimeError, match="cannot be pickled"), workers.LocalPool(1) as pool:
+    with pytest.raises(RuntimeError, match="cannot be pickled"), closing(workers.LocalPool(1)) as pool:
         list(pool.map(None, [Task(0, 4)]))
     assert ends == ["ended", "forgotten"]
 

@@ -113,12 +113,6 @@ class LocalPool:
             process.forget()
         self._processes, self._threads = [], []
 
-    def __enter__(self) -> LocalPool:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
 
 def _serve(process: WorkerProcess, job: Job, waiting: Any, ended: Any) -> None:
     """Run waiting tasks on one worker until there are none."""
