@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from ..model.inertia import Inertia
 from ..model.tree import Tree
-from .description import Description, Edit
+from .description import Description, Edit, named
 from .layouts import Layout
 
 TreeChange = Callable[[Tree], Tree]
@@ -67,3 +68,24 @@ class Candidate:
     place: str = ""
     element: tuple[str, ...] = ()
     inertia: Inertia | None = None
+
+
+def written(tag: str, write: Callable[[Any, Any], None], parts: Mapping[str, Any]) -> Callable[[Side], Side]:
+    """Return the change that writes parts, by the names of links or joints, into the description."""
+
+    def edit(root: Any) -> None:
+        for name, part in parts.items():
+            write(named(root, tag, name), part)
+
+    return lambda side: side.edited(edit)
+
+
+def differing(
+    ours: Any, theirs: Any, single: Sequence[tuple[str, str, str, Any]], whole: tuple[str, str]
+) -> Iterable[tuple[str, str, str, Any]]:
+    """Return kind, element, cause and part of the changes to `ours` that change it, and of all of them at once.
+
+    whole: kind and element of the last.
+    """
+    found = [one for one in single if not one[-1].same(ours)]
+    return found if len(found) < 2 else [*found, (*whole, ", ".join(cause for _, _, cause, _ in found), theirs)]

@@ -13,7 +13,7 @@ import treesim
 from ..errors import ModelError
 from ..model.inertia import Inertia
 from ..urdf.origins import rpy_from_rotation
-from .candidates import Candidate, Side
+from .candidates import Candidate, Side, differing
 from .description import Description
 from .evidence import Evidence, Mismatch, configuration, relative
 from .inertial_candidates import Inertial, inertial_of, with_inertial
@@ -56,11 +56,7 @@ def _inertials(description: Description, name: str, theirs: Inertial) -> Iterato
          replace(ours, xyz=theirs.xyz)),
         ("inertia", "inertia", moments, replace(ours, rpy=theirs.rpy, inertia=theirs.inertia)),
     ]  # fmt: skip
-    differing = [one for one in single if not one[-1].same(ours)]
-    if len(differing) > 1:
-        causes = ", ".join(cause for _, _, cause, _ in differing)
-        differing.append(("inertial", "", causes, theirs))
-    for kind, tag, cause, part in differing:
+    for kind, tag, cause, part in differing(ours, theirs, single, ("inertial", "")):
         yield with_inertial(kind, cause, name, part, tag, description)
 
 
@@ -85,11 +81,7 @@ def _places(description: Description, name: str, theirs: Place) -> Iterator[Cand
         ("axis", "axis", _change("the axis is", ours.axis, theirs.axis, ""), replace(ours, axis=theirs.axis)),
         ("type", "type", f"the type is {theirs.type} instead of {ours.type}", replace(ours, type=theirs.type)),
     ]
-    differing = [one for one in single if not one[-1].same(ours)]
-    if len(differing) > 1:
-        causes = ", ".join(cause for _, _, cause, _ in differing)
-        differing.append(("place", "origin", causes, theirs))
-    for kind, tag, cause, place in differing:
+    for kind, tag, cause, place in differing(ours, theirs, single, ("place", "origin")):
         yield with_place(kind, cause, name, place, tag, description)
 
 

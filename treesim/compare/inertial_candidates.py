@@ -12,8 +12,8 @@ from ..model.inertia import Inertia, Placement
 from ..model.matrices import cross_matrix, rotation_from_rpy
 from ..urdf.document import numbers
 from ..urdf.origins import rpy_from_rotation
-from .candidates import Candidate, Side
-from .description import Description, named, origin_numbers, rotation_xyz, write
+from .candidates import Candidate, written
+from .description import Description, origin_numbers, rotation_xyz, write
 
 BOX = (0.002**2 + 0.002**2) / 12  # m^2, of 1 kg: what Bullet gives to a link without shapes
 ENTRIES = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
@@ -167,10 +167,7 @@ def write_inertial(link: _Element, part: Inertial) -> None:
 
 def with_inertial(kind: str, cause: str, name: str, part: Inertial, tag: str, description: Description) -> Candidate:
     """Return the candidate that gives a link the inertial `part`; tag: the misread element within it."""
-
-    def change(side: Side) -> Side:
-        return side.edited(lambda root: write_inertial(named(root, "link", name), part))
-
+    change = written("link", write_inertial, {name: part})
     path = ("link", name, "inertial", *([tag] if tag else []))
     return Candidate(kind, f"link {name!r}", cause, change, description.place(*path), path, part.in_link)
 
@@ -192,13 +189,5 @@ def inertial_candidates_everywhere(description: Description) -> Iterator[Candida
         where = [name for name, part in parts.items() if not changed[name].same(part)]
         if len(where) > 1:
             place = description.place("link", where[0], "inertial", tag)
-            chosen = {name: changed[name] for name in where}
-            yield Candidate(kind, f"{len(where)} links", f"{cause} ({where[0]!r} first)", _all_with(chosen), place)
-
-
-def _all_with(changed: dict[str, Inertial]) -> Callable[[Side], Side]:
-    def edit(root: _Element) -> None:
-        for name, part in changed.items():
-            write_inertial(named(root, "link", name), part)
-
-    return lambda side: side.edited(edit)
+            change = written("link", write_inertial, {name: changed[name] for name in where})
+            yield Candidate(kind, f"{len(where)} links", f"{cause} ({where[0]!r} first)", change, place)

@@ -12,8 +12,8 @@ from ..model.joints import JOINT_TYPES
 from ..model.matrices import rotation_from_rpy
 from ..urdf.document import numbers
 from ..urdf.origins import rpy_from_rotation
-from .candidates import Candidate, Side
-from .description import Description, named, origin_numbers, rotation_xyz, write
+from .candidates import Candidate, written
+from .description import Description, origin_numbers, rotation_xyz, write
 
 ZERO = np.zeros(3)
 DEGREE = np.pi / 180
@@ -100,13 +100,8 @@ def write_place(joint: _Element, place: Place) -> None:
 
 def with_place(kind: str, cause: str, name: str, place: Place, tag: str, description: Description) -> Candidate:
     """Return the candidate that gives a joint the numbers `place`; tag: the misread element within it."""
-
-    def change(side: Side) -> Side:
-        return side.edited(lambda root: write_place(named(root, "joint", name), place))
-
-    return Candidate(
-        kind, f"joint {name!r}", cause, change, description.place("joint", name, tag), ("joint", name, tag)
-    )
+    change, path = written("joint", write_place, {name: place}), ("joint", name, tag)
+    return Candidate(kind, f"joint {name!r}", cause, change, description.place(*path), path)
 
 
 def joint_candidates(description: Description, name: str) -> Iterator[Candidate]:
@@ -130,12 +125,4 @@ def joint_candidates_everywhere(description: Description) -> Iterator[Candidate]
             if len(where) > 1:
                 place = description.place("joint", where[0], tag)
                 text = f"{cause} ({where[0]!r} first)"
-                yield Candidate(kind, f"{len(where)} {words}", text, _all_with(changed), place)
-
-
-def _all_with(changed: dict[str, Place]) -> Callable[[Side], Side]:
-    def edit(root: _Element) -> None:
-        for name, place in changed.items():
-            write_place(named(root, "joint", name), place)
-
-    return lambda side: side.edited(edit)
+                yield Candidate(kind, f"{len(where)} {words}", text, written("joint", write_place, changed), place)

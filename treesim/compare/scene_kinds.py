@@ -32,12 +32,8 @@ STABLE = 0.25  # kd dt / added inertia: explicit PD on chains of such bodies is 
 FRICTION, SLIPPERY = 0.8, 0.05  # of the plane: of standing, and under a lateral push
 HELD, SLIDING = 0.5, 2.0  # lateral push, as parts of the friction
 
-NO_LIMITS: dict[str, Any] = {
-    "lower": -np.inf,
-    "upper": np.inf,
-    "velocity_limit": np.inf,
-    "effort_limit": np.inf,
-}
+NO_SPEED_LIMITS: dict[str, Any] = {"velocity_limit": np.inf, "effort_limit": np.inf}
+NO_LIMITS: dict[str, Any] = {"lower": -np.inf, "upper": np.inf} | NO_SPEED_LIMITS
 
 
 def with_joints(
@@ -110,11 +106,7 @@ def armature(source: RobotSource, seed: int) -> Scene:
 
 def limit(source: RobotSource, seed: int) -> Scene:
     """Return a joint driven into its upper limit without gravity, all other joints under PD."""
-    whole = with_joints(
-        source.robot,
-        lambda joint: NO_LOSSES | {name: np.inf for name in ("velocity_limit", "effort_limit")},
-        gravity=np.zeros(3),
-    )
+    whole = with_joints(source.robot, lambda joint: NO_LOSSES | NO_SPEED_LIMITS, gravity=np.zeros(3))
     q0, chosen = _approach(whole)
     robot = with_joints(whole, lambda joint: {} if joint.name == chosen else NO_LIMITS)
     k, own = robot.v_index[chosen], inertias(robot, q0)
