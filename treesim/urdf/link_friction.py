@@ -22,14 +22,11 @@ GAZEBO = ("mu", "mu1", "mu2")
 def report_link_friction(root: _Element, findings: Findings) -> None:
     """Add one note on links with their own friction: Bullet's `<contact>`, Gazebo's `<mu1>`, Drake's `mu_dynamic`."""
     found: dict[str, _Element] = {}
-    for link in root.iterfind("link"):
-        own = [*chain.from_iterable(map(link.iterfind, OF_LINKS))]
-        if own:
-            found.setdefault(link.get("name") or "", own[0])
-    for gazebo in root.iterfind("gazebo[@reference]"):
-        own = [*chain.from_iterable(map(gazebo.iterfind, GAZEBO))]
-        if own:
-            found.setdefault(gazebo.get("reference") or "", own[0])
+    for owners, attribute, paths in (("link", "name", OF_LINKS), ("gazebo[@reference]", "reference", GAZEBO)):
+        for owner in root.iterfind(owners):
+            own = [*chain.from_iterable(map(owner.iterfind, paths))]
+            if own:
+                found.setdefault(owner.get(attribute) or "", own[0])
     if found:
         what = f"friction of links is ignored: {listed(list(found))}"
         hint = "define it in the world: treesim.World(robot, surfaces={link: treesim.Surface(friction=...)})"

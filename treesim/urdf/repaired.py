@@ -223,21 +223,18 @@ def _plain_text(source: SourceBytes, findings: Findings) -> tuple[str, str]:
     noted = Findings(source.label)
     document, data = parsed(source, noted)
     encoding = _wide_encoding(data) or document.root.getroottree().docinfo.encoding or "utf-8"
-    expanded = next((note for note in noted if note.code == "U105"), None)
-    if expanded is not None:
-        findings.add(expanded.code, expanded.message)
-        return _decoded(data, encoding, findings), encoding
-    malformed = next((note for note in noted if note.code == "U107"), None)
-    if malformed is not None:
-        findings.add(CHANGED, malformed.message, malformed.line)
-        return _decoded(data, encoding, findings), encoding
+    notes = {note.code: note for note in noted}
+    for code, reported in (("U105", "U105"), ("U107", CHANGED)):
+        if code in notes:
+            findings.add(reported, notes[code].message, notes[code].line)
+            return _decoded(data, encoding, findings), encoding
     if source.text is not None and encoding.upper() == "UTF-8":
         text = source.text
     else:  # a text may be the bytes of a wider encoding, character by character
         text = _decoded(source.data, encoding, findings)
     text = _without_nuls(text, findings)
     odd = re.match(ODD_DECLARATION, text)
-    if odd is None or all(note.code != "U106" for note in noted):
+    if odd is None or "U106" not in notes:
         return text, encoding
     lines = "\n" * odd[0].count("\n")
     findings.add(CHANGED, f"odd declaration {odd[0].strip()} removed", len(lines) + 1)
