@@ -150,15 +150,9 @@ def robot_facts(robot: Tree) -> dict[str, Any]:
     """
     topology, factored = robot.topology, robot.dof_topology
     return {
-        "name": robot.name,
-        "nq": robot.nq,
-        "nv": robot.nv,
-        "n_bodies": robot.n_bodies,
+        **{label: getattr(robot, label) for label in ("name", "nq", "nv", "n_bodies")},
         "depth": topology.depth,
-        "mass": robot.mass,
-        "gravity": robot.gravity,
-        "parent": robot.parent,
-        "dof_parent": robot.dof_parent,
+        **{label: getattr(robot, label) for label in ("mass", "gravity", "parent", "dof_parent")},
         "dof_depth": int(factored.dof_depth.max(initial=0)),
         "D1": factored.D1,
         "D2": factored.D2,
