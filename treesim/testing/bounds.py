@@ -63,18 +63,6 @@ def of_solution(A: np.ndarray, forces: np.ndarray, x: np.ndarray) -> Any:
     return ROUNDINGS * relative(moved_by_rounding(A, forces, x), x)
 
 
-def of_inverse_dynamics(
-    robot: Tree, q: np.ndarray, v: np.ndarray, a: np.ndarray, tau: np.ndarray, **options: Any
-) -> Any:
-    """Return the allowed error (see `farthest`) of joint forces tau (..., nv) of inverse dynamics.
-
-    tau is a sum of inertial, velocity, gravity and external forces. options: f_ext, gravity, armature.
-    """
-    M = mass_matrix(robot, q, armature=options.get("armature"))
-    moving = np.einsum("...ij,...j->...i", np.abs(M), np.abs(a))
-    return of_sums([moving, *bias_parts(robot, q, v, options)], tau)
-
-
 def of_forces(robot: Tree, q: np.ndarray, v: np.ndarray, tau: np.ndarray, a: np.ndarray, **options: Any) -> Any:
     """Return the allowed error (see `farthest`) of accelerations a (..., nv) that forces tau cause.
 
