@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from ..errors import ArgumentError
 from ..kernels.contact.signed_distance import GRID
+from ..model.frozen import frozen
 from ..model.inertia import Placement
 from ..validation.arrays import check_copy, real_numbers
 from ..validation.values import finite_vector, short_repr
@@ -67,9 +68,7 @@ class HeightField(SolidSurface):
                 f"heights must be finite numbers (nx, ny), two or more each way, none beyond {FARTHEST:g} m, got "
                 f"{short_repr(self.heights)}"
             )
-        heights = heights.copy()
-        heights.setflags(write=False)
-        object.__setattr__(self, "heights", heights)
+        object.__setattr__(self, "heights", frozen(heights))
         for name in ("spacing", "center"):
             object.__setattr__(self, name, tuple(finite_vector(name, getattr(self, name), 2, FARTHEST).tolist()))
         if not (np.asarray(self.spacing) >= LEAST).all():

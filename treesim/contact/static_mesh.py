@@ -15,6 +15,7 @@ from ..errors import ArgumentError, ShapeWarning, quoted
 from ..kernels.contact.signed_distance import MESH
 from ..meshes import read_triangles
 from ..meshes.triangles import checked_triangles, checked_vertices, outwards
+from ..model.frozen import frozen
 from ..model.inertia import Placement
 from ..model.matrices import product
 from ..system.display import vector
@@ -107,10 +108,8 @@ class StaticMesh(SolidSurface):
         numbers = np.flatnonzero(sound)
         what = f"mesh {quoted(self.name)}" if self.name else "static mesh"
         triangles = outwards(vertices, triangles[sound], numbers, self.placement.rotation, what)
-        for array in (vertices, triangles):
-            array.setflags(write=False)
-        object.__setattr__(self, "vertices", vertices)
-        object.__setattr__(self, "triangles", triangles)
+        object.__setattr__(self, "vertices", frozen(vertices))
+        object.__setattr__(self, "triangles", frozen(triangles, np.int64))
         object.__setattr__(self, "_edges", MeshEdges(vertices, triangles, numbers))
 
     @classmethod

@@ -19,6 +19,7 @@ from ..kernels.published.conjugate_gradient import (
     forward_dynamics_within_states,
 )
 from ..kernels.published.residual_check import transforms_first
+from ..model.frozen import frozen
 from ..model.quaternions import configuration
 from ..model.tree import Tree
 from ..states.arguments import positive_number, whole_number
@@ -88,9 +89,7 @@ def _limits(robot: Tree, tolerance: float, max_iterations: int | None) -> np.nda
         else whole_number("max_iterations", max_iterations, most=MOST_ITERATIONS)
     )
     positive_number("tolerance", tolerance, "number", most=math.inf)
-    limits = np.array([tolerance, most], dtype=float)
-    limits.setflags(write=False)
-    return limits
+    return frozen([tolerance, most])
 
 
 def _solve(

@@ -17,6 +17,7 @@ from ..engine.call.evaluate import lanes_for
 from ..engine.call.specialized import BatchCode
 from ..errors import ArgumentError, NonFiniteError, quoted
 from ..kernels.stepping.external_forces import AT_POINTS, LOCAL, WORLD, WRENCHES, external_joint_forces_states
+from ..model.frozen import frozen
 from ..model.named_axes import wrenches_argument
 from ..model.tree import Tree
 from ..states.arguments import checked_robot, short_repr
@@ -291,10 +292,8 @@ class ExternalJointForces:
     def __init__(self, robot: Tree, lead: float = 0.0, engine: Engine = "auto") -> None:
         self.size = WRENCHES * robot.n_bodies
         entry, tables = serving(external_joint_forces_states, robot, constants_of(robot))
-        ahead = np.array([lead])
-        ahead.setflags(write=False)
         inputs = (robot.nq,), (robot.nv,), (self.size,)
-        self.bound = BoundEntry(entry, (*tables, ahead), inputs, ((robot.nv,),), engine=engine)
+        self.bound = BoundEntry(entry, (*tables, frozen([lead])), inputs, ((robot.nv,),), engine=engine)
         self._lanes: BatchCode | None = None
 
     def use_simd(self) -> None:

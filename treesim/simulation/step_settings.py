@@ -96,8 +96,7 @@ class StepSettings(NamedTuple):
         columns = [*gains, robot.damping, effort, followed.astype(float), theta]
         table = np.concatenate([[h], *(on_mimicked(robot, column) for column in columns)])
         assert table.size == 1 + COLUMNS * robot.spanning.nv
-        table.setflags(write=False)
-        return table
+        return frozen(table)
 
 
 @lru_cache(maxsize=64)

@@ -14,6 +14,7 @@ from ...errors import ArgumentError, TreesimError, UnsupportedError, plain_text,
 from ...kernels.entries.status import FINE
 from ...kernels.kinematics.bodies import body_poses_states, frame_pose_states, frame_poses_states
 from ...kernels.kinematics.jacobians import FRAME_AXES, WORLD_AXES, frame_velocity_states, jacobian_states
+from ...model.frozen import frozen
 from ...model.quaternions import configuration
 from ...model.tree import Tree
 from ...states.arguments import checked_robot
@@ -68,10 +69,7 @@ def frame_codes(robot: Tree, frames: tuple[str, ...], reference: Reference) -> t
     """
     code = reference_code(reference)
     bodies, offsets = frame_tables(robot, frames)
-    codes = np.concatenate([[code], bodies]).astype(np.int64)
-    codes.setflags(write=False)
-    offsets.setflags(write=False)
-    return codes, offsets
+    return frozen([code, *bodies], np.int64), frozen(offsets)
 
 
 kept_frame_codes = lru_cache(maxsize=256)(frame_codes)  # with a cache; names must be hashable

@@ -22,6 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...kernels.dynamics.rjk import RequiredBlocks
+from ...model.frozen import frozen
 
 
 class Blocks(NamedTuple):
@@ -49,9 +50,7 @@ def required_table(parent: Sequence[int], bodies: Sequence[int], between: Betwee
     numbers = Numbers(i, j, up.size)
     blocks = RequiredBlocks(i, j, numbers.of(p, q), p > q, stays, numbers.of(*np.meshgrid(bodies, bodies)))
     rows = np.stack(blocks[:-1], axis=1)
-    table = np.concatenate([blocks.of_pair.ravel(), rows.ravel()]).astype(np.int64)
-    table.setflags(write=False)
-    return table
+    return frozen(np.concatenate([blocks.of_pair.ravel(), rows.ravel()]), np.int64)
 
 
 def required_blocks(up: np.ndarray, bodies: Sequence[int], between: Between) -> Blocks:

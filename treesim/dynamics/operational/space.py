@@ -18,6 +18,7 @@ from ...errors import ArgumentError, plain_text
 from ...kernels.entries.status import FINE
 from ...kernels.operational.consistent_inverse import consistent_inverse_states
 from ...kernels.operational.scaled_inverse import scaled_inverses
+from ...model.frozen import frozen
 from ...model.tree import Tree
 from ...states.arguments import checked_robot
 from ...system.display import ReprMixin, arrays, batch, span
@@ -302,9 +303,7 @@ def _of_full_rank(robot: Tree, base: BaseRows, rtol: float) -> tuple[np.ndarray,
 @lru_cache(maxsize=16)
 def _limits(rtol: float) -> np.ndarray:
     """Return the tolerances for `scaled_inverse`, read-only."""
-    limits = np.array([rtol, FLOOR])
-    limits.setflags(write=False)
-    return limits
+    return frozen([rtol, FLOOR])
 
 
 def invert_on_range(inverse: np.ndarray, rtol: float = RTOL) -> tuple[np.ndarray, Any]:
