@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -288,6 +289,16 @@ def test_starts_may_be_two_centimetres_inside_the_ground(ground):
     assert np.array_equal(world.start(q), q)
     q[2] = 0.1 - 0.0205
     with pytest.raises(treesim.ArgumentError, match=r"link 'ball' 0\.0205 m inside"):
+        world.start(q)
+
+
+@pytest.mark.parametrize("height, refused", [(0.1 - 0.0195, False), (0.1 - 0.0205, True)])
+def test_a_start_of_several_bodies_is_compared_with_planes_once(monkeypatch, height, refused):
+    monkeypatch.setattr(treesim.World, "_refuse_depth_in_plane", None)  # pairs of solids are also those with planes
+    balls = [treesim.free_body(name, "sphere", (0.1,), 2.0) for name in ("first", "second")]
+    world = treesim.World(balls[0], bodies=balls[1:], ground=treesim.Ground())
+    q = np.array([0.0, 0, 0.5, 0, 0, 0, 1, 1, 0, height, 0, 0, 0, 1])
+    with pytest.raises(treesim.ArgumentError, match=r"'second' 0\.0205 m inside") if refused else nullcontext():
         world.start(q)
 
 

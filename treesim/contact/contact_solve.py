@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from operator import itemgetter
 
 import numpy as np
@@ -161,11 +162,15 @@ class ContactSolve:
             status = self._run(given, result, batched, kinematics)
         return status
 
-    def bound_to(self, given: StepInput, result: StepOutput, kinematics: np.ndarray) -> list[Callable[..., int]]:
+    def bound_to(
+        self, given: StepInput, result: StepOutput, batched: BatchedTables | None, kinematics: np.ndarray
+    ) -> list[Callable[..., int]]:
         """Return the calls that add contact to a batch of one state, in the same arrays at every call.
 
-        kinematics: memory. They are for the current number of contacts that there is memory for (`makes_room`).
+        kinematics: memory. Contacts beyond the memory that there is now are omitted (`makes_room`).
         """
+        if batched is not None:
+            return [partial(self.run, given, result, batched)]
         inputs, outputs = ([x.reshape(-1) for x in group.arrays] for group in (given, result))
         if self.kinematics is None:
             return [bound_call(self.entry, *self.constants, *inputs, *outputs)]

@@ -110,11 +110,7 @@ class ContactLanes:
         pairs, solver_info = np.empty((1, *stage.shapes.pairs)), result.solver_info[:, :RESULT_INFO]
         result = result._replace(wrench=wrench, pairs=pairs, solver_info=solver_info)
         own = None if batched is None else batched.of(np.array([k]))
-
-        def bind() -> list[Callable[..., int]]:
-            run_with_own = partial(stage.run, given, result, own)
-            return stage.bound_to(given, result, kinematics) if own is None else [run_with_own]
-
+        bind = partial(stage.bound_to, given, result, own, kinematics)
         calls = bind()
 
         def run() -> None:

@@ -455,8 +455,9 @@ class World(ReprMixin):
             return
         if q.ndim == 2 and q.strides[0] == 0:  # all start from one state
             q = q[:1]
-        for state in np.atleast_2d(q)[:1]:
-            self._refuse_depth_in_solids(state)
+        compared = [self._refuse_depth_in_solids(state) for state in np.atleast_2d(q)[:1]]
+        if all(compared) and len(np.atleast_2d(q)) <= 1:  # these pairs are also those with planes
+            return
         for plane in planes_of(self.ground):
             for start in range(0, len(np.atleast_2d(q)), BLOCK):
                 part = q if q.ndim == 1 else q[start : start + BLOCK]
@@ -477,9 +478,10 @@ class World(ReprMixin):
                 f"treesim.standing(robot, q0, ground), which moves a floating base up, or from another q0"
             )
 
-    def _refuse_depth_in_solids(self, q: np.ndarray) -> None:
+    def _refuse_depth_in_solids(self, q: np.ndarray) -> bool:
+        """Raise ArgumentError for deep overlaps of any pair in worlds with more than planes; return False in others."""
         if not (self.bodies or any(surface._has_edges for surface in self.ground)) or not len(q):
-            return
+            return False
         depths = overlapping(self.robot, self.touching, q)
         for k, depth in buried(self.robot, self.touching, self.ground, q).items():
             depths[k] = max(depth, depths.get(k, 0.0))
@@ -491,6 +493,7 @@ class World(ReprMixin):
                 raise ArgumentError(
                     f"q0 has link {quoted(link)} {depth:.3g} m inside {quoted(met)}: start from {hint}another q0"
                 )
+        return True
 
     def _open(self, gap: np.ndarray, cosine: np.ndarray) -> str:
         """Return the name of a frame turned by more than a right angle, else of the row with the largest gap."""

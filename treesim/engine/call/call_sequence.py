@@ -110,7 +110,7 @@ def _code() -> tuple[machine_code.Linked, KeptMemory]:
 
     def write() -> Code:
         module, kernel = Module(), cast(FunctionType, run_sequence)
-        return Code(module.text(fast_function(module.compiled(kernel, (INTEGER,) * 3))), 0, optimize=True)
+        return Code(module.text(fast_function(module.compiled(kernel, (INTEGER,) * 3))), 0, True, unrolled=False)
 
     name = Path(__file__).stem
     code = machine_code.linked(name, repr((name, kernel_hash())).encode(), write)

@@ -181,7 +181,8 @@ def _written(entry: Any, whole: FunctionType) -> Code:
     functions = [run]
     if has_fast_entry(entry):
         functions.append(fast_function(module.compiled(fast_kernel(entry, whole), (INTEGER,) * 3)))
-    return _optimized(module, module.text(*functions))._replace(quick=is_called_rarely(entry))
+    rare = is_called_rarely(entry)
+    return _optimized(module, module.text(*functions))._replace(quick=rare, optimize=not rare)
 
 
 def _optimized(module: Module, text: str) -> Code:

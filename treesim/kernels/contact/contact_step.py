@@ -240,12 +240,12 @@ def contact_step(tree, x, y, memory, method):
     all_of = Solution(free, not free, zero, zero, zero)
     f.impulses.begin(m, nc, y.warm_start, free)
     for k in range(count):
-        part, own = f.components.memory(m, k, nc)
-        n = put_rows(tree, x.q, s.dt, part, own, f)
+        component, own = f.components.memory(m, k, nc)
+        n = put_rows(tree, x.q, s.dt, component, own, f)
         if n > 0:
             if solved == 0:
                 begin(tree, x, m, method)
-            part, solved = part._replace(rows=compact(tree, part.rows, n)), 1
+            part, solved = component._replace(rows=compact(tree, component.rows, n)), 1
             one = solve_component(with_damping(tree, m, method), x, y, m, part, own, n, method)
             all_of = Solution(
                 all_of.free and one.free, all_of.needed or one.needed, all_of.done + one.done,
