@@ -68,7 +68,7 @@ class ContactLanes:
         )  # fmt: skip
         call = bound_call(self.entry, *self.constants, *(x.reshape(-1) for x in arrays))
         unsolved, flat = solver_info[:, INFO.unsolved], solver_info.reshape(-1)
-        alone: dict[int, Callable[[], None]] = {}  # solves of single states
+        alone: dict[int, Callable[[], None]] = {}  # of states that lanes leave
         kinematics = np.empty(self.stage.between[-1])
 
         def run() -> bool:
@@ -79,11 +79,8 @@ class ContactLanes:
                 finite = np.isfinite(result.q).all(axis=1) & np.isfinite(result.v).all(axis=1)
                 unsolved[~finite] = FOR_ONE
             left = (unsolved == FOR_ONE).nonzero()[0]
-            for k in left.tolist():
-                if k not in alone:
-                    alone[k] = self._alone(k, given, result, batched, kinematics)
-                alone[k]()
             if left.size:
+                self._one_by_one(left, alone, partial(self._alone, given, result, batched, kinematics))
                 compiled(put_histories)(flat, left)
             return bool(np.isfinite(result.q).all() and np.isfinite(result.v).all())
 
@@ -99,8 +96,17 @@ class ContactLanes:
         found[2] = self.stage.touching.batched_places(found[2])
         return np.ascontiguousarray(batched.numbers), np.concatenate([counts, *found]).astype(np.int64)
 
+    def _one_by_one(
+        self, left: np.ndarray, bound: dict[int, Callable[[], None]], bind: Callable[[int], Callable[[], None]]
+    ) -> None:
+        """Solve the states `left` one by one, each by a function that is bound when it is needed first."""
+        for k in left.tolist():
+            if k not in bound:
+                bound[k] = bind(k)
+            bound[k]()
+
     def _alone(
-        self, k: int, given: StepInput, result: StepOutput, batched: BatchedTables | None, kinematics: np.ndarray
+        self, given: StepInput, result: StepOutput, batched: BatchedTables | None, kinematics: np.ndarray, k: int
     ) -> Callable[[], None]:
         """Return the function that solves state k by itself, in the same arrays at every call."""
         stage, part, info = self.stage, itemgetter(slice(k, k + 1)), result.solver_info[k]
