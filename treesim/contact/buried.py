@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..kernels.contact.layout import PAIR
-from ..kernels.contact.tables import touch_tables
 from ..model.matrices import product
 from ..model.tree import Tree
 from ..states.support import POSES
@@ -20,7 +19,7 @@ def buried(robot: Tree, tables: Touching, surfaces: Sequence[StaticSurface], q: 
     meshes = {name: x for name, x in zip(surface_names(surfaces), surfaces, strict=True) if x._hides_shapes}
     if not meshes:
         return {}
-    touch, found = touch_tables(tables.layout, tables.geometry), {}
+    touch, found = tables.touch, {}
     poses = POSES(robot, robot.ints, robot.reals, robot.body_rotations.reshape(-1), q)
     for k in (k for k, (_, met) in enumerate(tables.links) if met in meshes):
         body = touch.pair[k, PAIR.body]

@@ -59,6 +59,8 @@ def with_rows(touching: Touching, points: np.ndarray) -> tuple[Touch, np.ndarray
 
     Numbers LAW of points are then rows, which are gathered for pairs of many free bodies.
     """
+    if not touching.counts.shapes:
+        return touching.touch, points
     layout, solids, points = touching.layout.copy(), VARIANTS[touching.solids], points.copy()
     layout[COUNT.capacity] = len(points)
     touch = solids.tables(layout, touching.geometry)

@@ -11,7 +11,6 @@ import numpy as np
 from ..errors import UnsupportedError
 from ..kernels.contact.components import join, root_of
 from ..kernels.contact.layout import COUNT, INFO, RESULT_INFO, STATE_INFO, SUBTREE
-from ..kernels.contact.tables import touch_tables
 from ..model.tree import Tree
 from ..system.display import ReprMixin, arrays
 from .named_wrenches import NamedWrenches, PairRows, PairWrenches, warn_once
@@ -269,7 +268,7 @@ class ContactReport(ReprMixin):
 
         The step is computed again when the attribute is read for the first time. Raises UnsupportedError for batches.
         """
-        tables, names = touch_tables(self.touching.layout, self.touching.geometry), self.touching.body_names
+        tables, names = self.touching.touch, self.touching.body_names
         subtree_of, root = tables.subtree_of, list(range(len(tables.subtree) - 1))
         numbers, constrained = {name: i for i, name in enumerate(names, 1)}, tables.subtree[:-1, SUBTREE.constrained]
         (held,) = constrained.nonzero()
@@ -289,7 +288,7 @@ class ContactReport(ReprMixin):
     @property
     def worst_islands(self) -> list[str]:
         """Name of the first body of the island with the largest residual in each state; "" without several islands."""
-        tables = touch_tables(self.touching.layout, self.touching.geometry)
+        tables = self.touching.touch
         info = self._diagnostics.reshape(-1, RESULT_INFO)
         bodies = tables.subtree[info[:, INFO.island].astype(int), SUBTREE.body]
         return [

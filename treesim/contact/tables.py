@@ -26,7 +26,7 @@ from ..kernels.contact.layout import (
 )
 from ..kernels.contact.near_pairs import FEW
 from ..kernels.contact.signed_distance import CONVEX
-from ..kernels.contact.tables import PER_PAIR, touch_tables
+from ..kernels.contact.tables import PER_PAIR, Touch, touch_tables
 from ..model.shapes import CollisionShape
 from ..model.tree import Tree
 from ..states.support import candidates
@@ -84,10 +84,15 @@ class Touching:
         """Count of numbers that a state stores for the warm start (`kernels.contact.warm_start`)."""
         return 1 + self.stored_size * self.counts.stored + self.scalar_rows
 
-    @property
+    @cached_property
+    def touch(self) -> Touch:
+        """Tables of kernels; rows of pairs of many free bodies are not made."""
+        return touch_tables(self.layout, self.geometry)
+
+    @cached_property
     def several(self) -> bool:
         """True if there are several subtrees of the base, which contacts connect to components."""
-        return int((touch_tables(self.layout, self.geometry).subtree[:-1, SUBTREE.kinematic] == 0).sum()) > 1
+        return int((self.touch.subtree[:-1, SUBTREE.kinematic] == 0).sum()) > 1
 
     def rows_with(self, capacity: int) -> int:
         """Largest number of rows of one component with `capacity` contacts."""
@@ -154,7 +159,7 @@ class Touching:
     @cached_property
     def radii(self) -> np.ndarray:
         """Largest radius [m] of the shapes of each of `bodies`; infinite for bodies without contact points."""
-        tables = touch_tables(self.layout, self.geometry)
+        tables = self.touch
         largest = np.zeros(len(self.body_names) + 1)
         np.maximum.at(largest, tables.pair[:, PAIR.body], tables.ball[:, 3])
         return np.where(largest > 0, largest, np.inf)[list(self.bodies)]

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..dynamics.operational.frames import body_poses
 from ..errors import UnsupportedError
 from ..kernels.algebra.linear import Vector, add, rotate, scale, sub
 from ..kernels.contact.box_internal_edges import no_internal_edge
@@ -23,6 +24,7 @@ from ..kernels.contact.layout import PAIR
 from ..kernels.contact.signed_distance import BOX, CONVEX, PLANE, ROUND, from_solid
 from ..kernels.contact.tables import Touch
 from ..model.matrices import cross_matrix
+from ..model.tree import Tree
 from .directional import Directional, derivatives, parts
 
 REACH = 1e-6  # m: added to the gap of a contact that is looked for again
@@ -33,37 +35,57 @@ TWIST = 6  # directions: translations along the world's axes, then rotations abo
 class ContactGeometry(NamedTuple):
     """Derivatives of C contacts along a twist (6,) of the first body relative to the second, about the contact point.
 
-    normal, point (C, 3, 6). Both also move with the second body.
+    point, normal (C, 3, 6). Both also move with the second body.
     """
 
-    normal: np.ndarray
     point: np.ndarray
+    normal: np.ndarray
 
 
-def contact_geometry(touch: Touch, points: np.ndarray, poses: np.ndarray) -> ContactGeometry:
-    """Return the derivatives of the contacts `points` (`kernels.contact.contact_points`).
+def contact_geometry(
+    touch: Touch, points: np.ndarray, state: np.ndarray, robot: Tree, q: np.ndarray
+) -> ContactGeometry:
+    """Return the derivatives of the contacts `points` (C, n) (`kernels.contact.contact_points`), of several states.
 
-    poses (N + 1, 12): of the bodies, in the axes of kernels. Raises UnsupportedError for external contacts.
+    state (C,): that of each contact. q (B, nq): configurations. Raises UnsupportedError for external contacts.
     """
-    laws, n, x = points[:, LAW].astype(int), points[:, NORMAL : NORMAL + 3], points[:, POSITION : POSITION + 3]
-    pair = touch.pair[laws]
+    n, x, pair = (
+        points[:, NORMAL : NORMAL + 3],
+        points[:, POSITION : POSITION + 3],
+        touch.pair[points[:, LAW].astype(int)],
+    )
     if (pair[:, PAIR.solid] == CONVEX).any():
         raise UnsupportedError("contacts of hulls and cylinders that coal computes have no derivatives")
     between = np.where(pair[:, PAIR.solid_body] > 0, 0.5, 0.0)  # the point is then in the middle of the gap
-    lowest, gap = _lowest(pair, points), points[:, START]
+    lowest, gap = _lowest(pair, points, state), points[:, START]
     part = np.where(between > 0, 0.5, 1.0)  # of the way to the height of the lowest, which `level_points` moves it
     height = part * (gap - gap[lowest])
     in_gap = np.concatenate([n, np.zeros((len(n), 3))], axis=1)  # derivative of the gap
     below = np.concatenate([n[lowest], np.cross(x[lowest] - x, n[lowest])], axis=1)
     in_height = np.where((lowest != np.arange(len(n)))[:, None], part[:, None] * (in_gap - below), 0.0)
-    radius = [_radius_on_face(touch, each, poses) for each in points]
-    depth = np.array([r or 0.0 for r in radius]) + between * gap + height
+    radius = touch.point[pair[:, PAIR.first_point], 3]  # that of all points of the shape
+    plane = (pair[:, PAIR.solid] == PLANE) & (pair[:, PAIR.cylinder] == 0)
+    poses: dict[int, np.ndarray] = {}
+    again = []
+    for c in np.flatnonzero(~plane).tolist():
+        b = int(state[c])
+        poses[b] = _kernel_poses(robot, q[b]) if b not in poses else poses[b]
+        if not _is_on_face(touch, points[c], poses[b], float(radius[c])):
+            radius[c] = 0.0
+            again.append(c)
+    depth = radius + between * gap + height
     normal = np.zeros((len(points), 3, TWIST))
     point = rigid(depth[:, None] * n) - n[:, :, None] * (between[:, None] * in_gap + in_height)[:, None]
-    for c in (c for c, r in enumerate(radius) if r is None):
-        found, normal[c] = _found_again(touch, points[c], poses, height[c])
+    for c in again:
+        found, normal[c] = _found_again(touch, points[c], poses[int(state[c])], height[c])
         point[c] = found - height[c] * normal[c] - np.outer(n[c], in_height[c])
-    return ContactGeometry(normal, point)
+    return ContactGeometry(point, normal)
+
+
+def _kernel_poses(robot: Tree, q: np.ndarray) -> np.ndarray:
+    """Return the poses (N + 1, 12) of the bodies in the axes of kernels."""
+    poses = body_poses(robot, q)
+    return np.hstack([(poses[:, :3, :3] @ robot.body_rotations).reshape(-1, 9), poses[:, :3, 3]])
 
 
 def rigid(arm: np.ndarray) -> np.ndarray:
@@ -75,29 +97,29 @@ def rigid(arm: np.ndarray) -> np.ndarray:
     return found
 
 
-def _lowest(pair: np.ndarray, points: np.ndarray) -> np.ndarray:
+def _lowest(pair: np.ndarray, points: np.ndarray, state: np.ndarray) -> np.ndarray:
     """Return for each contact the one to whose height `constraint_rows.level_points` moves its point."""
-    n, gap = points[:, NORMAL : NORMAL + 3], points[:, START]
-    bodies = pair[:, PAIR.body], pair[:, PAIR.solid_body]
-    alike = (n @ n.T > PARALLEL) & np.all([each[:, None] == each for each in bodies], axis=0)
-    np.fill_diagonal(alike, True)
-    return np.where(alike, gap, np.inf).argsort(axis=1, kind="stable")[:, :1].reshape(-1)
+    lowest, n, gap = np.arange(len(points)), points[:, NORMAL : NORMAL + 3], points[:, START]
+    keys = np.column_stack([state, pair[:, [PAIR.body, PAIR.solid_body]]])
+    _, group = np.unique(keys, axis=0, return_inverse=True)
+    order = np.argsort(group.ravel(), kind="stable")
+    for own in np.split(order, np.flatnonzero(np.diff(group.ravel()[order])) + 1):
+        if len(own) > 1:
+            alike = n[own] @ n[own].T > PARALLEL
+            np.fill_diagonal(alike, True)
+            lowest[own] = own[np.where(alike, gap[own], np.inf).argmin(axis=1)]
+    return lowest
 
 
-def _radius_on_face(touch: Touch, x: np.ndarray, poses: np.ndarray) -> float | None:
-    """Return the radius of a contact's point that touches a plane or the face of a box; None for other contacts."""
+def _is_on_face(touch: Touch, x: np.ndarray, poses: np.ndarray, radius: float) -> bool:
+    """Return whether a contact's point touches the face of a box."""
     k = int(x[LAW])
     row, j = touch.pair[k], int(x[SLOT]) - touch.pair[k, PAIR.first_slot]
-    radius = float(touch.point[row[PAIR.first_point], 3])  # that of all points of the shape
-    if row[PAIR.solid] == PLANE and not row[PAIR.cylinder]:
-        return radius
     if row[PAIR.solid] != BOX or row[PAIR.cylinder] or not j < row[PAIR.points] <= row[PAIR.slots]:
-        return None
-    if radius <= ROUND:
-        return radius
+        return False
     R, p = _solid_in_world(touch, k, poses)
     center = x[POSITION : POSITION + 3] + radius * x[NORMAL : NORMAL + 3]
-    return radius if np.count_nonzero(np.abs(R.T @ (center - p)) > touch.size[k, :3]) <= 1 else None
+    return radius <= ROUND or int((np.abs(R.T @ (center - p)) > touch.size[k, :3]).sum()) <= 1
 
 
 def _solid_in_world(touch: Touch, k: int, poses: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -39,6 +39,11 @@ class FreeMotion(NamedTuple):
     tau: np.ndarray
     tau_along: np.ndarray
 
+    def of(self, states: Any) -> FreeMotion:
+        """Return that of some states."""
+        mean, end, along, *others = self
+        return FreeMotion(mean[states], end[states], along[:, states], *(x[states] for x in others))
+
 
 def free_motion(stepper: Stepper, q: np.ndarray, v: np.ndarray, control: np.ndarray, along: Directions) -> FreeMotion:
     """Return the unconstrained motion of a step from states q, v (B, n), and its derivatives."""

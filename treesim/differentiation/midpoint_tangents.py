@@ -2,7 +2,7 @@
 
 The first solution changes the velocities by u and, without what reduces overlaps, those of positions by e. Forward
 dynamics at q_h = q (+) h/2 (u + e) give another unconstrained motion. Rows at q_h give the second solution, whose
-derivatives are those of `contact_tangents` at q_h, along the directions in which q_h moves.
+derivatives are those of `contact_gradient` at q_h, along the directions in which q_h moves.
 """
 
 from __future__ import annotations
@@ -11,10 +11,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..kernels.contact.midpoint_correction import FAST
+from ..kernels.contact.row_derivatives import IMPULSES
 from ..simulation.stepper import Stepper
-from .contact_rows import velocity_derivatives
-from .contact_tangents import ContactDerivatives, StepRows
+from .added_rows import inverse
+from .contact_gradient import ContactGradient, Second, StepStates
 from .free_motion import Directions, FreeMotion, acceleration, end_of_step
+from .solved_part import SolvedPart
 from .step_parts import step_parts
 
 
@@ -29,67 +32,73 @@ class Moving(NamedTuple):
         return Moving(self.value + factor * other.value, self.along + factor * other.along)
 
 
-class Corrected(NamedTuple):
-    """Second solution: derivatives (2, nv, K) of the motion of the whole step, and its rows at the midpoint."""
+def is_fast(first: ContactGradient) -> np.ndarray:
+    """Return whether impulses change a fast motion so much that steps (B,) are solved again at their midpoint."""
+    change, end = (np.abs(x).max(axis=1, initial=0.0) for x in (first.y[:, 2], first.given.end))
+    found: np.ndarray = first.h * change * end > FAST
+    return found
 
-    along: np.ndarray
-    contact: ContactDerivatives
-    rows: StepRows
+
+def can_correct(stepper: Stepper) -> bool:
+    """Return whether second solutions of a world have derivatives."""
+    touching = stepper.world.touching
+    return not (touching.several or touching.counts.resists or touching.counts.frictions)
 
 
 def corrected(
     stepper: Stepper,
-    first: ContactDerivatives,
-    rows: StepRows,
-    along: np.ndarray,
-    taken: np.ndarray,
-    points: np.ndarray,
+    once: SolvedPart,
+    whole: SolvedPart,
+    v: np.ndarray,
+    free: FreeMotion,
     directions: Directions,
-) -> Corrected:
-    """Return the second solution of a step of one state.
+    along: np.ndarray,
+) -> tuple[np.ndarray, ContactGradient]:
+    """Return the derivatives (2, 1, K, nv) of the motion of a step of one state, and its rows at the midpoint.
 
-    first, rows, along (2, nv, K): the first solution. taken (2, nv): motion of the whole step. points: contacts at the
-    midpoint. directions: of the start (1, K, nv).
+    once, along (2, 1, K, nv): first solution. whole: the step. v (1, nv): velocity at the start. free: unconstrained
+    motion. directions (1, K, nv): of the start.
     """
-    h, v = first.h, Moving(first.v, directions.v[0])
-    free = [
-        Moving(x, dx) for x, dx in zip((first.free.mean[0], first.free.end[0]), first.free.along[:, 0], strict=True)
-    ]
-    change = Moving(first.y[2], along[1].T - free[1].along)
-    mean = free[0].plus(_motion_of_impacts(first, rows, directions.q[0].T))
-    between = _halved(mean.plus(_halved(v.plus(free[1]).plus(change))))
-    there = _Midpoint(stepper, first, directions.q, mean)
+    first = ContactGradient(stepper, once.states(v, free))
+    h, start = first.h, Moving(v[0], directions.v[0])
+    unconstrained = [Moving(x[0], dx[0]) for x, dx in zip((free.mean, free.end), free.along, strict=True)]
+    change = Moving(first.y[0, 2], along[1, 0] - unconstrained[1].along)
+    mean = unconstrained[0].plus(_motion_of_impacts(first, directions, free.along))
+    between = _halved(mean.plus(_halved(start.plus(unconstrained[1]).plus(change))))
+    there = _Midpoint(stepper, once.q[0], h, directions.q, mean)
     q, dq, v_mid = there.moved(between)
-    tau = Moving(first.free.tau[0], first.free.tau_along[0])
-    given = [x[None] for x in (q, v_mid.value, tau.value, first.free.armature[0])]
-    qdd, in_qdd = acceleration(stepper, given, [x[None] for x in (dq, v_mid.along, tau.along)])
+    given = [q[None], v_mid.value[None], free.tau, free.armature]
+    qdd, in_qdd = acceleration(stepper, given, [dq[None], v_mid.along[None], free.tau_along])
     a = there.into_start_axes(v_mid, Moving(qdd[0], in_qdd[0]))
-    free = [v.plus(a, h / 2), v.plus(a, h)]
+    ends = [start.plus(a, h / 2), start.plus(a, h)]
     q, dq, u = there.moved(mean)
-    ahead = [there.moved(x)[2] for x in (*free, v)]  # along the axes at the midpoint
-    changes = [there.moved(Moving(x - y.value, 0 * y.along))[2].value for x, y in zip(taken, free, strict=True)]
-    motion = FreeMotion(
-        ahead[0].value[None], ahead[1].value[None], np.stack([x.along[None] for x in ahead[:2]]),
-        first.free.armature, first.free.tau, first.free.tau_along,
-    )  # fmt: skip
-    reached = np.stack([x.value + y for x, y in zip(ahead[:2], changes, strict=True)])
-    second = ContactDerivatives(stepper, q, ahead[2].value, motion, reached, points, first.q)
-    rate = velocity_derivatives(second.contacts, u.value[None])[0] @ dq.T + second.J @ u.along.T
-    in_gap = second.contacts.J[:, 2] @ dq.T - h / 2 * rate[2::3]
-    found, rows = second.along(dq.T, ahead[2].along.T, in_gap, directions.q[0].T)
-    ends = []
-    for x, y, value, total in zip(free, ahead, changes, found, strict=False):
-        added = there.into_start_axes(Moving(0 * value, 0 * y.along), Moving(value, total.T - y.along))
-        ends.append((x.along + added.along).T)
-    return Corrected(np.stack(ends), second, rows)
+    ahead = [there.moved(x)[2] for x in (*ends, start)]  # along the axes at the midpoint
+    changes = [
+        there.moved(Moving(x - y.value, 0 * y.along))[2].value for x, y in zip(whole.taken[:, 0], ends, strict=True)
+    ]
+    reached = np.stack([x.value + y for x, y in zip(ahead[:2], changes, strict=True)])[:, None]
+    motion = ahead[2].value[None], ahead[0].value[None], ahead[1].value[None]
+    states = StepStates(q[None], *motion, free.armature, reached, whole.points, whole.counts, once.q)
+    second = ContactGradient(stepper, states)
+    moved = second.rows_of(slice(None), np.broadcast_to(u.value, second.w.shape), 0 * second.y)
+    normals = slice(2, None, second.axes)
+    rate = dq @ moved.dJ[0, 0, normals].T + u.along @ moved.J[0, normals].T
+    in_gap = dq @ moved.J[0, normals].T - h / 2 * rate
+    there_directions = Directions(dq[None], ahead[2].along[None], directions.control)
+    unforced = np.stack([x.along for x in ahead[:2]])[:, None]
+    found = second.along(there_directions, unforced, Second(directions.q, in_gap[None]))
+    results = []
+    for x, y, value, total in zip(ends, ahead, changes, found[:, 0], strict=False):
+        added = there.into_start_axes(Moving(0 * value, 0 * y.along), Moving(value, total - y.along))
+        results.append(x.along + added.along)
+    return np.stack(results)[:, None], second
 
 
 class _Midpoint:
-    """Midpoint q_h of a step; displacement (1, K, nv): directions of q. mean: velocity from q to q_h."""
+    """Midpoint of a step of length h from q; displacement (1, K, nv): directions of q. mean: velocity up to there."""
 
-    def __init__(self, stepper: Stepper, first: ContactDerivatives, displacement: np.ndarray, mean: Moving) -> None:
-        self.stepper, self.q, self.half = stepper, first.q, first.h / 2
-        self.displacement, self.mean = displacement, mean
+    def __init__(self, stepper: Stepper, q: np.ndarray, h: float, displacement: np.ndarray, mean: Moving) -> None:
+        self.stepper, self.q, self.half, self.displacement, self.mean = stepper, q, h / 2, displacement, mean
 
     def moved(self, x: Moving) -> tuple[np.ndarray, np.ndarray, Moving]:
         """Return q_h, its derivatives (K, nv), and a velocity x along the axes there."""
@@ -109,23 +118,29 @@ def _halved(x: Moving) -> Moving:
     return Moving(x.value / 2, x.along / 2)
 
 
-def _motion_of_impacts(first: ContactDerivatives, rows: StepRows, dq: np.ndarray) -> Moving:
+def _motion_of_impacts(first: ContactGradient, directions: Directions, free: np.ndarray) -> Moving:
     """Return the changes of velocities that move positions (`midpoint_correction.motion_of_impacts`)."""
-    n, nv, K = len(first.J), first.robot.nv, dq.shape[1]
-    sets = rows.positions, rows.velocities
-    (push, in_push), (impulse, in_impulse) = ((x.impulse[:n].copy(), x.changes[:n].copy()) for x in sets)
-    for c in range(n // 3):
+    C, n = first.contacts.shape[1], first.rows.J.shape[1]
+    found = first.impulses_along(directions, free)
+    in_push, in_impulse = found[0], found[1]
+    contacts = first.contacts[0]
+    push, impulse = contacts[:, IMPULSES : IMPULSES + 3].copy(), contacts[:, IMPULSES + 12 : IMPULSES + 15]
+    for c in range(C):
         own, r = slice(3 * c, 3 * c + 3), 3 * c + 2
-        if push[r] > impulse[r]:
-            part = impulse[r] / push[r]
-            in_part = (in_impulse[r] - part * in_push[r]) / push[r]
-            in_push[own] = part * in_push[own] + np.outer(push[own], in_part)
-            push[own] *= part
-    forces, in_forces = np.zeros((2, nv)), np.zeros((2, nv, K))
-    for k, x in enumerate(sets):
-        forces[k, x.dofs], in_forces[k, x.dofs] = x.impulse[n:], x.changes[n:]
+        if push[c, 2] > impulse[c, 2]:
+            part = impulse[c, 2] / push[c, 2]
+            in_part = (in_impulse[r] - part * in_push[r]) / push[c, 2]
+            in_push[own] = part * in_push[own] + np.outer(push[c], in_part)
+            push[c] *= part
+    forces, in_forces = first.shown[0, :, C:, 0] * first.shown[0, :, C:, 1], [in_push[n:], in_impulse[n:]]
     low, high = np.minimum(forces[1], 0), np.maximum(forces[1], 0)
     clamped = np.clip(forces[0], low, high)
     in_clamped = np.where(((forces[0] < low) | (forces[0] > high))[:, None], in_forces[1], in_forces[0])
-    in_clamped[(forces[0] * forces[1] < 0)] = 0.0
-    return Moving(*first.response(push.reshape(-1, 3), clamped, in_push, in_clamped, dq))
+    in_clamped[forces[0] * forces[1] < 0] = 0.0
+    moved = contacts.copy()
+    moved[:, IMPULSES : IMPULSES + 18] = 0.0
+    moved[:, IMPULSES : IMPULSES + 3] = push
+    W, J = inverse(first, 0, first.rows.T[0]), first.rows.J[0]
+    y = W @ (J.T @ push.ravel() + clamped)
+    T = first.rows_of(slice(None), 0 * first.w, np.broadcast_to(y, first.w.shape), moved[None]).T[0, :, 0]
+    return Moving(y, (W @ (J.T @ in_push[:n] + in_clamped + T @ directions.q[0].T)).T)

@@ -9,12 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..contact.points import contact_points
-from ..contact.tables import Touching
-from ..model.tree import Tree
+from ..kernels.contact.motion_gradient import CLOSED
+from ..kernels.contact.row_derivatives import GAP
+from ..kernels.contact.set_equations import SEPARATING, SLIDING, STICKING
 from ..system.display import ReprMixin
-from .contact_tangents import CLOSED, SEPARATING, SLIDING, STICKING, ContactDerivatives, RowSet, StepRows
+from .contact_gradient import ContactGradient
 
 NEAR = 1e-6  # m/s, rad/s: margin below which a row is about to change
+STATES = ("separating", "sticking", "sliding")  # of contacts, by the numbers of the kernel
 AT_LIMIT, FREE = "at limit", "free"
 
 
@@ -99,64 +101,53 @@ class StepGradient(ReprMixin):
 
     def __repr__(self) -> str:
         contacts = [row.state for row in self._rows if row.body != row.other]
-        states = [f"{contacts.count(x)} {x}" for x in (SEPARATING, STICKING, SLIDING) if x in contacts]
+        states = [f"{contacts.count(x)} {x}" for x in STATES if x in contacts]
         held = sum(row.body == row.other and row.state != FREE for row in self._rows)
         parts = [f"{len(contacts)} contact{'s' * (len(contacts) != 1)}" + f": {', '.join(states)}" * bool(states)]
         parts += [f"{held} joint{'s' * (held != 1)} at limits or with friction"] * bool(held)
         return f"<StepGradient: {'; '.join(parts)}{'; one-sided' * self.one_sided}>"
 
 
-def rows_of_part(touching: Touching, contact: ContactDerivatives, rows: StepRows, part: int) -> list[Row]:
-    """Return the rows of one part of a step."""
-    names = contact_points(touching, [contact.points])
-    return [*_contacts(names, contact, rows, part), *_joints(contact, rows, part)]
+def rows_of_part(contact: ContactGradient, b: int, part: int) -> list[Row]:
+    """Return the rows of state b in one part of a step."""
+    points = contact.given.points[b, : contact.given.counts[b]]
+    names = contact_points(contact.stepper.world.touching, [points])
+    return [*_contacts(names, contact, b, part), *_joints(contact, b, part)]
 
 
-def _contacts(names: np.ndarray, contact: ContactDerivatives, rows: StepRows, part: int) -> list[Row]:
+def _contacts(names: np.ndarray, contact: ContactGradient, b: int, part: int) -> list[Row]:
     found = []
     for c, name in enumerate(names):
-        pressed = rows.positions.states[c] != SEPARATING or rows.velocities.states[c] != SEPARATING
-        margins = [_margin(contact, each, c) for each in (rows.positions, rows.velocities)]
-        if rows.positions.states[c] == SEPARATING:
-            opening = max(contact.gap[c], 0.0) / contact.h + rows.positions.sigma[3 * c + 2]
-            margins = [abs(opening)] if rows.velocities.states[c] == SEPARATING else [abs(opening), margins[1]]
-        closed = bool(pressed and abs(contact.gap[c]) <= CLOSED)
-        state = rows.velocities.states[c]
+        positions, velocities = contact.shown[b, :, c]
+        gap, separates = contact.contacts[b, c, GAP], [x[0] == SEPARATING for x in (positions, velocities)]
+        margins = [positions[1], velocities[1]]
+        if separates[0]:
+            opening = abs(max(gap, 0.0) / contact.h + positions[2])
+            margins = [opening] if separates[1] else [opening, velocities[1]]
+        closed = bool(abs(gap) <= CLOSED and not all(separates))
+        state = STATES[int(velocities[0])]
         found.append(Row(str(name["body"]), str(name["other"]), part, state, float(min(margins)), closed))
     return found
 
 
-def _margin(contact: ContactDerivatives, rows: RowSet, c: int) -> float:
-    """Return how far velocities are from another state of a contact that is pressed."""
-    own = slice(3 * c, 3 * c + 3)
-    impulse, velocity = rows.impulse[own], rows.sigma[own]
-    J = contact.J[own]
-    mobility = np.trace(J @ contact.W @ J.T) / 3
-    if rows.states[c] == SEPARATING:
-        return float(abs(velocity[2]))
-    slack = rows.mu[c] * impulse[2] - np.hypot(*impulse[:2])
-    sticks = rows.states[c] == STICKING
-    return float(min(mobility * impulse[2], mobility * slack if sticks or rows.mu[c] == 0 else np.hypot(*velocity[:2])))
-
-
-def _joints(contact: ContactDerivatives, rows: StepRows, part: int) -> list[Row]:
-    robot: Tree = contact.robot
-    found, rough, held = [], contact.friction(2), {}
-    for k, d in enumerate(rows.velocities.dofs):
-        held[d] = rows.velocities.impulse[len(contact.J) + k]
+def _joints(contact: ContactGradient, b: int, part: int) -> list[Row]:
+    robot, found, shown = contact.robot, [], contact.shown[b, 1, contact.contacts.shape[1] :]
+    rough = dict(zip(contact.touch.friction.tolist(), (contact.h * contact.touch.rough).tolist(), strict=True))
+    held = {int(d): float(shown[d, 0]) for d in np.flatnonzero(shown[:, 1])}
+    gaps = contact.gaps[b]
     for d in sorted({*rough, *held}):
-        force, mobility, bound = abs(held.get(d, 0.0)), contact.W[d, d], rough.get(d, 0.0)
+        force, mobility, bound = abs(held.get(d, 0.0)), shown[d, 2], rough.get(d, 0.0)
         if d in held and force > bound:
             state, margin = AT_LIMIT, mobility * (force - bound)
         elif d in held:
-            state, margin = STICKING, mobility * (bound - force)
+            state, margin = STATES[STICKING], mobility * (bound - force)
         else:
-            state, margin = SLIDING, abs(contact.w[2, d])
+            state, margin = STATES[SLIDING], abs(contact.w[b, 2, d])
         name = robot.dof_name(d)
-        closed = state == AT_LIMIT and any(abs(contact.limit_gap(d, s)) <= CLOSED for s in (1, -1))
+        closed = state == AT_LIMIT and bool((np.abs(gaps[:, d]) <= CLOSED).any())
         found.append(Row(name, name, part, state, float(margin), closed))
-    for d, _, side in contact.limits:
-        margin = contact.limit_gap(d, side) / contact.h + side * contact.w[0, d]
+    for d, _, side in contact.touch.limit.tolist():
+        margin = gaps[0 if side > 0 else 1, d] / contact.h + side * contact.w[b, 0, d]
         if d not in held and 0 <= margin < NEAR:
             found.append(Row(robot.dof_name(d), robot.dof_name(d), part, FREE, float(margin), False))
     return found

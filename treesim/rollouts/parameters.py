@@ -15,7 +15,6 @@ from ..engine.call.batched import BatchedTables
 from ..errors import ArgumentError, UnsupportedError, quoted
 from ..kernels.algebra.limits import UNLIMITED
 from ..kernels.contact.layout import PAIR, SURFACE, bounds_at, surface_at
-from ..kernels.contact.tables import touch_tables
 from ..kernels.stepping.rules import CONTACT_RULES
 from ..kernels.stepping.step import Settings
 from ..model.parts import changed_joints
@@ -368,7 +367,7 @@ def _column(robot: Tree, name: str, which: np.ndarray, values: np.ndarray) -> Nu
 
 def _contact_numbers(world: World, fields: Mapping[str, Given]) -> Numbers:
     """Return entries for limits, joint friction and ground friction in the contact table (`kernels.contact.tables`)."""
-    touch, robot = touch_tables(world.touching.layout, world.touching.geometry), world.robot
+    touch, robot = world.touching.touch, world.robot
     bounds = bounds_at(len(touch.pair), len(touch.point))
     kept, parts = robot.kept()[1], []
     for name, side in (("lower", 1), ("upper", -1)):

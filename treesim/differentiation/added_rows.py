@@ -1,0 +1,172 @@
+"""Rows of steps with recovery, soft contacts and restitution: what the kernel `motion_gradient` adds for them."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from ..errors import UnsupportedError
+from ..kernels.contact.constraint_rows import rebound_of
+from ..kernels.contact.layout import RECOVERY as OPTION
+from ..kernels.contact.layout import SURFACE
+from ..kernels.contact.motion_gradient import CLOSED
+from ..kernels.contact.recovery import YIELD
+from ..kernels.contact.row_derivatives import GAP, IMPULSES, SETS
+from ..kernels.contact.set_equations import ADDED, POSITIONS, RECOVERY, VELOCITIES, Added
+from .directional import Directional
+
+NONE = 1e-11  # of the largest velocity: rounding
+REDUCED = 1e-7  # m/s
+PRESSED = IMPULSES + 2  # place of the normal impulse of the first set
+
+
+def recovery_of(of: Any, b: int, rows: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return the recovery impulses (nv,) of joint limits in state b, and the change of velocities by all of recovery.
+
+    of: `ContactGradient`. rows: of this state alone. Joints beyond their limits have impulses, and those that would be
+    pushed there.
+    """
+    option, h, W = of.touch.option, of.h, inverse(of, b, rows.T[0])
+    J = rows.J[0].reshape(-1, of.axes, len(W))[:, 2]
+    of_contacts, mean = of.contacts[b, :, PRESSED + 6] @ J, of.given.taken[0][b]
+    found, closed = np.zeros(len(W)), []
+    for k, d in zip(*np.nonzero(of.gaps[b] < np.inf), strict=True):
+        side, gap = 1 - 2 * k, of.gaps[b, k, d]
+        speed, _ = _opening(option, gap, h)
+        if speed > 0:
+            soft = YIELD * W[d, d] * speed / option[OPTION.fastest]
+            found[d] += side * max((speed - side * mean[d]) / soft, 0.0)
+            of.rounding[b, 1] = max(of.rounding[b, 1], of.rounding[b, 0] / soft)
+        elif gap + h * side * mean[d] <= CLOSED:
+            closed.append((d, side))
+    held: list[int] = []
+    while found.any() or of_contacts.any():
+        y = W @ (of_contacts + found)
+        closing = [d for d, side in closed if d not in held and side * y[d] < -NONE * np.abs(y).max()]
+        if not closing:
+            break
+        held += closing
+        found[held] -= np.linalg.solve(W[np.ix_(held, held)], y[held])
+    return found, W @ (of_contacts + found)
+
+
+def added_rows(of: Any, recovers: np.ndarray) -> np.ndarray | None:
+    """Return numbers of the rows of all sets (B, SETS, R + nv, len(Added) + nv), None if there are none.
+
+    recovers (B,): whether states reduce overlaps. Raises UnsupportedError if restitution was reduced.
+    """
+    special = (of.surface[..., SURFACE.stiffness] > 0) | (of.surface[..., SURFACE.restitution] > 0)
+    states = recovers | special.any(axis=1)
+    if not states.any():
+        return None
+    B, nv = len(states), of.robot.nv
+    found = np.zeros((B, SETS, of.rows.J.shape[1] + nv, len(Added._fields) + nv))
+    for b in np.flatnonzero(states).tolist():
+        if recovers[b]:
+            _put_recovery(of, b, found[b, RECOVERY])
+        contacts = np.flatnonzero(special[b]).tolist()
+        if contacts:
+            motions = np.stack([of.given.v[b], of.given.mean[b], of.given.end[b]])
+            own = of.rows_of(slice(b, b + 1), motions[None], np.zeros((1, SETS, nv)))
+            for c in contacts:
+                r = of.axes * c + 2
+                rates, in_q = motions @ own.J[0, r], own.dJ[0, :, r]
+                both = found[b, POSITIONS, r], found[b, VELOCITIES, r]
+                (_put_soft if of.surface[b, c, SURFACE.stiffness] > 0 else _put_bounce)(of, b, c, rates, in_q, both)
+    return found
+
+
+def _put(row: np.ndarray, in_gap: float, of_rates: Any, in_q: np.ndarray, soft: float = 0.0) -> None:
+    """Write the derivatives of a bias in the gap, in the rates (3,) of three motions, whose own are in_q (3, nv)."""
+    row[ADDED.in_start : ADDED.in_end + 1], row[ADDED.in_gap], row[ADDED.soft] = of_rates, in_gap, soft
+    row[len(Added._fields) :] = np.asarray(of_rates) @ in_q
+
+
+def _closing(of: Any, b: int, c: int) -> float:
+    """Return the derivative in the gap that the kernel adds itself."""
+    return 1 / of.h if of.contacts[b, c, GAP] > -CLOSED else 0.0
+
+
+def _put_soft(of: Any, b: int, c: int, rates: np.ndarray, in_q: np.ndarray, both: Any) -> None:
+    """Write the rows of a soft contact (`constraint_rows.soft_bias`, `compliance`, `velocity_problem`)."""
+    surface, time = of.surface[b, c], of.theta * of.h
+    damped = 1 / (time + (surface[SURFACE.dissipation_time] if of.contacts[b, c, GAP] <= 0 else 0.0))
+    soft = damped / (time * surface[SURFACE.stiffness])
+    _put(both[0], damped - _closing(of, b, c), [0.0, 0.0, 0.0], in_q, soft)
+    _put(both[1], damped / of.theta, [0.0, 1 / of.theta, -1.0], in_q, soft)
+
+
+def _put_bounce(of: Any, b: int, c: int, rates: np.ndarray, in_q: np.ndarray, both: Any) -> None:
+    """Write the rows of a contact that bounces (`constraint_rows.rebound_of`)."""
+    gap, start, mean, end = (
+        Directional(float(x), unit) for x, unit in zip([of.contacts[b, c, GAP], *rates], np.eye(4), strict=True)
+    )
+    m = SimpleNamespace(
+        touch=SimpleNamespace(surface=of.surface[b, c : c + 1], option=of.touch.option),
+        contacts=SimpleNamespace(pair=[0], gap=[gap]),
+        start_rate=[None, None, start], mean_rate=[None, None, mean], end_rate=[None, None, end],
+    )  # fmt: skip
+    position, velocity = rebound_of(m, 0, of.h, of.theta)
+    if not (isinstance(velocity, Directional) and velocity > 0):
+        return
+    missed = of.rows.J[b, of.axes * c + 2] @ of.w[b, VELOCITIES] - velocity.value
+    if abs(missed) > REDUCED and of.contacts[b, c, PRESSED + 6 * VELOCITIES] > 0:
+        raise UnsupportedError(
+            "restitution was reduced in the step, since it would have added energy: such steps have no derivatives"
+        )
+    _put(both[0], position.along[0] - _closing(of, b, c), position.along[1:], in_q)
+    _put(both[1], -velocity.along[0], -velocity.along[1:], in_q)
+
+
+def _put_recovery(of: Any, b: int, rows: np.ndarray) -> None:
+    """Write the rows of recovery impulses: compliant rows of overlaps, and gaps that these would close."""
+    option, h, W = of.touch.option, of.h, inverse(of, b, of.rows.T[b])
+    J, nv = of.rows.J[b], len(W)
+    overlaps = list[tuple[int, float, np.ndarray, float, float]]()  # row, side, its J, gap and impulse
+    for c in np.flatnonzero(of.contacts[b, :, PRESSED + 6] > 0).tolist():
+        r, gap = of.axes * c + 2, float(of.contacts[b, c, GAP])
+        if -option[OPTION.allowed_overlap] <= gap < min(-h * float(J[r] @ of.w[b, 0]), 0.0):
+            rows[r, ADDED.alone] = 1.0  # an overlap that is left, which recovery does not change
+        else:
+            overlaps.append((r, 1.0, J[r], gap, of.contacts[b, c, PRESSED + 6]))
+    for d in np.flatnonzero(of.on_limits[b]).tolist():
+        side, r = np.sign(of.on_limits[b, d]), len(J) + d
+        gap = of.gaps[b, 0 if side > 0 else 1, d]
+        rows[r, ADDED.held] = of.on_limits[b, d]
+        if _opening(option, gap, h)[0] == 0:
+            rows[r, ADDED.alone] = 1.0
+        else:
+            overlaps.append((r, side, side * np.eye(nv)[d], gap, abs(of.on_limits[b, d])))
+    for r, side, own, gap, impulse in overlaps:
+        b0, db = _opening(option, gap, h)
+        if b0 == 0:  # a gap, which closes
+            rows[r, ADDED.in_gap] = 1 / h
+            continue
+        y = W @ own
+        G, part = own @ y, YIELD / option[OPTION.fastest]
+        rows[r, ADDED.in_gap], rows[r, ADDED.soft] = part * G * db * impulse - db, part * G * b0
+        rows[r, len(Added._fields) :] = side * part * b0 * impulse * _mobility_derivative(of, b, r, y)
+
+
+def _mobility_derivative(of: Any, b: int, r: int, y: np.ndarray) -> np.ndarray:
+    """Return the derivative (nv,) of J y, y = W J', of row r: 2 dJ y - y' dM y."""
+    w = np.broadcast_to(y, (1, SETS, len(y)))
+    contacts = of.contacts[b : b + 1].copy()
+    contacts[..., IMPULSES : IMPULSES + 6 * SETS] = 0.0
+    rows = of.rows_of(slice(b, b + 1), w, w, contacts)
+    in_q: np.ndarray = y @ rows.T[0, :, 0]
+    return in_q + 2 * rows.dJ[0, 0, r] if r < len(of.rows.J[b]) else in_q
+
+
+def inverse(of: Any, b: int, T: np.ndarray) -> np.ndarray:
+    """Return (M + D)^-1 of state b."""
+    return np.linalg.inv(T[:, SETS] + np.diag(np.maximum(of.given.armature[b], 0.0)))
+
+
+def _opening(option: np.ndarray, gap: float, h: float) -> tuple[float, float]:
+    """Return the speed at which an overlap opens (`recovery.opening`), and its derivative in the gap."""
+    fastest = option[OPTION.fastest]
+    b = option[OPTION.fraction] * max(-gap - option[OPTION.allowed_overlap], 0.0) / h
+    return min(b, fastest), -option[OPTION.fraction] / h if 0 < b < fastest else 0.0

@@ -1,0 +1,290 @@
+"""Derivatives of the motion in steps with contact (`kernels.contact.motion_gradient`), of many states."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..contact.points import with_rows
+from ..engine.call.evaluate import run_states
+from ..kernels.contact.contact_points import (
+    ANGULAR_PUSH,
+    FORCE,
+    LAW,
+    NORMAL,
+    POSITION,
+    PUSH,
+    RECOVERY,
+    START,
+    TORQUE,
+)
+from ..kernels.contact.layout import LIMIT, PAIR, SPEED, SURFACE
+from ..kernels.contact.layout import RECOVERY as OPTION
+from ..kernels.contact.motion_gradient import RESULT, motion_gradient_states
+from ..kernels.contact.row_derivatives import (
+    BODY,
+    BOTH,
+    CONTACT,
+    FRICTION,
+    GAP,
+    IMPULSES,
+    LINEAR,
+    OF_NORMAL,
+    OF_POSITION,
+    OTHER,
+    ROLLING,
+    SETS,
+    TORSIONAL,
+    contact_row_derivatives_states,
+)
+from ..kernels.contact.set_equations import Settings, Sizes
+from ..model.tree import Tree
+from ..simulation.stepper import Stepper
+from ..states.states import serving
+from .added_rows import added_rows, recovery_of
+from .contact_geometry import contact_geometry
+from .free_motion import Directions
+
+ROUNDED = 1e-15  # of a configuration, whose change is the velocity of positions
+UNLIMITED = np.inf
+
+
+class StepStates(NamedTuple):
+    """Parts of steps from B states.
+
+    q (B, nq): configurations of the rows. v (B, nv): velocities at the start. mean, end (B, nv): unconstrained motion.
+    armature (B, nv): diagonal that the step adds to the mass matrix. taken (2, B, nv): mean and end velocity. points
+    (B, P, POINT): contacts (`kernels.contact.contact_points`), of which states have `counts` (B,). start (B, nq):
+    configurations at the start, of the gaps of limits.
+    """
+
+    q: np.ndarray
+    v: np.ndarray
+    mean: np.ndarray
+    end: np.ndarray
+    armature: np.ndarray
+    taken: np.ndarray
+    points: np.ndarray
+    counts: np.ndarray
+    start: np.ndarray
+
+
+class RowDerivatives(NamedTuple):
+    """Rows J (B, R, nv), derivatives dJ (B, SETS, R, nv) and T (B, nv, SETS + 1, nv) (`contact_row_derivatives`)."""
+
+    J: np.ndarray
+    dJ: np.ndarray
+    T: np.ndarray
+
+
+class MotionGradient(NamedTuple):
+    """Gradients (B, K, nv) of weighted sums, in what a part of a step depends on.
+
+    q: configuration of the rows. start: that of the gaps of limits. v: velocity at the start. mean, end: unconstrained
+    motion. gap (B, K, C): gaps of the contacts.
+    """
+
+    q: np.ndarray
+    start: np.ndarray
+    v: np.ndarray
+    mean: np.ndarray
+    end: np.ndarray
+    gap: np.ndarray
+
+
+class Second(NamedTuple):
+    """Directions (B, K, n) of a second solution: of the configuration at the start, and of the gaps."""
+
+    start: np.ndarray
+    gap: np.ndarray
+
+
+class ContactGradient:
+    """Derivatives of parts of steps with contact.
+
+    rows: `RowDerivatives`. w, y (B, SETS, nv): velocities after each set of impulses, and their changes. shown (B, 2, C
+    + nv, 3): what acts, under position and velocity impulses (`kernels.contact.motion_gradient.put_shown`), of the last
+    gradient. Raises UnsupportedError for contacts and steps that have no derivatives.
+    """
+
+    def __init__(self, stepper: Stepper, given: StepStates) -> None:
+        self.stepper, self.given, self.robot = stepper, given, stepper.robot
+        self.h, self.theta = float(stepper.settings.table[0]), stepper.rule.theta
+        self.touch, self.contacts, self.surface = contacts_of(stepper, given)
+        turning = self.touch.resists and self.contacts[..., [ROLLING, TORSIONAL]].any()
+        self.axes = BOTH if turning else LINEAR  # rows of a contact
+        largest = np.maximum(1.0, np.abs(given.q).max(axis=1, initial=0.0))
+        self.rounding = np.stack([ROUNDED * largest / self.h, np.zeros(len(largest))], axis=1)
+        self.gaps = self._gaps_of_limits()
+        mean, end = given.taken
+        recovers = self._recovers()
+        self.w = np.stack([mean, mean, end], axis=1)
+        self.y = np.stack([mean - given.mean, 0 * mean, end - given.end], axis=1)
+        self.on_limits = np.zeros(mean.shape)  # recovery impulses of limits
+        for b in np.flatnonzero(recovers).tolist():
+            own = self.rows_of(slice(b, b + 1), self.w[b : b + 1], 0 * self.y[b : b + 1])
+            self.on_limits[b], opened = recovery_of(self, b, own)
+            self.w[b, 0] -= opened
+            self.y[b] = np.stack([self.w[b, 0] - given.mean[b], opened, self.y[b, 2]])
+        self.rows = self.rows_of(slice(None), self.w, self.y)
+        self.added = added_rows(self, recovers)
+
+    def rows_of(self, states: slice, w: np.ndarray, y: np.ndarray, contacts: np.ndarray | None = None) -> Any:
+        """Return the rows of some states, with derivatives along motions w and at changes y (B, SETS, nv)."""
+        contacts = self.contacts[states] if contacts is None else contacts
+        return row_derivatives(self.robot, self.given.q[states], w, y, contacts, self.axes)
+
+    def gradient(self, weights: np.ndarray, of_impulses: np.ndarray | None = None) -> MotionGradient:
+        """Return the gradients of sums with `weights` (B, K, 2 nv) of mean and end velocity.
+
+        of_impulses (B, K, 2, R + nv): weights of position and velocity impulses along the rows, and of joints.
+        """
+        (B, C, _), nv, K = self.contacts.shape, self.robot.nv, weights.shape[1]
+        sizes = Sizes(C, self.axes, nv, K, int(of_impulses is not None), int(self.added is not None))
+        tables = _table(sizes, np.int64), self._settings
+        given = [
+            self.rounding,
+            self.w,
+            self.y,
+            np.maximum(self.given.armature, 0.0),
+            self.gaps,
+            self.contacts,
+            *self.rows,
+        ]
+        given += [_or_nothing(self.added, B), weights, _or_nothing(of_impulses, B)]
+        results = [np.empty((B, K, len(RESULT), nv)), np.empty((B, K, C)), np.empty((B, 2, C + nv, 3))]
+        _run(motion_gradient_states, (self.robot.ints, self.robot.reals, *tables), given, results)
+        found, of_gap, self.shown = results
+        return MotionGradient(*[*np.moveaxis(found, 2, 0), of_gap])
+
+    def along(self, directions: Directions, free: np.ndarray, second: Second | None = None) -> np.ndarray:
+        """Return the derivatives (2, B, K, nv) of the motion along directions (B, K, nv) of the start.
+
+        free (2, B, K, nv): those of the unconstrained motion. second: of a second solution.
+        """
+        (B, _, nv), n = self.w.shape, self.robot.nv
+        g = self.gradient(np.broadcast_to(np.eye(2 * n), (B, 2 * n, 2 * n)))
+        found = np.zeros((2, B, directions.q.shape[1], nv))
+        if second is None:
+            terms = [(g.q + g.start + g.gap @ self.normals, directions.q)]
+        else:
+            terms = [(g.q, directions.q), (g.start, second.start), (g.gap, second.gap)]
+        for matrix, x in (*terms, (g.v, directions.v), (g.mean, free[0]), (g.end, free[1])):
+            for half, total in enumerate(found):
+                part = matrix[:, half * nv : (half + 1) * nv]
+                if part.any():
+                    total += x @ np.swapaxes(part, 1, 2)
+        return found
+
+    def impulses_along(self, directions: Directions, free: np.ndarray) -> np.ndarray:
+        """Return the derivatives (2, R + nv, K) of position and velocity impulses of one state; as `along`."""
+        n = self.rows.J.shape[1] + self.robot.nv
+        unit = np.eye(2 * n).reshape(1, 2 * n, 2, n)
+        g = self.gradient(np.zeros((1, 2 * n, 2 * self.robot.nv)), unit)
+        total = (g.q + g.start + g.gap @ self.normals) @ np.swapaxes(directions.q, 1, 2)
+        for matrix, x in ((g.v, directions.v), (g.mean, free[0]), (g.end, free[1])):
+            total += matrix @ np.swapaxes(x, 1, 2)
+        found: np.ndarray = total.reshape(2, n, -1)
+        return found
+
+    @property
+    def normals(self) -> np.ndarray:
+        """Rows J (B, C, nv) of the contacts' normals."""
+        J = self.rows.J
+        return J.reshape(len(J), -1, self.axes, J.shape[-1])[:, :, 2]
+
+    @property
+    def _settings(self) -> np.ndarray:
+        """Table `settings` of the kernel."""
+        rough, limited = np.full(self.robot.nv, -1.0), np.zeros(self.robot.nv)
+        rough[self.touch.friction] = self.touch.rough
+        limited[self.touch.limit[:, LIMIT.dof]] = limited[self.touch.speed[:, SPEED.dof]] = 1.0
+        return _table([*Settings(self.h, self.theta), *rough, *limited], float)
+
+    def _gaps_of_limits(self) -> np.ndarray:
+        """Return the distances (B, 2, nv) of joints from their lower and upper limits."""
+        dof, coordinate, side = self.touch.limit.T
+        found = np.full((len(self.given.q), 2, self.robot.nv), UNLIMITED)
+        found[:, np.where(side > 0, 0, 1), dof] = side * (self.given.start[:, coordinate] - self.touch.bound)
+        return found
+
+    def _recovers(self) -> np.ndarray:
+        """Return whether states (B,) have overlaps that their steps reduce, of shapes or at joint limits."""
+        of_contacts = self.contacts[..., IMPULSES + 6 + 2].any(axis=1)
+        found: np.ndarray = of_contacts | (
+            self.gaps.min(axis=(1, 2), initial=0.0) < -self.touch.option[OPTION.allowed_overlap]
+        )
+        return found
+
+
+def row_derivatives(
+    robot: Tree, q: np.ndarray, w: np.ndarray, y: np.ndarray, contacts: np.ndarray, axes: int
+) -> RowDerivatives:
+    """Return the rows of contacts (B, C, CONTACT); axes: rows of each. w, y (B, SETS, nv)."""
+    (B, C, _), nv = contacts.shape, robot.nv
+    R = C * axes
+    entry, constants = serving(
+        contact_row_derivatives_states, robot, (robot.ints, robot.reals, _table([C, axes], np.int64))
+    )
+    motions = [np.ascontiguousarray(x[:, s]) for x in (w, y) for s in range(SETS)]
+    results = [np.empty((B, R, nv)), np.empty((B, SETS, R, nv)), np.empty((B, nv, SETS + 1, nv))]
+    _run(entry, constants, [q, *motions, contacts], results)
+    return RowDerivatives(*results)
+
+
+def contacts_of(stepper: Stepper, given: StepStates) -> tuple[Any, np.ndarray, np.ndarray]:
+    """Return the contact tables, and of each state contacts (B, C, CONTACT) and surfaces (B, C, len(SURFACE)).
+
+    Behind the contacts of a state are empty ones.
+    """
+    B, C = len(given.q), int(given.counts.max(initial=0))
+    found, surfaces = np.zeros((B, C, CONTACT)), np.zeros((B, C, len(SURFACE)))
+    found[..., 7] = 1.0  # of the normal
+    valid = np.arange(C) < given.counts[:, None]
+    touch, x = with_rows(stepper.world.touching, given.points[:, :C][valid])
+    if not len(x):
+        return touch, found, surfaces
+    law, state = x[:, LAW].astype(int), np.repeat(np.arange(B), given.counts)
+    pair, surface, own = touch.pair[law], touch.surface[law], np.zeros((len(x), CONTACT))
+    n, h = x[:, NORMAL : NORMAL + 3], float(stepper.settings.table[0])
+    point, normal = contact_geometry(touch, x, state, stepper.robot, given.q)
+    axes = axes_of(n)
+    own[:, BODY], own[:, OTHER], own[:, GAP] = pair[:, PAIR.body], pair[:, PAIR.solid_body], x[:, START]
+    own[:, FRICTION : FRICTION + 3] = surface[
+        :, [SURFACE.friction, SURFACE.rolling_friction, SURFACE.torsional_friction]
+    ]
+    own[:, 2:8] = x[:, POSITION : POSITION + 6]
+    own[:, OF_POSITION:OF_NORMAL], own[:, OF_NORMAL:IMPULSES] = point.reshape(-1, 18), normal.reshape(-1, 18)
+    along = [(x[:, k : k + 3][:, None] @ axes)[:, 0] for k in (ANGULAR_PUSH, FORCE, TORQUE)]
+    for k, impulse in ((0, x[:, PUSH : PUSH + 3]), (3, along[0]), (12, h * along[1]), (15, h * along[2])):
+        own[:, IMPULSES + k : IMPULSES + k + 3] = impulse
+    own[:, IMPULSES + 6 + 2] = x[:, RECOVERY]
+    found[valid], surfaces[valid] = own, surface
+    return touch, found, surfaces
+
+
+def axes_of(n: np.ndarray) -> np.ndarray:
+    """Return the axes (F, 3, 3) of normals (F, 3), by columns: tangents (`signed_distance.across`), then the normal."""
+    other = np.where((np.abs(n[:, :1]) > 0.9), [[0.0, 1.0, 0.0]], [[1.0, 0.0, 0.0]])
+    t = other - n * (n * other).sum(axis=1, keepdims=True)
+    t /= np.linalg.norm(t, axis=1, keepdims=True)
+    return np.stack([t, np.cross(n, t), n], axis=2)
+
+
+def _table(numbers: Sequence[Any], kind: Any) -> np.ndarray:
+    """Return a table of a kernel: kernels take read-only ones."""
+    found = np.array(numbers, kind)
+    found.setflags(write=False)
+    return found
+
+
+def _or_nothing(x: np.ndarray | None, count: int) -> np.ndarray:
+    return np.empty((count, 0)) if x is None else x
+
+
+def _run(entry: Any, constants: Sequence[Any], given: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> None:
+    """Run a kernel on B states."""
+    flat = [np.ascontiguousarray(x).reshape(len(x), -1) for x in given]
+    run_states(entry, constants, flat, [x.reshape(len(x), -1) for x in results], "generic")

@@ -1,0 +1,336 @@
+"""Rows of a set of impulses in a step with contact that are not open, and the equations of their derivatives.
+
+See `motion_gradient`, where A dlambda = -P dsigma are used: a row at rest has dsigma = 0. The tangential impulses of a
+sliding contact are -mu lambda_n s, s the direction of its velocity sigma_t, so that
+    dlambda_t + mu s dlambda_n + mu lambda_n / |sigma_t| (1 - s s') dsigma_t = 0.
+"""
+
+from typing import Any, NamedTuple
+
+from ..algebra.numbers import absolute, maximum, sqrt
+from ..algebra.pivoted import add_product, copy, factor_pivoted, invert_definite
+from ..entries.scratch import scratch_memory
+from .layout import numbered
+from .rolling_friction import EQUAL
+from .row_derivatives import (
+    BODY,
+    BOTH,
+    FRICTION,
+    IMPULSES,
+    LINEAR,
+    NORMAL,
+    OTHER,
+    ROLLING,
+    SETS,
+    TORSIONAL,
+)
+
+POSITIONS, RECOVERY, VELOCITIES = range(SETS)
+STILL = 1e-8  # m/s: of several contacts at one point, some may be at the bound of friction and not slide
+AT_BOUND = 1e-9  # of the bound of friction
+JOINT_BOUND = 1e-6  # of the bound of joint friction, whose impulse is a difference of larger ones
+PROXIMAL = 1e-9  # of the largest element
+SEPARATING, STICKING, SLIDING = range(3)
+ROUNDING = 1e-11  # of the largest velocity
+
+
+class Sizes(NamedTuple):
+    """Integers in the table `sizes`."""
+
+    contacts: Any
+    rows: Any  # of each contact
+    n: Any  # degrees of freedom
+    weights: Any
+    of_impulses: Any  # 1 if impulses have weights
+    added: Any  # 1 if rows have added terms
+
+
+class Settings(NamedTuple):
+    """Reals in front of the table `settings`; bounds of joint friction follow, -1 without, and 1 for limited joints."""
+
+    h: Any
+    theta: Any
+
+
+class Added(NamedTuple):
+    """Numbers of a row of a set: its derivative in q follows."""
+
+    in_start: Any  # bias per velocity along the row under v at the start, and in unconstrained mean and end
+    in_mean: Any
+    in_end: Any
+    in_gap: Any
+    soft: Any  # compliance R
+    alone: Any  # 1 where recovery does not change the gap that the motion leaves
+    held: Any  # impulse of recovery of a joint limit
+
+
+SIZE, SETTING, ADDED = (numbered(x) for x in (Sizes, Settings, Added))
+ALL = f"(sizes[{SIZE.contacts}] * sizes[{SIZE.rows}] + sizes[{SIZE.n}])"  # rows of all contacts and joints
+N = f"sizes[{SIZE.n}]"
+
+scratch_for = scratch_memory(
+    given="sizes", W=f"{N}, {N}", M=f"{N}, {N}", J=f"{ALL}, {N}", Jt=f"{N}, {ALL}", Z=f"{ALL}, {N}",
+    A=f"{ALL}, {ALL}", F=f"{ALL}, {ALL}", own=f"2, {ALL}", P=f"{ALL}, 2",
+    row=f"{ALL} | integers", block=f"{ALL} | integers", order=f"{ALL} | integers",
+    impulse=ALL, sigma=ALL, mobility=ALL, eta=ALL, rho=ALL, left=ALL, u=N, z=N, force=N, moved=N,
+    through=f"sizes[{SIZE.weights}], {N}",
+)  # fmt: skip
+
+
+class Given(NamedTuple):
+    """What a step was, and its rows (`contact_row_derivatives`).
+
+    w, y (SETS, n): velocities after each set, and its changes. gaps (2, n): of lower and upper joint limits.
+    """
+
+    sizes: Any
+    settings: Any
+    w: Any
+    y: Any
+    gaps: Any
+    contacts: Any
+    J: Any
+    dJ: Any
+    T: Any
+    added: Any
+
+
+def length(x, y):
+    """Return the length of a vector in a plane."""
+    return sqrt(x * x + y * y)
+
+
+def state_of(given, c, s, sigma):
+    """Return whether contact c separates, sticks or slides under set s, at the velocity sigma along its rows."""
+    contact = given.contacts[c]
+    k = IMPULSES + 6 * s
+    mu, pressed = contact[FRICTION] if s != RECOVERY else contact[FRICTION] * 0, contact[k + 2]
+    tangential, first = length(contact[k], contact[k + 1]), given.sizes[SIZE.rows] * c
+    still = mu > 0 and length(sigma[first], sigma[first + 1]) < STILL
+    found = SLIDING
+    if still or tangential < (1 - AT_BOUND) * mu * pressed:
+        found = STICKING
+    if not pressed > 0:
+        found = SEPARATING
+    return found
+
+
+def shares(given, a, c, column):
+    """Return whether contacts a and c share the bound of rolling or torsional friction."""
+    x, own = given.contacts[c], given.contacts[a]
+    alike = x[BODY] == own[BODY] and x[OTHER] == own[OTHER]
+    alike = alike and x[ROLLING] == own[ROLLING] and x[TORSIONAL] == own[TORSIONAL] and x[column] > 0
+    apart = length(x[NORMAL] - own[NORMAL], length(x[NORMAL + 1] - own[NORMAL + 1], x[NORMAL + 2] - own[NORMAL + 2]))
+    return alike and apart < EQUAL
+
+
+def leads(given, c, column, s):
+    """Return the sum of normal impulses that bounds rolling or torsional friction in the rows of contact c.
+
+    Contacts of the same bodies with one normal share the rows of the first one; the others have 0.
+    """
+    total = given.settings[0] * 0
+    for k in range(given.sizes[SIZE.contacts]):
+        if shares(given, c, k, column):
+            if k < c:
+                return given.settings[0] * 0
+            total += given.contacts[k, IMPULSES + 6 * s + 2]
+    return total
+
+
+def put_row(row, block, given, n, m):
+    """Add a row to those of the set; block: first row of the block to which it belongs."""
+    m.row[n], m.block[n], m.P[n, 0], m.P[n, 1] = row, block, 1.0, given.settings[0] * 0
+    return n + 1
+
+
+def put_contact_rows(given, s, m):
+    """Write the numbers of the rows of contacts that are pressed; return how many they are."""
+    n, rows = 0, given.sizes[SIZE.rows]
+    for c in range(given.sizes[SIZE.contacts]):
+        if given.contacts[c, IMPULSES + 6 * s + 2] > 0:
+            for r in range(LINEAR):
+                n = put_row(rows * c + r, n, given, n, m)
+    if rows == BOTH and s != RECOVERY:
+        for c in range(given.sizes[SIZE.contacts]):
+            if given.contacts[c, ROLLING] > 0 and leads(given, c, ROLLING, s) > 0:
+                for r in range(2):
+                    n = put_row(rows * c + LINEAR + r, n, given, n, m)
+            if given.contacts[c, TORSIONAL] > 0 and leads(given, c, TORSIONAL, s) > 0:
+                n = put_row(rows * c + LINEAR + 2, n, given, n, m)
+    return n
+
+
+def friction_bound(given, s, d):
+    """Return the bound of the impulse of joint friction, negative without any."""
+    bound = given.settings[len(SETTING) + d] * given.settings[SETTING.h]
+    return bound * given.settings[SETTING.theta] if s == POSITIONS else bound
+
+
+def is_at_rest(given, s, d, force, rounding):
+    """Return whether degree of freedom d is at a limit, or held by friction."""
+    bound, limited = friction_bound(given, s, d), given.settings[len(SETTING) + given.sizes[SIZE.n] + d] > 0
+    if s == RECOVERY:
+        return added_of(given, s, given.J.shape[0] + d, ADDED.held) != 0
+    if bound >= 0:
+        return not (absolute(absolute(force) - bound) <= JOINT_BOUND * bound and absolute(given.w[s, d]) > STILL)
+    return limited and absolute(force) > rounding
+
+
+def added_of(given, s, row, column):
+    """Return an added number of a row of set s, 0 without any."""
+    found = given.settings[0] * 0
+    if given.sizes[SIZE.added] > 0:
+        found = given.added[s * (given.J.shape[0] + given.sizes[SIZE.n]) + row, column]
+    return found
+
+
+def put_motion_of_set(given, s, m):
+    """Write the impulses of the contacts, the velocities along all rows, and the forces (M + D) y - J' lambda."""
+    count, n, R = given.sizes[SIZE.contacts], given.sizes[SIZE.n], given.J.shape[0]
+    rows = given.sizes[SIZE.rows]
+    for c in range(count):
+        for r in range(rows):
+            m.impulse[rows * c + r] = given.contacts[c, IMPULSES + 6 * s + r]
+    for i in range(n):
+        m.force[i], m.sigma[R + i] = given.T[i, SETS, i] * 0, given.w[s, i]
+    add_product(m.M, n, given.y[s], m.force)
+    for r in range(R):
+        J, total, f = given.J[r], given.settings[0] * 0, m.impulse[r]
+        for i in range(n):
+            total += J[i] * given.w[s, i]
+            m.force[i] -= f * J[i]
+        m.sigma[r] = total
+
+
+def put_joint_rows(given, s, state, n, m):
+    """Add the rows of joints at limits or held by friction, from row n on; return how many rows there are."""
+    R = given.J.shape[0]
+    for d in range(given.sizes[SIZE.n]):
+        rounding = state[1]
+        for j in range(given.sizes[SIZE.n]):
+            rounding += absolute(m.M[d, j]) * m.moved[j]
+        m.impulse[R + d] = given.settings[0] * 0
+        if is_at_rest(given, s, d, m.force[d], rounding):
+            m.impulse[R + d] = m.force[d]
+            n = put_row(R + d, n, given, n, m)
+    return n
+
+
+def put_jacobian(given, n, m):
+    """Gather the n rows J, and compute Z = J W and the matrix A = Z J'."""
+    R, nv = given.J.shape[0], given.sizes[SIZE.n]
+    for a in range(n):
+        row = m.row[a]
+        for i in range(nv):
+            x = given.settings[0] * 0
+            if row < R:
+                x = given.J[row, i]
+            elif row - R == i:
+                x = x + 1
+            m.J[a, i], m.Jt[i, a], m.Z[a, i] = x, x, 0.0
+    for a in range(n):
+        add_product(m.W, nv, m.J[a], m.Z[a])
+        A = m.A[a, :n]
+        A[:] = 0
+        add_product(m.Jt, nv, m.Z[a], A)
+
+
+def put_friction(given, s, a, count, mu, total, column, m, n):
+    """Write the equations of `count` rows from a on whose impulse is at the bound mu times the normal impulse `total`.
+
+    column: coefficient in the contacts that share the bound; -1 for the normal row behind the rows.
+    """
+    rows, R = given.sizes[SIZE.rows], given.J.shape[0]
+    mobility = (m.A[a, a] + m.A[a + count - 1, a + count - 1]) / 2
+    x, y = m.sigma[m.row[a]], given.settings[0] * 0
+    if count == 2:
+        y = m.sigma[m.row[a + 1]]
+    speed = length(x, y)
+    slides = mu > 0 and speed > 0
+    if slides:
+        x, y = x / speed, y / speed
+    part = mobility * mu * total / speed if slides else speed * 0
+    for t in range(count):
+        for b in range(n):
+            m.own[t, b] = m.A[a + t, b]
+    for t in range(count):
+        along = x if t == 0 else y
+        m.block[a + t] = a
+        m.P[a + t, 0], m.P[a + t, 1] = -part * along * x, -part * along * y
+        m.P[a + t, t] += part
+        for b in range(n):
+            m.A[a + t, b] = m.P[a + t, 0] * m.own[0, b]
+            if count == 2:
+                m.A[a + t, b] += m.P[a + t, 1] * m.own[1, b]
+            c = m.row[b] // rows
+            normal = m.row[b] < R and m.row[b] - rows * c == 2
+            if slides and normal and (b == a + 2 if column < 0 else shares(given, m.row[a] // rows, c, column)):
+                m.A[a + t, b] += mobility * mu * along
+        m.A[a + t, a + t] += mobility
+
+
+def put_equations(given, s, n, m):
+    """Write A and P of the n rows, from A = J W J'."""
+    rows, R, a, count = given.sizes[SIZE.rows], given.J.shape[0], 0, 0
+    for b in range(n):
+        if b + 2 < n:
+            m.mobility[b] = (m.A[b, b] + m.A[b + 1, b + 1] + m.A[b + 2, b + 2]) / 3
+    for b in range(n):
+        m.A[b, b] += added_of(given, s, m.row[b], ADDED.soft)
+    while a < n and m.row[a] < R:
+        c = m.row[a] // rows
+        local = m.row[a] - rows * c
+        if local == 0:
+            if state_of(given, c, s, m.sigma) == SLIDING:
+                contact = given.contacts[c]
+                mu = contact[FRICTION] if s != RECOVERY else contact[FRICTION] * 0
+                put_friction(given, s, a, 2, mu, contact[IMPULSES + 6 * s + 2], -1, m, n)
+            count = LINEAR
+        else:
+            column, count = TORSIONAL, 1
+            if local == LINEAR:
+                column, count = ROLLING, 2
+            mu, total = given.contacts[c, column], leads(given, c, column, s)
+            torque, turning = absolute(m.impulse[m.row[a]]), absolute(m.sigma[m.row[a]])
+            if count == 2:
+                torque, turning = length(torque, m.impulse[m.row[a + 1]]), length(turning, m.sigma[m.row[a + 1]])
+            if not (torque < (1 - AT_BOUND) * mu * total or turning < STILL):
+                put_friction(given, s, a, count, mu, total, column, m, n)
+        a += count
+
+
+def factor_set(given, s, state, m):
+    """Write the rows of a set and the factors of their equations; return their number."""
+    put_motion_of_set(given, s, m)
+    n = put_joint_rows(given, s, state, put_contact_rows(given, s, m), m)
+    put_jacobian(given, n, m)
+    put_equations(given, s, n, m)
+    put_factor(n, m)
+    return n
+
+
+def put_factor(n, m):
+    """Factorize A + rho."""
+    largest = m.W[0, 0] * 0
+    for a in range(n):
+        for b in range(n):
+            m.F[a, b] = m.A[a, b]
+            largest = maximum(largest, absolute(m.A[a, b]))
+    for a in range(n):
+        m.F[a, a] += PROXIMAL * largest
+    factor_pivoted(m.F, n, m.order)
+
+
+def put_mass(given, armature, state, m):
+    """Write M + D, its inverse W, and the rounding of velocities."""
+    for i in range(given.sizes[SIZE.n]):
+        largest = absolute(given.w[0, i])
+        for s in range(SETS):
+            largest = maximum(largest, maximum(absolute(given.w[s, i]), absolute(given.y[s, i])))
+        m.moved[i] = ROUNDING * largest + state[0]
+        for j in range(given.sizes[SIZE.n]):
+            m.M[i, j] = given.T[i, SETS, j]
+        m.M[i, i] += armature[i]
+        copy(m.M[i], m.W[i])
+    invert_definite(m.W)
