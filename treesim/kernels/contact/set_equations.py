@@ -2,7 +2,8 @@
 
 See `motion_gradient`, where A dlambda = -P dsigma are used: a row at rest has dsigma = 0. The tangential impulses of a
 sliding contact are -mu lambda_n s, s the direction of its velocity sigma_t, so that
-    dlambda_t + mu s dlambda_n + mu lambda_n / |sigma_t| (1 - s s') dsigma_t = 0.
+    dlambda_t + mu s dlambda_n + k (1 - s s') dsigma_t = 0,  k = mu lambda_n / |sigma_t|.
+It is multiplied by a mobility g along s, and by g / (1 + g k) across, so that no number is large at small velocities.
 """
 
 from typing import Any, NamedTuple
@@ -250,7 +251,9 @@ def put_friction(given, s, a, count, mu, total, column, m, n):
     slides = mu > 0 and speed > 0
     if slides:
         x, y = x / speed, y / speed
-    part = mobility * mu * total / speed if slides else speed * 0
+    part = x * 0
+    if slides:
+        part = mobility * mu * total / (speed + mobility * mu * total)
     for t in range(count):
         for b in range(n):
             m.own[t, b] = m.A[a + t, b]
@@ -268,6 +271,8 @@ def put_friction(given, s, a, count, mu, total, column, m, n):
             if slides and normal and (b == a + 2 if column < 0 else shares(given, m.row[a] // rows, c, column)):
                 m.A[a + t, b] += mobility * mu * along
         m.A[a + t, a + t] += mobility
+        for k in range(count):
+            m.A[a + t, a + k] -= mobility * m.P[a + t, k]
 
 
 def put_equations(given, s, n, m):
