@@ -65,7 +65,7 @@ def test_a_plugin_is_imported_when_it_is_named_and_not_before():
 
 
 def test_all_kinds_but_those_of_few_are_shown():
-    assert set(plugins.BUILT_IN) - set(POINTS) == {"operational", "constrained", "importers", "plots"}
+    assert set(plugins.BUILT_IN) - set(POINTS) == {"operational", "constrained", "importers", "plots", "policies"}
 
 
 def test_they_are_listed_with_their_origin():

@@ -7,7 +7,7 @@ import pytest
 import treesim
 from tests.docstring_examples import check_example, examples_of
 from tests.optional import need
-from treesim import sweeps, testing
+from treesim import policies, sweeps, testing
 from treesim.compare import Isolated, compare, find_engine, take_census
 from treesim.doctor.github import annotation
 from treesim.doctor.sarif import sarif_log
@@ -41,6 +41,7 @@ OF_SUBMODULES = {  # those that messages and pages name
         treesim.urdf.installed_robots,
         compare,
         *(getattr(testing, name) for name in testing.__all__),
+        *(getattr(policies, name) for name in policies.__all__),
         find_engine,
         take_census,
         Isolated,

@@ -6,6 +6,7 @@ from . import errors as errors
 from . import formats as formats
 from . import measures as measures
 from . import numbers as numbers
+from . import policies as policies
 from . import testing as testing
 from .contact.bodies import free_body
 from .contact.ground import Ground

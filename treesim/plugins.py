@@ -85,10 +85,11 @@ BUILT_IN: dict[PluginKind, dict[str, str]] = {
         "mcap": "treesim.formats.mcap",
     },
     "plots": {"trajectory": "treesim.plotting:draw"},
+    "policies": {},
 }
 DEFAULT_INTEGRATOR = "implicit_midpoint"
 # kinds whose implementations are functions or modules; those of others are classes, of which one instance is made
-AS_THEY_ARE = frozenset({"commands", "importers", "formats", "plots"})
+AS_THEY_ARE = frozenset({"commands", "importers", "formats", "plots", "policies"})
 
 
 SINGULAR: dict[PluginKind, str] = {
@@ -103,6 +104,7 @@ SINGULAR: dict[PluginKind, str] = {
     "importers": "report on importers",
     "formats": "file format",
     "plots": "plot",
+    "policies": "reader of policies",
 }  # name of one implementation of a kind in messages
 
 
@@ -159,7 +161,7 @@ def available(kind: PluginKind) -> tuple[str, ...]:
     ----------
     kind : str
         "dynamics", "operational", "constrained", "integrators", "contact_solvers", "viewers", "engines",
-        "commands", "importers", "formats" or "plots".
+        "commands", "importers", "formats", "plots" or "policies".
 
     Returns
     -------

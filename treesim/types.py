@@ -29,5 +29,5 @@ Renaming: TypeAlias = Mapping[str, str] | Callable[[str], str]
 UrdfVersion: TypeAlias = Literal["1.0", "1.1", "1.2"]
 PluginKind: TypeAlias = Literal[
     "dynamics", "operational", "constrained", "integrators", "contact_solvers", "viewers", "engines", "commands",
-    "importers", "formats", "plots",
+    "importers", "formats", "plots", "policies",
 ]  # fmt: skip

@@ -1,0 +1,1 @@
+"""Policies from ONNX files for treesim: `treesim.policies.from_onnx`."""
