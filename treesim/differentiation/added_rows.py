@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,29 +22,36 @@ REDUCED = 1e-7  # m/s
 PRESSED = IMPULSES + 2  # place of the normal impulse of the first set
 
 
-def recovery_of(of: Any, b: int, rows: Any) -> tuple[np.ndarray, np.ndarray]:
+class Overlap(NamedTuple):
+    """An overlap that a state b reduces: its row r, the side of a joint limit, y = W J', and the factor of d(J y)."""
+
+    b: int
+    r: int
+    side: float
+    y: np.ndarray
+    factor: float
+
+
+def recovery_of(of: Any, b: int, J: np.ndarray, T: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the recovery impulses (nv,) of joint limits in state b, and the change of velocities by all of recovery.
 
-    of: `ContactGradient`. rows: of this state alone. Joints beyond their limits have impulses, and those that would be
-    pushed there.
+    of: `ContactGradient`. J, T: `RowDerivatives` of this state. Joints beyond their limits have impulses, and those
+    that would be pushed there.
     """
-    option, h, W = of.touch.option, of.h, inverse(of, b, rows.T[0])
-    J = rows.J[0].reshape(-1, of.axes, len(W))[:, 2]
+    option, h, W = of.touch.option, of.h, inverse(of, b, T)
+    J = J.reshape(-1, of.axes, len(W))[:, 2]
     of_contacts, mean = of.contacts[b, :, PRESSED + 6] @ J, of.given.taken[0][b]
-    found, closed = np.zeros(len(W)), []
-    for k, d in zip(*np.nonzero(of.gaps[b] < np.inf), strict=True):
-        side, gap = 1 - 2 * k, of.gaps[b, k, d]
-        speed, _ = _opening(option, gap, h)
-        if speed > 0:
-            soft = YIELD * W[d, d] * speed / option[OPTION.fastest]
-            found[d] += side * max((speed - side * mean[d]) / soft, 0.0)
-            of.rounding[b, 1] = max(of.rounding[b, 1], of.rounding[b, 0] / soft)
-        elif gap + h * side * mean[d] <= CLOSED:
-            closed.append((d, side))
+    sides, speeds = np.array([[1.0], [-1.0]]), _opening(option, of.gaps[b], h)[0]
+    found, closed = np.zeros(len(W)), (speeds == 0) & (of.gaps[b] + h * sides * mean <= CLOSED)
+    for k, d in np.argwhere(speeds > 0).tolist():
+        side, soft = sides[k, 0], YIELD * W[d, d] * speeds[k, d] / option[OPTION.fastest]
+        found[d] += side * max((speeds[k, d] - side * mean[d]) / soft, 0.0)
+        of.rounding[b, 1] = max(of.rounding[b, 1], of.rounding[b, 0] / soft)
     held: list[int] = []
     while found.any() or of_contacts.any():
         y = W @ (of_contacts + found)
-        closing = [d for d, side in closed if d not in held and side * y[d] < -NONE * np.abs(y).max()]
+        closing = np.unique(np.nonzero(closed & (sides * y < -NONE * np.abs(y).max()))[1]).tolist()
+        closing = [d for d in closing if d not in held]
         if not closing:
             break
         held += closing
@@ -63,9 +70,12 @@ def added_rows(of: Any, recovers: np.ndarray) -> np.ndarray | None:
         return None
     B, nv = len(states), of.robot.nv
     found = np.zeros((B, SETS, of.rows.J.shape[1] + nv, len(Added._fields) + nv))
+    overlaps = [x for b in np.flatnonzero(recovers).tolist() for x in _put_recovery(of, b, found[b, RECOVERY])]
+    if overlaps:
+        in_q = _mobility_derivatives(of, overlaps)
+        for x, row in zip(overlaps, in_q, strict=True):
+            found[x.b, RECOVERY, x.r, len(Added._fields) :] = x.side * x.factor * row
     for b in np.flatnonzero(states).tolist():
-        if recovers[b]:
-            _put_recovery(of, b, found[b, RECOVERY])
         contacts = np.flatnonzero(special[b]).tolist()
         if contacts:
             motions = np.stack([of.given.v[b], of.given.mean[b], of.given.end[b]])
@@ -120,8 +130,11 @@ def _put_bounce(of: Any, b: int, c: int, rates: np.ndarray, in_q: np.ndarray, bo
     _put(both[1], -velocity.along[0], -velocity.along[1:], in_q)
 
 
-def _put_recovery(of: Any, b: int, rows: np.ndarray) -> None:
-    """Write the rows of recovery impulses: compliant rows of overlaps, and gaps that these would close."""
+def _put_recovery(of: Any, b: int, rows: np.ndarray) -> list[Overlap]:
+    """Write the rows of recovery impulses: compliant rows of overlaps, and gaps that these would close.
+
+    Returns the overlaps, whose rows have derivatives in q besides (`_mobility_derivatives`).
+    """
     option, h, W = of.touch.option, of.h, inverse(of, b, of.rows.T[b])
     J, nv = of.rows.J[b], len(W)
     overlaps = list[tuple[int, float, np.ndarray, float, float]]()  # row, side, its J, gap and impulse
@@ -139,6 +152,7 @@ def _put_recovery(of: Any, b: int, rows: np.ndarray) -> None:
             rows[r, ADDED.alone] = 1.0
         else:
             overlaps.append((r, side, side * np.eye(nv)[d], gap, abs(of.on_limits[b, d])))
+    found = list[Overlap]()
     for r, side, own, gap, impulse in overlaps:
         b0, db = _opening(option, gap, h)
         if b0 == 0:  # a gap, which closes
@@ -147,17 +161,23 @@ def _put_recovery(of: Any, b: int, rows: np.ndarray) -> None:
         y = W @ own
         G, part = own @ y, YIELD / option[OPTION.fastest]
         rows[r, ADDED.in_gap], rows[r, ADDED.soft] = part * G * db * impulse - db, part * G * b0
-        rows[r, len(Added._fields) :] = side * part * b0 * impulse * _mobility_derivative(of, b, r, y)
+        found.append(Overlap(b, r, side, y, part * b0 * impulse))
+    return found
 
 
-def _mobility_derivative(of: Any, b: int, r: int, y: np.ndarray) -> np.ndarray:
-    """Return the derivative (nv,) of J y, y = W J', of row r: 2 dJ y - y' dM y."""
-    w = np.broadcast_to(y, (1, SETS, len(y)))
-    contacts = of.contacts[b : b + 1].copy()
+def _mobility_derivatives(of: Any, overlaps: list[Overlap]) -> np.ndarray:
+    """Return the derivatives (n, nv) of J y, y = W J', of the rows of overlaps: 2 dJ y - y' dM y."""
+    states, y = [x.b for x in overlaps], np.stack([x.y for x in overlaps])
+    w = np.zeros((len(y), SETS, y.shape[1]))
+    w[:, 0] = y
+    contacts = of.contacts[states]
     contacts[..., IMPULSES : IMPULSES + 6 * SETS] = 0.0
-    rows = of.rows_of(slice(b, b + 1), w, w, contacts)
-    in_q: np.ndarray = y @ rows.T[0, :, 0]
-    return in_q + 2 * rows.dJ[0, 0, r] if r < len(of.rows.J[b]) else in_q
+    rows = of.rows_of(states, w, w, contacts)
+    in_q: np.ndarray = (y[:, None] @ rows.T[:, :, 0])[:, 0]
+    for k, x in enumerate(overlaps):
+        if x.r < of.rows.J.shape[1]:
+            in_q[k] += 2 * rows.dJ[k, 0, x.r]
+    return in_q
 
 
 def inverse(of: Any, b: int, T: np.ndarray) -> np.ndarray:
@@ -165,8 +185,8 @@ def inverse(of: Any, b: int, T: np.ndarray) -> np.ndarray:
     return np.linalg.inv(T[:, SETS] + np.diag(np.maximum(of.given.armature[b], 0.0)))
 
 
-def _opening(option: np.ndarray, gap: float, h: float) -> tuple[float, float]:
-    """Return the speed at which an overlap opens (`recovery.opening`), and its derivative in the gap."""
+def _opening(option: np.ndarray, gap: Any, h: float) -> tuple[Any, Any]:
+    """Return the speeds at which overlaps open (`recovery.opening`), and their derivatives in the gaps."""
     fastest = option[OPTION.fastest]
-    b = option[OPTION.fraction] * max(-gap - option[OPTION.allowed_overlap], 0.0) / h
-    return min(b, fastest), -option[OPTION.fraction] / h if 0 < b < fastest else 0.0
+    b = option[OPTION.fraction] * np.maximum(-gap - option[OPTION.allowed_overlap], 0.0) / h
+    return np.minimum(b, fastest), np.where((b > 0) & (b < fastest), -option[OPTION.fraction] / h, 0.0)

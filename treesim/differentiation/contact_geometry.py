@@ -99,15 +99,17 @@ def rigid(arm: np.ndarray) -> np.ndarray:
 
 def _lowest(pair: np.ndarray, points: np.ndarray, state: np.ndarray) -> np.ndarray:
     """Return for each contact the one to whose height `constraint_rows.level_points` moves its point."""
-    lowest, n, gap = np.arange(len(points)), points[:, NORMAL : NORMAL + 3], points[:, START]
-    keys = np.column_stack([state, pair[:, [PAIR.body, PAIR.solid_body]]])
-    _, group = np.unique(keys, axis=0, return_inverse=True)
-    order = np.argsort(group.ravel(), kind="stable")
-    for own in np.split(order, np.flatnonzero(np.diff(group.ravel()[order])) + 1):
-        if len(own) > 1:
-            alike = n[own] @ n[own].T > PARALLEL
-            np.fill_diagonal(alike, True)
-            lowest[own] = own[np.where(alike, gap[own], np.inf).argmin(axis=1)]
+    body, solid = pair[:, PAIR.body].astype(int), pair[:, PAIR.solid_body].astype(int)
+    bodies = max(body.max(), solid.max()) + 1
+    _, group, sizes = np.unique((state * bodies + body) * bodies + solid, return_inverse=True, return_counts=True)
+    order = np.argsort(group, kind="stable")
+    table = np.full((len(sizes), sizes.max()), -1)  # contacts of each group, of the same bodies in the same state
+    table[group[order], np.arange(len(group)) - np.repeat(np.cumsum(sizes) - sizes, sizes)] = order
+    n, present = points[table, NORMAL : NORMAL + 3], table >= 0
+    alike = (n @ np.swapaxes(n, 1, 2) > PARALLEL) | np.eye(table.shape[1], dtype=bool)
+    gap = np.where(alike & present[:, None], points[table, START][:, None], np.inf)
+    lowest = np.empty(len(points), int)
+    lowest[table[present]] = np.take_along_axis(table, gap.argmin(axis=2), axis=1)[present]
     return lowest
 
 

@@ -123,15 +123,17 @@ class ContactGradient:
         self.w = np.stack([mean, mean, end], axis=1)
         self.y = np.stack([mean - given.mean, 0 * mean, end - given.end], axis=1)
         self.on_limits = np.zeros(mean.shape)  # recovery impulses of limits
-        for b in np.flatnonzero(recovers).tolist():
-            own = self.rows_of(slice(b, b + 1), self.w[b : b + 1], 0 * self.y[b : b + 1])
-            self.on_limits[b], opened = recovery_of(self, b, own)
-            self.w[b, 0] -= opened
-            self.y[b] = np.stack([self.w[b, 0] - given.mean[b], opened, self.y[b, 2]])
+        if recovers.any():
+            states = np.flatnonzero(recovers)
+            own = self.rows_of(states, self.w[states], 0 * self.y[states])
+            for b, J, T in zip(states.tolist(), own.J, own.T, strict=True):
+                self.on_limits[b], opened = recovery_of(self, b, J, T)
+                self.w[b, 0] -= opened
+                self.y[b] = np.stack([self.w[b, 0] - given.mean[b], opened, self.y[b, 2]])
         self.rows = self.rows_of(slice(None), self.w, self.y)
         self.added = added_rows(self, recovers)
 
-    def rows_of(self, states: slice, w: np.ndarray, y: np.ndarray, contacts: np.ndarray | None = None) -> Any:
+    def rows_of(self, states: Any, w: np.ndarray, y: np.ndarray, contacts: np.ndarray | None = None) -> Any:
         """Return the rows of some states, with derivatives along motions w and at changes y (B, SETS, nv)."""
         contacts = self.contacts[states] if contacts is None else contacts
         return row_derivatives(self.robot, self.given.q[states], w, y, contacts, self.axes)

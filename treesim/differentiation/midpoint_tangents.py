@@ -32,10 +32,13 @@ class Moving(NamedTuple):
         return Moving(self.value + factor * other.value, self.along + factor * other.along)
 
 
-def is_fast(first: ContactGradient) -> np.ndarray:
-    """Return whether impulses change a fast motion so much that steps (B,) are solved again at their midpoint."""
+def is_fast(first: ContactGradient, fraction: float = 1.0) -> np.ndarray:
+    """Return whether impulses change a fast motion so much that steps (B,) are solved again at their midpoint.
+
+    fraction: of the limit.
+    """
     change, end = (np.abs(x).max(axis=1, initial=0.0) for x in (first.y[:, 2], first.given.end))
-    found: np.ndarray = first.h * change * end > FAST
+    found: np.ndarray = first.h * change * end > fraction * FAST
     return found
 
 
@@ -59,7 +62,7 @@ def corrected(
     once, along (2, 1, K, nv): first solution. whole: the step. v (1, nv): velocity at the start. free: unconstrained
     motion. directions (1, K, nv): of the start.
     """
-    first = ContactGradient(stepper, once.states(v, free))
+    first = ContactGradient(stepper, once.states(v, free.mean, free.end, free.armature))
     h, start = first.h, Moving(v[0], directions.v[0])
     unconstrained = [Moving(x[0], dx[0]) for x, dx in zip((free.mean, free.end), free.along, strict=True)]
     change = Moving(first.y[0, 2], along[1, 0] - unconstrained[1].along)

@@ -6,14 +6,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..contact.unsolved import is_solved
+from ..errors import ContactWarning
 from ..kernels.contact.contact_points import POINT
 from ..kernels.contact.layout import INFO
 from ..kernels.entries.status import FINE
 from ..simulation.step import StepCode
 from ..simulation.step_result import StepResult
 from ..simulation.stepper import Stepper
+from ..system.user_warnings import warn
 from .contact_gradient import StepStates
-from .free_motion import FreeMotion
 from .step_parts import step_parts
 
 SAME = 1e-13  # of the largest number of a state: rounding
@@ -43,10 +45,9 @@ class SolvedPart(NamedTuple):
         own = self.q[states], self.given[states], self.control[states], before, result
         return SolvedPart(*own, self.taken[:, states], self.points[states], self.counts[states])
 
-    def states(self, v: np.ndarray, free: FreeMotion) -> StepStates:
-        """Return what derivatives in contact are those of; v: velocities at the start."""
-        motion = free.mean, free.end, free.armature, self.taken
-        return StepStates(self.q, v, *motion, self.points, self.counts, self.q)
+    def states(self, v: np.ndarray, mean: np.ndarray, end: np.ndarray, armature: np.ndarray) -> StepStates:
+        """Return what derivatives in contact are those of; v: velocities at the start; the others as there."""
+        return StepStates(self.q, v, mean, end, armature, self.taken, self.points, self.counts, self.q)
 
 
 def solved_part(
@@ -82,3 +83,9 @@ def touches(stepper: Stepper, part: SolvedPart, mean: np.ndarray, end: np.ndarra
     largest = np.maximum(1.0, np.abs(reached).max(axis=1))
     found: np.ndarray = (part.counts > 0) | (np.abs(moved - reached).max(axis=1) > SAME * largest)
     return found
+
+
+def warn_unsolved(part: SolvedPart) -> None:
+    """Warn if the contact of a state was not solved."""
+    if not is_solved(part.result.solver_info).all():
+        warn("the contact of a step was not solved: its derivatives are those of what was found", ContactWarning)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -51,8 +52,8 @@ class Function:
     """
 
     def __init__(self, expression: Expression, sizes: Sequence[int]) -> None:
-        self._expression, ends = expression, np.cumsum(sizes)
-        self._first, self._ends = len(expression.results) - ends[-1], ends[:-1]
+        self._expression, ends = expression, np.cumsum([len(expression.results) - sum(sizes), *sizes]).tolist()
+        self._own = [slice(*bounds) for bounds in pairwise(ends)]
 
     @cached_property
     def _columns(self) -> Columns:
@@ -61,10 +62,11 @@ class Function:
     def __call__(self, *groups: Numbers) -> list[Numbers]:
         """Return the results."""
         if groups[0].dtype != object:
-            return np.split(self._columns(*groups)[:, self._first :], self._ends, axis=1)
+            values = self._columns(*groups)
+            return [values[:, own] for own in self._own]
         found = empty(len(self._expression.results))
         found[:] = self._expression(*(group.tolist() for group in groups))
-        return np.split(found[self._first :], self._ends)
+        return [found[own] for own in self._own]
 
 
 def constants(numbers: np.ndarray, like: Numbers) -> Numbers:
@@ -74,6 +76,13 @@ def constants(numbers: np.ndarray, like: Numbers) -> Numbers:
     found = empty(len(numbers))
     found[:] = [like[0].constant(float(x)) for x in numbers]
     return found
+
+
+class Tape(NamedTuple):
+    """Arguments (`step_parts.Call`) and results of the calls of the forward dynamics in a step."""
+
+    calls: list[list[Numbers]]
+    accelerations: list[Numbers]
 
 
 class StepPullback:
@@ -90,6 +99,8 @@ class StepPullback:
         self._calls = [Function(part.values, [nq, nv, nv, nv]) for part in parts.calls]
         self._end = Function(parts.finish.values, [nq, nv])
         self._end_back = Function(parts.finish.gradients, [*inputs, *[nv] * rule.stages])
+        self._motion = Function(parts.motion.values, [nv, nv])
+        self._motion_back = Function(parts.motion.gradients, [*inputs, *[nv] * rule.stages])
         self._calls_back = [Function(part.gradients, [*inputs, *[nv] * k]) for k, part in enumerate(parts.calls)]
         dynamics = Expression([nq, nv, nv, nv, table], self._acceleration)
         response = Expression([nq, nv, nv, table], self._response)
@@ -100,13 +111,30 @@ class StepPullback:
 
     def __call__(self, given: StepInputs, weights: Numbers) -> StepGradients:
         """Return the gradients of sum(weights * displacement and velocity at the end of the step)."""
-        nv, calls, accelerations = self._nv, list[list[Numbers]](), list[Numbers]()
+        tape, still = self.tape(given), constants(np.zeros(self._nv), given.q)
+        end, _ = self._end(*given, *tape.accelerations)
+        return self._through_calls(given, tape, self._end_back(still, *given, *tape.accelerations, end, weights))
+
+    def tape(self, given: StepInputs) -> Tape:
+        """Return the calls of the forward dynamics."""
+        tape = Tape([], [])
         for part in self._calls:
-            calls.append(part(*given, *accelerations))
-            accelerations += self._dynamics(*calls[-1], given.table)
-        still = constants(np.zeros(nv), given.q)
-        end, _ = self._end(*given, *accelerations)
-        found = self._end_back(still, *given, *accelerations, end, weights)
+            tape.calls.append(part(*given, *tape.accelerations))
+            tape.accelerations.extend(self._dynamics(*tape.calls[-1], given.table))
+        return tape
+
+    def motion(self, given: StepInputs, tape: Tape) -> list[Numbers]:
+        """Return the mean and end velocity of the step, in the joints' axes at its start."""
+        return self._motion(*given, *tape.accelerations)
+
+    def of_motion(self, given: StepInputs, tape: Tape, weights: Numbers) -> StepGradients:
+        """Return the gradients of sum(weights * mean and end velocity)."""
+        still = constants(np.zeros(self._nv), given.q)
+        return self._through_calls(given, tape, self._motion_back(still, *given, *tape.accelerations, weights))
+
+    def _through_calls(self, given: StepInputs, tape: Tape, found: list[Numbers]) -> StepGradients:
+        """Return the gradients in the inputs, from those in the inputs and in the accelerations."""
+        (calls, accelerations), still = tape, constants(np.zeros(self._nv), given.q)
         found, back = found[:4], found[4:]
         for k in reversed(range(len(calls))):
             (q, v, _, armature), a = calls[k], accelerations[k]

@@ -8,14 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from ..contact.unsolved import is_solved
 from ..errors import ContactWarning
 from ..simulation.stepper import Stepper
 from ..system.user_warnings import warn
 from .contact_gradient import ContactGradient
 from .free_motion import Directions, FreeMotion, end_of_step, free_motion
 from .midpoint_tangents import can_correct, corrected, is_fast
-from .solved_part import SolvedPart, solved_part, touches
+from .solved_part import SolvedPart, solved_part, touches, warn_unsolved
 from .step_gradient import Row, rows_of_part
 
 SEVERAL = (
@@ -62,7 +61,7 @@ class StepTangents:
         directions, again, first = Directions(*(x[states] for x in self.along)), stage.corrects, solved
         if again:
             first = solved_part(stepper, stepper._first_solutions, solved.q, v, solved.given, solved.before)
-        contact = ContactGradient(stepper, first.states(v, free))
+        contact = ContactGradient(stepper, first.states(v, free.mean, free.end, free.armature))
         found = contact.along(directions, free.along)
         fast = is_fast(contact) & again
         for k, b in enumerate(states.tolist()):
@@ -74,6 +73,5 @@ class StepTangents:
             elif fast[k]:
                 warn(SEVERAL, ContactWarning)
             self.rows[b].append(rows)
-        if not is_solved(solved.result.solver_info).all():
-            warn("the contact of a step was not solved: its derivatives are those of what was found", ContactWarning)
+        warn_unsolved(solved)
         return found

@@ -35,7 +35,7 @@ LINEAR, BOTH = 3, 6  # rows of a contact: of velocities, then of angular velocit
 scratch_for = scratch_memory(
     "W 12, V 18, origin 3", "S 6, linear 6, angular 6, shift 3, turn 3",
     F="N + 1, 6", w="6, nv", D="nv, 3, nv | zeros", H="nv, nv | zeros", still="nv | zeros", none="3 | zeros",
-    on="nv | zeros", path="nv | integers", ends="2 | integers",
+    on="nv | zeros", path="nv | integers", ends="2 | integers", set="3 | integers",
 )  # fmt: skip
 
 
@@ -121,15 +121,17 @@ def put_inertial(tree, q, y, contacts, s, T, dynamics, m):
             T[f, s, e], T[f, SETS, e] = -m.D[f, DQ, e], m.H[f, e]
 
 
-def acts(contacts, s, y):
-    """Return whether set s has impulses or changes velocities."""
-    found = some(y[0] != y[0])
+def differs(contacts, s, m):
+    """Return how set s > 0 differs from the first one: not, or 1; -1 if it has no motion and no impulses."""
+    w, y, first, unlike, moves = m.w[s], m.w[SETS + s], m.w[SETS], False, False
     for k in range(y.size):
-        found = found or some(y[k] != 0)
+        unlike = unlike or some(w[k] != m.w[0, k]) or some(y[k] != first[k])
+        moves = moves or some(w[k] != 0) or some(y[k] != 0)
     for c in range(contacts.shape[0]):
         for k in range(IMPULSES + 6 * s, IMPULSES + 6 * s + 6):
-            found = found or some(contacts[c, k] != 0)
-    return found
+            unlike = unlike or some(contacts[c, k] != contacts[c, k - 6 * s])
+            moves = moves or some(contacts[c, k] != 0)
+    return int(unlike) if moves else -1
 
 
 def about(S, arm):
@@ -253,6 +255,15 @@ def add_force_derivatives(tree, contact, at, n, s, T, m):
                 i = tree.parent[i]
 
 
+def repeat(tree, s, rows, dJ, T):
+    """Copy the derivatives of the first set to set s."""
+    for e in range(tree.nv):
+        for r in range(rows):
+            dJ[s * rows + r, e] = dJ[r, e]
+        for k in range(tree.nv):
+            T[k, s, e] = T[k, 0, e]
+
+
 def contact_row_derivatives(tree, counts, q, w0, w1, w2, y0, y1, y2, contacts, J, dJ, T, dynamics: Any, m: Any):
     """J, the derivatives dJ[s] of J w_s, and T[:, s] = d(J' lambda_s - M y_s)/dq of SETS sets, and T[:, SETS] = M.
 
@@ -267,7 +278,8 @@ def contact_row_derivatives(tree, counts, q, w0, w1, w2, y0, y1, y2, contacts, J
         m.w[3, k], m.w[4, k], m.w[5, k] = y0[k], y1[k], y2[k]
     put_motions(tree, q, m)
     for s in range(SETS):
-        if s == 0 or acts(contacts, s, m.w[SETS + s]):
+        m.set[s] = 1 if s == 0 else differs(contacts, s, m)
+        if m.set[s] > 0:
             put_inertial(tree, q, m.w[SETS + s], contacts, s, T, dynamics, m)
     for c in range(count):
         contact, first, end = contacts[c], rows * c, rows * (c + 1)
@@ -276,8 +288,12 @@ def contact_row_derivatives(tree, counts, q, w0, w1, w2, y0, y1, y2, contacts, J
         put_rows(contact, at, n, rows, J[first:end], m)
         for s in range(SETS):
             own = s * rows * count
-            put_velocity_derivatives(tree, at, n, rows, s, dJ[own + first : own + end], m)
-            add_force_derivatives(tree, contact, at, n, s, T, m)
+            if m.set[s] > 0:
+                put_velocity_derivatives(tree, at, n, rows, s, dJ[own + first : own + end], m)
+                add_force_derivatives(tree, contact, at, n, s, T, m)
+    for s in range(1, SETS):
+        if m.set[s] == 0:
+            repeat(tree, s, rows * count, dJ, T)
 
 
 contact_row_derivatives_states = entry(
