@@ -243,6 +243,14 @@ def test_a_tree_is_compared_at_the_canonical_level_only():
     assert report.sha256 is None and "raw level" in report.skipped
 
 
+def test_springs_are_left_out_with_a_note():
+    robot = treesim.load(URDF)
+    assert not any("springs" in note for note in compare(robot, Mirror(), states=1, steps=0).changes["both"])
+    sprung = robot.with_joint(robot.joint_names[-1], stiffness=5.0, rest=1.0)
+    report = compare(sprung, Mirror(), states=1, steps=0)
+    assert report.passed and "springs of joints set to zero" in report.changes["both"]
+
+
 def test_a_stream_is_read_once(tmp_path):
     path = tmp_path / "arm.urdf"
     path.write_text(URDF)

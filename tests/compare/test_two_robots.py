@@ -97,6 +97,21 @@ def test_losses_and_limits_are_compared_and_losses_have_an_effect():
     assert 0.01 < damping.effect < 0.2 * 5 and limit.effect == 0.0
 
 
+def test_springs_are_compared_and_have_an_effect():
+    def sprung(**spring):
+        return treesim.load(ARM).with_joint("elbow", **spring)
+
+    assert not {"stiffness", "rest"} & {row.quantity for row in outcome(ARM).rows}
+    first = sprung(stiffness=3.0, rest=0.2)
+    assert compare_robots(first, first, base="fixed", states=2).passed
+    found = compare_robots(first, sprung(stiffness=4.0, rest=0.5), base="fixed", states=6)
+    causes = {cause.kind: cause for cause in found.causes.explanations}
+    assert causes.keys() == {"spring", "rest"} and causes["spring"].effect > 0
+    assert causes["spring"].cause == "the spring's stiffness is 4 instead of 3"
+    assert causes["rest"].cause == "the spring's rest position is 0.5 instead of 0.2"
+    assert not compare_robots(first, ARM, base="fixed", states=2).passed
+
+
 def test_limits_of_motion_are_compared():
     assert not {"acceleration_limit", "jerk_limit"} & {row.quantity for row in outcome(ARM).rows}
     text = edited(("<limit ", '<limit acceleration="5" jerk="9" '))

@@ -14,7 +14,10 @@ from treesim.dynamics.armstrong import Armstrong
 from treesim.errors import SingularInertiaError, UnsupportedError
 from treesim.kernels.algebra.tables import articulated_at, force_at, tree_tables
 from treesim.kernels.published import armstrong as kernel
+from treesim.kernels.stepping.rules import RULES
 from treesim.model import generators as make
+from treesim.simulation.step import check_diagonal
+from treesim.simulation.step_settings import StepSettings
 
 ROUND_OFF = 1e-11
 SPHERICAL = ("spherical",)
@@ -118,6 +121,8 @@ def with_joints(robot, **options):
 def test_wherever_the_object_is_taken_rotors_and_what_steps_add_like_them_are_refused():
     robot, armstrong = make.chain(2, ("spherical",)), Armstrong()
     geared, damped = with_joints(robot, armature=0.3), with_joints(robot, damping=5.0)
+    hinge = treesim.Joint("hinge", "revolute", stiffness=1.0)
+    sprung = treesim.Tree("sprung", [treesim.Body("body", 0, hinge, robot.bodies[0].inertia)])
     q, v = robot.neutral(), np.zeros(6)
     assert np.isfinite(treesim.Dynamics(robot, backend=armstrong).forward_dynamics(q, v, v)).all()
     assert np.isfinite(treesim.rollout(robot, q, v, steps=2, backend=armstrong).q).all()
@@ -132,6 +137,7 @@ def test_wherever_the_object_is_taken_rotors_and_what_steps_add_like_them_are_re
         lambda: treesim.Simulation(damped, backend=armstrong).run(0.01),
         lambda: treesim.rollout(damped, q, v, steps=2, backend=armstrong),
         lambda: treesim.rollout(geared, q, v, steps=2, backend=armstrong),
+        lambda: check_diagonal(armstrong, sprung, StepSettings.of(sprung, RULES["implicit_midpoint"], 1e-3)),
     ):
         with pytest.raises(treesim.UnsupportedError, match="'armstrong' does not support armature"):
             call()

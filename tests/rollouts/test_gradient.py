@@ -184,11 +184,12 @@ def test_model_parameters(name):
 
 @pytest.mark.parametrize("integrator", ["implicit_midpoint", "rk4"])
 def test_gains(integrator):
-    """Gains, damping, and effort limits that are reached, by rollout."""
+    """Gains, damping, springs, and effort limits that are reached, by rollout."""
     world = world_named("arm")
     q, v, target, rng = start(world.robot)
     model = {
-        "damping": np.full(6, 0.3), "effort_limit": np.full(6, 8.0), "kp": np.full((B, 6), 30.0), "kd": np.full(6, 2.0)
+        "damping": np.full(6, 0.3), "effort_limit": np.full(6, 8.0), "kp": np.full((B, 6), 30.0), "kd": np.full(6, 2.0),
+        "stiffness": np.full((B, 6), 20.0), "rest": np.full(6, 0.4),
     }  # fmt: skip
     controls = np.repeat(3 * target[:, None], K, axis=1)
     found = check(world, controls, rng, q, v, dt=1e-3, integrator=integrator, substeps=2, model_parameters=model)

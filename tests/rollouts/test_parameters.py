@@ -15,7 +15,7 @@ from treesim.model import generators
 from treesim.rollouts import parameters
 
 B = 5
-JOINT_FIELDS = ("armature", "damping", "joint_friction", "effort_limit")
+JOINT_FIELDS = ("armature", "damping", "joint_friction", "effort_limit", "stiffness", "rest")
 
 
 @pytest.fixture(params=["specialized", "generic"])
@@ -102,6 +102,30 @@ def test_gains_and_efforts_are_those_of_rollouts_alone(engine):
     }
     u = rng.normal(size=(20, robot.nv))
     assert_rebuilt(robot, fields, q, v, u, 1e-12, engine=engine, substeps=2)
+
+
+@pytest.mark.parametrize("given", [("stiffness", "rest"), ("rest",), ("stiffness", "mass")])
+def test_springs_are_those_of_robots_built_one_by_one(given):
+    bodies = trees.tree("side_branches_5").bodies
+    own = [replace(body.joint, stiffness=3.0, rest=0.2) if body.joint.nv == 1 else body.joint for body in bodies]
+    robot = treesim.Tree("t", [replace(body, joint=joint) for body, joint in zip(bodies, own, strict=True)])
+    q, v, rng = start(robot, speed=0.1)
+    fields = inertial(robot, rng) | {
+        "stiffness": rng.uniform(0, 40, (B, robot.nv)) * (robot.stiffness > 0),
+        "rest": rng.uniform(-1, 1, (B, robot.nv)) * (robot.stiffness > 0),
+    }
+    fields = {name: fields[name] for name in given}
+    found = assert_rebuilt(robot, fields, q, v, np.zeros((20, robot.nv)), 1e-12, substeps=2, work=True)
+    energies = sum(treesim.energy(rebuilt(robot, fields, 3), found.q[3], found.v[3]))
+    np.testing.assert_allclose(found.energy[3], energies, rtol=1e-12)
+    assert np.abs(found.energy_error).max() < 1e-2 * np.abs(found.energy).max()
+
+
+def test_springs_of_joints_of_several_degrees_of_freedom_are_refused():
+    robot = trees.random_tree(3, 3, joint_types=("spherical",))
+    q, v, _ = start(robot)
+    with pytest.raises(treesim.UnsupportedError, match="has several degrees of freedom: no spring"):
+        treesim.rollout(robot, q, v, steps=2, model_parameters={"stiffness": np.ones(robot.nv)})
 
 
 def test_policies_move_the_robot_of_their_rollout(engine):

@@ -39,7 +39,7 @@ def test_one_draw_for_all_or_one_for_each():
     assert (np.ptp(together, axis=1) == 0).all() and (np.ptp(each, axis=1) > 0).all()
 
 
-@pytest.mark.parametrize("name", ["damping", "joint_friction", "armature", "effort_limit", "kp", "kd"])
+@pytest.mark.parametrize("name", ["damping", "joint_friction", "armature", "effort_limit", "kp", "kd", "stiffness"])
 @pytest.mark.parametrize("all_of_it", ["{}", "{}[*]"])
 def test_a_name_without_a_joint_leaves_a_free_base_alone(name, all_of_it):
     """Nothing rubs on it and no motor holds it; a rollout refuses gains of it."""

@@ -56,6 +56,8 @@ def compare_source(
     rows: list[Row] = []
     skipped: dict[str, dict[str, str]] = {}
     changes: dict[str, tuple[str, ...]] = {"both": ("joint damping, friction and armature set to zero",)}
+    if source.robot.stiffness.any():
+        changes["both"] += ("springs of joints set to zero",)
     for level, theirs in found.results.items():
         rows += result_rows(level, robot, mine, theirs)
         skipped[level] = (

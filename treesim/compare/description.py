@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, cast
 
@@ -14,13 +14,14 @@ import treesim
 
 from ..model.inertia import Placement
 from ..model.matrices import rotation_from_rpy
+from ..model.parts import changed_joints
 from ..model.tree import Tree
 from ..types import Base, BaseChoice
 from ..urdf.base import ROOT_JOINT
 from ..urdf.build import Builder
 from ..urdf.collisions import Collisions
 from ..urdf.document import ZERO, Document, name_of, numbers, parent_of, remove, rotation_of
-from ..urdf.export import to_urdf
+from ..urdf.export import to_urdf, without_springs
 from ..urdf.findings import Findings
 from ..urdf.inertias import Inertias
 from ..urdf.mimics import Line, Mimics, resolved
@@ -37,9 +38,13 @@ SHAPES = ("visual", "collision")
 
 @dataclass(frozen=True, eq=False)
 class Description(Document):
-    """A checked URDF document without shapes; base: "fixed" or "floating"."""
+    """A checked URDF document without shapes.
+
+    base: "fixed" or "floating". springs: stiffness and rest position of joints, which URDF does not have, by joint.
+    """
 
     base: Base = "fixed"
+    springs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @cached_property
     def mimics(self) -> dict[str, Line]:
@@ -52,11 +57,14 @@ class Description(Document):
         findings = Findings(self.file)
         shapes = Collisions(self.root, _no_mesh, findings)
         inertias = Inertias(shapes, findings)
-        return Builder(self, shapes, inertias, _no_mesh, findings, "free").build(self.base)
+        robot = Builder(self, shapes, inertias, _no_mesh, findings, "free").build(self.base)
+        if not self.springs:
+            return robot
+        return robot._with(bodies=changed_joints(robot.bodies, lambda joint: self.springs.get(joint.name, {})))
 
     @cached_property
     def bodies_alone(self) -> Tree:
-        """Tree without damping, friction and armature, as engines are compared."""
+        """Tree without damping, friction, armature and springs, as engines are compared."""
         return without_losses(self.robot)
 
     @cached_property
@@ -93,9 +101,11 @@ def read_description(source: object, base: BaseChoice) -> Description:
 
     Raises as `treesim.load`.
     """
-    findings = Findings("<source>", strict=False)
+    findings, springs = Findings("<source>", strict=False), {}
     if isinstance(source, Tree):
-        given = SourceBytes(to_urdf(source.spanning, shapes=False).encode(), f"<{source.name}>")
+        sprung = (joint for joint in source.joints.values() if np.any(joint.stiffness))
+        springs = {joint.name: {"stiffness": joint.stiffness, "rest": joint.rest} for joint in sprung}
+        given = SourceBytes(to_urdf(without_springs(source.spanning), shapes=False).encode(), f"<{source.name}>")
     else:
         given = open_source(cast(Source, source), findings)
     robot = treesim.load(given.path or given.data, base=base, mimic="free")  # raises and warns about all errors
@@ -106,7 +116,7 @@ def read_description(source: object, base: BaseChoice) -> Description:
     own = any(joint.get("name") == ROOT_JOINT for joint in root.iterfind("joint"))  # the file's floating base
     chosen = "fixed" if own else robot.base
     short = given.path is not None and is_robot_name(source)  # else as the user wrote it
-    return Description(root, given.path.name if short and given.path else given.label, base=chosen)
+    return Description(root, given.path.name if short and given.path else given.label, base=chosen, springs=springs)
 
 
 def named(root: _Element, tag: str, name: str) -> _Element:

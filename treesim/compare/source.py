@@ -21,7 +21,7 @@ from ..urdf.findings import Findings
 from ..urdf.read import Source, parse
 from ..urdf.resolve import is_robot_name, open_source
 
-NO_LOSSES: dict[str, Any] = {"damping": 0.0, "joint_friction": 0.0, "armature": 0.0}
+NO_LOSSES: dict[str, Any] = {"damping": 0.0, "joint_friction": 0.0, "armature": 0.0, "stiffness": 0.0}
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,15 +76,16 @@ def _with_mimic_joints(source: Source, base: BaseChoice) -> Tree | None:
 
 def canonical(robot: Tree) -> str:
     """Return the robot's bodies as URDF with principal inertias and unit axes, so that no engine has to round."""
-    from ..urdf import to_urdf
+    from ..urdf.export import to_urdf, without_springs
 
-    return to_urdf(robot, principal=True, shapes=False, welds=False)
+    return to_urdf(without_springs(robot), principal=True, shapes=False, welds=False)
 
 
 def without_losses(robot: Tree) -> Tree:
-    """Return the robot's bodies without joint damping, Coulomb friction and armature, frames and shapes.
+    """Return the robot's bodies without joint damping, Coulomb friction, armature and springs, frames and shapes.
 
-    Engines treat damping, friction and armature differently; frames and shapes do not affect the dynamics.
+    Engines treat damping, friction and armature differently; their dynamics are compared without springs. Frames and
+    shapes do not affect the dynamics.
     """
     bodies = changed_joints(robot.bodies, lambda joint: NO_LOSSES)
     return treesim.Tree(robot.name, bodies, gravity=robot.gravity.tolist())

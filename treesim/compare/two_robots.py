@@ -34,9 +34,10 @@ from .source import without_losses
 from .treesim_engine import TreesimEngine, random_batch
 
 PARAMETERS = (
-    "damping", "joint_friction", "armature", "lower", "upper", "velocity_limit", "effort_limit", *MOTION_LIMITS,
+    "damping", "joint_friction", "armature", "stiffness", "rest", "lower", "upper", "velocity_limit", "effort_limit",
+    *MOTION_LIMITS,
 )  # fmt: skip
-LOSSES = PARAMETERS[:3]
+TERM_OF = {"damping": "damping", "joint_friction": "joint_friction", "armature": "armature", "stiffness": "spring"}
 SOLVED = ("inverse_mass_matrix", "forward_dynamics")  # whose tolerance grows with the condition of the mass matrix
 
 
@@ -338,7 +339,8 @@ def holding(description: Description, joints: set[str]) -> Description:
 
 def model_parameters(joint: Joint) -> dict[str, float]:
     """Return a joint's parameters by name; none for joints with several degrees of freedom."""
-    return {name: float(np.ravel(getattr(joint, name))[0]) for name in PARAMETERS} if joint.nv == 1 else {}
+    names = [name for name in PARAMETERS if name != "rest" or np.any(joint.stiffness)]
+    return {name: float(np.ravel(getattr(joint, name))[0]) for name in names} if joint.nv == 1 else {}
 
 
 def _differences(
@@ -362,8 +364,9 @@ def _parameter_rows(robot: Tree, other: OtherRobot, shared: Collection[str]) -> 
     tolerance = other.tolerance
     for quantity in PARAMETERS:
         found = _differences(robot, other.parameters, quantity, shared)
-        unlimited = {(np.inf, np.inf)} == {(a, b) for _, a, b in found.values()}
-        if not found or (unlimited and quantity in MOTION_LIMITS):  # few robots have them
+        values = {(a, b) for _, a, b in found.values()}
+        absent = values == {(np.inf, np.inf)} and quantity in MOTION_LIMITS  # few robots have them
+        if not found or absent or (values == {(0.0, 0.0)} and quantity == "stiffness"):
             continue
         name, (largest, a, b) = max(found.items(), key=lambda item: item[1][0])
         sizes = [size for size, *_ in found.values()]
@@ -374,9 +377,9 @@ def _parameter_rows(robot: Tree, other: OtherRobot, shared: Collection[str]) -> 
 def _parameter_causes(
     ours: Description, other: OtherRobot, shared: Collection[str], seed: int, states: int
 ) -> Iterator[Explanation]:
-    """Yield an explanation for each differing damping, friction, armature or limit.
+    """Yield an explanation for each differing damping, friction, armature, spring or limit.
 
-    Joints with the same two values are grouped. Damping, friction and armature include their effect.
+    Joints with the same two values are grouped. Damping, friction, armature and stiffness include their effect.
     """
     robot = ours.robot
     batch = random_batch(without_losses(robot), states, seed, 0, 1e-3)
@@ -386,16 +389,16 @@ def _parameter_causes(
             if size > other.tolerance:
                 groups.setdefault((a, b), []).append(name)
         for (a, b), names in groups.items():
-            tag = "dynamics" if quantity in LOSSES else "limit"
-            sizes = np.zeros(robot.nv)
+            term, sizes = TERM_OF.get(quantity), np.zeros(robot.nv)
+            tag = "limit" if term is None and quantity != "rest" else "dynamics"
             for name in names:
-                sizes[robot.v_index[name]] = b - a if quantity in LOSSES else 0.0
-            terms = {quantity: sizes} if quantity in LOSSES else {}
+                sizes[robot.v_index[name]] = b - a
+            terms = {} if term is None else {term: sizes}
             joint, effect, unit = typical(robot, np.abs(forces_of_terms(terms, robot, batch.q, batch.v, batch.a)))
             place = ours.place("joint", names[0], tag)
             other_place = "" if other.description is None else other.description.place("joint", names[0], tag)
             yield Explanation(
-                kind=quantity, owner=_owner(names), cause=f"{_title(quantity)} {b:.6g} instead of {a:.6g}",
+                kind=term or quantity, owner=_owner(names), cause=f"{_title(quantity)} {b:.6g} instead of {a:.6g}",
                 place=place, effect=effect, unit=unit, joint=joint, before=effect, after=0.0, other_place=other_place,
             )  # fmt: skip
 
@@ -403,7 +406,10 @@ def _parameter_causes(
 def _title(quantity: str) -> str:
     if quantity.endswith("_limit"):
         return f"the {quantity.removesuffix('_limit')} limit is"
-    words_of = {"lower": "the lower limit", "upper": "the upper limit", "joint_friction": "friction"}
+    words_of = {
+        "lower": "the lower limit", "upper": "the upper limit", "joint_friction": "friction",
+        "stiffness": "the spring's stiffness", "rest": "the spring's rest position",
+    }  # fmt: skip
     return f"{words_of.get(quantity, quantity)} is"
 
 

@@ -53,7 +53,7 @@ def to_pinocchio(robot: Tree) -> Any:
     Warns
     -----
     ConversionWarning
-        If loops are left open.
+        If loops are left open, or joints have springs, which Pinocchio does not have.
 
     Examples
     --------
@@ -71,9 +71,9 @@ def to_mujoco(robot: Tree) -> Any:
     """Return the robot as a mujoco.MjModel, for use in MuJoCo or mink, without shapes and actuators.
 
     Bodies and joints keep their names; frames other than bodies become sites. Position and effort limits, damping, dry
-    friction, armature and gravity are included. MuJoCo has no velocity limits; velocity limits become the custom number
-    "velocity_limit". Before the model is returned, its dynamics are compared with treesim's at random states.
-    `to_mujoco_spec` returns a specification, which can be edited before compilation and written as XML.
+    friction, armature, springs and gravity are included. MuJoCo has no velocity limits; velocity limits become the
+    custom number "velocity_limit". Before the model is returned, its dynamics are compared with treesim's at random
+    states. `to_mujoco_spec` returns a specification, which can be edited before compilation and written as XML.
 
     In MuJoCo, mimic joints have coordinates of their own. An equality constraint with the name of the mimic joint
     couples it to the mimicked joint. MuJoCo's equality constraints are always soft. Even the hardest setting leaves

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from ..contact.points import contact_points, with_rows
 from ..dynamics.inverse_dynamics import gravity_forces
 from ..dynamics.operational.frames import body_poses, frame_jacobian
+from ..dynamics.springs import spring_forces
 from ..errors import ArgumentError, ConvergenceError, UnsupportedError, quoted
 from ..kernels.contact.contact_points import GAP, LAW
 from ..model.named_axes import coordinate_argument
@@ -67,7 +68,7 @@ class Equilibrium(NamedTuple):
 
 
 class _Balance(NamedTuple):
-    """Balance of forces gravity = effort x + contact y + constrained z.
+    """Balance of forces of gravity and springs, gravity = effort x + contact y + constrained z.
 
     effort (nv, a), limit (a,): columns of joints with control, and their limits. contact (nv, 3 C): columns of y =
     (normal force, tangential forces / mu) of each contact, whose cone is |(y1, y2)| <= y0. constrained (nv, m).
@@ -88,9 +89,10 @@ class _Balance(NamedTuple):
 def equilibrium(world: World | Tree, q: ArrayLike) -> Equilibrium:
     """Return the controls and contact forces that keep a robot at rest, with the least effort.
 
-    Controls and contact forces balance gravity. Contact forces are within friction cones, and controls within effort
-    limits. Of all solutions, the result is the one with the smallest sum of (control / effort limit)^2; for joints
-    without a limit, it is the sum of control^2. Of contact forces with the same controls, the result has the smallest.
+    Controls and contact forces balance gravity and joint springs. Contact forces are within friction cones, and
+    controls within effort limits. Of all solutions, the result is the one with the smallest sum of (control / effort
+    limit)^2; for joints without a limit, it is the sum of control^2. Of contact forces with the same controls, the
+    result has the smallest.
 
     Parameters
     ----------
@@ -188,7 +190,7 @@ def _balance(world: World, q: np.ndarray, points: np.ndarray, friction: np.ndarr
                 J = frame_jacobian(robot, q, str(name))
                 arm = point["position"] - origins[numbers[name]]
                 contact[:, c] += sign * (J[:3] + np.cross(J[3:], arm, axis=0)).T @ axes.T
-    gravity = gravity_forces(robot, q)
+    gravity = gravity_forces(robot, q) - spring_forces(robot, q)
     rows = world.jacobian(q).T if world.m else np.zeros((robot.nv, 0))
     return _Balance(
         gravity,

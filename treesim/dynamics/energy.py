@@ -11,6 +11,7 @@ from ..states.arguments import checked_robot
 from ..states.states import state_function
 from ..types import Engine
 from .physics import ModelParameters, physics_of
+from .springs import sprung, with_spring_energy
 from .tables import constants_of
 
 ENERGY_AND_MOMENTUM = state_function(energy_and_momentum_states)
@@ -28,7 +29,9 @@ def energy(
     """Return the kinetic and the potential energy of a robot.
 
     The kinetic energy includes the energy of rotors (armature). The potential energy of a mass at the world's origin is
-    zero. The function raises the errors of `treesim.forward_dynamics`. Cost: O(N).
+    zero. It includes k (q - rest)^2 / 2 of joint springs. Springs of mimic joints are added up to one spring of the
+    mimicked joint, whose energy differs from theirs by a constant. The function raises the errors of
+    `treesim.forward_dynamics`. Cost: O(N).
 
     Parameters
     ----------
@@ -60,7 +63,8 @@ def energy(
     robot = checked_robot(robot)
     physics = None if model_parameters is None else physics_of(robot, model_parameters, "energy", gravity)
     out = ENERGY_AND_MOMENTUM(robot, *constants_of(robot, gravity), q, v, engine, physics=physics)
-    return out[..., 0], out[..., 1]
+    kinetic, potential = out[..., 0], out[..., 1]
+    return kinetic, with_spring_energy(robot, q, potential) if sprung(robot)[1].size else potential
 
 
 def momentum(

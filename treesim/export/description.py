@@ -18,9 +18,9 @@ def description(robot: Tree) -> dict[str, Any]:
     """Return the data for a program that runs a robot's compiled step, for JSON.
 
     name, nq, nv, mass [kg], gravity (3,) [m/s^2]. bodies: names, the base first; masses [kg] and centres (3,)
-    of mass [m] in each body's axes. joints: see `joints`. For each degree of freedom: damping, effort, lightest
-    (the smallest inertia that it moves). longest: the longest substep [s] by integrator, where it has one.
-    theta: by implicit integrator, the least part of a step after which damping and gains act.
+    of mass [m] in each body's axes. joints: see `joints`. For each degree of freedom: damping, stiffness, rest,
+    effort, lightest (the smallest inertia that it moves). longest: the longest substep [s] by integrator, where it has
+    one. theta: by implicit integrator, the least part of a step after which damping and gains act.
 
     Example:
         >>> from treesim.export.description import description
@@ -34,6 +34,7 @@ def description(robot: Tree) -> dict[str, Any]:
         "bodies": ["base", *robot.body_names], "masses": [0.0, *(body.inertia.mass for body in robot.bodies)],
         "centres": [[0.0] * 3, *(np.asarray(body.inertia.com, float).tolist() for body in robot.bodies)],
         "joints": joints(robot), "damping": robot.damping.tolist(),
+        "stiffness": robot.stiffness.tolist(), "rest": robot.rest.tolist(),
         "effort": np.minimum(robot.effort_limit, UNLIMITED).tolist(), "lightest": lightest(robot).tolist(),
         "longest": {name: span for name, span in spans.items() if np.isfinite(span)},
         "theta": {name: rule.theta for name, rule in RULES.items() if rule.implicit},

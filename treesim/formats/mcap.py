@@ -46,7 +46,7 @@ from ..states.arguments import checked_robot
 from ..system.files import checked_output, write_whole
 from ..system.input_files import LARGEST_RECORDING, open_input, size_of_stream
 from ..urdf.document import Document, child_of, parent_of
-from ..urdf.export import to_urdf
+from ..urdf.export import to_urdf, without_springs
 from ..validation.values import checked_part
 from . import npz
 from .libraries import required
@@ -234,7 +234,7 @@ class _Motion:
             raise ArgumentError(
                 f"the trajectory is of {quoted(trajectory.robot_name)}, whose joints {quoted(robot.name)} has not"
             )
-        self.urdf = to_urdf(robot, shapes=False, visuals=True)
+        self.urdf = to_urdf(without_springs(robot), shapes=False, visuals=True)
         self._set_joints(trajectory)
         self._set_links(trajectory, robot)
         self._set_contacts(trajectory, robot)

@@ -28,10 +28,10 @@ from .matrices import cross_matrix, product, rotation_of, unit_vector
 from .mimic import Mimic
 from .pack import axis_rotation
 
+FINITE = ("damping", "joint_friction", "armature", "stiffness", "rest")  # limits may be infinite: then there are none
 POSITIONS = ("lower", "upper")  # of each coordinate; the others are of each degree of freedom
 MOTION_LIMITS = ("acceleration_limit", "deceleration_limit", "jerk_limit")  # data that no simulation enforces
-VECTORS = (*POSITIONS, "velocity_limit", "effort_limit", "damping", "joint_friction", "armature", *MOTION_LIMITS)
-FINITE = ("damping", "joint_friction", "armature")  # limits may be infinite: then there are none
+VECTORS = (*POSITIONS, "velocity_limit", "effort_limit", *FINITE, *MOTION_LIMITS)
 ROOT_JOINT = "root_joint"  # name of the joint of a floating base
 NO_DIRECTION = 1e-12  # an axis shorter than this is zero up to rounding
 
@@ -65,6 +65,7 @@ JOINT_TYPES: dict[str, JointType] = {
 
 # no kernel knows fixed joints: a `Tree` has welds instead
 WITH_FIXED = JOINT_TYPES | {"fixed": JointType("fixed", -1, 0, (), has_axis=False)}
+ZEROS = {kind.nv: frozen(np.zeros(kind.nv)) for kind in WITH_FIXED.values()}
 
 
 @record()
@@ -97,6 +98,11 @@ class Joint(ReprMixin):
         (nv,) Coulomb friction [N m, N].
     armature : array_like
         (nv,) rotor inertia [kg m^2, kg].
+    stiffness : array_like
+        (nv,) stiffness k of a spring with the force -k (q - rest) [N m/rad, N/m], to which effort limits do not apply.
+        Only joints with one degree of freedom have springs.
+    rest : array_like
+        (nv,) position at which the spring has no force [rad, m].
     mimic : Mimic, optional
         Relation to a mimicked joint. With it, the joint is a mimic joint, which has no coordinate of its own in a tree.
     acceleration_limit : array_like
@@ -112,8 +118,8 @@ class Joint(ReprMixin):
     UnknownNameError
         If the type is unknown.
     ModelError
-        If a number is not allowed: a lower limit above the upper, an axis of length zero, a negative armature or limit
-        of acceleration.
+        If a number is not allowed: a lower limit above the upper, an axis of length zero, a negative armature,
+        stiffness or limit of acceleration, a spring of a joint with several degrees of freedom.
     ArgumentError
         If an argument has another type.
 
@@ -137,6 +143,8 @@ class Joint(ReprMixin):
     damping: ArrayLike = 0.0
     joint_friction: ArrayLike = 0.0
     armature: ArrayLike = 0.0
+    stiffness: ArrayLike = 0.0
+    rest: ArrayLike = 0.0
     mimic: Mimic | None = None
     acceleration_limit: ArrayLike = np.inf
     deceleration_limit: ArrayLike | None = None
@@ -150,8 +158,12 @@ class Joint(ReprMixin):
         if self.mimic is not None:
             checked_part("mimic of a joint", self.mimic, Mimic)
         kind = WITH_FIXED[self.type]
+        zero = ZEROS[kind.nv]
         for label in VECTORS:
-            if label == "deceleration_limit" and self.deceleration_limit is None:
+            given = getattr(self, label)
+            if label in FINITE and (given is zero or (type(given) is float and not given)):
+                object.__setattr__(self, label, zero)  # of most joints, without a call
+            elif label == "deceleration_limit" and self.deceleration_limit is None:
                 object.__setattr__(self, label, self.acceleration_limit)
             else:
                 object.__setattr__(self, label, self._vector(label, kind.nq if label in POSITIONS else kind.nv))
@@ -164,9 +176,14 @@ class Joint(ReprMixin):
         if math.inf in lower or -math.inf in upper:
             limits = f"lower limit {self.lower} and upper limit {self.upper}"
             raise ModelError(f"joint {quoted(self.name)}: {limits} leave no position")
-        for label in ("armature", *MOTION_LIMITS):
+        for label in ("armature", "stiffness", *MOTION_LIMITS):
             if min(getattr(self, label).tolist(), default=0.0) < 0:
                 raise ModelError(f"joint {quoted(self.name)}: {label} {getattr(self, label)} is negative")
+        if kind.nv > 1 and any(np.asarray(self.stiffness).tolist()):
+            raise ModelError(
+                f"joint {quoted(self.name)}: a {self.type} joint has several degrees of freedom, and no spring: "
+                f"stiffness must be 0"
+            )
         if self.mimic is not None and kind.nv != 1:
             raise ModelError(f"joint {quoted(self.name)}: a {self.type} joint cannot mimic another one")
 

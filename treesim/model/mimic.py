@@ -141,6 +141,18 @@ class MimicMap(NamedTuple):
         np.add.at(total, self.onto, added)
         return total
 
+    def sprung(self, stiffness: np.ndarray, rest: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return stiffness and rest position (n_y,) of springs that have the torques of those (n,) of all joints.
+
+        A mimic joint's spring -k_b (q_b - rest_b) acts on the mimicked joint by the multiplier. The energy of all
+        springs differs from that of the returned ones by a constant.
+        """
+        total, own = self.gathered(stiffness, 2), rest[self.independent_v]
+        apart = (rest[self.v] - self.offset) - self.multiplier * own[self.onto]
+        load = np.zeros_like(total)
+        np.add.at(load, self.onto, self.multiplier * stiffness[self.v] * apart)
+        return total, own + np.divide(load, total, out=load, where=total > 0)
+
     def least(self, limits: np.ndarray) -> np.ndarray:
         """Return limits (n_y,) of velocities or their derivatives that keep those (n,) of the spanning tree."""
         least = limits[self.independent_v]

@@ -92,7 +92,7 @@ class Tree(Immutable):
         UnknownNameError.
     lower, upper : numpy.ndarray
         (nq,) position limits [rad, m].
-    velocity_limit, effort_limit, damping, joint_friction, armature : numpy.ndarray
+    velocity_limit, effort_limit, damping, joint_friction, armature, stiffness, rest : numpy.ndarray
         (nv,) limits and parameters as in `treesim.Joint`. All arrays are read-only.
     acceleration_limit, deceleration_limit, jerk_limit : numpy.ndarray
         (nv,) limits as in `treesim.Joint`, which simulations do not enforce.
@@ -111,10 +111,11 @@ class Tree(Immutable):
     -----
     A mimic joint b has the position q_b = k q_a + o exactly, with the position q_a of its mimicked joint, and no
     coordinate of its own. The attributes `nq`, `nv`, `q_index`, `v_index` and the arrays of joint limits and parameters
-    describe the independent joints only. In these arrays, the limits, damping, friction and armature of an independent
-    joint also account for its mimic joints. The attributes `topology` and `parent` describe the spanning tree
-    `Tree.spanning`, in which mimic joints move independently. The methods `expand` and `expand_velocity` convert q and
-    v to those of the spanning tree. The attribute `dof_parent` has one entry for each independent degree of freedom.
+    describe the independent joints only. In these arrays, the limits, damping, friction, armature and spring of an
+    independent joint also account for its mimic joints. The attributes `topology` and `parent` describe the spanning
+    tree `Tree.spanning`, in which mimic joints move independently. The methods `expand` and `expand_velocity` convert q
+    and v to those of the spanning tree. The attribute `dof_parent` has one entry for each independent degree of
+    freedom.
 
     The function `copy.copy` returns the tree itself. A tree that was pickled and unpickled is equal to the original,
     bit for bit.
@@ -132,8 +133,8 @@ class Tree(Immutable):
         "_dof_topology", "_spanning", "acceleration_limit", "armature", "bodies", "body_names", "body_rotations",
         "damping", "deceleration_limit", "effort_limit", "frame_names", "frames", "gravity", "ints", "jerk_limit",
         "joint_friction", "joint_names", "joints", "links", "loops", "lower", "mass", "mimic_map", "n_bodies", "name",
-        "nnz", "notes", "nq", "nv", "q_index", "reals", "shapes", "topology", "upper", "v_index", "velocity_limit",
-        "visuals", "welds",
+        "nnz", "notes", "nq", "nv", "q_index", "reals", "rest", "shapes", "stiffness", "topology", "upper", "v_index",
+        "velocity_limit", "visuals", "welds",
     )  # fmt: skip
 
     def __init__(
@@ -211,6 +212,7 @@ class Tree(Immutable):
             setattr(self, label, frozen(mimic_map.least(getattr(whole, label))))
         for label, powers in (("effort_limit", 1), ("joint_friction", 1), ("damping", 2), ("armature", 2)):
             setattr(self, label, frozen(mimic_map.gathered(getattr(whole, label), powers)))
+        self.stiffness, self.rest = map(frozen, mimic_map.sprung(whole.stiffness, whole.rest))
         pattern = self.sparsity()
         self.nnz = int(np.tril(pattern).sum())
         self._dof_topology = Topology(elimination_tree(pattern))
@@ -374,6 +376,8 @@ class Tree(Immutable):
     damping: np.ndarray
     joint_friction: np.ndarray
     armature: np.ndarray
+    stiffness: np.ndarray
+    rest: np.ndarray
     acceleration_limit: np.ndarray
     deceleration_limit: np.ndarray
     jerk_limit: np.ndarray

@@ -8,12 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..dynamics.energy import energy
+from ..dynamics.springs import coordinates_of
 from ..engine.call.evaluate import specialized_first
 from ..errors import EnergyWarning
 from ..model.quaternions import of_unit_length
 from ..model.tree import Tree
 from ..simulation.energy_balance import ROUNDING, TOLERATED, energy_range, off_by, remedy_of
 from ..simulation.sensors import LARGEST
+from ..simulation.step_settings import simple_joints
 from ..states.physics import Numbers
 from ..system.user_warnings import warn
 
@@ -38,21 +40,27 @@ class Balance(NamedTuple):
 
 
 class BatchedRobots(NamedTuple):
-    """Model parameters of B rollouts' robots: entries of the robot's table, mass [kg], magnitude of gravity [m/s^2]."""
+    """Model parameters of B rollouts' robots.
+
+    numbers: entries of the robot's table. mass [kg]. gravity: its magnitude [m/s^2]. springs: stiffness and rest
+    position (B, 2, nv) of joint springs, if they are not the robot's.
+    """
 
     numbers: Numbers
     mass: np.ndarray
     gravity: np.ndarray
+    springs: np.ndarray | None = None
 
     def of(self, rows: slice | np.ndarray) -> BatchedRobots:
         """Return the model parameters of some rollouts."""
         return BatchedRobots(
-            Numbers(self.numbers.places, self.numbers.values[rows]), self.mass[rows], self.gravity[rows]
-        )
+            Numbers(self.numbers.places, self.numbers.values[rows]), self.mass[rows], self.gravity[rows],
+            None if self.springs is None else self.springs[rows],
+        )  # fmt: skip
 
     def of_states(self) -> dict[str, Any]:
         """Return the model parameters as arguments of `energy_range`, for states (B, K, n)."""
-        physics = Numbers(self.numbers.places, self.numbers.values[:, None])
+        physics = Numbers(self.numbers.places, self.numbers.values[:, None]) if self.numbers.places.size else None
         return {"gravity": self.gravity[:, None], "mass": self.mass, "model_parameters": physics}
 
 
@@ -72,8 +80,8 @@ def total_energy(
     for rows in _parts(q.shape[0], STATES // records):
         for columns in _parts(q.shape[1], records):
             known = np.arange(q.shape[1])[columns] < done[rows, None]
-            physics = None if own is None else own.of(rows).numbers
-            total[rows, columns] = _energies(robot, q[rows, columns], v[rows, columns], known, physics).sum(axis=0)
+            part = None if own is None else own.of(rows)
+            total[rows, columns] = _energies(robot, q[rows, columns], v[rows, columns], known, part).sum(axis=0)
     return total
 
 
@@ -120,7 +128,7 @@ def _balance(
 
     q, v: the initial state and K records (B, 1 + K, n). picked: indices of these records.
     """
-    kinetic, potential = _energies(robot, q, v, np.ones(q.shape[:2], bool), None if own is None else own.numbers)
+    kinetic, potential = _energies(robot, q, v, np.ones(q.shape[:2], bool), own)
     total = kinetic + potential
     errors = np.concatenate([np.zeros((len(q), 1)), total[:, 1:] - total[:, :1] - work], axis=1)
     good, worst = np.isfinite(errors).all(axis=1), np.argmax(np.abs(errors), axis=1)
@@ -152,13 +160,32 @@ def warn_of_errors(robot: Tree, found: Balance, finite: np.ndarray, t: np.ndarra
     )
 
 
-def _energies(robot: Tree, q: np.ndarray, v: np.ndarray, known: np.ndarray, own: Numbers | None = None) -> np.ndarray:
-    """Return kinetic and potential energies (2, B, K); NaN where `known` (B, K) is False or there is no energy.
+def _energies(robot: Tree, q: np.ndarray, v: np.ndarray, known: np.ndarray, own: BatchedRobots | None) -> np.ndarray:
+    """Return kinetic and potential energies (2, B, K); NaN where `known` (B, K) is False or there is no energy."""
+    found = _without_own_springs(robot, q, v, known, None if own is None else own.numbers)
+    if own is not None and own.springs is not None:
+        found[1] += _additional_spring_energy(robot, q.astype(float, copy=False), own.springs)
+    return found
 
-    own: entries of the robot's table of each of B robots.
-    """
+
+@np.errstate(all="ignore")  # of states without an energy
+def _additional_spring_energy(robot: Tree, q: np.ndarray, springs: np.ndarray) -> np.ndarray:
+    """Return the energy (B, K) of springs (B, 2, nv) at q (B, K, nq), minus that of the robot's own springs."""
+    v = np.flatnonzero(simple_joints(robot))
+    x, (stiffness, rest) = q[..., coordinates_of(robot, v)], springs[:, :, None, v].swapaxes(0, 1)
+    own = robot.stiffness[v] * (x - robot.rest[v]) ** 2
+    difference: np.ndarray = (stiffness * (x - rest) ** 2 - own).sum(axis=-1) / 2
+    return difference
+
+
+def _without_own_springs(
+    robot: Tree, q: np.ndarray, v: np.ndarray, known: np.ndarray, own: Numbers | None
+) -> np.ndarray:
+    """Return `_energies` with the springs of the robot; own: entries of the robot's table of each of B robots."""
     q, v = (x.astype(float, copy=False) for x in (q, v))
     good = known & (np.abs(q) < LARGEST).all(axis=-1) & (np.abs(v) < LARGEST).all(axis=-1)  # False for NaN
+    if own is not None and not own.places.size:
+        own = None
     physics = None if own is None else np.broadcast_to(own.values[:, None], (*good.shape, own.places.size))
     if not good.all():
         q, v, physics = q[good], v[good], None if physics is None else physics[good]

@@ -145,8 +145,8 @@ def rollout_vjp(
     contact_solver : str
         "pgs" or "admm".
     model_parameters : mapping, optional
-        As in `treesim.rollout`: mass, center_of_mass, inertia, armature, gravity, kp, kd, damping and effort_limit. In
-        free motion only.
+        As in `treesim.rollout`: mass, center_of_mass, inertia, armature, gravity, kp, kd, damping, effort_limit,
+        stiffness and rest. In free motion only.
     keep : {"all", "last"}
         Recorded states. With "all", the gradient uses the recorded states, which become read-only; in steps of up to 4
         substeps, the states between are in memory, too. With "last", states

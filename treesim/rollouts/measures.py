@@ -21,6 +21,7 @@ import numpy as np
 
 from ..dynamics.energy import energy as total_energy
 from ..dynamics.operational.frames import frame_pose, known_frame_codes
+from ..dynamics.springs import with_spring_energy
 from ..dynamics.tables import constants_of
 from ..engine.graph.trace import is_traced, written_down
 from ..errors import ArgumentError
@@ -449,6 +450,6 @@ def energy(robot: Tree) -> Callable[[Any, Any], Any]:
         if not is_traced(q):
             return sum(total_energy(robot, q, v))
         [found] = written_down(q[0].graph, entry, constants, [q, v], [8])
-        return found[0] + found[1]
+        return with_spring_energy(robot, q, found[0] + found[1])
 
     return energy_of

@@ -50,6 +50,8 @@ OF_STEP = {
     "effort_limit": Field(JOINTS, (), "N m", infinite=True, least=0.0),
     "kp": Field(JOINTS, (), "N m/rad", least=0.0),
     "kd": Field(JOINTS, (), "N m s/rad", least=0.0),
+    "stiffness": Field(JOINTS, (), "N m/rad", least=0.0),
+    "rest": Field(JOINTS, (), "rad"),
 }
 OF_CONTACT = {
     "joint_friction": Field(JOINTS, (), "N m", least=0.0),
@@ -57,6 +59,7 @@ OF_CONTACT = {
     "upper": Field(JOINTS, (), "rad", infinite=True),
     "ground_friction": Field(WORLD, (), "", least=0.0),
 }
+OF_SPRINGS = ("stiffness", "rest")
 FIELDS = {**OF_ROBOT, **OF_STEP, **OF_CONTACT}
 FAR = 1e7  # rad, m: limit of a robot without one, where some rollouts have one
 STATES = 1024  # rollouts whose mass matrices are in memory at a time
@@ -93,19 +96,28 @@ class Physics(NamedTuple):
     def of_robots(self, robot: Tree, count: int) -> BatchedRobots | None:
         """Return the model parameters of the first `count` rollouts' robots; None if all are the same robot."""
         numbers = self.tables["reals"]
-        if not numbers.places.size:
+        springs = self._springs(robot, count)
+        if not numbers.places.size and springs is None:
             return None
         mass = self.fields["mass"].over(_masses(robot)).sum(axis=-1) if "mass" in self.fields else robot.mass
         gravity = self.fields["gravity"].values[..., 0, :] if "gravity" in self.fields else robot.gravity
         return BatchedRobots(
             Numbers(numbers.places, np.broadcast_to(numbers.values, (count, numbers.places.size))),
-            np.broadcast_to(mass, (count,)), np.broadcast_to(np.linalg.norm(gravity, axis=-1), (count,)),
+            np.broadcast_to(mass, (count,)), np.broadcast_to(np.linalg.norm(gravity, axis=-1), (count,)), springs,
         )  # fmt: skip
+
+    def _springs(self, robot: Tree, count: int) -> np.ndarray | None:
+        """Return stiffness and rest position (count, 2, nv) of joint springs; None if no field gives them."""
+        if self.fields.keys().isdisjoint(OF_SPRINGS):
+            return None
+        own = {name: getattr(robot, name) for name in OF_SPRINGS}
+        given = [self.fields[name].over(x) if name in self.fields else x for name, x in own.items()]
+        return np.stack([np.broadcast_to(x, (count, robot.nv)) for x in given], axis=1)
 
     @property
     def needs_armature(self) -> bool:
         """True if a field adds to the mass matrix's diagonal."""
-        return not {"armature", "damping", "kp", "kd"}.isdisjoint(self.fields)
+        return not {"armature", "damping", "kp", "kd", "stiffness"}.isdisjoint(self.fields)
 
 
 def _masses(robot: Tree) -> np.ndarray:
@@ -183,10 +195,11 @@ def _own_numbers(robot: Tree, name: str) -> np.ndarray:
 
 def _check_gains(robot: Tree, fields: Mapping[str, Given]) -> None:
     simple = simple_joints(robot)
-    for name in ("kp", "kd"):
+    for name in ("kp", "kd", *OF_SPRINGS):
         if name in fields:
             wrong = (fields[name].values != 0) & (simple[fields[name].which] == 0)
-            right = "its joint has several degrees of freedom: it takes forces, not targets"
+            has = "no spring" if name in OF_SPRINGS else "it takes forces, not targets"
+            right = f"its joint has several degrees of freedom: {has}"
             refuse_first(robot, name, FIELDS[name], fields[name], wrong, right, UnsupportedError)
 
 
@@ -287,7 +300,7 @@ def physics_of_rollouts(method: Method, fields: dict[str, Given]) -> Physics | N
 
 
 def _settings_numbers(method: Method, fields: Mapping[str, Given], own: Numbers) -> Numbers:
-    """Return entries for damping, gains, effort limits, and theta where it depends on fields (see `StepSettings`)."""
+    """Return entries for fields of a step, and for theta where it depends on fields (see `StepSettings`)."""
     robot = method.world.robot
     gains = gains_of(robot, method.options.kp, method.options.kd)
     full = {

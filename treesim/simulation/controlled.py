@@ -10,6 +10,7 @@ import numpy as np
 
 from ..contact.report import ContactReport, mean_of
 from ..dynamics.compiled.bound import Dynamics
+from ..dynamics.springs import spring_forces
 from ..errors import ArgumentError, NonFiniteError, quoted
 from ..kernels.stepping.rules import RULES
 from ..model.named_axes import VELOCITIES, velocity_argument
@@ -63,7 +64,7 @@ class Progress(NamedTuple):
 
 
 class ControlledRobot:
-    """System that integrators step: forward dynamics with the controller's torque, damping and friction."""
+    """System that integrators step: forward dynamics with the controller's torque, damping, friction, springs."""
 
     def __init__(
         self,
@@ -100,7 +101,7 @@ class ControlledRobot:
         self.work = np.zeros(2)  # of the controller, and of all passive forces, so far [J]
         self._steps: dict[tuple[str, float, bool], tuple[StepCode, int]] = {}
         self._zero = np.zeros(robot.nv)
-        self._passive = bool(robot.damping.any() or robot.joint_friction.any())
+        self._passive = bool(robot.damping.any() or robot.joint_friction.any() or robot.stiffness.any())
         self.stiffness = self._gains_of("stiffness")
         self.damping = self._gains_of("damping")
         has_gains = bool(self.stiffness.any() or self.damping.any())
@@ -189,10 +190,10 @@ class ControlledRobot:
         return NonFiniteTorqueError(f"the controller's torque on joint {self.robot.dof_name(k)!r} is {tau[k]}")
 
     def acceleration(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Return qdd (nv,), with damping at the velocity v."""
+        """Return qdd (nv,), with damping at the velocity v and springs of joints at q."""
         tau = self.torque(t, q, v)
         if self._passive:
-            tau = tau - self.robot.damping * v
+            tau = tau - self.robot.damping * v + spring_forces(self.robot, q)
         self.table = table = self._wrenches(t, q, v)
         if table is not None:
             if self._joint_forces is None:

@@ -389,12 +389,14 @@ def touches(world: World, rule: Rule) -> bool:
 
 
 def check_diagonal(solver: DynamicsBackend | CompiledBackend, robot: Tree, settings: StepSettings) -> None:
-    """Raise UnsupportedError if a step adds gains or damping to H's diagonal and the backend has no armature."""
+    """Raise UnsupportedError if a step adds gains, damping or springs to H's diagonal and a backend has no armature."""
     if not solver.capabilities.armature and robot.armature.any():
         raise UnsupportedError(f"backend {solver.name!r} supports neither armature nor kinematic bodies; 'aba' does")
-    if not solver.capabilities.armature and settings.table[1 : 1 + 3 * robot.spanning.nv].any():
+    if not solver.capabilities.armature and (
+        settings.table[1 : 1 + 3 * robot.spanning.nv].any() or robot.stiffness.any()
+    ):
         raise UnsupportedError(
-            f"backend {solver.name!r} does not support armature, as which steps take damping and gains of "
+            f"backend {solver.name!r} does not support armature, as which steps take damping, gains and springs of "
             f"{quoted(robot.name)}; backend 'aba' supports it"
         )
 

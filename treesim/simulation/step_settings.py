@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..dynamics.base import singular_inertia
+from ..dynamics.springs import sprung
 from ..dynamics.tables import constants_of, on_mimicked
 from ..errors import ArgumentError, LightJointWarning, TreesimError, UnsupportedError, quoted
 from ..kernels.algebra.limits import UNLIMITED
@@ -93,7 +94,7 @@ class StepSettings(NamedTuple):
         followed = ((gains[0] != 0) | (gains[1] != 0)) & driven
         effort = np.minimum(robot.effort_limit, UNLIMITED)
         theta = _theta(robot, rule, h, gains)
-        columns = [*gains, robot.damping, effort, followed.astype(float), theta]
+        columns = [*gains, robot.damping, effort, followed.astype(float), theta, robot.stiffness, robot.rest]
         table = np.concatenate([[h], *(on_mimicked(robot, column) for column in columns)])
         assert table.size == 1 + COLUMNS * robot.spanning.nv
         return frozen(table)
@@ -151,9 +152,9 @@ class Light(NamedTuple):
 def fastest_rate(robot: Tree) -> float:
     """Return a bound on the speed [rad/s, m/s] of joints that start from rest: sqrt(2 E / (I + h d)).
 
-    E: all energy that gravity can supply to the robot. I: least effective inertia of a joint. d: its damping,
-    which removes the energy of faster motion within the integrator's substep h. Joints of a floating base are
-    left out.
+    E: all energy that gravity and joint springs can supply to the robot. I: least effective inertia of a joint. d:
+    its damping, which removes the energy of faster motion within the integrator's substep h. Joints of a floating
+    base are left out.
 
     0 if the mass matrix is singular or has more than 300 rows. Cost: five mass matrices in the interpreter and
     their inverses, once for each robot.
@@ -174,7 +175,7 @@ def _lightest_joint(robot: Tree) -> Light | None:
         return None
     moved = np.where(driven, least + RULES[DEFAULT_INTEGRATOR].longest_substep * np.maximum(robot.damping, 0), np.inf)
     k = int(np.argmin(moved))
-    return Light(k, float(least[k]), math.sqrt(2 * _energy_of_gravity(robot) / moved[k]))
+    return Light(k, float(least[k]), math.sqrt(2 * (_energy_of_gravity(robot) + _energy_of_springs(robot)) / moved[k]))
 
 
 @lru_cache(maxsize=64)
@@ -245,6 +246,13 @@ def _energy_of_gravity(robot: Tree) -> float:
         reach.append(reach[body.parent] + float(step))
         total += body.inertia.mass * (reach[-1] + float(np.linalg.norm(body.inertia.com)))
     return total * float(np.linalg.norm(robot.gravity))
+
+
+def _energy_of_springs(robot: Tree) -> float:
+    """Return the energy of joint springs [J] at the limits of their joints, at most 3 rad or m away from rest."""
+    at, v = sprung(robot)
+    far = np.maximum(robot.rest[v] - robot.lower[at], robot.upper[at] - robot.rest[v])
+    return float((robot.stiffness[v] / 2 * np.minimum(far, REACH) ** 2).sum())
 
 
 def _theta(robot: Tree, rule: Rule, h: float, gains: list[np.ndarray]) -> np.ndarray:

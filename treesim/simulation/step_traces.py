@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..dynamics.base import CompiledBackend
+from ..dynamics.springs import with_spring_energy
 from ..engine.graph.graph import Graph
 from ..engine.graph.trace import Trace, Traced
 from ..engine.primitives import INPUT
@@ -149,6 +150,7 @@ class StepSource:
         W, V = motions_for(tree, q)
         energy_and_momentum(tree, q, v, energy, W, V)
         velocities = [x for i in range(len(V)) for x in _in_world(transform_at(W, i), motion_at(V, i))]
+        energy[1] = with_spring_energy(self.robot, x["q"], energy[1])
         return Trace(graph, nodes(poses, np.array(velocities), energy[:2]), sum(self.inputs.values()))
 
     # ---- arrays of the spanning tree

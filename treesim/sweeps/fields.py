@@ -104,7 +104,9 @@ def fields(world: World, starts: Mapping[str, np.ndarray], gains: Mapping[str, n
     }
     of_joints = ("damping", "joint_friction", "armature")
     found |= {name: Field(getattr(robot, name), "joint", v, held, steered) for name in of_joints}
-    found |= {name: Field(value, "joint", v, np.flatnonzero(simple_joints(robot))) for name, value in gains.items()}
+    of_simple = {**gains, "stiffness": robot.stiffness, "rest": robot.rest}
+    simple = np.flatnonzero(simple_joints(robot))
+    found |= {name: Field(value, "joint", v, simple) for name, value in of_simple.items()}
     if world.ground:
         found["ground_friction"] = Field(np.array(_ground_friction(world.ground)), "", {})
     return found

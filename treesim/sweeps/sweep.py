@@ -157,10 +157,10 @@ def sweep(
     -----
     A draw replaces the nominal value; with `scale(distribution)`, the draw is multiplied by the nominal value. Names in
     `vary` are: "mass", "center_of_mass" and "inertia" of links; "damping", "joint_friction", "armature",
-    "effort_limit", "kp", "kd" and "v0" of degrees of freedom; "q0" of coordinates, also with `around(q, sd)`;
-    "gravity"; "ground_friction"; and "p", the parameters of the policy. "mass[torso]", "joint_friction[hip]",
-    "gravity[z]" and "p[0]" mean single values. "mass[*]" makes an independent draw for each link; "mass" makes one draw
-    for all links. If several entries set the same number, they act in the given order.
+    "effort_limit", "kp", "kd", "stiffness", "rest" and "v0" of degrees of freedom; "q0" of coordinates, also with
+    `around(q, sd)`; "gravity"; "ground_friction"; and "p", the parameters of the policy. "mass[torso]",
+    "joint_friction[hip]", "gravity[z]" and "p[0]" mean single values. "mass[*]" makes an independent draw for each
+    link; "mass" makes one draw for all links. If several entries set the same number, they act in the given order.
 
     Examples
     --------

@@ -10,17 +10,19 @@ from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
-from ..errors import UnsupportedError, quoted
+from ..errors import ConversionWarning, UnsupportedError, listed, quoted
 from ..kernels.algebra.limits import UNLIMITED
 from ..model.inertia import IDENTITY, NOTHING, Inertia, Placement
 from ..model.joints import MOTION_LIMITS, POSITIONS, Joint
 from ..model.links import depth_first, link_children, link_inertias, link_parents, unused
 from ..model.loops import Loop
 from ..model.matrices import principal_axes
+from ..model.parts import changed_joints
 from ..model.shapes import CollisionShape
 from ..model.tree import Tree, Visual
 from ..model.welds import Weld
 from ..states.arguments import checked_robot
+from ..system.user_warnings import warn
 from ..types import UrdfVersion
 from ..validation.values import checked_flag, known_name
 from .base import ROOT_JOINT
@@ -89,6 +91,11 @@ def to_urdf(
     UnknownNameError
         If the version is unknown.
 
+    Warns
+    -----
+    ConversionWarning
+        If joints have springs, which URDF does not have.
+
     Examples
     --------
     >>> robot = treesim.load("ur5")
@@ -97,6 +104,13 @@ def to_urdf(
     True
     """
     tree = checked_robot(tree)
+    lost = [joint.name for joint in tree.joints.values() if np.any(joint.stiffness)]
+    if lost:
+        details = listed(lost, limit=3)
+        warn(
+            f"{tree.name!r} as URDF: the springs of joints are lost, which URDF does not have: {details}",
+            ConversionWarning,
+        )
     shapes, visuals = checked_flag("shapes", shapes), checked_flag("visuals", visuals)
     principal, held = checked_flag("principal", principal), tree.welds if checked_flag("welds", welds) else ()
     if version is not None:
@@ -127,6 +141,13 @@ def to_urdf(
         where = text[max(0, wrong.start() - 30) : wrong.end()].rpartition("\n")[2].strip()
         raise UnsupportedError(f"URDF cannot hold the character {wrong.group()!r}, which ends {where!r}: rename that")
     return text
+
+
+def without_springs(tree: Tree) -> Tree:
+    """Return the robot without the springs of joints, which URDF does not have."""
+    if not tree.spanning.stiffness.any():
+        return tree
+    return tree._with(bodies=changed_joints(tree.bodies, lambda joint: {"stiffness": 0.0}))
 
 
 def _lowest_version(lines: Sequence[str]) -> str:

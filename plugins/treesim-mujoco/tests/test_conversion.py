@@ -12,6 +12,7 @@ from treesim_mujoco.adapter import MujocoAdapter
 import treesim
 from tests import layouts
 from treesim.compare import EngineError
+from treesim.dynamics.springs import spring_forces
 from treesim.errors import ConversionWarning, UnsupportedError
 from treesim.model.mimic import MimicMap
 
@@ -21,12 +22,14 @@ G1 = treesim.load("g1_29dof_rev_1_0", base="floating")
 
 
 def with_losses(robot, seed=0):
-    """Return the robot with other limits, damping, friction and armature in every joint but a floating base."""
+    """Return the robot with other limits, losses, armature and springs in every joint but a floating base."""
     rng, bodies = np.random.default_rng(seed), []
     for body in robot.bodies:
         joint = body.joint
         labels = ("velocity_limit", "effort_limit", "damping", "joint_friction", "armature")
         own = {label: np.full(joint.nv, rng.uniform(0.1, 2.0)) for label in labels}
+        if joint.nv == 1:
+            own |= {"stiffness": rng.uniform(0.1, 2.0), "rest": rng.uniform(-1, 1)}
         if joint.nv == 1 and joint.type != "continuous":
             own |= {"lower": -rng.uniform(1, 2), "upper": rng.uniform(1, 2)}
         bodies.append(body if joint.type == "floating" else replace(body, joint=replace(joint, **own)))
@@ -38,7 +41,7 @@ def with_losses(robot, seed=0):
 @pytest.mark.parametrize("floating", [True, False])
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_random_trees_are_the_same(seed, floating):
-    """Includes damping, which reduces MuJoCo's acceleration by M^-1 d v."""
+    """Includes damping and springs, which change MuJoCo's acceleration by -M^-1 (d v + k (q - rest))."""
     robot = with_losses(layouts.robot(seed, floating, TYPES), seed)
     model = treesim.to_mujoco(robot)
     data = mujoco.MjData(model)
@@ -47,7 +50,7 @@ def test_random_trees_are_the_same(seed, floating):
     mujoco.mj_forward(model, data)
     layout = MujocoAdapter().convert(robot).layout
     passive = layout.force_from_engine(q, np.array(data.qfrc_passive))
-    np.testing.assert_allclose(passive, -robot.damping * v, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(passive, spring_forces(robot, q) - robot.damping * v, rtol=1e-12, atol=1e-12)
     np.testing.assert_array_equal(model.opt.gravity, robot.gravity)
 
 
@@ -64,6 +67,8 @@ def test_limits_losses_and_names_are_carried_over():
         k = joint.dofadr[0]
         for theirs, ours in (("damping", "damping"), ("frictionloss", "joint_friction"), ("armature", "armature")):
             assert np.ravel(getattr(model, f"dof_{theirs}")[k])[0] == getattr(robot, ours)[v]
+        assert np.ravel(joint.stiffness)[0] == robot.stiffness[v]
+        assert model.qpos_spring[joint.qposadr[0]] == robot.rest[v]
 
 
 def test_sites_stand_where_frames_stand_here():
@@ -132,6 +137,31 @@ def test_followers_keep_their_leaders_in_a_simulation_of_mujocos():
     mujoco.mj_step(model, data, nstep=100)
     fingers = [data.joint(f"panda_finger_joint{k}").qpos[0] for k in (1, 2)]
     assert fingers[0] < 0.019 and abs(fingers[0] - fingers[1]) < 1e-4 * (0.02 - fingers[0])
+
+
+@pytest.mark.parametrize("name", ["ur5", "hyq", "go2", "g1_29dof_rev_1_0", "simple_humanoid"])
+def test_trajectories_with_springs_converge_to_mujocos(name):
+    """MuJoCo's error is of order 1. To the same integrator here it is h^2 k qdd: MuJoCo evaluates springs at q."""
+    rng, integrators = np.random.default_rng(0), ("implicit_midpoint", "semi_implicit_euler")
+    robot = treesim.load(name, base="fixed" if name == "ur5" else "floating")
+    for joint in robot.joint_names:
+        if robot.joint(joint).nv == 1:
+            spring = {"stiffness": rng.uniform(5, 50), "rest": rng.uniform(-1, 1)}
+            robot = robot.with_joint(joint, armature=0.1, **spring)
+    q, v = robot.integrate(robot.neutral(), 0.3 * rng.normal(size=robot.nv)), 0.3 * rng.normal(size=robot.nv)
+    world = treesim.World(robot, use_limits=False, use_joint_friction=False)
+    model, dts, apart = treesim.to_mujoco(robot), 1e-3 / 2.0 ** np.arange(4), []
+    model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
+    for dt in dts:
+        data, model.opt.timestep, steps = mujoco.MjData(model), dt, round(0.1 / dt)
+        data.qpos[:], data.qvel[:] = treesim.convert_state(robot, q, v, to="mujoco")
+        mujoco.mj_step(model, data, nstep=steps)
+        theirs, _ = treesim.convert_state(robot, data.qpos, data.qvel, source="mujoco")
+        options = {"steps": steps, "dt": dt, "substeps": 1, "keep": "last", "engine": "generic"}
+        ours = [treesim.rollout(world, q, v, integrator=name, **options).q[0, -1] for name in integrators]
+        apart.append([np.linalg.norm(robot.difference(one, theirs)) for one in ours])
+    orders = np.polyfit(np.log(dts), np.log(apart), 1)[0]
+    assert 0.9 < orders[0] < 1.1 and 1.9 < orders[1] < 2.1 and apart[-1][1] < 1e-4, (orders, apart)
 
 
 def test_a_multiplier_that_differs_is_found(monkeypatch):

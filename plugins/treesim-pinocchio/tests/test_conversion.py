@@ -53,6 +53,12 @@ def test_random_trees_of_every_joint_type_are_the_same(seed, floating):
     np.testing.assert_allclose(data.hg.linear, treesim.momentum(robot, q, v)[:3], rtol=1e-10, atol=1e-10)
 
 
+def test_springs_are_left_out_with_a_warning():
+    robot = treesim.load("ur5").with_joint("elbow_joint", stiffness=2.0)
+    with pytest.warns(ConversionWarning, match="springs of joints are left out, which Pinocchio .*: 'elbow_joint'"):
+        assert treesim.to_pinocchio(robot).nv == 6
+
+
 def test_limits_losses_and_names_are_carried_over():
     robot = with_losses(G1)
     model = treesim.to_pinocchio(robot)

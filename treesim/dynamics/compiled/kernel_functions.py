@@ -30,6 +30,7 @@ from ..joint_wrenches import NO_WELDS, rows_of, weld_tables
 from ..operational.base import CompiledMethod
 from ..operational.frames import SPATIAL, body_poses, checked_names, frame_codes, frame_poses, move_to_origin
 from ..operational.motion import massive
+from ..springs import with_spring_energy
 from .bound_function import BoundFunction
 
 CENTROIDAL = centroidal_momentum_states, centroidal_momentum_matrix_states, centroidal_dynamics_states
@@ -249,7 +250,7 @@ class KernelFunctions:
             Energies (...) [J].
         """
         found = self._evaluate(energy_and_momentum_states, (q, v), None)
-        return found[..., 0], found[..., 1]
+        return found[..., 0], with_spring_energy(self.robot, q, found[..., 1])
 
     def frame_poses(
         self, q: ArrayLike, frames: Sequence[str] | None = None, out: np.ndarray | None = None

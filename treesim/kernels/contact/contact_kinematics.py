@@ -71,7 +71,8 @@ def contact_kinematics(tree, settings, q, v, q_free, v_free, force, kinematics, 
     move_bodies(tree, k, k.mean)
     move_bodies(tree, k._replace(V=k.V_end), k.end)
     move_bodies(tree, k._replace(V=k.V_start), v)
-    resist(tree, s, v, force, step._replace(tau=k.tau, diagonal=k.diagonal, resistance=k.resistance))
+    m = step._replace(tau=k.tau, diagonal=k.diagonal, resistance=k.resistance)
+    resist(tree, s, q, v, force, s.dt / 2, m)  # m.tau is for the midpoint corrector only
     articulate(with_armature(tree, k.diagonal), k)
     put_lift(tree, k, F, k.lift)
 

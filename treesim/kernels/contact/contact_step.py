@@ -43,6 +43,7 @@ from .work import (
     any_soft,
     lost_outside,
     put_lift,
+    spring_work_of_corrections,
     stored_in_springs,
     taken_by_dampers,
     work_at,
@@ -211,7 +212,8 @@ def begin(tree, x, m, method):
     """Compute what rows of all components need, unless it is given: implicit damping, and `prepare`."""
     f = method.functions
     if not f.with_kinematics:
-        resist(tree, method.settings, x.v, x.force, m.step)
+        s = method.settings
+        resist(tree, s, x.q, x.v, x.force, s.dt / 2, m.step)  # m.tau is for the midpoint corrector only
         prepare(tree, with_damping(tree, m, method), x.v, m)
     f.components.clear(m)
 
@@ -286,5 +288,6 @@ def put_solution(tree, x, y, m, solution, method):
     advance(tree, x.q, m.mean, m.end, s.dt, y.q, y.v)
     work_at(tree, s, x.v, x.force, m, y.work)
     if with_work:
+        done += spring_work_of_corrections(tree, s, y.q, method.options, m)
         y.work[1] += done + work_of_corrections(tree, x.q, y.q, s.dt, method.options, m)
     return True

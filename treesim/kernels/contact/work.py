@@ -7,14 +7,14 @@ f the control's force minus the feedback of its gains at u, J and M at the rows'
 `step.put_work` computes the first two terms for these velocities; lambda' J u is the work of the impulses. Positions
 move by the integrator's impulse fraction theta of a change of velocity, and by the position impulses:
     q+ = q (+) h (v_m + theta (M + D)^-1 J' lambda + e),  e = (M + D)^-1 J' (lambda_p - theta lambda).
-e raises the bodies by U(q+) - U(q (+) h (v_m + theta (M + D)^-1 J' lambda)), the work of the corrections. It is what
-the reduction of overlaps raises and, in impacts, where positions move to the closed gap, the difference of that from h
-u. Both are added to the work of damping. The rest of the balance is the error of the integrator, of order 1 in h where
-rows act, and 0 to rounding where M is constant. The work of the unconstrained step is not used: at rest u = 0, and no
-work is done, however large the forces are. Springs of soft surfaces store k gap^2 / 2 in every state. Its decrease in a
-step is counted as their work, minus what their dampers dissipate; the integrator's error in springs remains. Without
-restitution, forces and velocity products, where v is that of the unconstrained end, lambda' J u = lambda' sigma+ -
-lambda' G lambda / 2 <= 0: friction and impacts only dissipate.
+e raises the bodies, and loads the springs of joints, by U(q+) - U(q (+) h (v_m + theta (M + D)^-1 J' lambda)), the work
+of the corrections. It is what the reduction of overlaps raises and, in impacts, where positions move to the closed gap,
+the difference of that from h u. Both are added to the work of damping. The rest of the balance is the error of the
+integrator, of order 1 in h where rows act, and 0 to rounding where M is constant. The work of the unconstrained step is
+not used: at rest u = 0, and no work is done, however large the forces are. Springs of soft surfaces store k gap^2 / 2
+in every state. Its decrease in a step is counted as their work, minus what their dampers dissipate; the integrator's
+error in springs remains. Without restitution, forces and velocity products, where v is that of the unconstrained end,
+lambda' J u = lambda' sigma+ - lambda' G lambda / 2 <= 0: friction and impacts only dissipate.
 """
 
 from ..algebra.linear import Vector, cross, rotate_back, scale
@@ -23,7 +23,7 @@ from ..algebra.spatial import Force, force_add, force_component, force_to_parent
 from ..algebra.tables import body_inertia, body_transform_at, force_at, put_force, transform_at
 from ..kinematics.bodies import potential_change
 from ..kinematics.configuration import advance
-from ..stepping.step import put_work
+from ..stepping.step import put_work, stretch
 from .constraint_rows import dissipation_time, surface_of
 from .layout import SCHEME, SURFACE
 from .signed_distance import is_external
@@ -137,3 +137,13 @@ def work_of_corrections(tree, q, q_new, dt, scheme, m):
         advance(tree, q, m.step.mean, m.step.mean, dt, m.step.q_mid, m.step.v_mid)
         lifted = select(curved, potential_change(tree, m.step.q_mid, q_new, m.W), lifted)
     return lifted
+
+
+def spring_work_of_corrections(tree, s, q_new, scheme, m):
+    """Return the energy that e adds to the springs of joints in a step to q_new."""
+    total = s.dt * 0
+    for i in range(1, tree.n_bodies + 1):
+        for k in range(tree.v_start[i], tree.v_start[i + 1]):
+            way = s.dt * (m.mean_change[k] - scheme[SCHEME.impulse_fraction] * m.end_change[k])
+            total += s.stiffness[k] * (way * (stretch(tree, s, q_new, i, k) - way / 2))
+    return total

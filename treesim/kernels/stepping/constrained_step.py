@@ -112,7 +112,7 @@ def implicit_midpoint_with_rows(
     """
     no_forces, half = np.empty((0, 6), q.dtype), s.dt / 2
     status = FINE
-    resist(tree, s, v, force, m)
+    resist(tree, s, q, v, force, half, m)
     moved = held.mimic_constraint.with_rotors(with_armature(tree, m.diagonal), held.mimic_constraint)
     respond(moved, held, q, r)
     for k in range(r.impulse.size):

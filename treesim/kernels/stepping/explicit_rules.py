@@ -1,8 +1,8 @@
 """Explicit integrators: Euler, midpoint, Runge-Kutta of order 4, and Bullet's.
 
-Damping and gains are evaluated at the state of each stage; the control is constant during the step. A step overwrites
-`force`, that of the control at the start, by its mean. Coulomb friction, which would need very small steps, is not
-included.
+Damping, gains and springs are evaluated at the state of each stage; the control is constant during the step. A step
+overwrites `force`, that of the control at the start, by its mean. Coulomb friction, which would need very small steps,
+is not included.
 """
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from ..algebra.limits import within
 from ..algebra.numbers import absolute, less
 from ..kinematics.configuration import chart_rate, integrate, semi_implicit_step
+from .step import stretch
 
 
 def drive(s, d, v_start, v, force, k):
@@ -21,8 +22,10 @@ def drive(s, d, v_start, v, force, k):
 
 def stage(tree, s, q, d, v_start, v, force, m, forward, memory, a):
     """Compute the acceleration a at q = start (+) d with velocity v."""
-    for k in range(tree.nv):
-        m.tau[k] = drive(s, d, v_start, v, force, k) - s.damping[k] * v[k]
+    for i in range(1, tree.n_bodies + 1):
+        for k in range(tree.v_start[i], tree.v_start[i + 1]):
+            spring = s.stiffness[k] * stretch(tree, s, q, i, k)
+            m.tau[k] = drive(s, d, v_start, v, force, k) - spring - s.damping[k] * v[k]
     return forward(tree, q, v, m.tau, np.empty((0, 6), q.dtype), a, memory)
 
 

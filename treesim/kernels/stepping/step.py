@@ -6,6 +6,10 @@ control, or a spring towards it, kp (control - q) - kd v, within the effort limi
 evaluated implicitly, at a time theta h ahead: (M + D) qdd = force - C - d v - theta h kp v,  D = theta h (d + kd) +
 (theta h)^2 kp, theta = 1 for the end of the step, 1/2 for its midpoint. `contact_step` adds Coulomb friction of joints,
 joint limits and contacts.
+
+Springs of joints, -k (q - rest), have no effort limit. Their energy is potential, so their work is not counted. They
+add (theta h)^2 k to D. For theta = 1/2 the midpoint rule evaluates them at the mean of both ends, q + h/2 v + (h/2)^2
+qdd, so it conserves energy. Semi-implicit Euler evaluates them at q + h^2 qdd: with v there, oscillations would decay.
 """
 
 import hashlib
@@ -24,13 +28,14 @@ from .gyroscopic import turn_implicitly
 
 PASSES = 4  # of the implicit midpoint rule's fixed-point iteration: see docs/integrators.md for what each costs
 SATURATED = 1e150  # a control of this size or larger sets the force to its limit, whatever the gains are
-COLUMNS = 6  # numbers for each degree of freedom in the table of settings, behind dt
+COLUMNS = 8  # numbers for each degree of freedom in the table of settings, behind dt
 
 
 class Settings(NamedTuple):
     """Settings of a step: dt [s], and for each degree of freedom the following.
 
     kp, kd: gains. damping. effort_limit. driven: whether its control is a target (1) or a force (0). theta: see above.
+    stiffness, rest: of a joint spring.
     """
 
     dt: Any
@@ -40,6 +45,8 @@ class Settings(NamedTuple):
     effort_limit: Any
     driven: Any
     theta: Any
+    stiffness: Any
+    rest: Any
 
 
 class StepMemory(NamedTuple):
@@ -63,6 +70,7 @@ def settings_of(tree, table):
     return Settings(
         table[0], table[1 : 1 + n], table[1 + n : 1 + 2 * n], table[1 + 2 * n : 1 + 3 * n],
         table[1 + 3 * n : 1 + 4 * n], table[1 + 4 * n : 1 + 5 * n], table[1 + 5 * n : 1 + 6 * n],
+        table[1 + 6 * n : 1 + 7 * n], table[1 + 7 * n : 1 + 8 * n],
     )  # fmt: skip
 
 
@@ -89,19 +97,28 @@ def gains(s, force, k):
     return s.kp[k] * unsaturated, s.kd[k] * unsaturated
 
 
-def resist(tree, s, v, force, m):
-    """Compute right-hand side m.tau and diagonal m.diagonal of a step's equation, with implicit damping and gains.
+def stretch(tree, s, q, i, k):
+    """Return q - rest of degree of freedom k, which is one of body i."""
+    return q[tree.q_start[i] + k - tree.v_start[i]] - s.rest[k]
+
+
+def resist(tree, s, q, v, force, ahead, m):
+    """Compute right-hand side m.tau and diagonal m.diagonal of a step, with implicit damping, gains and springs.
+
+    ahead [s]: time for which v moves the joints before springs are evaluated.
 
     Gains of saturated joints are omitted. A negative damping coefficient, which drives a joint, is explicit: it must
     not reduce inertia.
     """
-    for k in range(tree.nv):
-        lead = s.dt * s.theta[k]
-        kp, kd = gains(s, force, k)
-        m.resistance[k] = s.damping[k]
-        m.added[k] = lead * (maximum(m.resistance[k], 0) + kd) + lead * lead * kp
-        m.diagonal[k] = m.added[k] + tree.armature[k]
-        m.tau[k] = force[k] - (m.resistance[k] + lead * kp) * v[k]
+    for i in range(1, tree.n_bodies + 1):
+        for k in range(tree.v_start[i], tree.v_start[i + 1]):
+            lead = s.dt * s.theta[k]
+            kp, kd = gains(s, force, k)
+            m.resistance[k] = s.damping[k]
+            m.added[k] = lead * (maximum(m.resistance[k], 0) + kd) + lead * lead * (kp + s.stiffness[k])
+            m.diagonal[k] = m.added[k] + tree.armature[k]
+            spring = s.stiffness[k] * (stretch(tree, s, q, i, k) + ahead * v[k])
+            m.tau[k] = force[k] - spring - (m.resistance[k] + lead * kp) * v[k]
 
 
 def mark_failure(v_new, status):
@@ -129,7 +146,7 @@ def put_work(tree, s, v, force, mean, m, work):
 def semi_implicit_euler(tree, s, q, v, force, q_new, v_new, work, m, forward, memory):
     """v+ = v + h qdd(q, v), q+ = q (+) h v+, with the gyroscopic term of free bodies at v+; order 1."""
     no_forces = np.empty((0, 6), q.dtype)
-    resist(tree, s, v, force, m)
+    resist(tree, s, q, v, force, s.dt * 0, m)
     status = forward(with_armature(tree, m.diagonal), q, v, m.tau, no_forces, m.qdd, memory)
     turn_implicitly(tree, v, s.dt, m.diagonal, m.qdd, m.origins)
     semi_implicit_step(tree, q, v, m.qdd, s.dt, m.origins, q_new, v_new)
@@ -147,7 +164,7 @@ def implicit_midpoint(tree, s, q, v, force, q_new, v_new, work, m, forward, memo
     """
     no_forces, moved, half = np.empty((0, 6), q.dtype), with_armature(tree, m.diagonal), s.dt / 2
     status = FINE
-    resist(tree, s, v, force, m)
+    resist(tree, s, q, v, force, half, m)
     for k in range(tree.nv):
         m.mean[k] = v[k]
     for _ in range(PASSES):

@@ -1,4 +1,4 @@
-"""Conversion of a robot to MuJoCo's specification and model, with limits, damping, friction, names and sites."""
+"""Conversion of a robot to MuJoCo's specification and model, with limits, forces of joints, names and sites."""
 
 from __future__ import annotations
 
@@ -25,31 +25,32 @@ VELOCITY_LIMIT = "velocity_limit"  # a custom number of the model: MuJoCo's join
 class ConvertedModel(MujocoModel):
     """The robot's spanning tree in MuJoCo, with the interface of comparisons, and its specification.
 
-    specification: MuJoCo's MjSpec. It contains limits of position and effort, damping, dry friction and
-    armature of joints; an equality constraint for every mimic joint, with the joint's name; a site for every
+    specification: MuJoCo's MjSpec. It contains limits of position and effort, damping, dry friction, armature and
+    springs of joints; an equality constraint for every mimic joint, with the joint's name; a site for every
     frame other than bodies; and the velocity limits as the custom number "velocity_limit". `model` is evaluated
-    without constraints, damping and friction; `compiled` returns one with them.
+    without constraints, damping, friction and springs; `compiled` returns one with them.
     """
 
     def __init__(self, robot: Tree) -> None:
         whole, self.mimic_map = robot.spanning, robot.mimic_map
         model = model_of(whole, bodies_alone(without_losses(whole)), lambda spec: self._furnish(whole, spec))
-        model.dof_damping[:], model.dof_frictionloss[:] = 0.0, 0.0
+        model.dof_damping[:] = model.dof_frictionloss[:] = model.jnt_stiffness[:] = 0.0
         free_of_constraints(model)
         renamed = WORLD in whole.body_names
         self._serve(whole, model, (f"body {WORLD!r} is called {body_name(WORLD)!r}",) if renamed else ())
 
     def compiled(self) -> Any:
-        """Return a new MjModel with constraints, damping and friction."""
+        """Return a new MjModel with constraints, damping, friction and springs."""
         return self.specification.compile()
 
     def held(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the acceleration (nv,) with mimic constraints, and MuJoCo's R [1/kg, 1/(kg m^2)] of each.
 
-        R is the acceleration by which a constraint yields to a unit force. Limits, damping and friction are off.
+        R is the acceleration by which a constraint yields to a unit force. Limits, damping, friction and springs are
+        off.
         """
         model = self.compiled()
-        model.dof_damping[:], model.dof_frictionloss[:] = 0.0, 0.0
+        model.dof_damping[:] = model.dof_frictionloss[:] = model.jnt_stiffness[:] = 0.0
         free_of_constraints(model, but=("CONSTRAINT", "EQUALITY"))
         model.opt.tolerance = 0.0
         data, to = mujoco.MjData(model), self.layout
@@ -81,7 +82,7 @@ def constrain_mimic_joints(mimic_map: MimicMap, spec: Any) -> None:
 
 
 def furnish_joints(robot: Tree, spec: Any) -> None:
-    """Set the joints' names, limits, damping, friction and armature.
+    """Set the joints' names, limits, damping, friction, armature and springs.
 
     Raises UnsupportedError if they differ between a joint's degrees of freedom.
     """
@@ -92,15 +93,21 @@ def furnish_joints(robot: Tree, spec: Any) -> None:
 
 
 def _furnish_joint(joint: Any, given: Joint) -> None:
-    for label, name in (("damping", "damping"), ("joint_friction", "frictionloss"), ("armature", "armature")):
+    for label, name in (
+        ("damping", "damping"),
+        ("joint_friction", "frictionloss"),
+        ("armature", "armature"),
+        ("stiffness", "stiffness"),
+    ):
         values = np.unique(getattr(given, label))
         if values.size != 1:
             raise UnsupportedError(f"joint {quoted(given.name)}: MuJoCo has one {label} for all directions of a joint")
-        if name == "damping":
-            joint.damping[0] = values[0]  # linear; the others are for higher powers of the velocity
+        if name in ("damping", "stiffness"):
+            getattr(joint, name)[0] = values[0]  # linear; the others are for higher powers
         else:
             setattr(joint, name, values[0])
     if given.nv == 1:
+        joint.springref = float(np.ravel(given.rest)[0])
         lower, upper, effort = (float(x[0]) for x in map(np.atleast_1d, (given.lower, given.upper, given.effort_limit)))
         if np.isfinite([lower, upper]).any():
             joint.range = np.clip([lower, upper], -mujoco.mjMAXVAL, mujoco.mjMAXVAL)

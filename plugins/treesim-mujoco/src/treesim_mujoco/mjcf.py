@@ -35,8 +35,9 @@ class MujocoFile:
     """Robot in a file that MuJoCo reads, and parameters of its joints.
 
     label: name of the file. joints: their types by name; a free joint is always named "root_joint". parameters:
-    by joint, damping, friction, armature, and limits if there are any. mimics: mimicked joint, multiplier and
-    offset of linear equality constraints. Raises UnsupportedError if MuJoCo cannot read the file.
+    by joint, damping, friction, armature, stiffness, and limits and a spring's rest position if there are any. mimics:
+    mimicked joint, multiplier and offset of linear equality constraints. Raises UnsupportedError if MuJoCo cannot read
+    the file.
 
     Example:
         >>> from treesim_mujoco.mjcf import MujocoFile
@@ -77,9 +78,9 @@ class MujocoFile:
 
 
 class MjcfModel(MujocoModel):
-    """MuJoCo's model of a file of its own, without joint damping, friction, armature, contacts and constraints.
+    """MuJoCo's model of a file of its own, without damping, friction, armature and springs of joints, and constraints.
 
-    Gravity and springs are those of the file. Raises EngineError if its joints are not those of the robot.
+    Contacts are off, too. Gravity is that of the file. Raises EngineError if its joints are not those of the robot.
     """
 
     def __init__(self, robot: Tree, model: Any) -> None:
@@ -87,8 +88,10 @@ class MjcfModel(MujocoModel):
         numbers = {name: k for k, name in enumerate(_names(model))}
         if set(numbers) != set(robot.joint_names) or model.nv != robot.nv:
             raise EngineError("the file's joints are not those of the robot")
-        self.changes = ("joint damping, friction and armature set to zero; constraints, contacts and actuators off",)
-        model.dof_damping[:] = model.dof_armature[:] = model.dof_frictionloss[:] = 0.0
+        self.changes = (
+            "joint damping, friction, armature and springs set to zero; constraints, contacts and actuators off",
+        )
+        model.dof_damping[:] = model.dof_armature[:] = model.dof_frictionloss[:] = model.jnt_stiffness[:] = 0.0
         free_of_constraints(model)
         model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_ACTUATION
         self.model, self.data = model, mujoco.MjData(model)
@@ -146,8 +149,10 @@ def _parameters(model: Any, k: int) -> dict[str, float]:
     lower, upper = model.jnt_range[k] if model.jnt_limited[k] else (-np.inf, np.inf)
     found = {
         "damping": model.dof_damping[dof], "joint_friction": model.dof_frictionloss[dof],
-        "armature": model.dof_armature[dof], "lower": lower, "upper": upper,
+        "armature": model.dof_armature[dof], "stiffness": model.jnt_stiffness[k], "lower": lower, "upper": upper,
     }  # fmt: skip
+    if model.jnt_stiffness[k]:
+        found["rest"] = model.qpos_spring[model.jnt_qposadr[k]]
     if model.jnt_actfrclimited[k]:
         found["effort_limit"] = model.jnt_actfrcrange[k][1]
     return {name: float(value) for name, value in found.items()}

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from treesim.errors import listed
+
 from .model import PinocchioModel
 from .reading import from_tree
 
@@ -20,7 +22,8 @@ def converted(robot: Tree) -> PinocchioModel:
     """Return the robot built joint by joint, in the tree's own numbering.
 
     `model` has limits of position, velocity and effort, damping, dry friction, armature, a frame of every joint
-    and body, and every frame of the robot. A missing limit is the largest float.
+    and body, and every frame of the robot. A missing limit is the largest float. `changes` names joints whose springs
+    are left out.
     """
     made = from_tree(robot)
     model = made.model
@@ -33,6 +36,11 @@ def converted(robot: Tree) -> PinocchioModel:
     model.upperEffortLimit, model.lowerEffortLimit = effort, -effort
     model.upperDryFrictionLimit, model.lowerDryFrictionLimit = friction, -friction
     model.damping = robot.damping[order]
+    sprung = [joint.name for joint in robot.joints.values() if np.any(joint.stiffness)]
+    if sprung:
+        made.changes += (
+            f"the springs of joints are left out, which Pinocchio does not have: {listed(sprung, limit=3)}",
+        )
     model.lowerPositionLimit, model.upperPositionLimit = map(finite, _positions(made, robot))
     return made
 

@@ -161,13 +161,15 @@ class Physics {
 
     // The table of a step's settings, and the control; see treesim.simulation.step_settings.StepSettings.
     settle(arrays, h) {
-        const {nv, joints, damping, effort} = this.facts, {settings, control} = arrays;
+        const {nv, joints, damping, effort, stiffness, rest} = this.facts, {settings, control} = arrays;
         settings.fill(0);
         control.fill(0);
         settings[0] = h;
         for (let k = 0; k < nv; k++) {
             settings[1 + 2 * nv + k] = damping[k];
             settings[1 + 3 * nv + k] = effort[k];
+            settings[1 + 6 * nv + k] = stiffness[k];
+            settings[1 + 7 * nv + k] = rest[k];
         }
         if (this.controller !== "none") {
             joints.forEach(({v}, i) => {
