@@ -116,7 +116,7 @@ class ContactLanes:
         pairs, solver_info = np.empty((1, *stage.shapes.pairs)), result.solver_info[:, :RESULT_INFO]
         result = result._replace(wrench=wrench, pairs=pairs, solver_info=solver_info)
         own = None if batched is None else batched.of(np.array([k]))
-        bind = partial(stage.bound_to, given, result, own, kinematics)
+        bind, deep = partial(stage.bound_to, given, result, own, kinematics), stage.touching.largest_overlap
         calls = bind()
 
         def run() -> None:
@@ -125,7 +125,7 @@ class ContactLanes:
             if stage.makes_room(info):
                 calls[:] = bind()
                 run()
-            elif info[INFO.penetration] - info[INFO.before] > info[INFO.growth]:
+            elif (growth := info.item(INFO.penetration) - info.item(INFO.before)) > deep and growth > info[INFO.growth]:
                 info[INFO.deepest] = deepest_bodies(wrench[0], stage.touching.bodies)
 
         return run
