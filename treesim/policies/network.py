@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike
 
 from ..engine.call.evaluate import run_states
 from ..engine.call.generic import runs_compiled
-from ..errors import ArgumentError, NonFiniteError
+from ..engine.graph.calls import is_traced, traced_call
+from ..errors import ArgumentError, NonFiniteError, UnsupportedError
 from ..kernels.entries.status import FINE
 from ..kernels.policies.network import network_of_state, network_on_lanes
 from ..system.display import ReprMixin
@@ -103,6 +104,8 @@ class Network(ReprMixin):
     ) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
         """Return the actions of observations, and the next states if the network has states.
 
+        A policy of `treesim.rollout` may call a network without states.
+
         Parameters
         ----------
         observation : array_like, shape (..., observation_size)
@@ -124,6 +127,8 @@ class Network(ReprMixin):
         NonFiniteError
             If a number, or an action, is not finite.
         """
+        if is_traced(observation):
+            return self._traced(np.asarray(observation, dtype=object))
         if state is not None and not self.states:
             raise ArgumentError("state is for networks with recurrent layers, and this network has none: leave it out")
         of_states = (self.state_size,)
@@ -140,6 +145,25 @@ class Network(ReprMixin):
             raise NonFiniteError("the network overflows: are the observations of the size that it was trained with?")
         action = y[:, : self.output.size].reshape(*batch, self.output.size)
         return (action, y[:, self.output.size :].reshape(batch + of_states)) if self.states else action
+
+    def _traced(self, observation: np.ndarray) -> np.ndarray:
+        """Return the symbolic action of an observation in a policy."""
+        if self.states:
+            raise UnsupportedError(
+                f"this network has states ({_named(self.states)}), for which policies of rollouts have no memory: call "
+                "it between the steps of a BatchStepper"
+            )
+        if observation.shape != (self.observation_size,):
+            what = f"observation ({_named(self.inputs)})"
+            raise ArgumentError(f"{what} has shape {observation.shape}, but ({self.observation_size},) is needed")
+        return traced_call(self, observation, self.output.size)
+
+    def columns(self, x: np.ndarray) -> np.ndarray:
+        """Return the results (B, n) for observations (B, k); they may be NaN or infinite."""
+        y = np.empty((len(x), self.output.size + self.state_size))
+        if len(x):
+            self.run(x, y)
+        return y
 
     def run(self, x: np.ndarray, y: np.ndarray) -> int:
         """Write results y (B, n) for observations and states x (B, k); return FINE, or NOT_FINITE."""

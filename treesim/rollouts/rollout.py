@@ -201,7 +201,8 @@ def rollout(
     function is traced: it is called once or twice with symbolic numbers, and compiled together with the loop over
     steps. A policy may use + - * /, integer powers, and NumPy's sin, cos, tan and their inverses, sqrt, exp, tanh and
     products of arrays. It may also use maximum, minimum, absolute, less, select and atan2 of `treesim.numbers`. A
-    policy cannot branch on its arguments, and cannot draw random numbers: give noise as `policy_parameters`.
+    policy cannot branch on its arguments, and cannot draw random numbers: give noise as `policy_parameters`. A policy
+    may call networks without states (`treesim.policies.Network`).
 
     A policy may also have the form policy(t, q, v, p, u, c). The array c (N + 1, 6) then contains the mean contact
     wrenches on the bodies in the step before, by name as in `ContactReport.wrench`: c["foot"]. Row 0 is c["ground"];

@@ -11,6 +11,7 @@ import numpy as np
 from ...errors import UnsupportedError
 from ...kernels.entries.status import FINE
 from ..frontend.fastcall import BAD_LAYOUT
+from ..graph.calls import in_stages
 from ..graph.expressions import Expression
 from .evaluate import lanes_for
 from .specialized import single_code
@@ -36,6 +37,8 @@ def columns_of(expression: Expression, engine: str) -> Columns:
     """
     if engine == "generic":
         return expression.columns
+    if expression.stages:
+        return in_stages(expression.stages, [columns_of(stage.part, engine) for stage in expression.stages])
     sizes, results = [size for size in expression.sizes if size], len(expression.results)
     code = lanes_for(expression_states, (expression,), sizes, [results], np.dtype(float), engine)
     if code is None:

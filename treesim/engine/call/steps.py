@@ -18,7 +18,7 @@ from ..graph.policies import Policy
 from ..threads import over_threads
 from .batched import BatchedTables
 from .evaluate import STATES_PER_TASK, lanes_for
-from .expression_code import Columns
+from .expression_code import Columns, columns_of
 from .generic import compiled
 from .specialized import BatchCode
 
@@ -132,6 +132,10 @@ def under_policy(
     (*constants, policy, held, step number, substep number, control, *states, parameters, then the next of all
     but the parameters). held, batched: as in `under_controls`.
     """
+    if policy.stages:
+        return _between_steps(
+            entries[0], constants, sizes, policy, parameters, dt, number, engine, held, batched, measured
+        )
     entry, traced = entries
     counted = [1, 1, sizes[1], *sizes]
     known: tuple[Any, ...] = (*constants, policy, held)
@@ -159,6 +163,43 @@ def under_policy(
             return policy.columns(dt * (steps.start + step), *now[:2], exact[first:last])
 
         return _one_by_one(entry, constants, states, fixed, taken, results, many, every, held, reduced)
+
+    return piece
+
+
+def _between_steps(
+    entry: Step, constants: Sequence[Any], sizes: Sequence[int], policy: Policy, parameters: np.ndarray, dt: float,
+    number: Any, engine: str, held: int, batched: BatchedTables | None, measured: Measured | None,
+) -> RolloutSegment:  # fmt: skip
+    """Return a rollout segment under a policy that calls networks, and runs between steps; as `under_policy`."""
+    own = [] if batched is None else [batched.numbers]
+    if batched is not None:
+        entry, constants = batched.taken_by(entry, constants, 2 * len(sizes) + 1, len(sizes))
+    inputs = [*sizes, *(x.shape[1] for x in own), sizes[1]]
+    code = step_code(entry, constants, inputs, sizes, number, engine, measured, held, invariant=len(own))
+    columns = columns_of(policy, engine)
+
+    def piece(rows: slice, steps: slice, states: Arrays, results: Arrays, every: int) -> Carried:
+        p, fixed, reduced = parameters[rows].astype(float), [x[rows] for x in own], measured and measured.of(rows)
+        many = steps.stop - steps.start
+
+        def taken(first: int, last: int, step: int, now: Arrays) -> np.ndarray:
+            q, v = (x.astype(float, copy=False) for x in now[:2])
+            return columns(dt * (steps.start + step), q, v, p[first:last])
+
+        if code is None:
+            return _one_by_one(entry, constants, states, fixed, taken, results, many, every, held, reduced)
+        now, finite = states, True
+        news = [[np.empty((len(x), 1, x.shape[1]), number) for x in states] for _ in range(2)]
+        for step in range(many):
+            u = taken(0, len(p), step, now).astype(number, copy=False)[:, None]
+            begun = [*carried_on_lanes(now, reduced, number), *fixed, held_controls(u, held)]
+            now, is_finite = _on_lanes(code, begun, news[step % 2], held, held)
+            finite = finite and is_finite
+            if (step + 1) % every == 0:
+                for result, x in zip(results[: len(sizes)], now, strict=False):
+                    result[:, step // every] = x
+        return Carried(now, finite)
 
     return piece
 

@@ -10,12 +10,13 @@ import hashlib
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ...errors import UnsupportedError
 from ..primitives import ARITY, INPUT, PRIMITIVES
+from .calls import Calls, Stage, in_stages
 from .graph import Graph
 from .trace import Traced
 from .user_functions import CALLS, random_states
@@ -29,8 +30,12 @@ MOST_STEADY = 4096
 class Expression:
     """Traced function of groups of numbers: the operations from its inputs to its results.
 
-    Expressions with the same operations are equal, and have the same repr in every process.
+    Expressions with the same operations are equal, and have the same repr in every process. may_call: whether the
+    function may call networks, see `calls`. stages: of an expression with calls.
     """
+
+    may_call: ClassVar[bool] = False
+    stages: tuple[Stage, ...] = ()
 
     def __init__(
         self, sizes: Sequence[int], function: Callable[..., Iterable[Any]], named: Mapping[str, Any] | None = None
@@ -50,12 +55,27 @@ class Expression:
 
     def _trace(self) -> None:
         self.graph = Graph()
+        self.graph.calls = Calls(sum(self.sizes)) if self.may_call else None
         inputs = np.empty(sum(self.sizes), dtype=object)
         inputs[:] = [Traced(self.graph, self.graph.node(INPUT, k)) for k in range(inputs.size)]
         found = self._function(*np.split(inputs, np.cumsum(self.sizes)[:-1]))
         self.results = [x.node if isinstance(x, Traced) else self.graph.constant(float(x)) for x in found]
         self.order = self.graph.needed(self.results)
         self._digest = self._identity()
+        self.stages = self._stages()
+
+    def _stages(self) -> tuple[Stage, ...]:
+        """Return the parts between calls, none if there are no calls."""
+        made = self.graph.calls.made if self.may_call else []
+        found, sizes = [], self.sizes
+        for function, results, size in [*made, (None, self.results, 0)] if made else []:
+            part = copy(self)
+            part.sizes, part.results, part.stages = sizes, list(results), ()
+            part.order = self.graph.needed(part.results)
+            part._digest = part._identity()
+            found.append(Stage(part, function))
+            sizes = (*sizes, size)
+        return tuple(found)
 
     def _check_other_calls(self, named: Mapping[str, Any], draws: bool) -> None:
         """Trace again, several times if random numbers are drawn; raises UnsupportedError if a trace differs."""
@@ -108,7 +128,10 @@ class Expression:
         operations = [(k, graph.operation[k], *graph.operands(k)) for k in self.order]
         leaves = [(k, op, graph.first[k]) for k, op in enumerate(graph.operation) if ARITY[op] == 0]
         values = [value.hex() for value in graph.values]
-        return hashlib.sha256(repr((self.sizes, self.results, operations, leaves, values)).encode()).hexdigest()
+        made = self.graph.calls.made if self.may_call else []
+        calls = [(call.function.digest, call.operands) for call in made]
+        described = self.sizes, self.results, operations, leaves, values, *([calls] if calls else [])
+        return hashlib.sha256(repr(described).encode()).hexdigest()
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._digest})"
@@ -125,6 +148,8 @@ class Expression:
 
     def columns(self, *groups: Any) -> np.ndarray:
         """Return the results (count, n) for many states; groups: arrays (count, n), or one number for all states."""
+        if self.stages:
+            return in_stages(self.stages, [stage.part.columns for stage in self.stages])(*groups)
         found = self._applied([x for group in groups for x in (group.T if np.ndim(group) else [group])], ON_COLUMNS)
         result = np.empty((max(len(group) for group in groups if np.ndim(group)), len(found)))
         for column, x in zip(result.T, found, strict=True):
@@ -132,6 +157,10 @@ class Expression:
         return result
 
     def _applied(self, inputs: list[Any], operations: list[Callable[..., Any]]) -> list[Any]:
+        if self.stages:
+            raise UnsupportedError(
+                "a policy that calls a network runs between steps, not in their code, and has no derivatives"
+            )
         known = self.numbers(inputs, operations)
         return [known[node] for node in self.results]
 
@@ -141,7 +170,7 @@ class Expression:
         known = {
             node: inputs[first] if operation == INPUT else graph.values[first]
             for node, (operation, first) in enumerate(zip(graph.operation, graph.first, strict=True))
-            if not ARITY[operation]
+            if not ARITY[operation] and (operation != INPUT or first < len(inputs))  # others are results of calls
         }
         for node in self.order:
             known[node] = operations[graph.operation[node]](*[known[k] for k in graph.operands(node)])

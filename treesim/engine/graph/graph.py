@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from ...errors import UnsupportedError
 from ..primitives import ARITY, CONSTANT, PRIMITIVES, SELECT
@@ -20,7 +21,7 @@ class Graph:
     These are first[k], second[k] and third[k], as many as the operation has (`primitives.ARITY`). For an input,
     first is its index; for a constant or an entry of a table, the index of its value. Few operations have three
     operands: `third` is a dict of these. fuses: whether products are fused with sums, and quotients by constants become
-    products; else every operation is rounded as it is written.
+    products; else every operation is rounded as it is written. calls: `calls.Calls` of a graph that may have some.
     """
 
     def __init__(self, longest: int = LONGEST, fuses: bool = True) -> None:
@@ -29,6 +30,7 @@ class Graph:
         self.first: list[int] = []
         self.second: list[int] = []
         self.third: dict[int, int] = {}
+        self.calls: Any = None
         self.values: list[float] = []
         self._known: dict[tuple[int, ...], int] = {}
         self._constants: dict[str, int] = {}

@@ -23,6 +23,8 @@ class Policy(Expression):
     which u contains at first, and the contact wrenches c (bodies, 6) in that step.
     """
 
+    may_call = True
+
     def __init__(
         self, function: Callable[..., Any], nq: int, nv: int, parameters: int, bodies: int = 0,
         named: Callable[[np.ndarray], np.ndarray] = np.asarray,
