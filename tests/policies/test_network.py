@@ -162,9 +162,13 @@ def test_what_does_not_fit_is_refused_by_name():
         overflowing([1e4])
 
 
-def test_sizes_are_bounded():
-    layers = Layers()
+def test_sizes_are_bounded(monkeypatch):
     with pytest.raises(ArgumentError, match="memory for more than 1,048,576 numbers"):
-        layers.inputs(1 << 21)
+        Layers().inputs(1 << 21)
     with pytest.raises(ArgumentError, match="not finite"):
-        layers.constants(np.array([np.inf]))
+        Layers().constants(np.array([np.inf]))
+    monkeypatch.setattr("treesim.policies.layers.MOST_USED", 100)
+    layers = Layers()
+    with pytest.raises(ArgumentError, match="use weights more than 100 times"):
+        for _ in range(3):
+            layers.dense(layers.inputs(6)[None], np.ones((6, 6)), np.zeros(6))

@@ -28,6 +28,7 @@ PAIRED = {
 MOST_NUMBERS = 1 << 20  # of the memory that a state needs
 MOST_WEIGHTS = 1 << 25  # numbers of all weights
 MOST_LAYERS = 1 << 16
+MOST_USED = 1 << 27  # weights of all layers together, which layers may share
 
 
 class Layers:
@@ -38,7 +39,7 @@ class Layers:
         self._copied: list[np.ndarray] = []  # addresses of copies
         self._weights: list[np.ndarray] = []
         self._places: dict[bytes, int] = {}  # of weights by their digest: equal weights are stored once
-        self._memory = self._copies = self._numbers = 0
+        self._memory = self._copies = self._numbers = self._used = 0
 
     def inputs(self, count: int) -> np.ndarray:
         """Return the addresses (count,) of inputs; all inputs come before the layers."""
@@ -127,6 +128,9 @@ class Layers:
     def _stored(self, numbers: np.ndarray) -> int:
         """Store weights; return their place."""
         numbers = np.ascontiguousarray(numbers, float)
+        self._used += numbers.size
+        if self._used > MOST_USED:
+            raise ArgumentError(f"the layers of the network use weights more than {MOST_USED:,} times")
         if not np.isfinite(numbers).all():
             raise ArgumentError("a weight is a number that is not finite")
         key = hashlib.sha256(numbers.tobytes()).digest()

@@ -79,6 +79,16 @@ def with_doubled(count=60):
     return m.made({"obs": [1, 8]}, {"actions": None})
 
 
+def with_shared_weights(count=70):
+    """Many nodes use the same weights, of a million numbers: the file is small, the work is not."""
+    m, found = models.Model(), []
+    w = m.weight(values=np.ones((1 << 17, 8)))
+    for _ in range(count):
+        found.append(m.add("ReduceSum", m.add("Gemm", "obs", w, transB=1), m.integers(1)))
+    m.add("Sum", *found, names=["actions"])
+    return m.made({"obs": [1, 8]}, {"actions": None})
+
+
 LSTM = [np.zeros((1, 64, 8)), np.zeros((1, 64, 16))]
 REFUSED = {
     "unknown operation": (one("Softmax"), UnsupportedError, r"node 'Softmax_0' \(Softmax\).* supported are Abs, Add"),
@@ -99,6 +109,7 @@ REFUSED = {
     "shapes that do not fit": (one("Add", np.zeros((1, 3))), UnsupportedError, "shapes .1, 8., .1, 3. do not fit"),
     "two unknown axes": (one("Relu", shape=("N", "M")), UnsupportedError, "'obs' has several axes without a length"),
     "weights that are shorter than their shape": (with_huge_initializer(), ArgumentError, "the weights 'w0' cannot be"),
+    "shared weights": (with_shared_weights(), TreesimError, "memory for more than 1,048,576 numbers"),
     "doubled": (with_doubled(), UnsupportedError, "has 1,048,576 numbers at most"),
     "expanded": (one("Expand", np.array([1 << 31, 8])), UnsupportedError, "1,048,576 numbers at most"),
     "tiled": (one("Tile", np.array([1 << 40, 1 << 40])), UnsupportedError, "1,048,576 numbers at most"),

@@ -19,7 +19,7 @@ from .operations import OPERATIONS
 from .values import Node, Value, computed
 
 MOST_NODES = 10_000
-MOST_PRODUCED = 1 << 24  # numbers of all values together
+MOST_PRODUCED = 1 << 26  # numbers of the inputs and results of all nodes together
 OLDEST = 11  # version of ONNX's operations
 ACTIONS = ("actions", "action")  # outputs that are taken for the action
 STANDARD = ("", "ai.onnx")  # domains of ONNX's own operations
@@ -200,6 +200,9 @@ class _Graph:
         inputs = [self._value(name, values) if name else None for name in proto.input]
         while inputs and inputs[-1] is None:
             inputs.pop()
+        self._produced += sum(value.array.size for value in inputs if value is not None)
+        if self._produced > MOST_PRODUCED:
+            raise UnsupportedError(f"the inputs of all nodes have more than {MOST_PRODUCED:,} numbers")
         used = [k for k, name in enumerate(proto.output) if name]
         node = Node(place, inputs, attributes, layers, max(used, default=-1) + 1, free)
         made = operation.lower(node)
@@ -207,8 +210,6 @@ class _Graph:
         if node.outputs > len(found):
             node.refuse(f"it has {node.outputs} outputs, but {len(found)} are supported")
         self._produced += sum(value.array.size for value in found)
-        if self._produced > MOST_PRODUCED:
-            node.refuse(f"the values of the graph have more than {MOST_PRODUCED:,} numbers")
         if any(value.array.size == 0 and not value.known for value in found):
             node.refuse("its result is empty")
         return found
