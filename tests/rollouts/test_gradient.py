@@ -52,7 +52,7 @@ def inner(one, other):
     return sum(float(np.sum(x * y)) for x, y in zip(one, other, strict=True))
 
 
-def check(world, control, rng, q, v, exact=EXACT, **options):
+def check(world, control, rng, q, v, exact=EXACT, step=STEP, **options):
     """Compare the gradients with differences along a random direction of all arguments; return them."""
     robot, model, parameters = world.robot, options.pop("model_parameters", {}), options.pop("policy_parameters", None)
     runs, pullback = treesim.rollout_vjp(
@@ -79,7 +79,7 @@ def check(world, control, rng, q, v, exact=EXACT, **options):
 
     gradients = {"control": found.control, "policy_parameters": found.policy_parameters, **found.model_parameters}
     terms = [inner((found.q0, found.v0), d), *(float(np.sum(gradients[k] * x)) for k, x in moved.items())]
-    difference = (value(STEP) - value(-STEP)) / (2 * STEP)
+    difference = (value(step) - value(-step)) / (2 * step)
     assert abs(sum(terms) - difference) < exact * max(1.0, *map(abs, terms))
     return found
 
@@ -288,6 +288,77 @@ def test_sliding():
     np.testing.assert_allclose(found.control[0, :, 2], 0.5 * found.control[0, :, 0], rtol=1e-9)  # lifts it
 
 
+def test_friction():
+    """v falls by mu g h in each step of h."""
+    h, steps, mu = 1e-2, 6, np.array([0.5, 0.3])
+    q, v = np.tile(ON_GROUND, (2, 1)), np.tile([1.0, 0, 0, 0, 0, 0], (2, 1))
+    options = {"dt": h, "integrator": "semi_implicit_euler", "model_parameters": {"ground_friction": mu}}
+    runs, pullback = treesim.rollout_vjp(SLIDING, q, v, steps=steps, **options)
+    np.testing.assert_allclose(runs.v[:, -1, 0], 1 - mu * 9.81 * h * steps, rtol=1e-9)
+    found = pullback(w_v=v).model_parameters["ground_friction"]
+    np.testing.assert_allclose(found, [-9.81 * h * steps] * 2, rtol=1e-9)
+
+
+@pytest.mark.parametrize("keep", ["all", "last"])
+def test_motion_that_friction_leaves_open(keep):
+    """Of several motions of a tripod with much friction, stored impulses decide which one follows."""
+    legs = [(0.2 * np.cos(a), 0.2 * np.sin(a), -0.1) for a in (0, 2.1, 4.2)]
+    body = treesim.Body(
+        "tripod", 0, treesim.Joint("root_joint", "floating"), treesim.Inertia(1, (0, 0, 0.05), 0.02 * np.eye(3))
+    )
+    balls = [treesim.CollisionShape(1, treesim.Placement(translation=x), "sphere", size=(0.02,)) for x in legs]
+    robot, ground = treesim.Tree("tripod", [body], shapes=balls), treesim.Ground(friction=2.0)
+    world, rng, steps = treesim.World(robot, ground=ground, contact_tolerance=1e-14), np.random.default_rng(152), 6
+    q = robot.integrate([[0, 0, 0.1199, 0, 0, 0, 1]], [[0, 0, 0, 3e-4, -2e-4, 0]])
+    v = rng.normal(size=(1, 6)) * [1, 1, 0.1, 0.3, 0.3, 2]
+    options = {"dt": 2e-3, "integrator": "semi_implicit_euler", "substeps": 1}
+    stepper = treesim.Stepper(world, **options)
+    whole, apart = [stepper.reset(q[0], v[0])] * 2
+    for _ in range(steps):
+        whole, apart = stepper.step(whole)[0], stepper.step(stepper.reset(apart.q, apart.v))[0]
+    assert abs(whole.v - apart.v).max() > 1e-3
+    check(world, np.zeros((1, steps, 6)), rng, q, v, 1e-5, 1e-6, keep=keep, **options)
+
+
+def hopper(**options):
+    """World of a leg with springs, whose foot is a ball, on a cart."""
+    one = {"inertia": treesim.Inertia(1.0, (0.02, 0, 0.01), 0.1 * np.eye(3))}
+    hip = treesim.Joint("hip", "prismatic", placement=treesim.Placement(translation=(0, 0, 0.4)), armature=0.2)
+    knee = treesim.Joint("knee", "revolute", axis=(0, 1, 0), lower=0.0, upper=1.0)
+    rail = treesim.Joint("rail", "prismatic", axis=(1, 0, 0))
+    bodies = [treesim.Body("cart", 0, rail, **one), treesim.Body("thigh", 1, hip, **one),
+              treesim.Body("shank", 2, knee, treesim.Inertia(0.5, (0, 0, -0.1), 0.1 * np.eye(3)))]  # fmt: skip
+    ball = treesim.CollisionShape(3, treesim.Placement(translation=(0, 0, -0.3)), "sphere", size=(0.1,))
+    robot = treesim.Tree("hopper", bodies, shapes=[ball])
+    return treesim.World(robot, ground=treesim.Ground(friction=0.5), contact_tolerance=1e-14, **options)
+
+
+@pytest.mark.parametrize(
+    "integrator, q, options",
+    [
+        ("semi_implicit_euler", [0, -0.0135, 0.3], {}), ("implicit_midpoint", [0, -0.0135, 0.3], {"use_limits": False}),
+        ("semi_implicit_euler", [0, -0.0175, 0.3], {}), ("semi_implicit_euler", [0, 0.02, -0.01], {}),
+    ],
+    ids=["sliding", "at the midpoint", "overlap", "beyond a limit"],
+)  # fmt: skip
+def test_model_parameters_in_contact(integrator, q, options):
+    """A foot that slides on the ground, deep in it, and a knee beyond its limit."""
+    world, rng = hopper(**options), np.random.default_rng(3)
+    robot, n = world.robot, (B, 3)
+    model = {
+        "mass": rng.uniform(0.9, 1.1, n), "center_of_mass": np.array([body.inertia.com for body in robot.bodies]),
+        "inertia": np.array([0.1 * np.eye(3)] * 3), "armature": rng.uniform(0.1, 0.3, n), "gravity": [0.5, 0.0, -9.81],
+        "kp": np.full(3, 30.0), "kd": rng.uniform(1, 2, n), "damping": np.full(3, 0.3), "stiffness": np.full(n, 20.0),
+        "rest": np.full(3, 0.1), "ground_friction": rng.uniform(0.3, 0.5, B),
+    }  # fmt: skip
+    q, v = np.tile(q, (B, 1)), np.tile([0.5, -0.2, -0.3], (B, 1)) + 0.01 * rng.normal(size=n)
+    control = rng.normal(size=(B, 4, 3)) * 0.1
+    found = check(
+        world, control, rng, q, v, 1e-6, dt=1e-3, integrator=integrator, substeps=1, model_parameters=model
+    ).model_parameters
+    assert all(found[name].any() for name in model if name != "ground_friction" or q[0, 1] < 0)
+
+
 def test_joint_limits(monkeypatch):
     """One rollout reaches a limit, in some segments; the other one is differentiated as in free motion."""
     sizes, run = [], ContactSweep.run
@@ -379,5 +450,8 @@ def test_what_has_no_gradients():
         treesim.rollout_vjp(SLIDING, ON_GROUND, v, steps=1, contact_solver="convex")
     with pytest.raises(treesim.UnsupportedError, match="contact wrenches"):
         treesim.rollout_vjp(SLIDING, ON_GROUND, v, branches, steps=1)
-    with pytest.raises(treesim.UnsupportedError, match=r"model_parameters\['gravity'\]: with contact"):
-        treesim.rollout_vjp(SLIDING, ON_GROUND, v, steps=1, model_parameters={"gravity": np.zeros(3)})
+    limited = treesim.World(arm, use_joint_friction=False)
+    with pytest.raises(
+        treesim.UnsupportedError, match=r"model_parameters\['lower'\]: rollouts have no gradients in it"
+    ):
+        treesim.rollout_vjp(limited, q, v, steps=1, model_parameters={"lower": np.full(6, -3.0)})

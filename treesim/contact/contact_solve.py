@@ -217,13 +217,18 @@ class ContactSolve:
         """Return the code of one state's contact solve; that which reports contact points if they are requested."""
         if result.points is None:
             return self.bound
-        layout = self.constants[self._layout_at].copy()
+        shapes = self.shapes._replace(points=result.points.shape[-2:])
+        return BoundEntry(self.entry, self._constants_for(result), self._inputs, shapes, engine="generic")
+
+    def _constants_for(self, result: StepOutput) -> tuple[np.ndarray, ...]:
+        """Return the constants of the contact solve, which reports contact points if they are requested."""
+        if result.points is None:
+            return self.constants
+        constants, layout = list(self.constants), self.constants[self._layout_at].copy()
         layout[COUNT.reports_points] = 1
         layout.setflags(write=False)
-        constants = list(self.constants)
         constants[self._layout_at] = layout
-        shapes = self.shapes._replace(points=result.points.shape[-2:])
-        return BoundEntry(self.entry, constants, self._inputs, shapes, engine="generic")
+        return tuple(constants)
 
     def new_points(self) -> np.ndarray:
         """Allocate room for the contact points of one state."""
@@ -247,7 +252,7 @@ class ContactSolve:
         flat += [x.reshape(count, -1) for x in result.arrays]
 
         def part(first: int, last: int) -> int:
-            constants, status = batched.copies(self.constants), FINE
+            constants, status = batched.copies(self._constants_for(result)), FINE
             settings, x = _writable(constants[self.settings_at]), np.empty(self._inputs[-1])
             for state in range(first, last):
                 batched.put(state, constants)

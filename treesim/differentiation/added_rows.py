@@ -59,15 +59,15 @@ def recovery_of(of: Any, b: int, J: np.ndarray, T: np.ndarray) -> tuple[np.ndarr
     return found, W @ (of_contacts + found)
 
 
-def added_rows(of: Any, recovers: np.ndarray) -> np.ndarray | None:
-    """Return numbers of the rows of all sets (B, SETS, R + nv, len(Added) + nv), None if there are none.
+def added_rows(of: Any, recovers: np.ndarray) -> tuple[np.ndarray | None, list[Overlap]]:
+    """Return numbers of the rows of all sets (B, SETS, R + nv, len(Added) + nv), and overlaps; None if there are none.
 
     recovers (B,): whether states reduce overlaps. Raises UnsupportedError if restitution was reduced.
     """
     special = (of.surface[..., SURFACE.stiffness] > 0) | (of.surface[..., SURFACE.restitution] > 0)
     states = recovers | special.any(axis=1)
     if not states.any():
-        return None
+        return None, []
     B, nv = len(states), of.robot.nv
     found = np.zeros((B, SETS, of.rows.J.shape[1] + nv, len(Added._fields) + nv))
     overlaps = [x for b in np.flatnonzero(recovers).tolist() for x in _put_recovery(of, b, found[b, RECOVERY])]
@@ -85,7 +85,7 @@ def added_rows(of: Any, recovers: np.ndarray) -> np.ndarray | None:
                 rates, in_q = motions @ own.J[0, r], own.dJ[0, :, r]
                 both = found[b, POSITIONS, r], found[b, VELOCITIES, r]
                 (_put_soft if of.surface[b, c, SURFACE.stiffness] > 0 else _put_bounce)(of, b, c, rates, in_q, both)
-    return found
+    return found, overlaps
 
 
 def _put(row: np.ndarray, in_gap: float, of_rates: Any, in_q: np.ndarray, soft: float = 0.0) -> None:

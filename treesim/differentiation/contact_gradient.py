@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..contact.points import with_rows
+from ..engine.call.batched import BatchedTables
 from ..engine.call.evaluate import run_states
 from ..kernels.contact.contact_points import (
     ANGULAR_PUSH,
@@ -79,11 +80,37 @@ class RowDerivatives(NamedTuple):
     T: np.ndarray
 
 
+class RowParameters(NamedTuple):
+    """Model parameters of each state: numbers of the robot's table, and friction (B, P) of each pair of solids."""
+
+    robot: BatchedTables | None
+    friction: np.ndarray | None
+
+    def of(self, states: Any) -> RowParameters:
+        """Return those of some states."""
+        robot, friction = self
+        return RowParameters(
+            None if robot is None else robot.of(states), None if friction is None else friction[states]
+        )
+
+
+ROBOT = RowParameters(None, None)  # parameters of all states are those of the robot and its world
+
+
+class Contacts(NamedTuple):
+    """Contacts (B, C, CONTACT) of states, their surfaces (B, C, len(SURFACE)), and pairs (B, C), -1 of empty ones."""
+
+    numbers: np.ndarray
+    surface: np.ndarray
+    pair: np.ndarray
+
+
 class MotionGradient(NamedTuple):
     """Gradients (B, K, nv) of weighted sums, in what a part of a step depends on.
 
     q: configuration of the rows. start: that of the gaps of limits. v: velocity at the start. mean, end: unconstrained
-    motion. gap (B, K, C): gaps of the contacts.
+    motion. positions, recovery, velocities: J' lambda - (M + D) y of each set, at constant lambda and y. gap, friction
+    (B, K, C): gaps and friction of the contacts. rows (B, K, SETS, R + nv): velocities along the rows of each set.
     """
 
     q: np.ndarray
@@ -91,7 +118,12 @@ class MotionGradient(NamedTuple):
     v: np.ndarray
     mean: np.ndarray
     end: np.ndarray
+    positions: np.ndarray
+    recovery: np.ndarray
+    velocities: np.ndarray
     gap: np.ndarray
+    rows: np.ndarray
+    friction: np.ndarray
 
 
 class Second(NamedTuple):
@@ -109,10 +141,10 @@ class ContactGradient:
     gradient. Raises UnsupportedError for contacts and steps that have no derivatives.
     """
 
-    def __init__(self, stepper: Stepper, given: StepStates) -> None:
-        self.stepper, self.given, self.robot = stepper, given, stepper.robot
+    def __init__(self, stepper: Stepper, given: StepStates, parameters: RowParameters = ROBOT) -> None:
+        self.stepper, self.given, self.robot, self._parameters = stepper, given, stepper.robot, parameters
         self.h, self.theta = float(stepper.settings.table[0]), stepper.rule.theta
-        self.touch, self.contacts, self.surface = contacts_of(stepper, given)
+        self.touch, (self.contacts, self.surface, self.pair) = contacts_of(stepper, given, parameters.friction)
         turning = self.touch.resists and self.contacts[..., [ROLLING, TORSIONAL]].any()
         self.axes = BOTH if turning else LINEAR  # rows of a contact
         largest = np.maximum(1.0, np.abs(given.q).max(axis=1, initial=0.0))
@@ -131,12 +163,13 @@ class ContactGradient:
                 self.w[b, 0] -= opened
                 self.y[b] = np.stack([self.w[b, 0] - given.mean[b], opened, self.y[b, 2]])
         self.rows = self.rows_of(slice(None), self.w, self.y)
-        self.added = added_rows(self, recovers)
+        self.added, self.overlaps = added_rows(self, recovers)
 
     def rows_of(self, states: Any, w: np.ndarray, y: np.ndarray, contacts: np.ndarray | None = None) -> Any:
         """Return the rows of some states, with derivatives along motions w and at changes y (B, SETS, nv)."""
         contacts = self.contacts[states] if contacts is None else contacts
-        return row_derivatives(self.robot, self.given.q[states], w, y, contacts, self.axes)
+        batched = self._parameters.of(states).robot
+        return row_derivatives(self.robot, self.given.q[states], w, y, contacts, self.axes, batched)
 
     def gradient(self, weights: np.ndarray, of_impulses: np.ndarray | None = None) -> MotionGradient:
         """Return the gradients of sums with `weights` (B, K, 2 nv) of mean and end velocity.
@@ -156,10 +189,12 @@ class ContactGradient:
             *self.rows,
         ]
         given += [_or_nothing(self.added, B), weights, _or_nothing(of_impulses, B)]
-        results = [np.empty((B, K, len(RESULT), nv)), np.empty((B, K, C)), np.empty((B, 2, C + nv, 3))]
+        rows = K, SETS, C * self.axes + nv
+        shapes = (K, len(RESULT), nv), (K, C), rows, (K, C), (2, C + nv, 3)
+        results = [np.empty((B, *shape)) for shape in shapes]
         _run(motion_gradient_states, (self.robot.ints, self.robot.reals, *tables), given, results)
-        found, of_gap, self.shown = results
-        return MotionGradient(*[*np.moveaxis(found, 2, 0), of_gap])
+        found, *others, self.shown = results
+        return MotionGradient(*np.moveaxis(found, 2, 0), *others)
 
     def along(self, directions: Directions, free: np.ndarray, second: Second | None = None) -> np.ndarray:
         """Return the derivatives (2, B, K, nv) of the motion along directions (B, K, nv) of the start.
@@ -222,9 +257,18 @@ class ContactGradient:
 
 
 def row_derivatives(
-    robot: Tree, q: np.ndarray, w: np.ndarray, y: np.ndarray, contacts: np.ndarray, axes: int
+    robot: Tree,
+    q: np.ndarray,
+    w: np.ndarray,
+    y: np.ndarray,
+    contacts: np.ndarray,
+    axes: int,
+    parameters: BatchedTables | None,
 ) -> RowDerivatives:
-    """Return the rows of contacts (B, C, CONTACT); axes: rows of each. w, y (B, SETS, nv)."""
+    """Return the rows of contacts (B, C, CONTACT); axes: rows of each. w, y (B, SETS, nv).
+
+    parameters: numbers of the robot's table of each state.
+    """
     (B, C, _), nv = contacts.shape, robot.nv
     R = C * axes
     entry, constants = serving(
@@ -232,22 +276,26 @@ def row_derivatives(
     )
     motions = [np.ascontiguousarray(x[:, s]) for x in (w, y) for s in range(SETS)]
     results = [np.empty((B, R, nv)), np.empty((B, SETS, R, nv)), np.empty((B, nv, SETS + 1, nv))]
-    _run(entry, constants, [q, *motions, contacts], results)
+    given = [q, *motions, contacts]
+    if parameters is not None:
+        entry, constants = parameters.taken_by(entry, constants, len(given) + len(results), len(given))
+        given.append(parameters.numbers)
+    _run(entry, constants, given, results)
     return RowDerivatives(*results)
 
 
-def contacts_of(stepper: Stepper, given: StepStates) -> tuple[Any, np.ndarray, np.ndarray]:
-    """Return the contact tables, and of each state contacts (B, C, CONTACT) and surfaces (B, C, len(SURFACE)).
+def contacts_of(stepper: Stepper, given: StepStates, friction: np.ndarray | None) -> tuple[Any, Contacts]:
+    """Return the contact tables, and the contacts of each state; friction (B, P): of each pair, if it is batched.
 
     Behind the contacts of a state are empty ones.
     """
     B, C = len(given.q), int(given.counts.max(initial=0))
-    found, surfaces = np.zeros((B, C, CONTACT)), np.zeros((B, C, len(SURFACE)))
+    found, surfaces, pairs = np.zeros((B, C, CONTACT)), np.zeros((B, C, len(SURFACE))), np.full((B, C), -1)
     found[..., 7] = 1.0  # of the normal
     valid = np.arange(C) < given.counts[:, None]
     touch, x = with_rows(stepper.world.touching, given.points[:, :C][valid])
     if not len(x):
-        return touch, found, surfaces
+        return touch, Contacts(found, surfaces, pairs)
     law, state = x[:, LAW].astype(int), np.repeat(np.arange(B), given.counts)
     pair, surface, own = touch.pair[law], touch.surface[law], np.zeros((len(x), CONTACT))
     n, h = x[:, NORMAL : NORMAL + 3], float(stepper.settings.table[0])
@@ -257,14 +305,16 @@ def contacts_of(stepper: Stepper, given: StepStates) -> tuple[Any, np.ndarray, n
     own[:, FRICTION : FRICTION + 3] = surface[
         :, [SURFACE.friction, SURFACE.rolling_friction, SURFACE.torsional_friction]
     ]
+    if friction is not None:
+        own[:, FRICTION] = friction[state, law]
     own[:, 2:8] = x[:, POSITION : POSITION + 6]
     own[:, OF_POSITION:OF_NORMAL], own[:, OF_NORMAL:IMPULSES] = point.reshape(-1, 18), normal.reshape(-1, 18)
     along = [(x[:, k : k + 3][:, None] @ axes)[:, 0] for k in (ANGULAR_PUSH, FORCE, TORQUE)]
     for k, impulse in ((0, x[:, PUSH : PUSH + 3]), (3, along[0]), (12, h * along[1]), (15, h * along[2])):
         own[:, IMPULSES + k : IMPULSES + k + 3] = impulse
     own[:, IMPULSES + 6 + 2] = x[:, RECOVERY]
-    found[valid], surfaces[valid] = own, surface
-    return touch, found, surfaces
+    found[valid], surfaces[valid], pairs[valid] = own, surface, law
+    return touch, Contacts(found, surfaces, pairs)
 
 
 def axes_of(n: np.ndarray) -> np.ndarray:

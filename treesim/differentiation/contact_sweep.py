@@ -3,23 +3,40 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..engine.graph.policies import Policy
+from ..errors import UnsupportedError
+from ..kernels.contact.layout import SURFACE, pair_of
+from ..kernels.contact.row_derivatives import contact_row_derivatives_states
+from ..kernels.contact.set_equations import RECOVERY
+from ..simulation.step import StepCode, StepParameters
 from ..simulation.stepper import Stepper
-from .contact_gradient import ContactGradient
+from .contact_gradient import ROBOT, ContactGradient, MotionGradient, RowParameters
 from .free_motion import Directions
 from .midpoint_tangents import is_fast
 from .solved_part import SolvedPart, solved_part, touches, warn_unsolved
 from .step_parts import step_parts
 from .step_pullback import Function, StepInputs, StepPullback, Tape
-from .step_sweep import Fixed, Gradients, PolicyPullback, Steps
+from .step_sweep import BatchedPlaces, Fixed, Gradients, PolicyPullback, Steps
 from .step_tangents import StepTangents
 
 BLOCK = 256  # states whose contact points are in memory at a time
+AGAIN = (
+    "steps that are solved a second time, at their midpoint, have no derivatives in model_parameters: take "
+    "semi-implicit Euler, or World(robot, use_limits=False)"
+)
 NEARLY = 0.5  # of the motion of steps that are solved a second time: the first solution is not known here
+
+
+class PartModel(NamedTuple):
+    """Model parameters of B states: those of steps, those of rows, and the table (B, n) of `StepPullback`."""
+
+    step: StepParameters | None
+    rows: RowParameters
+    table: np.ndarray
 
 
 class PartTape(NamedTuple):
@@ -34,27 +51,37 @@ class PartTape(NamedTuple):
 
 
 class ContactSweep:
-    """Gradients through steps with contact."""
+    """Gradients through steps with contact.
 
-    def __init__(self, stepper: Stepper, policy: Policy | None) -> None:
-        self._stepper, nv = stepper, stepper.robot.nv
+    code: of the steps, whose model parameters `batched` may be those of each state.
+    """
+
+    def __init__(self, stepper: Stepper, policy: Policy | None, batched: BatchedPlaces, code: StepCode) -> None:
+        self._stepper, self._batched, self._code, nv = stepper, batched, code, stepper.robot.nv
         self._policy = None if policy is None else PolicyPullback(stepper.robot, policy)
         self._end_back = Function(step_parts(stepper.robot, stepper.rule).end.gradients, [nv, nv, nv, 1])
 
     @cached_property
     def _free(self) -> StepPullback:
         stepper = self._stepper
-        return StepPullback(stepper.robot, stepper.rule, stepper.settings.table.size, ())
+        return StepPullback(stepper.robot, stepper.rule, stepper.settings.table.size, self._batched.robot)
 
-    def run(self, after: Gradients, fixed: Fixed, steps: Steps, controls: np.ndarray) -> Gradients:
+    def run(
+        self, after: Gradients, fixed: Fixed, steps: Steps, controls: np.ndarray, impulses: np.ndarray | None = None
+    ) -> Gradients:
         """Return the gradients at the start, see `Sweep`."""
+        before = self._impulses(fixed, steps, impulses)
         for k in reversed(range(controls.shape[1])):
             step = Steps(*(x[:, k] for x in steps))
             weights = after.state + np.concatenate([step.on_q, step.on_v], axis=1)
-            blocks = [slice(first, first + BLOCK) for first in range(0, len(weights), BLOCK)]
-            found = [self._through(step.q[own], step.v[own], step.control[own], weights[own]) for own in blocks]
-            state, controls[:, k] = (np.concatenate(x) for x in zip(*found, strict=True))
-            parameters = after.parameters
+            found = [
+                self._through(
+                    step.q[own], step.v[own], step.control[own], self._model(fixed.numbers[own]), weights[own], x
+                )
+                for own, x in zip(_blocks(len(weights)), before[k], strict=True)
+            ]
+            state, controls[:, k], numbers = (np.concatenate(x) for x in zip(*found, strict=True))
+            after, parameters = after._replace(numbers=after.numbers + numbers), after.parameters
             if self._policy is not None:
                 given = step.t, step.q, step.v, fixed.parameters, controls[:, k] + step.on_control
                 *more, in_p = self._policy(*given)
@@ -62,60 +89,142 @@ class ContactSweep:
             after = after._replace(state=state, parameters=parameters)
         return after
 
+    def _impulses(self, fixed: Fixed, steps: Steps, impulses: np.ndarray | None) -> list[list[np.ndarray | None]]:
+        """Return the impulses before each step, by blocks of states."""
+        found: list[list[np.ndarray | None]] = [
+            [None if impulses is None else impulses[own] for own in _blocks(len(steps.q))]
+        ]
+        for k in range(steps.q.shape[1] - 1):
+            ends = []
+            for own, before in zip(_blocks(len(steps.q)), found[-1], strict=True):
+                (q, v), model = (steps.q[own, k], steps.v[own, k]), self._model(fixed.numbers[own])
+                for _ in range(self._stepper.substeps):
+                    result = self._solved(q, v, steps.control[own, k], model, before).result
+                    q, v, before = result.q, result.v, result.warm_start
+                ends.append(before)
+            found.append(ends)
+        return found
+
+    def _solved(
+        self, q: np.ndarray, v: np.ndarray, u: np.ndarray, model: PartModel, before: np.ndarray | None
+    ) -> SolvedPart:
+        return solved_part(self._stepper, self._code, q, v, u, before, model.step)
+
+    def _model(self, numbers: np.ndarray) -> PartModel:
+        """Return the model parameters of states, from the numbers (B, m) that differ between them."""
+        batched, code, touch = self._batched, self._code, self._stepper.world.touching.touch
+        settings, robot, contact = batched.split(numbers)
+        own = self._stepper.settings.table
+        table = np.concatenate([np.broadcast_to(own, (len(numbers), own.size)), robot], axis=1)
+        table[:, list(batched.settings)] = settings
+        if not any(batched):
+            return PartModel(None, ROBOT, table)
+        bound = code.bound, code.stage, None if code.effort is None else code.effort.bound
+        step = StepParameters(*[None if x is None else batched.within(x.entry, numbers) for x in bound])
+        friction = None
+        if batched.contact:
+            friction = np.repeat(touch.surface[None, :, SURFACE.friction], len(numbers), axis=0)
+            friction[:, self._pairs] = contact
+        return PartModel(step, RowParameters(batched.within(contact_row_derivatives_states, numbers), friction), table)
+
+    @property
+    def _pairs(self) -> np.ndarray:
+        """Pairs of solids whose friction is that of each state."""
+        return pair_of(np.array(self._batched.contact, int))
+
     def _through(
-        self, q: np.ndarray, v: np.ndarray, u: np.ndarray, weights: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the gradients in the state (B, 2 nv) at the start of a step, and in its control."""
+        self,
+        q: np.ndarray,
+        v: np.ndarray,
+        u: np.ndarray,
+        model: PartModel,
+        weights: np.ndarray,
+        before: np.ndarray | None,
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the gradients in the state (B, 2 nv) at the start of a step, in its control, and in the numbers."""
         parts, again = list[PartTape](), np.zeros(len(q), bool)
-        now, before = (q, v), None
+        now = q, v
         for _ in range(self._stepper.substeps if v.size else 0):
-            parts.append(self._part(*now, u, before, again))
+            parts.append(self._part(*now, u, model, before, again))
             result = parts[-1].solved.result
             now, before = (result.q, result.v), result.warm_start
-        state, control = weights, np.zeros(v.shape)
+        state, control, numbers = weights, np.zeros(v.shape), np.zeros((len(q), sum(map(len, self._batched))))
         for part in reversed(parts):
-            state, more = self._back(part, state)
-            control = control + more
+            state, in_control, in_numbers = self._back(part, state)
+            control, numbers = control + in_control, numbers + in_numbers
         if again.any():
+            if any(self._batched):
+                raise UnsupportedError(AGAIN)
             state[again], control[again] = self._by_matrices(q[again], v[again], u[again], weights[again])
-        return state, control
+        return state, control, numbers
 
     def _part(
-        self, q: np.ndarray, v: np.ndarray, u: np.ndarray, before: np.ndarray | None, again: np.ndarray
+        self,
+        q: np.ndarray,
+        v: np.ndarray,
+        u: np.ndarray,
+        model: PartModel,
+        before: np.ndarray | None,
+        again: np.ndarray,
     ) -> PartTape:
         """Take a part of a step; again (B,): overwritten where it is solved a second time, at its midpoint."""
         stepper = self._stepper
-        solved = solved_part(stepper, stepper.code, q, v, u, before)
-        table = np.broadcast_to(stepper.settings.table, (len(q), stepper.settings.table.size))
-        given = StepInputs(q, v, table, solved.control)
+        solved = self._solved(q, v, u, model, before)
+        given = StepInputs(q, v, model.table, solved.control)
         tape = self._free.tape(given)
         motion, armature = np.stack(self._free.motion(given, tape)), tape.calls[-1][3]
         touching = touches(stepper, solved, *motion)
         contact = None
         if touching.any():
             own, (mean, end) = solved.of(touching), motion[:, touching]
-            contact = ContactGradient(stepper, own.states(v[touching], mean, end, armature[touching]))
-            stage = stepper.code.stage
+            states = own.states(v[touching], mean, end, armature[touching])
+            contact = ContactGradient(stepper, states, model.rows.of(touching))
+            stage = self._code.stage
             if stage is not None and stage.corrects:
                 again[touching] |= is_fast(contact, NEARLY)
             warn_unsolved(own)
             motion[:, touching] = own.taken
         return PartTape(solved, given, tape, motion, touching, contact)
 
-    def _back(self, part: PartTape, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the gradients in state and control at the start of a part."""
+    def _back(self, part: PartTape, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the gradients in the state and the control at the start of a part, and in the numbers."""
         q, end = part.given.q, part.solved.result.q
-        h = np.full((len(q), 1), self._stepper.settings.table[0])
-        in_q, of_mean, of_end, _ = self._end_back(0 * part.given.v, q, *part.motion, h, end, weights)
-        of_motion, in_v = np.concatenate([of_mean, of_end], axis=1), np.zeros(part.given.v.shape)
+        h, in_v = np.full((len(q), 1), self._stepper.settings.table[0]), np.zeros(part.given.v.shape)
+        in_q, of_mean, of_end, _ = self._end_back(0 * in_v, q, *part.motion, h, end, weights)
+        of_motion, in_armature, in_table = np.concatenate([of_mean, of_end], axis=1), 0 * in_v, 0 * part.given.table
+        in_contact = np.zeros((len(q), len(self._batched.contact)))
         if part.contact is not None:
             contact, own = part.contact, part.touching
             g = contact.gradient(of_motion[own][:, None])
             in_q[own] += (g.q + g.start + g.gap @ contact.normals)[:, 0]
             in_v[own] += g.v[:, 0]
             of_motion[own] = np.concatenate([g.mean[:, 0], g.end[:, 0]], axis=1)
-        more = self._free.of_motion(part.given, part.tape, of_motion)
-        return np.concatenate([in_q + more.q, in_v + more.v], axis=1), more.control
+            if any(self._batched):
+                in_table[own], in_armature[own] = self._of_inertia(part, g)
+                in_contact[own] = np.stack(
+                    [(g.friction[:, 0] * (contact.pair == k)).sum(axis=1) for k in self._pairs], 1
+                )
+        more = self._free.of_motion(part.given, part.tape, of_motion, in_armature)
+        in_table += more.table
+        size, places = self._stepper.settings.table.size, list(self._batched.settings)
+        in_numbers = np.concatenate([in_table[:, places], in_table[:, size:], in_contact], axis=1)
+        return np.concatenate([in_q + more.q, in_v + more.v], axis=1), more.control, in_numbers
+
+    def _of_inertia(self, part: PartTape, g: MotionGradient) -> tuple[np.ndarray, np.ndarray]:
+        """Return the gradients in the table and the armature of states in contact, by M + D in their rows."""
+        contact: Any = part.contact
+        sets = zip((g.positions, g.recovery, g.velocities), np.moveaxis(contact.y, 1, 0), strict=True)
+        terms = [(np.arange(len(contact.y)), y, -z[:, 0]) for z, y in sets if z.any() and y.any()]
+        if contact.overlaps:  # mobilities y' (M + D) y of what recovery opens
+            states, y = np.array([x.b for x in contact.overlaps]), np.stack([x.y for x in contact.overlaps])
+            rows = [g.rows[x.b, 0, RECOVERY, x.r] * x.side * x.factor for x in contact.overlaps]
+            terms.append((states, y, -np.array(rows)[:, None] * y))
+        q, table = part.given.q[part.touching], part.given.table[part.touching]
+        in_table, in_armature = np.zeros(table.shape), np.zeros(contact.given.v.shape)
+        for states, y, z in terms:
+            np.add.at(in_table, states, self._free.of_inertia(q[states], y, table[states], z))
+            np.add.at(in_armature, states, z * y)
+        return in_table, in_armature
 
     def _by_matrices(
         self, q: np.ndarray, v: np.ndarray, u: np.ndarray, weights: np.ndarray
@@ -127,3 +236,7 @@ class ContactSweep:
         along = StepTangents(self._stepper, q, v, u, directions).along
         back = np.einsum("bkn,bn->bk", np.concatenate([along.q, along.v], axis=-1), weights)
         return back[:, : 2 * nv], back[:, 2 * nv :]
+
+
+def _blocks(count: int) -> list[slice]:
+    return [slice(first, first + BLOCK) for first in range(0, count, BLOCK)]

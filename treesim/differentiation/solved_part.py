@@ -11,7 +11,7 @@ from ..errors import ContactWarning
 from ..kernels.contact.contact_points import POINT
 from ..kernels.contact.layout import INFO
 from ..kernels.entries.status import FINE
-from ..simulation.step import StepCode
+from ..simulation.step import StepCode, StepParameters
 from ..simulation.step_result import StepResult
 from ..simulation.stepper import Stepper
 from ..system.user_warnings import warn
@@ -51,13 +51,19 @@ class SolvedPart(NamedTuple):
 
 
 def solved_part(
-    stepper: Stepper, code: StepCode, q: np.ndarray, v: np.ndarray, control: np.ndarray, before: np.ndarray | None
+    stepper: Stepper,
+    code: StepCode,
+    q: np.ndarray,
+    v: np.ndarray,
+    control: np.ndarray,
+    before: np.ndarray | None,
+    parameters: StepParameters | None = None,
 ) -> SolvedPart:
     """Take a part of a step from states q, v (B, n); raises the error of a state that fails."""
     stage: Any = code.stage
     while True:
         points = None if stage is None else np.zeros((len(q), *stage.new_points().shape))
-        status, result, settled = code.settled(q.copy(), v.copy(), control.copy(), before, points)
+        status, result, settled = code.settled(q.copy(), v.copy(), control.copy(), before, points, parameters)
         if points is None or points.shape[1] == len(stage.new_points()):  # memory grows with the contacts
             break
     if status != FINE or not (np.isfinite(result.q).all() and np.isfinite(result.v).all()):

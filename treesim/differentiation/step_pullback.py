@@ -127,20 +127,33 @@ class StepPullback:
         """Return the mean and end velocity of the step, in the joints' axes at its start."""
         return self._motion(*given, *tape.accelerations)
 
-    def of_motion(self, given: StepInputs, tape: Tape, weights: Numbers) -> StepGradients:
-        """Return the gradients of sum(weights * mean and end velocity)."""
-        still = constants(np.zeros(self._nv), given.q)
-        return self._through_calls(given, tape, self._motion_back(still, *given, *tape.accelerations, weights))
+    def of_motion(self, given: StepInputs, tape: Tape, weights: Numbers, in_armature: Numbers) -> StepGradients:
+        """Return the gradients of sum(weights * mean and end velocity).
 
-    def _through_calls(self, given: StepInputs, tape: Tape, found: list[Numbers]) -> StepGradients:
-        """Return the gradients in the inputs, from those in the inputs and in the accelerations."""
+        in_armature (B, nv): further gradients in the armature of the last call.
+        """
+        still = constants(np.zeros(self._nv), given.q)
+        found = self._motion_back(still, *given, *tape.accelerations, weights)
+        return self._through_calls(given, tape, found, in_armature)
+
+    def of_inertia(self, q: Numbers, a: Numbers, table: Numbers, weights: Numbers) -> Numbers:
+        """Return the gradients of sum(weights * M a) in the table, without rotors."""
+        still = constants(np.zeros(self._nv), q)
+        own, gravity = (self._torques_back(still, q, still, x, table, weights)[2] for x in (a, still))
+        return own - gravity
+
+    def _through_calls(
+        self, given: StepInputs, tape: Tape, found: list[Numbers], in_armature: Numbers | None = None
+    ) -> StepGradients:
+        """Return the gradients in the inputs, from those in the inputs, in the accelerations, and in an armature."""
         (calls, accelerations), still = tape, constants(np.zeros(self._nv), given.q)
         found, back = found[:4], found[4:]
         for k in reversed(range(len(calls))):
             (q, v, _, armature), a = calls[k], accelerations[k]
             (mu,) = self._response_to(q, back[k], armature, given.table)
             in_q, in_v, in_table = self._torques_back(still, q, v, a, given.table, -mu)
-            each = np.concatenate([in_q, in_v, mu, -(mu * a)], axis=-1)
+            each = np.concatenate([in_q, in_v, mu, -(mu * a) if in_armature is None else in_armature - mu * a], axis=-1)
+            in_armature = None
             more = self._calls_back[k](still, *given, *accelerations[:k], q, each)
             found = [x + y for x, y in zip(found, more, strict=False)]
             found[2] = found[2] + in_table

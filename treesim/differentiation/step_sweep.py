@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from itertools import compress
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from ..engine.call.batched import BatchedTables
 from ..engine.call.evaluate import lanes_for
 from ..engine.call.expression_code import expression_states
 from ..engine.call.specialized import BatchCode
@@ -65,19 +66,41 @@ class Steps(NamedTuple):
 
 
 class BatchedPlaces(NamedTuple):
-    """Places of the numbers that differ between rollouts: in the table of settings, and in the robot's."""
+    """Places of the numbers that differ between rollouts: in the tables of settings, of the robot, and of contact."""
 
     settings: tuple[int, ...] = ()
     robot: tuple[int, ...] = ()
+    contact: tuple[int, ...] = ()
+
+    def split(self, numbers: Numbers) -> list[Numbers]:
+        """Return the numbers (..., m) of each table."""
+        ends = np.cumsum([len(places) for places in self])
+        return np.split(numbers, ends[:-1], axis=-1)
+
+    def within(self, entry: Any, numbers: np.ndarray) -> BatchedTables | None:
+        """Return the numbers (B, m) of the tables that an entry takes as varied constants; None without any."""
+        constants, tables = ["ints", "reals", *entry.signature.tables], ("settings", "reals", "geometry")
+        own = [
+            (constants.index(name), np.array(places), values)
+            for name, places, values in zip(tables, self, self.split(numbers), strict=True)
+            if places and name in constants
+        ]
+        if not own:
+            return None
+        at, places, values = zip(*own, strict=True)
+        return BatchedTables(at, places, np.concatenate(values, axis=1))
 
 
 class Sweep(Protocol):
     """Gradients through steps of B rollouts."""
 
-    def run(self, after: Gradients, fixed: Fixed, steps: Steps, controls: np.ndarray) -> Gradients:
+    def run(
+        self, after: Gradients, fixed: Fixed, steps: Steps, controls: np.ndarray, impulses: np.ndarray | None = None
+    ) -> Gradients:
         """Return the gradients at the start of the first step, from those after the last one.
 
-        controls (B, n, nv): overwritten by the gradients in the control of each step.
+        controls (B, n, nv): overwritten by the gradients in the control of each step. impulses (B, R): of contact,
+        before the first step.
         """
 
 
@@ -111,17 +134,19 @@ class FreeSweep:
     def __init__(
         self, robot: Tree, rule: Rule, table: np.ndarray, batched: BatchedPlaces, policy: Policy | None, several: bool
     ) -> None:
-        self._table, self._places = table, list(batched.settings)
+        self._table, self._batched = table, batched
         self._step = StepPullback(robot, rule, table.size, batched.robot)
         self._policy = None if policy is None else PolicyPullback(robot, policy)
-        nq, nv, m = robot.nq, robot.nv, len(batched.settings) + len(batched.robot)
+        nq, nv, m = robot.nq, robot.nv, sum(map(len, batched))
         k, driven = 0 if policy is None else policy.sizes[3], int(policy is not None)
         held = driven * several
         # sizes of `Gradients`, `Fixed` and `Steps` of a rollout
         self._carried, self._fixed = [2 * nv, m, k, held * nv], [m, k]
         self._steps, self._nv = [nq, nv, nv, nv, nv, driven * nv, driven, held], nv
 
-    def run(self, after: Gradients, fixed: Fixed, steps: Steps, controls: np.ndarray) -> Gradients:
+    def run(
+        self, after: Gradients, fixed: Fixed, steps: Steps, controls: np.ndarray, impulses: np.ndarray | None = None
+    ) -> Gradients:
         """Return the gradients at the start, see `Sweep`."""
         backward = [x[:, ::-1] for x in (*steps, controls)]
         if self._code is None:
@@ -162,12 +187,13 @@ class FreeSweep:
         v: Numbers, u: Numbers, on_q: Numbers, on_v: Numbers, on_control: Numbers, t: Numbers, first: Numbers,
     ) -> list[Numbers]:  # fmt: skip
         """Return `Gradients` at the start of a part of a step, and the gradient in its control."""
-        size = self._table.size
-        table = np.concatenate([constants(self._table, q), numbers[..., len(self._places) :]], axis=-1)
-        table[..., self._places] = numbers[..., : len(self._places)]
+        size, places = self._table.size, list(self._batched.settings)
+        settings, robot, contact = self._batched.split(numbers)
+        table = np.concatenate([constants(self._table, q), robot], axis=-1)
+        table[..., places] = settings
         weights = state + np.concatenate([on_q, on_v], axis=-1)
         in_q, in_v, in_table, control = self._step(StepInputs(q, v, table, u), weights)
-        sums = sums + np.concatenate([in_table[..., self._places], in_table[..., size:]], axis=-1)
+        sums = sums + np.concatenate([in_table[..., places], in_table[..., size:], 0 * contact], axis=-1)
         if self._policy is not None:
             several = held.shape[-1] > 0
             together = control + held if several else control

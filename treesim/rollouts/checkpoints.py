@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cached_property, partial
 from typing import Protocol
 
 import numpy as np
 
-from ..contact.checks import begin_checks
+from ..contact.checks import ContactChecks, begin_checks
 from ..engine.call.buffer_pool import empty
+from ..engine.call.steps import RolloutSegment
 from .arguments import Method, Start
+from .contact import ContactSteps
 from .parameters import Physics
-from .rollout import rollout_segment
+from .rollout import steps_of
 from .rollouts import Rollouts, Run, times
 
 
@@ -27,6 +29,12 @@ class States(Protocol):
     def of_parts(self, steps: slice) -> list[np.ndarray] | None:
         """Return q, v (B, n s, ...) at the starts of all s parts of n steps; None if they are not recorded."""
 
+    def impulses(self, steps: slice) -> np.ndarray | None:
+        """Return the impulses (B, R) of contact before a segment; None without any.
+
+        Where friction leaves several motions possible, they decide between them.
+        """
+
 
 class RecordedStates:
     """Recorded states, which become read-only, in segments of `length` steps behind the first one; see `States`.
@@ -34,7 +42,16 @@ class RecordedStates:
     parts: the same rollouts with a record of each part of a step, if there are any.
     """
 
-    def __init__(self, start: Start, rollouts: Rollouts, length: int, parts: Rollouts | None = None) -> None:
+    def __init__(
+        self,
+        method: Method,
+        start: Start,
+        physics: Physics | None,
+        rollouts: Rollouts,
+        length: int,
+        parts: Rollouts | None = None,
+    ) -> None:
+        self._method, self._physics = method, physics
         self.rollouts, self._start, self._parts = rollouts, start, parts
         self.segments = [slice(0, min(1, start.steps)), *_segments(1, start.steps, length)]
         for x in (rollouts.q, rollouts.v):
@@ -51,6 +68,14 @@ class RecordedStates:
         count = self._parts.q.shape[1] // self._start.steps
         return [x[:, :-1] for x in self._of(self._parts, slice(count * steps.start, count * steps.stop))]
 
+    def impulses(self, steps: slice) -> np.ndarray | None:
+        """Return the impulses before a segment, for which the rollouts are computed again."""
+        return self._impulses[self.segments.index(steps)]
+
+    @cached_property
+    def _impulses(self) -> list[np.ndarray | None]:
+        return _passed(self._method, self._start, self._physics, self.segments, None)[1]
+
     def _of(self, found: Rollouts, steps: slice) -> list[np.ndarray]:
         if steps.start:
             return [x[:, steps.start - 1 : steps.stop] for x in (found.q, found.v)]
@@ -63,18 +88,10 @@ class Checkpoints:
 
     def __init__(self, method: Method, start: Start, physics: Physics | None, length: int) -> None:
         self.segments = _segments(0, start.steps, length)
-        self._segment = partial(rollout_segment, method, start, 1, physics=physics)
+        self._steps = partial(steps_of, method, start, 1, None, physics, None)
         checks = begin_checks(len(start.q)) if method.touches else None
         steps, count = start.steps, len(start.q)
-        self._states, segment = [[start.q, start.v]], self._segment(checks=checks)
-        for part in self.segments:
-            now = self._states[-1]
-            after = [np.empty((count, 1, x.shape[1])) for x in now]
-            if segment is None:
-                after = [x[:, None] for x in now]
-            else:
-                segment(slice(0, count), part, now, after, part.stop - part.start)
-            self._states.append([x[:, 0] for x in after])
+        self._states, self._impulses = _passed(method, start, physics, self.segments, checks)
         arrays = [x[:, None][:, : steps > 0] for x in self._states[-1]]
         run, records = Run(method, start, {}, checks, None, None), arrays[0].shape[1]
         self.rollouts = run.outcome(times(method.dt, steps, records), arrays, np.full(count, records))
@@ -86,13 +103,41 @@ class Checkpoints:
         found = [empty((len(x), steps.stop - steps.start + 1, x.shape[1]), float) for x in now]
         for x, first, last in zip(found, now, self._states[k + 1], strict=True):
             x[:, 0], x[:, -1] = first, last
-        segment, between = self._segment(checks=None), slice(steps.start, steps.stop - 1)
-        if segment is not None and between.stop > between.start:
-            segment(slice(0, len(now[0])), between, now, [x[:, 1:-1] for x in found], 1)
+        steps_between, between, impulses = self._steps(), slice(steps.start, steps.stop - 1), self._impulses[k]
+        if steps_between is not None and between.stop > between.start:
+            if impulses is not None and isinstance(steps_between, ContactSteps):
+                steps_between.restore(impulses)
+            _carry(steps_between)(slice(0, len(now[0])), between, now, [x[:, 1:-1] for x in found], 1)
         return found
+
+    def impulses(self, steps: slice) -> np.ndarray | None:
+        """Return the impulses before a segment."""
+        return self._impulses[self.segments.index(steps)]
 
     def of_parts(self, steps: slice) -> list[np.ndarray] | None:
         """Return None: the parts of steps are computed again."""
+
+
+def _carry(steps: RolloutSegment | ContactSteps) -> RolloutSegment:
+    return steps.carry if isinstance(steps, ContactSteps) else steps
+
+
+def _passed(
+    method: Method, start: Start, physics: Physics | None, segments: list[slice], checks: ContactChecks | None
+) -> tuple[list[list[np.ndarray]], list[np.ndarray | None]]:
+    """Return the states at the starts of segments and at the end of the last one, and the impulses before each."""
+    states, impulses, count = [[start.q, start.v]], list[np.ndarray | None](), len(start.q)
+    steps = steps_of(method, start, 1, checks, physics, None)
+    for part in segments:
+        impulses.append(steps.impulses() if isinstance(steps, ContactSteps) and part.start > 0 else None)
+        now = states[-1]
+        after = [np.empty((count, 1, x.shape[1])) for x in now]
+        if steps is None:
+            after = [x[:, None] for x in now]
+        else:
+            _carry(steps)(slice(0, count), part, now, after, part.stop - part.start)
+        states.append([x[:, 0] for x in after])
+    return states, impulses
 
 
 def _segments(first: int, last: int, length: int) -> list[slice]:

@@ -16,6 +16,7 @@ from .contact import ContactSteps
 from .parameters import Physics
 from .rollout import rollout_segment, unconstrained_steps
 
+TABLES = "settings", "reals", "geometry"  # as `BatchedPlaces`
 SAME = 1e-11  # of the largest number of a state: rounding in a segment
 
 
@@ -26,16 +27,16 @@ class FreeGradient:
     """
 
     def __init__(self, method: Method, start: Start, physics: Physics | None, policy: Policy | None) -> None:
-        self._method, self._start, self._physics, self._policy = method, start, physics, policy
+        self._method, self._start, self._policy = method, start, policy
+        self._batched = BatchedPlaces() if physics is None else places_of(physics)
+        self._physics = None if physics is None else physics.in_free_motion()
         self.several = policy is not None and method.substeps > 1
 
     @cached_property
     def _sweep(self) -> FreeSweep:
-        method, physics, batched = self._method, self._physics, BatchedPlaces()
-        if physics is not None:
-            batched = BatchedPlaces(*(tuple(physics.tables[name].places.tolist()) for name in ("settings", "reals")))
+        method = self._method
         table = tuple(method.constants[-1].tolist())
-        return free_sweep(method.world.robot, method.rule, table, batched, self._policy, self.several)
+        return free_sweep(method.world.robot, method.rule, table, self._batched, self._policy, self.several)
 
     def takes(self, steps: slice, states: Sequence[np.ndarray]) -> np.ndarray:
         """Return whether rollouts (B,) are in free motion in a segment; states (B, n + 1, ...): q and v."""
@@ -49,7 +50,9 @@ class FreeGradient:
             same &= (abs(x - y) <= SAME * np.maximum(1.0, abs(y))).all(axis=(1, 2))
         return same
 
-    def run(self, after: Gradients, fixed: Fixed, steps: Steps, controls: np.ndarray) -> Gradients:
+    def run(
+        self, after: Gradients, fixed: Fixed, steps: Steps, controls: np.ndarray, impulses: np.ndarray | None = None
+    ) -> Gradients:
         """Return the gradients at the start of the first step; see `Sweep`.
 
         steps: their states may be those at the starts of all parts.
@@ -70,6 +73,11 @@ class FreeGradient:
         found = self._sweep.run(after, fixed, Steps(q, v, u, on_q, on_v, on_control, t, first), own)
         own.reshape(count, n, parts, -1).sum(axis=2, out=controls)
         return found
+
+
+def places_of(physics: Physics) -> BatchedPlaces:
+    """Return the places of the numbers that differ between rollouts."""
+    return BatchedPlaces(*(tuple(physics.tables[name].places.tolist()) for name in TABLES))
 
 
 def parts_of_steps(method: Method, start: Start, physics: Physics | None, steps: Steps) -> list[np.ndarray]:

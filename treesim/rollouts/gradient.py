@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from ..contact.base import ContactSolver
 from ..differentiation.contact_sweep import ContactSweep
 from ..differentiation.linearize import refuse_steps
-from ..differentiation.step_sweep import Fixed, Gradients, Steps
+from ..differentiation.step_sweep import BatchedPlaces, Fixed, Gradients, Steps
 from ..dynamics.base import DynamicsBackend
 from ..dynamics.physics import Parameters
 from ..engine.call.buffer_pool import empty
@@ -34,7 +34,7 @@ from ..validation.arrays import Argument, Shape, real_numbers, refuse_non_finite
 from ..validation.values import known_name
 from .arguments import Method, RolloutInput, Start, bodies_in_contact, method_of, start_of
 from .checkpoints import Checkpoints, RecordedStates, States
-from .free_gradient import FreeGradient
+from .free_gradient import TABLES, FreeGradient, places_of
 from .parameter_gradients import in_fields, refuse_fields
 from .parameters import given_fields, physics_of_rollouts
 from .rollout import roll_out
@@ -145,8 +145,7 @@ def rollout_vjp(
     contact_solver : str
         "pgs" or "admm".
     model_parameters : mapping, optional
-        As in `treesim.rollout`: mass, center_of_mass, inertia, armature, gravity, kp, kd, damping, effort_limit,
-        stiffness and rest. In free motion only.
+        As in `treesim.rollout`, but for joint_friction, lower and upper.
     keep : {"all", "last"}
         Recorded states. With "all", the gradient uses the recorded states, which become read-only; in steps of up to 4
         substeps, the states between are in memory, too. With "last", states
@@ -169,8 +168,8 @@ def rollout_vjp(
     ArgumentError, NonFiniteError, UnknownNameError
         As `treesim.rollout`. NonFiniteError also if a state or a gradient is not finite.
     UnsupportedError
-        For what has no derivatives. The message names it: float32, sensors, policies that take contact wrenches, model
-        parameters in contact, and what `treesim.linearize` does not support.
+        For what has no derivatives. The message names it: float32, sensors, policies that take contact wrenches,
+        limits and joint friction of each rollout, and what `treesim.linearize` does not support.
 
     Notes
     -----
@@ -243,34 +242,41 @@ class _Reverse:
     def _recorded(self, world: World, given: RolloutInput, length: int) -> RecordedStates:
         """Return rollouts with all states, and those of the parts of steps, if they are few and have given controls."""
         start, options, parts = self._start, self._options, self._method.substeps
+        recorded = partial(RecordedStates, self._method, start, self._physics)
         if self._method.code is not None or self._policy is not None or parts > FEW:
-            return RecordedStates(start, roll_out(world, given, options, SaveAt()), length)
+            return recorded(roll_out(world, given, options, SaveAt()), length)
         if parts > 1:
             control = None if given.control is None else held_controls(start.u, parts)
             given = given._replace(control=control, steps=parts * start.steps)
             options = replace(options, dt=options.dt / parts, substeps=1)
         found = roll_out(world, given, options, SaveAt())
         if parts == 1:
-            return RecordedStates(start, found, max(1, start.steps))
+            return recorded(found, max(1, start.steps))
         own = slice(parts - 1, None, parts)
         rollouts = replace(
             found, t=times(self._options.dt, 1, start.steps), q=found.q[:, own], v=found.v[:, own],
             done=found.done // parts, diverged_at=found.diverged_at // parts,
         )  # fmt: skip
-        return RecordedStates(start, rollouts, length, found)
+        return recorded(rollouts, length, found)
 
     @cached_property
     def _fixed(self) -> Fixed:
         """Numbers that differ between rollouts, and parameters of the policy."""
         numbers = [np.empty((len(self._start.q), 0))]
         if self._physics is not None:
-            tables = (self._physics.tables[name] for name in ("settings", "reals"))
+            tables = (self._physics.tables[name] for name in TABLES)
             numbers += [np.broadcast_to(x.values, (len(numbers[0]), x.places.size)) for x in tables]
         return Fixed(np.concatenate(numbers, axis=1), self._start.p)
 
     @cached_property
+    def _places(self) -> BatchedPlaces:
+        return BatchedPlaces() if self._physics is None else places_of(self._physics)
+
+    @cached_property
     def _touching(self) -> ContactSweep:
-        return ContactSweep(Stepper(self._method.world, **self._options.copied()), self._policy)
+        method, code = self._method, self._method.code
+        assert code is not None
+        return ContactSweep(Stepper(method.world, **self._options.copied()), self._policy, self._places, code)
 
     def pullback(
         self, w_q: ArrayLike | None = None, w_v: ArrayLike | None = None, w_control: ArrayLike | None = None
@@ -315,7 +321,10 @@ class _Reverse:
             if rows.any():
                 part = controls[rows]
                 given = Gradients(*(x[rows] for x in after)), Fixed(*(x[rows] for x in self._fixed))
-                own = sweep.run(*given, Steps(*(x[rows] for x in steps)), part)
+                impulses = None if sweep is self._free else self._states.impulses(segment)
+                own = sweep.run(
+                    *given, Steps(*(x[rows] for x in steps)), part, None if impulses is None else impulses[rows]
+                )
                 controls[rows] = part
                 for x, y in zip(found, own, strict=True):
                     x[rows] = y

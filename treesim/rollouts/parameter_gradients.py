@@ -13,6 +13,7 @@ from ..states.physics import OF_ROBOT, Given, field_gradient, robot_numbers
 from .arguments import Method
 from .parameters import FIELDS, OF_CONTACT, Physics
 
+FRICTION = "ground_friction"
 THETA = Settings._fields.index("theta") - 1
 
 
@@ -20,12 +21,12 @@ def refuse_fields(method: Method, physics: Physics | None) -> None:
     """Raise UnsupportedError for model parameters in which steps have no derivatives."""
     if physics is None:
         return
-    if method.touches or not physics.fields.keys().isdisjoint(OF_CONTACT):
-        name = next(iter(physics.fields))
+    for name in physics.fields:
+        if name in OF_CONTACT and name != FRICTION:
+            raise UnsupportedError(f"model_parameters[{quoted(name)}]: rollouts have no gradients in it: leave it out")
+    if FRICTION in physics.fields and method.world.touching.counts.shapes:
         raise UnsupportedError(
-            f"model_parameters[{quoted(name)}]: with contact, joint limits or joint friction, rollouts have no "
-            "gradients in model parameters: leave it out, or take World(robot, use_limits=False, "
-            "use_joint_friction=False)"
+            f"model_parameters[{quoted(FRICTION)}]: rollouts of many free bodies have no gradients in it: leave it out"
         )
     places, values = physics.tables["settings"]
     of_theta = (places - 1) // method.world.robot.spanning.nv == THETA
@@ -40,7 +41,7 @@ def refuse_fields(method: Method, physics: Physics | None) -> None:
 def in_fields(
     method: Method, physics: Physics | None, given: Mapping[str, Any] | None, gradient: np.ndarray
 ) -> dict[str, Any]:
-    """Return the gradient in each given field, from that (B, m) in the numbers of settings and the robot's table.
+    """Return the gradient in each given field, from that (B, m) in the numbers of `BatchedPlaces`.
 
     given: fields as the caller gave them.
     """
@@ -48,7 +49,7 @@ def in_fields(
         return {}
     robot, fields = method.world.robot, physics.fields
     start, found = 0, dict[str, np.ndarray]()
-    own = {name: field for name, field in fields.items() if name not in OF_ROBOT}
+    own = {name: field for name, field in fields.items() if name not in OF_ROBOT and name != FRICTION}
     for name, field in own.items():
         found[name], start = gradient[:, start : start + field.which.size], start + field.which.size
     start = physics.tables["settings"].places.size
@@ -56,6 +57,8 @@ def in_fields(
         size = robot_numbers(robot, {name: field}).places.size
         found[name] = field_gradient(robot, name, field, gradient[:, start : start + size])
         start += size
+    if FRICTION in fields:
+        found[FRICTION] = gradient[:, start:].sum(axis=1, keepdims=True)
     return {name: _as_given(method, name, fields[name], given[name], x) for name, x in found.items()}
 
 

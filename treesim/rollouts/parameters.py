@@ -93,6 +93,11 @@ class Physics(NamedTuple):
         places = tuple(self.tables[name].places for name in used)
         return BatchedTables(tuple(constants.index(name) for name in used), places, numbers.astype(number, copy=False))
 
+    def in_free_motion(self) -> Physics:
+        """Return those of steps without contact."""
+        fields = {name: given for name, given in self.fields.items() if name not in OF_CONTACT}
+        return Physics({**self.tables, "geometry": joined_numbers([])}, fields)
+
     def of_robots(self, robot: Tree, count: int) -> BatchedRobots | None:
         """Return the model parameters of the first `count` rollouts' robots; None if all are the same robot."""
         numbers = self.tables["reals"]

@@ -272,7 +272,7 @@ def rollout_segment(
     """
     measured = None if measuring is None else measuring.measured
     if sensing is None:
-        piece = _steps(method, start, every, checks, physics, measured)
+        piece = steps_of(method, start, every, checks, physics, measured)
         piece = piece.carry if isinstance(piece, ContactSteps) else piece
     elif not method.world.robot.nv:
         piece = sensing.over(stand_still, None, None)
@@ -288,7 +288,7 @@ def _sensed_steps(
     """Return the segment that steps rollouts and reads sensors, in each step if measures take readings."""
     reads = measured is not None and measured.reduction.reads
     wrenches = sensing.contact or (measured is not None and measured.reduction.contact)
-    made = partial(_steps, method, start, every, checks, physics, None if reads else measured)
+    made = partial(steps_of, method, start, every, checks, physics, None if reads else measured)
     steps = made(wrenches, sensing.controls)
     if steps is None:
         return None
@@ -300,7 +300,7 @@ def _sensed_steps(
     return sensing.over(steps.carry, steps, outer, fast)
 
 
-def _steps(
+def steps_of(
     method: Method, start: Start, every: int, checks: ContactChecks | None, physics: Physics | None,
     measured: Measured | None, wrenches: bool = False, controls: bool = False,
 ) -> RolloutSegment | ContactSteps | None:  # fmt: skip

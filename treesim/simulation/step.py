@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cached_property, partial
 from operator import itemgetter
-from typing import Any, NamedTuple, TypeGuard
+from typing import Any, NamedTuple, Self, TypeGuard
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from ..dynamics.forward_dynamics import held_backend
 from ..dynamics.tables import constants_of
 from ..engine.call.batched import BatchedTables
 from ..engine.call.bound_entry import BoundEntry
+from ..engine.call.evaluate import run_states
 from ..errors import NonFiniteError, UnsupportedError, quoted
 from ..kernels.contact.contact_points import POINT
 from ..kernels.contact.layout import INFO
@@ -61,6 +62,18 @@ class StepCall(NamedTuple):
     points: np.ndarray | None = None
     velocities: EndVelocities | None = None
     gains: BatchedTables | None = None
+
+
+class StepParameters(NamedTuple):
+    """Model parameters of each state, in the constants of unconstrained steps, contact solves and effort limits."""
+
+    free: BatchedTables | None
+    contact: BatchedTables | None
+    gains: BatchedTables | None
+
+    def of(self, states: Any) -> Self:
+        """Return those of some states."""
+        return type(self)(*(None if x is None else x.of(states) for x in self))
 
 
 class PythonDynamics:
@@ -190,12 +203,34 @@ class StepCode:
         return self.step_with(self._call(q, v, warm_start, result, points, velocities), control)
 
     def settled(
-        self, q: np.ndarray, v: np.ndarray, control: np.ndarray, warm_start: np.ndarray | None, points: Any = None
+        self,
+        q: np.ndarray,
+        v: np.ndarray,
+        control: np.ndarray,
+        warm_start: np.ndarray | None,
+        points: Any = None,
+        parameters: StepParameters | None = None,
     ) -> tuple[int, StepResult, np.ndarray]:
-        """Return the status and the results of a step as `run`, and the control that respects the effort limits."""
-        result = self.new_result(q.shape[:-1])
-        status, control = self.settle(self._call(q, v, warm_start, result, points, None), control)
-        return status, result, control
+        """Return the status and the results of a step as `run`, and the control that respects the effort limits.
+
+        parameters: model parameters of each state of a batch, of code that is one kernel.
+        """
+        call = self._call(q, v, warm_start, self.new_result(q.shape[:-1]), points, None)
+        if parameters is not None:
+            free, contact, gains = parameters
+            call = call._replace(batched=contact, gains=gains)
+            if free is not None:
+                call = call._replace(free=partial(self._free_with, free))
+        status, control = self.settle(call, control)
+        return status, call.result, control
+
+    def _free_with(self, parameters: BatchedTables, *arrays: np.ndarray) -> int:
+        """Take the unconstrained step of a batch with model parameters of each state."""
+        bound, n, count = self.bound, self._inputs, len(arrays[0])
+        assert bound is not None
+        entry, constants = parameters.taken_by(bound.entry, bound.constants, len(arrays), n)
+        flat = [x.reshape(count, -1) for x in (*arrays[:n], parameters.numbers, *arrays[n:])]
+        return run_states(entry, constants, flat[: n + 1], flat[n + 1 :], "generic")
 
     def _call(
         self, q: np.ndarray, v: np.ndarray, warm_start: Any, result: StepResult, points: Any, ends: Any

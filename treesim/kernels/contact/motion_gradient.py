@@ -47,6 +47,9 @@ class Results(NamedTuple):
     v: Any
     mean: Any  # unconstrained motion
     end: Any
+    positions: Any  # J' lambda - (M + D) y of each set, at constant lambda and y
+    recovery: Any
+    velocities: Any
 
 
 RESULT = numbered(Results)
@@ -75,12 +78,12 @@ def solve_set(n, m):
         steps += 1
 
 
-def pull_set(given, s, n, gradient, of_gap, m):
+def pull_set(given, s, n, gradient, of_gap, of_rows, of_friction, m):
     """Replace the weights m.u of the velocities after a set by those before it; add to the gradients.
 
     m.eta: weights of the impulses of its n rows.
     """
-    nv = given.sizes[SIZE.n]
+    nv, R = given.sizes[SIZE.n], given.J.shape[0]
     if not (changes(m.u) or changes(m.eta[:n])):
         return
     m.z[:] = 0
@@ -88,6 +91,8 @@ def pull_set(given, s, n, gradient, of_gap, m):
     add_product(m.Jt, nv, m.z, m.eta[:n])
     solve_set(n, m)
     for a in range(n):
+        if s != RECOVERY and m.row[a] < R:
+            of_friction[m.row[a] // given.sizes[SIZE.rows]] -= m.eta[a] * m.slip[a]
         b = m.block[a]
         m.rho[a] = -m.P[a, 0] * m.eta[b]
         if b + 1 < n:
@@ -95,9 +100,11 @@ def pull_set(given, s, n, gradient, of_gap, m):
     add_product(m.J, n, m.rho, m.u)
     m.z[:] = 0
     add_product(m.W, nv, m.u, m.z)
+    copy(m.z, gradient[RESULT.positions + s])
     for i in range(nv):
         add_multiple(m.z[i], given.T[i, s], gradient[RESULT.q])
     for a in range(n):
+        of_rows[s, m.row[a]] = m.rho[a]
         pull_row(given, s, m.row[a], m.rho[a], gradient, of_gap, m)
 
 
@@ -178,17 +185,20 @@ def changes(y):
 
 def motion_gradient(
     sizes, settings, state, w, y, armature, gaps, contacts, J, dJ, T, added, weights, of_impulses, gradient, of_gap,
-    shown, m: Any,
+    of_rows, of_friction, shown, m: Any,
 ):  # fmt: skip
-    """Write the gradients (`Results`) of weighted sums of the motion in a step, that in the gaps, and what acts.
+    """Write the gradients (`Results`) of weighted sums of the motion in a step, and what acts.
 
-    weights: of mean and end velocity. state: rounding of velocities, and of the impulses of recovery.
+    weights: of mean and end velocity. state: rounding of velocities, and of the impulses of recovery. of_gap, of_rows,
+    of_friction: gradients in the gaps, in the velocities along the rows of each set, and in the friction of contacts.
     """
     given = Given(sizes, settings, w, y, gaps, contacts, J, dJ, T, added)
     nv = sizes[SIZE.n]
     put_mass(given, armature, state, m)
     gradient.reshape(gradient.size)[:] = 0
     of_gap.reshape(of_gap.size)[:] = 0
+    of_rows.reshape(of_rows.size)[:] = 0
+    of_friction.reshape(of_friction.size)[:] = 0
     for i in range(sizes[SIZE.weights]):
         for j in range(nv):
             m.through[i, j] = weights[i, j]
@@ -197,21 +207,21 @@ def motion_gradient(
     for k in range(sizes[SIZE.weights]):
         copy(weights[k, nv:], m.u)
         put_weights(given, k, 1, n, of_impulses, m)
-        pull_set(given, VELOCITIES, n, gradient[k], of_gap[k], m)
+        pull_set(given, VELOCITIES, n, gradient[k], of_gap[k], of_rows[k], of_friction[k], m)
         add_multiple(1, m.u, gradient[k, RESULT.end])
     if changes(y[RECOVERY]):
         n = factor_set(given, RECOVERY, state, m)
         for k in range(sizes[SIZE.weights]):
             copy(m.through[k], m.u)
             m.eta[:] = 0
-            pull_set(given, RECOVERY, n, gradient[k], of_gap[k], m)
+            pull_set(given, RECOVERY, n, gradient[k], of_gap[k], of_rows[k], of_friction[k], m)
             copy(m.u, m.through[k])
     n = factor_set(given, POSITIONS, state, m)
     put_shown(given, POSITIONS, n, shown[0], m)
     for k in range(sizes[SIZE.weights]):
         copy(m.through[k], m.u)
         put_weights(given, k, 0, n, of_impulses, m)
-        pull_set(given, POSITIONS, n, gradient[k], of_gap[k], m)
+        pull_set(given, POSITIONS, n, gradient[k], of_gap[k], of_rows[k], of_friction[k], m)
         add_multiple(1, m.u, gradient[k, RESULT.mean])
 
 
@@ -235,5 +245,7 @@ motion_gradient_states = entry(
     of_impulses=f"K * sizes[{SIZE.of_impulses}], 2, R + n",
     gradient=f"-> K, {len(RESULT)}, n",
     of_gap="-> K, C",
+    of_rows=f"-> K, {SETS}, R + n",
+    of_friction="-> K, C",
     shown="-> 2, C + n, 3 | unchecked",
 )  # fmt: skip

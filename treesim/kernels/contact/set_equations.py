@@ -73,7 +73,7 @@ scratch_for = scratch_memory(
     given="sizes", W=f"{N}, {N}", M=f"{N}, {N}", J=f"{ALL}, {N}", Jt=f"{N}, {ALL}", Z=f"{ALL}, {N}",
     A=f"{ALL}, {ALL}", F=f"{ALL}, {ALL}", own=f"2, {ALL}", P=f"{ALL}, 2",
     row=f"{ALL} | integers", block=f"{ALL} | integers", order=f"{ALL} | integers",
-    impulse=ALL, sigma=ALL, mobility=ALL, eta=ALL, rho=ALL, left=ALL, u=N, z=N, force=N, moved=N,
+    impulse=ALL, sigma=ALL, mobility=ALL, eta=ALL, rho=ALL, left=ALL, slip=ALL, u=N, z=N, force=N, moved=N,
     through=f"sizes[{SIZE.weights}], {N}",
 )  # fmt: skip
 
@@ -248,7 +248,7 @@ def put_friction(given, s, a, count, mu, total, column, m, n):
     if count == 2:
         y = m.sigma[m.row[a + 1]]
     speed = length(x, y)
-    slides = mu > 0 and speed > 0
+    slides = mu >= 0 and speed > 0
     if slides:
         x, y = x / speed, y / speed
     part = x * 0
@@ -260,6 +260,8 @@ def put_friction(given, s, a, count, mu, total, column, m, n):
     for t in range(count):
         along = x if t == 0 else y
         m.block[a + t] = a
+        if slides and column < 0:
+            m.slip[a + t] = mobility * total * along
         m.P[a + t, 0], m.P[a + t, 1] = -part * along * x, -part * along * y
         m.P[a + t, t] += part
         for b in range(n):
@@ -282,6 +284,7 @@ def put_equations(given, s, n, m):
         if b + 2 < n:
             m.mobility[b] = (m.A[b, b] + m.A[b + 1, b + 1] + m.A[b + 2, b + 2]) / 3
     for b in range(n):
+        m.slip[b] = 0.0
         m.A[b, b] += added_of(given, s, m.row[b], ADDED.soft)
     while a < n and m.row[a] < R:
         c = m.row[a] // rows
