@@ -338,8 +338,9 @@ def hopper(**options):
     [
         ("semi_implicit_euler", [0, -0.0135, 0.3], {}), ("implicit_midpoint", [0, -0.0135, 0.3], {"use_limits": False}),
         ("semi_implicit_euler", [0, -0.0175, 0.3], {}), ("semi_implicit_euler", [0, 0.02, -0.01], {}),
+        ("implicit_midpoint", [0, -0.0135, 0.3], {}), ("implicit_midpoint", [0, -0.0175, 0.3], {}),
     ],
-    ids=["sliding", "at the midpoint", "overlap", "beyond a limit"],
+    ids=["sliding", "at the midpoint", "overlap", "beyond a limit", "solved twice", "overlap, solved twice"],
 )  # fmt: skip
 def test_model_parameters_in_contact(integrator, q, options):
     """A foot that slides on the ground, deep in it, and a knee beyond its limit."""

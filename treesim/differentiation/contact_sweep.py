@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..engine.graph.policies import Policy
-from ..errors import UnsupportedError
+from ..errors import ContactWarning
 from ..kernels.contact.layout import SURFACE, pair_of
 from ..kernels.contact.row_derivatives import contact_row_derivatives_states
 from ..kernels.contact.set_equations import RECOVERY
 from ..simulation.step import StepCode, StepParameters
 from ..simulation.stepper import Stepper
+from ..system.user_warnings import warn
 from .contact_gradient import ROBOT, ContactGradient, MotionGradient, RowParameters
-from .free_motion import Directions
-from .midpoint_tangents import is_fast
+from .midpoint_pullback import MidpointPullback, MidpointTape, Start
+from .midpoint_tangents import SEVERAL, can_correct, is_fast
 from .solved_part import SolvedPart, solved_part, touches, warn_unsolved
-from .step_parts import step_parts
+from .step_parts import Motion, step_parts
 from .step_pullback import Function, StepInputs, StepPullback, Tape
 from .step_sweep import BatchedPlaces, Fixed, Gradients, PolicyPullback, Steps
-from .step_tangents import StepTangents
 
 BLOCK = 256  # states whose contact points are in memory at a time
-AGAIN = (
-    "steps that are solved a second time, at their midpoint, have no derivatives in model_parameters: take "
-    "semi-implicit Euler, or World(robot, use_limits=False)"
-)
 NEARLY = 0.5  # of the motion of steps that are solved a second time: the first solution is not known here
 
 
@@ -40,14 +37,19 @@ class PartModel(NamedTuple):
 
 
 class PartTape(NamedTuple):
-    """A part of a step of B states: its inputs, calls, and motion (2, B, nv); the states in contact, if any."""
+    """A part of a step of B states: its inputs, calls, and motion (2, B, nv).
+
+    once, twice (B,): states in contact that are solved once, and a second time at their midpoint, if there are any.
+    """
 
     solved: SolvedPart
     given: StepInputs
     tape: Tape
     motion: np.ndarray
-    touching: np.ndarray
+    once: np.ndarray
     contact: ContactGradient | None
+    twice: np.ndarray
+    corrected: MidpointTape | None
 
 
 class ContactSweep:
@@ -142,100 +144,141 @@ class ContactSweep:
         before: np.ndarray | None,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the gradients in the state (B, 2 nv) at the start of a step, in its control, and in the numbers."""
-        parts, again = list[PartTape](), np.zeros(len(q), bool)
-        now = q, v
+        parts, now = list[PartTape](), (q, v)
         for _ in range(self._stepper.substeps if v.size else 0):
-            parts.append(self._part(*now, u, model, before, again))
+            parts.append(self._part(*now, u, model, before))
             result = parts[-1].solved.result
             now, before = (result.q, result.v), result.warm_start
         state, control, numbers = weights, np.zeros(v.shape), np.zeros((len(q), sum(map(len, self._batched))))
         for part in reversed(parts):
             state, in_control, in_numbers = self._back(part, state)
             control, numbers = control + in_control, numbers + in_numbers
-        if again.any():
-            if any(self._batched):
-                raise UnsupportedError(AGAIN)
-            state[again], control[again] = self._by_matrices(q[again], v[again], u[again], weights[again])
         return state, control, numbers
 
     def _part(
-        self,
-        q: np.ndarray,
-        v: np.ndarray,
-        u: np.ndarray,
-        model: PartModel,
-        before: np.ndarray | None,
-        again: np.ndarray,
+        self, q: np.ndarray, v: np.ndarray, u: np.ndarray, model: PartModel, before: np.ndarray | None
     ) -> PartTape:
-        """Take a part of a step; again (B,): overwritten where it is solved a second time, at its midpoint."""
+        """Take a part of a step."""
         stepper = self._stepper
         solved = self._solved(q, v, u, model, before)
         given = StepInputs(q, v, model.table, solved.control)
         tape = self._free.tape(given)
-        motion, armature = np.stack(self._free.motion(given, tape)), tape.calls[-1][3]
-        touching = touches(stepper, solved, *motion)
-        contact = None
-        if touching.any():
-            own, (mean, end) = solved.of(touching), motion[:, touching]
-            states = own.states(v[touching], mean, end, armature[touching])
-            contact = ContactGradient(stepper, states, model.rows.of(touching))
-            stage = self._code.stage
-            if stage is not None and stage.corrects:
-                again[touching] |= is_fast(contact, NEARLY)
-            warn_unsolved(own)
-            motion[:, touching] = own.taken
-        return PartTape(solved, given, tape, motion, touching, contact)
+        free, (_, _, tau, armature) = np.stack(self._free.motion(given, tape)), tape.calls[-1]
+        touching = touches(stepper, solved, *free)
+        motion = np.where(touching[:, None], solved.taken, free)
+        twice, corrected = self._corrected(
+            solved, Start(q, v, Motion(*free), tau, armature, model.table), model, touching
+        )
+        once, contact = touching & ~twice, None
+        if once.any():
+            own, (mean, end) = solved.of(once), free[:, once]
+            contact = ContactGradient(stepper, own.states(v[once], mean, end, armature[once]), model.rows.of(once))
+        warn_unsolved(solved)
+        return PartTape(solved, given, tape, motion, once, contact, twice, corrected)
+
+    def _corrected(
+        self, solved: SolvedPart, start: Start, model: PartModel, touching: np.ndarray
+    ) -> tuple[np.ndarray, MidpointTape | None]:
+        """Return which states (B,) are solved a second time, at their midpoint, and these parts."""
+        stepper, stage, h = self._stepper, self._code.stage, self._stepper.settings.table[0]
+        twice = np.zeros(len(touching), bool)
+        if stage is None or not stage.corrects:
+            return twice, None
+        end = start.free.end
+        some = np.flatnonzero(touching & is_fast(h, solved.taken[1] - end, end, NEARLY))
+        if not some.size:
+            return twice, None
+        first = self._solved_of(solved, start, model, some)
+        fast = is_fast(h, first.taken[1] - end[some], end[some])
+        if not can_correct(stepper):
+            if fast.any():
+                warn(SEVERAL, ContactWarning)
+            return twice, None
+        twice[some[fast]] = True
+        if not fast.any():
+            return twice, None
+        return twice, self._midpoint.tape(start.of(twice), first.of(fast), solved.of(twice), model.rows.of(twice))
+
+    def _solved_of(self, solved: SolvedPart, start: Start, model: PartModel, states: np.ndarray) -> SolvedPart:
+        """Take the first solution of some states."""
+        own, parameters = solved.of(states), None if model.step is None else model.step.of(states)
+        given = self._first, own.q, start.v[states], own.given, own.before
+        return solved_part(self._stepper, *given, parameters)
+
+    @cached_property
+    def _first(self) -> StepCode:
+        """Code of steps without a second solution, with gains of each state."""
+        stepper, own = self._stepper, bool(self._batched.settings)
+        given = stepper.world, stepper._solver, stepper.settings, stepper.options
+        return StepCode(*given, own_gains=own, pairs=False, corrects=False)
+
+    @cached_property
+    def _midpoint(self) -> MidpointPullback:
+        return MidpointPullback(self._stepper, self._free)
 
     def _back(self, part: PartTape, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the gradients in the state and the control at the start of a part, and in the numbers."""
-        q, end = part.given.q, part.solved.result.q
-        h, in_v = np.full((len(q), 1), self._stepper.settings.table[0]), np.zeros(part.given.v.shape)
-        in_q, of_mean, of_end, _ = self._end_back(0 * in_v, q, *part.motion, h, end, weights)
-        of_motion, in_armature, in_table = np.concatenate([of_mean, of_end], axis=1), 0 * in_v, 0 * part.given.table
+        q, end, table = part.given.q, part.solved.result.q, part.given.table
+        h, still = np.full((len(q), 1), self._stepper.settings.table[0]), np.zeros(part.given.v.shape)
+        in_q, of_mean, of_end, _ = self._end_back(still, q, *part.motion, h, end, weights)
+        of_motion = np.concatenate([of_mean, of_end], axis=1)
+        in_v, in_tau, in_armature, in_table = 0 * still, 0 * still, 0 * still, 0 * table
         in_contact = np.zeros((len(q), len(self._batched.contact)))
         if part.contact is not None:
-            contact, own = part.contact, part.touching
+            contact, own = part.contact, part.once
             g = contact.gradient(of_motion[own][:, None])
             in_q[own] += (g.q + g.start + g.gap @ contact.normals)[:, 0]
             in_v[own] += g.v[:, 0]
             of_motion[own] = np.concatenate([g.mean[:, 0], g.end[:, 0]], axis=1)
             if any(self._batched):
-                in_table[own], in_armature[own] = self._of_inertia(part, g)
-                in_contact[own] = np.stack(
-                    [(g.friction[:, 0] * (contact.pair == k)).sum(axis=1) for k in self._pairs], 1
+                in_table[own], in_armature[own] = self._of_inertia(table[own], contact, g)
+                in_contact[own] = self._of_friction(contact, g)
+        if part.corrected is not None:
+            twice, own = part.corrected, part.twice
+            found = self._midpoint.back(twice, of_motion[own])
+            in_q[own] += found.q
+            in_v[own] += found.v
+            of_motion[own], in_tau[own], in_armature[own], in_table[own] = found[2:6]
+            if any(self._batched):
+                in_contact[own] += self._of_friction(twice.first, found.first) + self._of_friction(
+                    twice.second, found.second
                 )
-        more = self._free.of_motion(part.given, part.tape, of_motion, in_armature)
-        in_table += more.table
+                impacts = twice.impacts.y, -found.inertia
+                for contact, g, more in ((twice.first, found.first, [impacts]), (twice.second, found.second, [])):
+                    x, y = self._of_inertia(table[own], contact, g, more)
+                    in_table[own] += x
+                    in_armature[own] += y
+        gradients = self._free.of_motion(part.given, part.tape, of_motion, in_tau, in_armature)
+        in_table += gradients.table
         size, places = self._stepper.settings.table.size, list(self._batched.settings)
         in_numbers = np.concatenate([in_table[:, places], in_table[:, size:], in_contact], axis=1)
-        return np.concatenate([in_q + more.q, in_v + more.v], axis=1), more.control, in_numbers
+        return np.concatenate([in_q + gradients.q, in_v + gradients.v], axis=1), gradients.control, in_numbers
 
-    def _of_inertia(self, part: PartTape, g: MotionGradient) -> tuple[np.ndarray, np.ndarray]:
-        """Return the gradients in the table and the armature of states in contact, by M + D in their rows."""
-        contact: Any = part.contact
-        sets = zip((g.positions, g.recovery, g.velocities), np.moveaxis(contact.y, 1, 0), strict=True)
-        terms = [(np.arange(len(contact.y)), y, -z[:, 0]) for z, y in sets if z.any() and y.any()]
+    def _of_friction(self, contact: ContactGradient, g: MotionGradient) -> np.ndarray:
+        """Return the gradients in the friction of pairs."""
+        own = [(g.friction[:, 0] * (contact.pair == k)).sum(axis=1) for k in self._pairs]
+        return np.stack(own, axis=1) if own else np.zeros((len(contact.pair), 0))
+
+    def _of_inertia(
+        self, table: np.ndarray, contact: ContactGradient, g: MotionGradient, more: Sequence[tuple[Any, Any]] = ()
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the gradients in the table and the armature of states, by M + D in the rows of their contact.
+
+        more: further pairs y, z of z' (M + D) y.
+        """
+        sets, every = (g.positions, g.recovery, g.velocities), np.arange(len(table))
+        terms = [(every, y, -z[:, 0]) for z, y in zip(sets, np.moveaxis(contact.y, 1, 0), strict=True)]
+        terms += [(every, *pair) for pair in more]
         if contact.overlaps:  # mobilities y' (M + D) y of what recovery opens
             states, y = np.array([x.b for x in contact.overlaps]), np.stack([x.y for x in contact.overlaps])
             rows = [g.rows[x.b, 0, RECOVERY, x.r] * x.side * x.factor for x in contact.overlaps]
             terms.append((states, y, -np.array(rows)[:, None] * y))
-        q, table = part.given.q[part.touching], part.given.table[part.touching]
-        in_table, in_armature = np.zeros(table.shape), np.zeros(contact.given.v.shape)
+        in_table, in_armature, q = np.zeros(table.shape), np.zeros(contact.given.v.shape), contact.given.q
         for states, y, z in terms:
-            np.add.at(in_table, states, self._free.of_inertia(q[states], y, table[states], z))
-            np.add.at(in_armature, states, z * y)
+            if z.any() and y.any():
+                np.add.at(in_table, states, self._free.of_inertia(q[states], y, table[states], z))
+                np.add.at(in_armature, states, z * y)
         return in_table, in_armature
-
-    def _by_matrices(
-        self, q: np.ndarray, v: np.ndarray, u: np.ndarray, weights: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the same for steps that are solved a second time."""
-        nv = v.shape[1]
-        unit = np.broadcast_to(np.eye(3 * nv), (len(weights), 3 * nv, 3 * nv))
-        directions = Directions(unit[..., :nv], unit[..., nv : 2 * nv], unit[..., 2 * nv :])
-        along = StepTangents(self._stepper, q, v, u, directions).along
-        back = np.einsum("bkn,bn->bk", np.concatenate([along.q, along.v], axis=-1), weights)
-        return back[:, : 2 * nv], back[:, 2 * nv :]
 
 
 def _blocks(count: int) -> list[slice]:

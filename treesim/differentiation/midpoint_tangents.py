@@ -20,6 +20,12 @@ from .free_motion import Directions, FreeMotion, acceleration, end_of_step
 from .solved_part import SolvedPart
 from .step_parts import step_parts
 
+SEVERAL = (
+    "impulses change a fast motion so much that the step is solved again at its midpoint; in worlds of several robots "
+    "and bodies, with joint friction, or with rolling friction, its derivatives are those of the first solution: take "
+    "a smaller dt, or semi-implicit Euler"
+)
+
 
 class Moving(NamedTuple):
     """Vector (nv,), and its derivatives (K, nv)."""
@@ -32,13 +38,13 @@ class Moving(NamedTuple):
         return Moving(self.value + factor * other.value, self.along + factor * other.along)
 
 
-def is_fast(first: ContactGradient, fraction: float = 1.0) -> np.ndarray:
+def is_fast(h: float, change: np.ndarray, end: np.ndarray, fraction: float = 1.0) -> np.ndarray:
     """Return whether impulses change a fast motion so much that steps (B,) are solved again at their midpoint.
 
-    fraction: of the limit.
+    change (B, nv): of the unconstrained velocity `end`. fraction: of the limit.
     """
-    change, end = (np.abs(x).max(axis=1, initial=0.0) for x in (first.y[:, 2], first.given.end))
-    found: np.ndarray = first.h * change * end > fraction * FAST
+    largest = (np.abs(x).max(axis=1, initial=0.0) for x in (change, end))
+    found: np.ndarray = h * np.prod([*largest], axis=0) > fraction * FAST
     return found
 
 

@@ -127,14 +127,27 @@ class StepPullback:
         """Return the mean and end velocity of the step, in the joints' axes at its start."""
         return self._motion(*given, *tape.accelerations)
 
-    def of_motion(self, given: StepInputs, tape: Tape, weights: Numbers, in_armature: Numbers) -> StepGradients:
+    def of_motion(
+        self, given: StepInputs, tape: Tape, weights: Numbers, in_tau: Numbers, in_armature: Numbers
+    ) -> StepGradients:
         """Return the gradients of sum(weights * mean and end velocity).
 
-        in_armature (B, nv): further gradients in the armature of the last call.
+        in_tau, in_armature (B, nv): further gradients in the force and the armature of the last call.
         """
         still = constants(np.zeros(self._nv), given.q)
         found = self._motion_back(still, *given, *tape.accelerations, weights)
-        return self._through_calls(given, tape, found, in_armature)
+        return self._through_calls(given, tape, found, np.concatenate([0 * in_tau, 0 * in_tau, in_tau, in_armature], 1))
+
+    def acceleration(self, q: Numbers, v: Numbers, tau: Numbers, armature: Numbers, table: Numbers) -> Numbers:
+        """Return the acceleration of a call of the forward dynamics."""
+        return self._dynamics(q, v, tau, armature, table)[0]
+
+    def of_acceleration(self, call: Sequence[Numbers], a: Numbers, table: Numbers, weights: Numbers) -> list[Numbers]:
+        """Return the gradients of sum(weights * a) in q, v, tau, armature and table of the forward dynamics."""
+        (q, v, _, armature), still = call, constants(np.zeros(self._nv), a)
+        (mu,) = self._response_to(q, weights, armature, table)
+        in_q, in_v, in_table = self._torques_back(still, q, v, a, table, -mu)
+        return [in_q, in_v, mu, -(mu * a), in_table]
 
     def of_inertia(self, q: Numbers, a: Numbers, table: Numbers, weights: Numbers) -> Numbers:
         """Return the gradients of sum(weights * M a) in the table, without rotors."""
@@ -143,18 +156,17 @@ class StepPullback:
         return own - gravity
 
     def _through_calls(
-        self, given: StepInputs, tape: Tape, found: list[Numbers], in_armature: Numbers | None = None
+        self, given: StepInputs, tape: Tape, found: list[Numbers], in_last: Numbers | None = None
     ) -> StepGradients:
-        """Return the gradients in the inputs, from those in the inputs, in the accelerations, and in an armature."""
+        """Return the gradients in the inputs, from those in the inputs, in the accelerations, and in the last call."""
         (calls, accelerations), still = tape, constants(np.zeros(self._nv), given.q)
         found, back = found[:4], found[4:]
         for k in reversed(range(len(calls))):
-            (q, v, _, armature), a = calls[k], accelerations[k]
-            (mu,) = self._response_to(q, back[k], armature, given.table)
-            in_q, in_v, in_table = self._torques_back(still, q, v, a, given.table, -mu)
-            each = np.concatenate([in_q, in_v, mu, -(mu * a) if in_armature is None else in_armature - mu * a], axis=-1)
-            in_armature = None
-            more = self._calls_back[k](still, *given, *accelerations[:k], q, each)
+            *each, in_table = self.of_acceleration(calls[k], accelerations[k], given.table, back[k])
+            of_call = np.concatenate(each, axis=-1)
+            if in_last is not None and k == len(calls) - 1:
+                of_call = of_call + in_last
+            more = self._calls_back[k](still, *given, *accelerations[:k], calls[k][0], of_call)
             found = [x + y for x, y in zip(found, more, strict=False)]
             found[2] = found[2] + in_table
             back = [x + y for x, y in zip(back, more[len(found) :], strict=False)]

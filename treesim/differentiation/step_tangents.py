@@ -13,15 +13,9 @@ from ..simulation.stepper import Stepper
 from ..system.user_warnings import warn
 from .contact_gradient import ContactGradient
 from .free_motion import Directions, FreeMotion, end_of_step, free_motion
-from .midpoint_tangents import can_correct, corrected, is_fast
+from .midpoint_tangents import SEVERAL, can_correct, corrected, is_fast
 from .solved_part import SolvedPart, solved_part, touches, warn_unsolved
 from .step_gradient import Row, rows_of_part
-
-SEVERAL = (
-    "impulses change a fast motion so much that the step is solved again at its midpoint; in worlds of several robots "
-    "and bodies, with joint friction, or with rolling friction, its derivatives are those of the first solution: take "
-    "a smaller dt, or semi-implicit Euler"
-)
 
 
 class StepTangents:
@@ -63,7 +57,7 @@ class StepTangents:
             first = solved_part(stepper, stepper._first_solutions, solved.q, v, solved.given, solved.before)
         contact = ContactGradient(stepper, first.states(v, free.mean, free.end, free.armature))
         found = contact.along(directions, free.along)
-        fast = is_fast(contact) & again
+        fast = is_fast(contact.h, contact.y[:, 2], contact.given.end) & again
         for k, b in enumerate(states.tolist()):
             rows, one = partial(rows_of_part, contact, k, part), slice(k, k + 1)
             if fast[k] and can_correct(stepper):

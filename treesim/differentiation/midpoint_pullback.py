@@ -1,0 +1,209 @@
+"""Gradients through parts of steps that are solved a second time at their midpoint, of many states.
+
+They are those of `midpoint_tangents` backward: of the second solution, of the motion to the midpoint, of the forward
+dynamics there, and of the first solution.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..kernels.contact.row_derivatives import IMPULSES, LINEAR
+from ..simulation.stepper import Stepper
+from .contact_gradient import ContactGradient, MotionGradient, RowDerivatives, RowParameters, StepStates
+from .solved_part import SolvedPart
+from .step_parts import Motion, step_parts
+from .step_pullback import Function, StepPullback
+
+
+class Start(NamedTuple):
+    """States before a part of a step, its unconstrained motion, and the last call of the forward dynamics, as there."""
+
+    q: np.ndarray
+    v: np.ndarray
+    free: Motion
+    tau: np.ndarray
+    armature: np.ndarray
+    table: np.ndarray
+
+    def of(self, states: np.ndarray) -> Start:
+        """Return those of some states."""
+        (q, v, free), others = self[:3], (x[states] for x in self[3:])
+        return Start(q[states], v[states], Motion(*(x[states] for x in free)), *others)
+
+
+class Impacts(NamedTuple):
+    """Change y (B, nv) of the velocities of positions by impacts (`midpoint_correction.motion_of_impacts`).
+
+    push (B, C, 3): position impulses, of which a part (B, C) acts. clipped, opposite (B, nv): joints whose position
+    impulses are those of velocities, or none. T (B, nv, nv): d(J' push - M y)/dq at constant push and y.
+    """
+
+    y: np.ndarray
+    W: np.ndarray
+    push: np.ndarray
+    part: np.ndarray
+    clipped: np.ndarray
+    opposite: np.ndarray
+    T: np.ndarray
+
+
+class MidpointTape(NamedTuple):
+    """A part that is solved twice.
+
+    mean, between: velocities from the start to the midpoint, and there, in the axes at the start. q, v, qdd: state and
+    acceleration there. a: the acceleration in the axes at the start. u: `mean` in the axes at the midpoint. changes:
+    those of mean and end velocity by the second solution.
+    """
+
+    start: Start
+    first: ContactGradient
+    second: ContactGradient
+    impacts: Impacts
+    moved: RowDerivatives
+    mean: np.ndarray
+    between: np.ndarray
+    q: np.ndarray
+    v: np.ndarray
+    qdd: np.ndarray
+    changes: list[np.ndarray]
+
+
+class MidpointGradients(NamedTuple):
+    """Gradients in what `Start` contains, and those of both solutions; inertia: weights (M + D) y of the impacts."""
+
+    q: np.ndarray
+    v: np.ndarray
+    free: np.ndarray
+    tau: np.ndarray
+    armature: np.ndarray
+    table: np.ndarray
+    first: MotionGradient
+    second: MotionGradient
+    inertia: np.ndarray
+
+
+class MidpointPullback:
+    """Gradients through parts of a robot's steps that are solved a second time."""
+
+    def __init__(self, stepper: Stepper, free: StepPullback) -> None:
+        parts, nv = step_parts(stepper.robot, stepper.rule), stepper.robot.nv
+        self._stepper, self._free = stepper, free
+        self._end, self._into = parts.end, parts.into_start_axes
+        self._end_back = Function(parts.end.gradients, [nv, nv, nv, 1])
+        self._into_back = Function(parts.into_start_axes.gradients, [nv, nv, nv, nv, 1])
+
+    def tape(self, start: Start, once: SolvedPart, whole: SolvedPart, parameters: RowParameters) -> MidpointTape:
+        """Take a part again; once: its first solution. whole: both."""
+        stepper, q, v, armature = self._stepper, start.q, start.v, start.armature
+        first = ContactGradient(stepper, once.states(v, *start.free, armature), parameters)
+        impacts, h = impacts_of(first), first.h
+        mean = start.free.mean + impacts.y
+        between = (mean + (v + first.w[:, 2]) / 2) / 2
+        half = np.full((len(q), 1), h / 2)
+        q_mid, v_mid = self._end(q, mean, between, half)
+        qdd = self._free.acceleration(q_mid, v_mid, start.tau, armature, start.table)
+        (a,) = self._into(q, mean, v_mid, qdd, half)
+        ends = v + h / 2 * a, v + h * a
+        _, u = self._end(q, mean, mean, half)
+        ahead = [self._end(q, mean, x, half)[1] for x in (*ends, v)]
+        changes = [self._end(q, mean, x - y, half)[1] for x, y in zip(whole.taken, ends, strict=True)]
+        reached = np.stack([x + y for x, y in zip(ahead[:2], changes, strict=True)])
+        states = StepStates(q_mid, ahead[2], ahead[0], ahead[1], armature, reached, whole.points, whole.counts, start=q)
+        second = ContactGradient(stepper, states, parameters)
+        w = np.repeat(u[:, None], second.w.shape[1], axis=1)
+        moved = second.rows_of(slice(None), w, 0 * w)
+        return MidpointTape(start, first, second, impacts, moved, mean, between, q_mid, v_mid, qdd, changes)
+
+    def back(self, tape: MidpointTape, weights: np.ndarray) -> MidpointGradients:
+        """Return the gradients of sum(weights (B, 2 nv) * mean and end velocity)."""
+        start, first, second, h, nv = tape.start, tape.first, tape.second, tape.first.h, weights.shape[1] // 2
+        still, half = 0 * start.v, np.full((len(weights), 1), tape.first.h / 2)
+        of_ends = [weights[:, :nv], weights[:, nv:]]
+        in_q, of_mean, of_changes = 0 * still, 0 * still, []
+        for w, change in zip(of_ends, tape.changes, strict=True):
+            more_q, more_mean, _, of_change, _ = self._into_back(still, start.q, tape.mean, still, change, half, w)
+            in_q, of_mean = in_q + more_q, of_mean + more_mean
+            of_changes.append(of_change)
+        g = second.gradient(np.concatenate(of_changes, axis=1)[:, None])
+        J, dJ = (x[:, 2 :: second.axes] for x in (tape.moved.J, tape.moved.dJ[:, 0]))
+        in_q_mid = (g.q + g.gap @ (J - h / 2 * dJ))[:, 0]
+        in_q = in_q + g.start[:, 0]
+        of_mean_ahead, of_end_ahead = (x[:, 0] - y for x, y in zip((g.mean, g.end), of_changes, strict=True))
+        a = self._into(start.q, tape.mean, tape.v, tape.qdd, half)[0]
+        ends = [start.v + h / 2 * a, start.v + h * a, start.v, tape.mean]
+        found = []
+        for x, w in zip(ends, (of_mean_ahead, of_end_ahead, g.v[:, 0], (-h / 2 * (g.gap @ J))[:, 0]), strict=True):
+            more_q, more_mean, of_x = self._moved_back(tape, x, still, w)
+            in_q, of_mean = in_q + more_q, of_mean + more_mean
+            found.append(of_x)
+        of_m, of_e = (x + y for x, y in zip(found[:2], of_ends, strict=True))
+        in_v, of_mean = found[2] + of_m + of_e, of_mean + found[3]
+        into = self._into_back(still, start.q, tape.mean, tape.v, tape.qdd, half, h / 2 * of_m + h * of_e)
+        more_q, more_mean, in_v_mid, of_qdd, _ = into
+        in_q, of_mean = in_q + more_q, of_mean + more_mean
+        call = tape.q, tape.v, start.tau, start.armature
+        mid_q, mid_v, in_tau, in_armature, in_table = self._free.of_acceleration(call, tape.qdd, start.table, of_qdd)
+        more_q, more_mean, of_between = self._moved_back(tape, tape.between, in_q_mid + mid_q, in_v_mid + mid_v)
+        in_q, of_mean = in_q + more_q, of_mean + more_mean + of_between / 2
+        in_v = in_v + of_between / 4
+        z, more_q, of_impulses = _impacts_back(tape, of_mean)
+        g1 = first.gradient(np.concatenate([still, of_between / 4], axis=1)[:, None], of_impulses)
+        in_q = in_q + more_q + (g1.q + g1.start + g1.gap @ first.normals)[:, 0]
+        free = np.concatenate([of_mean + g1.mean[:, 0], g1.end[:, 0]], axis=1)
+        return MidpointGradients(in_q, in_v + g1.v[:, 0], free, in_tau, in_armature, in_table, g1, g, z)
+
+    def _moved_back(
+        self, tape: MidpointTape, x: np.ndarray, of_q: np.ndarray, of_v: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the gradients in q, in the mean velocity and in x, from those in the midpoint and in x there."""
+        q, half, weights = tape.start.q, np.full((len(x), 1), tape.first.h / 2), np.concatenate([of_q, of_v], axis=1)
+        in_q, of_mean, of_x, _ = self._end_back(0 * x, q, tape.mean, x, half, tape.q, weights)
+        return in_q, of_mean, of_x
+
+
+def impacts_of(first: ContactGradient) -> Impacts:
+    """Return the impacts of a first solution."""
+    (B, C, _), nv = first.contacts.shape, first.robot.nv
+    first.gradient(np.zeros((B, 1, 2 * nv)))  # for what it shows
+    forces = first.shown[:, :, C:, 0] * first.shown[:, :, C:, 1]
+    low, high = np.minimum(forces[:, 1], 0), np.maximum(forces[:, 1], 0)
+    push, impulse = first.contacts[..., IMPULSES : IMPULSES + 3], first.contacts[..., IMPULSES + 14]
+    larger = push[..., 2] > impulse
+    part = np.divide(impulse, push[..., 2], out=np.ones(larger.shape), where=larger)
+    diagonal = np.maximum(first.given.armature, 0.0)[:, :, None] * np.eye(nv)
+    W = np.linalg.inv(first.rows.T[:, :, -1] + diagonal)
+    acting, force = part[..., None] * push, np.clip(forces[:, 0], low, high)
+    along = (acting.reshape(B, 1, 3 * C) @ first.rows.J)[:, 0]
+    y = (W @ (along + force)[..., None])[..., 0]
+    contacts = first.contacts.copy()
+    contacts[..., IMPULSES : IMPULSES + 18] = 0.0
+    contacts[..., IMPULSES : IMPULSES + 3] = acting
+    w = np.zeros(first.w.shape)
+    changes = w.copy()
+    changes[:, 0] = y
+    T = first.rows_of(slice(None), w, changes, contacts).T[:, :, 0]
+    clipped = (forces[:, 0] < low) | (forces[:, 0] > high)
+    return Impacts(y, W, push, part, clipped, forces[:, 0] * forces[:, 1] < 0, T)
+
+
+def _impacts_back(tape: MidpointTape, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return z = W weights, and the gradients in q and in the impulses of the first solution."""
+    impacts, (B, C, _), J = tape.impacts, tape.first.contacts.shape, tape.first.rows.J
+    z = (impacts.W @ weights[..., None])[..., 0]
+    of_acting = (J @ z[..., None])[..., 0].reshape(B, C, LINEAR)
+    of_impulses = np.zeros((B, 1, 2, 3 * C + z.shape[1]))
+    pushes, impulses = (of_impulses[:, 0, s, : 3 * C].reshape(B, C, 3) for s in range(2))
+    larger = impacts.part < 1
+    of_part = np.divide(
+        (of_acting * impacts.push).sum(axis=-1), impacts.push[..., 2], out=np.zeros(larger.shape), where=larger
+    )
+    pushes[...] = impacts.part[..., None] * of_acting
+    pushes[..., 2] -= of_part * impacts.part
+    impulses[..., 2] = of_part
+    of_impulses[:, 0, 0, : 3 * C], of_impulses[:, 0, 1, : 3 * C] = pushes.reshape(B, -1), impulses.reshape(B, -1)
+    of_impulses[:, 0, 0, 3 * C :] = np.where(impacts.clipped | impacts.opposite, 0.0, z)
+    of_impulses[:, 0, 1, 3 * C :] = np.where(impacts.clipped & ~impacts.opposite, z, 0.0)
+    return z, (z[:, None] @ impacts.T)[:, 0], of_impulses
