@@ -279,14 +279,23 @@ def load_robot(source: str, base: str, mimic: str | None, convex_parts: bool = F
 
     Raises as `treesim.load`.
     """
-    import treesim
+    return named_on_command_line(described_robot(source, base, mimic, convex_parts), source)
 
+
+def named_on_command_line(robot: Tree, source: str) -> Tree:
+    """Return a robot under its name on the command line, unless this is a file's."""
     from ..urdf.resolve import is_robot_name
+
+    return robot.with_name(source) if is_robot_name(source) else robot
+
+
+def described_robot(source: str, base: str, mimic: str | None, convex_parts: bool = False) -> Tree:
+    """Return the robot named on the command line, under the name in its description; raises as `treesim.load`."""
+    import treesim
 
     with checked_loading(base, mimic):
         where, follow = cast("BaseChoice", base), cast("Mimic | None", mimic)
-        robot = treesim.load(source, base=where, mimic=follow, convex_parts=convex_parts)
-    return robot.with_name(source) if is_robot_name(source) else robot
+        return treesim.load(source, base=where, mimic=follow, convex_parts=convex_parts)
 
 
 @contextmanager

@@ -1,26 +1,86 @@
-"""Option --policy of `treesim sweep`: a function of a Python file, or a trained network."""
+"""Options --policy of commands: a function of a Python file or a trained network; a network with a contract."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from importlib import import_module
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from ..errors import ArgumentError, TreesimError, quoted, reason_of, unknown_name
 from ..system.input_files import LARGEST_ARRAYS, read_input, size_of_input
 from ..system.installation import installed_by
+from .common import CONTROL, option
 from .simulation_options import SimulationOptions
 
 if TYPE_CHECKING:
     import numpy as np
 
     from ..model.tree import Tree
+    from ..policies import Contract, Policy
     from ..simulation.world import World
 
 LARGEST_PROGRAM = 1 << 24  # bytes of a Python file
 FORMS = "FILE.py:FUNCTION or FILE.npz:TASK"
 OF_TASK = ("dt", "integrator", "substeps", "backend", "contact_solver")  # options that a network's task determines
+
+
+@dataclass(frozen=True)
+class ContractOptions:
+    """Options of a network that controls the robot.
+
+    Options
+    -------
+    --policy
+        ONNX file of a trained network that controls the robot. Also give --contract.
+    --contract
+        TOML file that describes observations, actions and actuators of --policy. The robot starts in the default
+        positions of this file, unless --q0 is given.
+    --command
+        Command of --policy: numbers such as 0.5,0,0 in the order of the contract. Default: 0.
+    """
+
+    policy: Annotated[str | None, option(panel=CONTROL, metavar="FILE.onnx")] = None
+    contract: Annotated[str | None, option(panel=CONTROL, metavar="FILE.toml")] = None
+    command: Annotated[str | None, option(panel=CONTROL, metavar="X,Y,...")] = None
+
+
+class ContractPolicy(NamedTuple):
+    """Network file with a contract, before the robot is loaded; command: numbers, or None."""
+
+    network: str
+    contract: Contract
+    command: np.ndarray | None
+
+    def policy(self, robot: Tree) -> Policy:
+        """Return the policy for a robot."""
+        from ..policies import load
+
+        return load(self.network, self.contract, robot)
+
+    def controller(self, policy: Policy, dt: float) -> Any:
+        """Return the controller of a simulation with steps of dt [s]."""
+        command = [0.0] * len(policy.command_names) if self.command is None else self.command
+        try:
+            return policy.controller(dt, command)
+        except ArgumentError as error:
+            raise ArgumentError(f"--policy: {error}") from None
+
+
+def contract_policy(given: ContractOptions, options: SimulationOptions) -> ContractPolicy | None:
+    """Return the policy of --policy and --contract, None if they are not given."""
+    from ..policies import Contract
+
+    if given.policy is None or given.contract is None:
+        for label in ("policy", "contract", "command"):
+            if getattr(given, label) is not None:
+                raise ArgumentError(f"--{label} needs both --policy FILE.onnx and --contract FILE.toml")
+        return None
+    if options.controller != "none":
+        raise ArgumentError(f"--policy computes the controls: leave out --controller {options.controller}")
+    command = _numbers(given.command, "--command", "numbers")
+    return ContractPolicy(given.policy, Contract.from_toml(given.contract), command)
 
 
 class GivenPolicy(NamedTuple):
@@ -64,7 +124,7 @@ def policy_option(text: str, numbers: str | None, robot: Tree, options: Simulati
         raise ArgumentError(f"--policy: {error}") from None
 
 
-def _numbers(text: str | None) -> np.ndarray | None:
+def _numbers(text: str | None, label: str = "--parameters", what: str = "numbers p") -> np.ndarray | None:
     import numpy as np
 
     if text is None:
@@ -72,9 +132,9 @@ def _numbers(text: str | None) -> np.ndarray | None:
     try:
         found = np.array([float(part) for part in text.split(",")])
     except ValueError:
-        raise ArgumentError(f"--parameters takes numbers p, such as 10,0.5, got {quoted(text)}") from None
+        raise ArgumentError(f"{label} takes {what}, such as 10,0.5, got {quoted(text)}") from None
     if not np.isfinite(found).all():
-        raise ArgumentError(f"--parameters must be finite, got {quoted(text)}")
+        raise ArgumentError(f"{label} must be finite, got {quoted(text)}")
     return found
 
 

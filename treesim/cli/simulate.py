@@ -16,6 +16,7 @@ from ..errors import ArgumentError, DivergedWarning, EnergyWarning, TreesimError
 from ..system.progress import progress_bar
 from . import common
 from .common import OUTPUT, JsonOption, QuietOption, RecordOption, RobotArgument, examples, guarded, option
+from .policies import ContractOptions, contract_policy
 from .simulation_options import RunOptions, build_simulation, checked_steps
 
 if TYPE_CHECKING:
@@ -87,12 +88,14 @@ class Outputs:
 @examples(
     "treesim simulate ur5 --q0 shoulder_lift_joint=-1 --duration 2",
     "treesim simulate g1_29dof_rev_1_0 --ground --controller hold --kp 300 --kd 15 -o run.npz",
+    "treesim simulate go2 --base floating --ground --policy walk.onnx --contract walk.toml --command 0.5,0,0",
     "treesim simulate go2 --ground --ground-friction 0.3 --push 50,0,0 --record run.mp4",
 )
 def simulate(
     robot: RobotArgument,
     duration: Annotated[float, option(panel=common.INTEGRATOR_PANEL)] = 5.0,
     options: RunOptions = RunOptions(),  # noqa: B008
+    network: ContractOptions = ContractOptions(),  # noqa: B008
     out: Annotated[Path | None, option("--out", "-o", panel=OUTPUT)] = None,
     plot: Annotated[Path | None, option(panel=OUTPUT)] = None,
     html: Annotated[Path | None, option(panel=OUTPUT)] = None,
@@ -122,13 +125,16 @@ def simulate(
     from ..simulation.durations import check_room
     from ..viewing.protocols import drawables
 
+    policy = contract_policy(network, options)
     steps = checked_steps(duration, options.dt)
     outputs = Outputs.checked(out, plot, html, record, viewer)
-    setup = build_simulation(robot, options)
+    setup = build_simulation(robot, options, policy)
     tree, q, v, simulation = setup.robot, setup.q, setup.v, setup.simulation
     check_room(tree, steps, "take a shorter --duration or a larger --dt")
     show = not (quiet or json)
     made = {"source": robot} | {name: getattr(options, name) for name in ("base", "seed", "controller", "mimic")}
+    if policy is not None:
+        made |= {"controller": "policy"} | vars(network)
     if outputs.out is not None:
         made["sha256"] = source_digest(robot)
     if outputs.recorder is not None:
@@ -144,7 +150,7 @@ def simulate(
 
     written, failed = outputs.write(tree, trajectory)
     try:
-        _report(tree, trajectory, setup.controller, (wall_s, first_call_s), written, failed, quiet, json)
+        _report(tree, trajectory, made["controller"], (wall_s, first_call_s), written, failed, quiet, json)
     finally:
         for message in failed:
             common.print_error(message)

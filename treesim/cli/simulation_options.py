@@ -23,7 +23,8 @@ from .common import (
     SubstepsOption,
     checked_name,
     checked_seconds,
-    load_robot,
+    described_robot,
+    named_on_command_line,
     option,
 )
 from .states import SPELLINGS, external_force, gravity_vector, initial_state, push_vector
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from ..simulation.simulation import Simulation
     from ..simulation.world import World
     from ..types import ControllerName
+    from .policies import ContractPolicy
 
 DT, BACKEND, INTEGRATOR, SOLVER = 1e-3, "aba", DEFAULT_INTEGRATOR, "pgs"
 KP, KD, FRICTION = 100.0, 10.0, 0.8
@@ -167,8 +169,8 @@ def checked_steps(duration: float, dt: float) -> int:
     return step_count(duration, dt, ("--duration", "--dt"))
 
 
-def build_simulation(source: str, options: RunOptions) -> SimulationSetup:
-    """Return the simulation that the options define.
+def build_simulation(source: str, options: RunOptions, policy: ContractPolicy | None = None) -> SimulationSetup:
+    """Return the simulation that the options define; policy: a network that controls the robot.
 
     ground: None adds one if a floating-base robot has shapes to stand on. controller: None selects that of
     `treesim.control.default_controller`, on a ground with gains that support the robot. Raises a TreesimError
@@ -181,8 +183,12 @@ def build_simulation(source: str, options: RunOptions) -> SimulationSetup:
     _check_floor_and_push(options)
     checked_seconds("--dt", options.dt)
     field = None if options.gravity is None else gravity_vector(options.gravity)
-    robot = load_robot(source, options.base, options.mimic, options.convex_parts)
+    described = described_robot(source, options.base, options.mimic, options.convex_parts)
+    robot = named_on_command_line(described, source)
     q, v = initial_state(robot, options.q0, options.v0, options.seed)
+    network = None if policy is None else policy.policy(described)
+    if network is not None and options.q0 is None:
+        q = network.posture.copy()
     ground = options.ground
     if ground is None:
         shapes = robot.base == "floating" and bool(candidates(robot).shapes)
@@ -202,6 +208,8 @@ def build_simulation(source: str, options: RunOptions) -> SimulationSetup:
             stiffness, damping = _carrying(robot, q)
     stiffness, damping = stiffness if kp is None else kp, damping if kd is None else kd
     drive = _drive(robot, q, controller, stiffness, damping)
+    if policy is not None and network is not None:
+        drive = policy.controller(network, options.dt)
     around = None
     if options.push is not None:
         around = partial(_with_push, robot=robot, push=options.push, push_at=options.push_at, push_for=options.push_for)

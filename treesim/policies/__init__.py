@@ -1,6 +1,8 @@
-"""Policies: networks that compute controls from observations."""
+"""Policies: networks that compute controls from observations, and contracts that give these numbers their meaning."""
 
+from .contract import Contract
 from .network import Network, Port
 from .onnx import from_onnx
+from .policy import Policy, load
 
-__all__ = ["Network", "Port", "from_onnx"]
+__all__ = ["Contract", "Network", "Policy", "Port", "from_onnx", "load"]

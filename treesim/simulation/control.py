@@ -232,6 +232,14 @@ class PD(ReprMixin):
         return np.clip(self.stiffness * error - self.damping * v, -self._effort, self._effort)
 
 
+class SampledPD(PD):
+    """Base class of PD controllers whose posture changes at multiples of a period, as a network computes it.
+
+    Between these times, subclasses must return the torque of the same posture; called again at the same time and state,
+    the same torque. Their `torque` may therefore be evaluated at every substep.
+    """
+
+
 class Pushed(ReprMixin):
     """Controller that adds a push to another controller: a force on a floating robot's root link, for a time interval.
 
@@ -479,12 +487,12 @@ def checked_gain(label: str, value: ArrayLike, robot: Tree) -> np.ndarray:
 def is_own(controller: Controller) -> bool:
     """Return whether a controller has no state, so that its torque may be evaluated at any time within a step.
 
-    True for the controllers of this module and for subclasses of Pure.
+    True for the controllers of this module, and for subclasses of StatelessController and SampledPD.
     """
     inner: Any = controller
     while type(inner) in (Pushed, ExtendedController):
         inner = inner.controller
-    return type(inner) in (Zero, PD) or isinstance(inner, StatelessController)
+    return type(inner) in (Zero, PD) or isinstance(inner, (StatelessController, SampledPD))
 
 
 def _floating_root(robot: Tree) -> Body:

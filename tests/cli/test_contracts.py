@@ -1,0 +1,69 @@
+"""`treesim simulate` with a network and its contract."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+CONTRACT = """
+policy = 1
+robot = "toy"
+rate = 100
+[joints]
+order = ["knee", "hip"]
+default = {hip = 0.5, knee = -0.25}
+[observation]
+terms = [{term = "command", names = ["a", "b"]}]
+[action]
+kind = "joint_position"
+offset = "default"
+[actuators]
+"*" = {type = "PositionServo", kp = 2000, kd = 100, effort_limit = 50}
+[hold]
+shoulder = {kp = 10, kd = 1}
+"""
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[Path, Path]:
+    """A network whose actions are its two observations, and its contract."""
+    onnx = pytest.importorskip("onnx")
+    pytest.importorskip("treesim_onnx")
+    node = onnx.helper.make_node("Identity", ["obs"], ["actions"])
+    ports = [onnx.helper.make_tensor_value_info(x, onnx.TensorProto.FLOAT, ["N", 2]) for x in ("obs", "actions")]
+    graph = onnx.helper.make_graph([node], "policy", ports[:1], ports[1:])
+    network, contract = tmp_path / "p.onnx", tmp_path / "p.toml"
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)]), network)
+    contract.write_text(CONTRACT)
+    return network, contract
+
+
+def test_a_network_moves_the_robot(answer: Callable[..., Any], robot: str, tmp_path: Path, files: Any) -> None:
+    from treesim.formats import load
+
+    out = tmp_path / "run.npz"
+    given = ("--policy", files[0], "--contract", files[1], "--base", "fixed", "--gravity", "0", "-o", out)
+    account = answer("simulate", robot, *given, "--duration", 3, "--command", "0.125,-0.25")
+    assert account["controller"] == "policy" and account["stopped"] is None
+    run = load(out)
+    np.testing.assert_array_equal(run.q[0], [0.5, -0.25, 0])
+    np.testing.assert_allclose(run.q[-1], [0.25, -0.125, 0], atol=1e-3)
+    assert run.metadata["policy"] == str(files[0]) and run.metadata["command"] == "0.125,-0.25"
+
+
+def test_wrong_options_are_refused(treesim: Callable[..., Any], robot: str, files: Any) -> None:
+    both = ("--policy", files[0], "--contract", files[1])
+    for options, message in (
+        (both[:2], "--policy needs both --policy FILE.onnx and --contract FILE.toml"),
+        ((*both, "--controller", "hold"), "--policy computes the controls: leave out --controller hold"),
+        ((*both, "--command", "1,x"), "--command takes numbers, such as 10,0.5, got '1,x'"),
+        ((*both, "--command", "1"), "command (a, b) must be 2 finite numbers"),
+        ((*both, "--dt", "0.003"), "the period of the policy, 100 Hz, is no whole multiple of dt = 0.003 s"),
+        (("--policy", files[0], "--contract", "no.toml"), "cannot read 'no.toml': No such file or directory"),
+    ):
+        result = treesim("simulate", robot, "--base", "fixed", "--duration", "0.3", *options)
+        assert result.exit_code != 0 and message in " ".join(result.stderr.split()), result.stderr

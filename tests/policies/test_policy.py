@@ -1,0 +1,261 @@
+"""Policies with contracts: each term against SciPy and loops over names, memory, rates, actuators, simulations."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+import treesim
+from tests.policies.contracts import DEFAULT, EXPLICIT, GO2, GO2_IMPLICIT, JOINTS, changed, linear, with_terms
+from treesim.errors import ArgumentError, NonFiniteError, UnsupportedError
+from treesim.policies import Port, load
+from treesim.policies.layers import Layers
+
+RANDOM = np.random.default_rng(3)
+
+
+@pytest.fixture(scope="module")
+def go2():
+    return treesim.load("go2", base="floating")
+
+
+@pytest.fixture(scope="module")
+def states(go2):
+    """Five states (q, v)."""
+    q = np.array([go2.random(k) for k in range(5)])
+    return q, RANDOM.normal(size=(5, go2.nv))
+
+
+def joint_values(go2, q, v, names):
+    """Position and speed of joints, found by name."""
+    of_q, of_v = go2.q_index, go2.v_index
+    return np.array([[q[of_q[n].start], v[of_v[n].start]] for n in names]).T
+
+
+def test_the_observation_of_the_go2(go2, states):
+    weight = RANDOM.normal(size=(12, 48))
+    policy = load(linear(48, weight=weight), GO2.encode(), go2)
+    assert policy.command_names == ("vx", "vy", "wz")
+    command = np.array([0.5, -0.25, 0.125])
+    memory = policy.begin(5)
+    controls, memory = policy.step(0.0, *states, command, memory)
+    observations, _ = policy.observation(0.02, *states, command, memory)
+    for q, v, observation, control in zip(*states, observations, controls, strict=True):
+        turn = Rotation.from_quat(q[3:7])
+        position, speed = joint_values(go2, q, v, JOINTS)
+        head = [v[:3], v[3:6], turn.inv().apply([0, 0, -1]), command, position - DEFAULT, speed]
+        action = weight[:, :36] @ np.concatenate(head)  # the first last action is 0
+        assert np.allclose(observation, [*np.concatenate(head), *action], rtol=0, atol=1e-13)
+        wanted = {name: d + 0.25 * a for name, d, a in zip(JOINTS, DEFAULT, action, strict=True)}
+        found = {name: control[go2.v_index[name].start] for name in JOINTS}
+        assert found == pytest.approx(wanted, abs=1e-13)
+    assert not controls[:, :6].any()
+
+
+TERMS = {
+    '{term = "base_linear_velocity", frame = "world"}': lambda q, v, turn: turn.apply(v[:3]),
+    '{term = "base_angular_velocity", frame = "world", scale = 0.25}': lambda q, v, turn: 0.25 * turn.apply(v[3:6]),
+    '{term = "base_quaternion", order = "xyzw"}': lambda q, v, turn: q[3:7],
+    '{term = "base_quaternion", order = "wxyz"}': lambda q, v, turn: [q[6], q[3], q[4], q[5]],
+    '{term = "base_height", offset = -0.3}': lambda q, v, turn: [q[2] - 0.3],
+    '{term = "projected_gravity", scale = [1, 2, 3]}': lambda q, v, turn: turn.as_matrix()[2] * [-1, -2, -3],
+    '{term = "clock", period = 0.8}': lambda q, v, turn: [math.sin(math.pi / 4), math.cos(math.pi / 4)],
+    '{term = "constant", value = [3, 4]}': lambda q, v, turn: [3, 4],
+    '{term = "command", names = ["b", "a"], scale = [2, 3]}': lambda q, v, turn: [2 * 0.5, 3 * -0.5],
+    '{term = "joint_position", joints = ["RL_calf_joint"], relative = false}': lambda q, v, turn: [q[15]],
+    '{term = "joint_velocity", joints = ["FR_hip_joint"], clip = [-0.1, 0.1], scale = 2, offset = 1}': (
+        lambda q, v, turn: [1 + 2 * min(max(v[9], -0.1), 0.1)]
+    ),
+}
+
+
+def test_terms_against_scipy(go2, states):
+    sizes = [3, 3, 4, 4, 1, 3, 2, 2, 2, 1, 1]
+    policy = load(linear(sum(sizes)), with_terms(*TERMS), go2)
+    observations, _ = policy.observation(0.1, *states, [0.5, -0.5], policy.begin(5))
+    for q, v, observation in zip(*states, observations, strict=True):
+        parts = np.split(observation, np.cumsum(sizes)[:-1])
+        for text, part in zip(TERMS, parts, strict=True):
+            assert np.allclose(part, TERMS[text](q, v, Rotation.from_quat(q[3:7])), rtol=0, atol=1e-14), text
+
+
+def run(policy, numbers):
+    """Observations (steps, n) under a sequence of commands."""
+    memory, found, q, v = policy.begin(), [], policy.posture, np.zeros(policy.robot.nv)
+    for x in numbers:
+        found.append(policy.observation(0.0, q, v, [x, -x], memory)[0].tolist())
+        memory = policy.step(0.0, q, v, [x, -x], memory)[1]
+    return found
+
+
+def test_histories_and_delays(go2):
+    one = '{term = "command", names = ["a"], history = 3}'
+    two = '{term = "command", names = ["a", "b"], history = 2, order = "newest_first", delay = 0.02}'
+    assert run(load(linear(7), with_terms(one, two), go2), [1.0, 2.0, 3.0]) == [
+        [1, 1, 1, 1, -1, 1, -1],
+        [1, 1, 2, 1, -1, 1, -1],
+        [1, 2, 3, 2, -2, 1, -1],
+    ]
+
+
+def test_layout_of_histories(go2):
+    text = with_terms('{term = "command", names = ["a"]}', '{term = "command", names = ["b"], scale = 10}').decode()
+    for layout, wanted in (("term", [1, 2, -10, -20]), ("frame", [1, -10, 2, -20])):
+        own = text.replace("terms = [", f'history = 2\nlayout = "{layout}"\nclip = [-15, 15]\nterms = [')
+        policy = load(linear(4), own.encode(), go2)
+        assert run(policy, [1.0, 2.0])[-1] == np.clip(wanted, -15, 15).tolist()
+
+
+def test_actions_are_clipped_scaled_and_delayed(go2):
+    weight = np.eye(12, 1) * 10
+    pairs = (("scale = 0.25", "scale = 0.25\nclip = [-5, 5]\ndelay = 0.04"),)
+    term = '{term = "command", names = ["a"]}'
+    policy = load(linear(1, weight=weight), changed(*pairs, text=with_terms(term).decode()), go2)
+    memory, found = policy.begin(), []
+    for x in (0.1, 0.2, 3.0, -3.0, 0.0):
+        control, memory = policy.step(0.0, policy.posture, np.zeros(18), [x], memory)
+        found.append(control[go2.v_index["FL_hip_joint"].start])
+    assert np.allclose(found, 0.1 + 0.25 * np.array([1, 1, 1, 2, 5]), rtol=0, atol=1e-15)
+
+
+def test_other_kinds_of_actions(go2, states):
+    term, bias = '{term = "base_height"}', RANDOM.normal(size=12)
+    text = with_terms(term).decode()
+    delta = text.replace('"joint_position"\n', '"joint_position_delta"\n').replace('offset = "default"\n', "")
+    torque = delta.replace("joint_position_delta", "joint_torque")
+    torque = torque[: torque.index("[actuators]")]
+    q, v = states[0][0], states[1][0]
+    for own, wanted in ((delta, joint_values(go2, q, v, JOINTS)[0] + 0.25 * bias), (torque, 0.25 * bias)):
+        policy = load(linear(1, bias=bias), own.encode(), go2)
+        control, _ = policy.step(0.0, q, v, [], policy.begin())
+        assert np.allclose([control[go2.v_index[n].start] for n in JOINTS], wanted, rtol=0, atol=1e-15)
+    assert np.array_equal(
+        policy.torque(1e3 * control, q, v), np.clip(1e3 * control, -go2.effort_limit, go2.effort_limit)
+    )
+    assert not policy.kp.any()
+
+
+def test_states_of_networks_are_in_the_memory(go2):
+    layers = Layers()
+    x = layers.inputs(2)
+    h = layers.paired("add", x[:1], x[1:])
+    y = layers.dense(h[None], np.ones((12, 1)), np.zeros(12))
+    network = layers.network([Port("obs", 1)], [Port("h_in", 1)], Port("actions", 12), [], [y, h])
+    text = with_terms('{term = "command", names = ["a"]}').decode() + '[network]\nstate = {h_in = "h_out"}\n'
+    policy = load(network, text.encode(), go2)
+    memory = policy.begin(2)
+    q, v = policy.posture, np.zeros(go2.nv)
+    for x in (1.0, 2.0):
+        control, memory = policy.step(0.0, q, v, [[x], [10 * x]], memory)
+    assert np.allclose(control[:, 6], 0.1 + 0.25 * np.array([3.0, 30.0]), rtol=0, atol=1e-15)
+
+
+def test_batches_equal_single_states(go2, states):
+    policy = load(linear(48, weight=RANDOM.normal(size=(12, 48))), GO2.encode(), go2)
+    command, memory = RANDOM.normal(size=(5, 3)), RANDOM.normal(size=(5, policy.memory_size))
+    together = policy.step(0.5, *states, command, memory)
+    for k in range(5):
+        alone = policy.step(0.5, states[0][k], states[1][k], command[k], memory[k])
+        assert all(np.array_equal(x[k], y) for x, y in zip(together, alone, strict=True))
+
+
+def test_torques_of_explicit_gains(go2):
+    """PD control within the line from the effort limit at rest to 0 at 30 rad/s, as Isaac Lab's DCMotor computes it."""
+    policy = load(linear(48), GO2.encode(), go2)
+    u = policy.step(0.0, policy.posture, np.zeros(18), np.zeros(3), policy.begin())[0]
+    for speed in (-70.0, -20.0, 0.0, 20.0, 40.0):
+        for error in (-2.0, -0.3, 0.3, 2.0):
+            v = np.full(18, speed)
+            q = policy.posture.copy()
+            q[7:] -= error
+            top = min(max(speed, -60.0), 60.0) / 30.0
+            low, high = max(-23.5, 23.5 * (-1 - top)), min(23.5, 23.5 * (1 - top))
+            wanted = min(max(25 * error - 0.5 * speed, low), high)
+            assert np.allclose(policy.torque(u, q, v)[6:], wanted, rtol=0, atol=1e-13)
+            assert not policy.torque(u, q, v)[:6].any()
+    with pytest.raises(UnsupportedError, match=r"the gains of the contract are explicit: every 0\.005 s, pass"):
+        print(policy.gains)
+
+
+def test_held_joints(go2):
+    text = GO2.replace('offset = "default"', f'offset = "default"\njoints = {JOINTS[:11]}')
+    text += '[hold]\n"RR_calf_joint" = {kp = 7, kd = 0.7, at = -1.25}\n'
+    text = text.replace(EXPLICIT, 'gains = "implicit"')
+    policy = load(linear(47, 11), text.encode(), go2)
+    k = go2.v_index["RR_calf_joint"].start
+    control, _ = policy.step(0.0, policy.posture, np.zeros(18), np.zeros(3), policy.begin())
+    assert (control[k], policy.gains["kp"][k], policy.gains["kd"][k], policy.posture[k + 1]) == (-1.25, 7, 0.7, -1.25)
+
+
+def test_rates_and_steps(go2):
+    policy = load(linear(48), GO2.encode(), go2)
+    assert policy.steps(0.005) == 4 and policy.steps(0.02) == 1
+    with pytest.raises(
+        ArgumentError, match=r"the period of the policy, 50 Hz, is no whole multiple of dt = 0.003 s: tak"
+    ):
+        policy.controller(0.003)
+    with pytest.raises(
+        ArgumentError, match=r"the period of the actuators, 0.005 s, is no whole multiple of dt = 0.01 s"
+    ):
+        policy.controller(0.01, np.zeros(3))
+    with pytest.raises(ArgumentError, match=r"command \(vx, vy, wz\) must be 3 finite numbers"):
+        policy.controller(0.005, np.zeros(2))
+    with pytest.raises(NonFiniteError, match="command"):
+        policy.step(0.0, policy.posture, np.zeros(18), [np.nan, 0, 0], policy.begin())
+    with pytest.raises(ArgumentError, match=r"memory has shape \(3,\)"):
+        policy.step(0.0, policy.posture, np.zeros(18), np.zeros(3), np.zeros(3))
+
+
+def test_a_network_of_zeros_is_pd_control(go2):
+    """To the bit; with the same posture, gains and steps."""
+    world = treesim.World(go2, ground=treesim.Ground())
+    policy = load(linear(48), GO2_IMPLICIT.encode(), go2)
+    q0 = treesim.standing(go2, policy.posture)
+    runs = [
+        treesim.Simulation(world, 0.005, controller=controller).run(1.0, q0)
+        for controller in (
+            policy.controller(0.005, [0.5, 0, 0]),
+            treesim.PD(go2, policy.posture, kp=policy.kp, kd=policy.kd),
+        )
+    ]
+    assert np.array_equal(runs[0].q, runs[1].q) and np.array_equal(runs[0].tau, runs[1].tau)
+
+
+@pytest.mark.parametrize("text", [GO2, GO2_IMPLICIT])
+def test_simulations_evaluate_policies_at_their_rate(go2, text):
+    """A loop over periods that keeps targets and memory itself; repeated runs start anew."""
+    policy = load(linear(48, weight=0.01 * RANDOM.normal(size=(12, 48))), text.encode(), go2)
+    dt, command, q0 = 0.0025, [0.5, 0.0, 0.1], policy.posture
+    controller = policy.controller(dt, command)
+    simulation = treesim.Simulation(go2, dt, controller=controller)
+    simulation.run(0.0025, q0 + 0.0)
+    found = simulation.run(0.1, q0)
+
+    class Loop:
+        memory, calls = policy.begin(), 0
+        stiffness, damping = (getattr(controller, name) for name in ("stiffness", "damping"))
+
+        def torque(self, t, q, v):
+            if self.calls % 8 == 0:
+                self.control, self.memory = policy.step(t, q, v, command, self.memory)
+            if self.calls % 2 == 0 or "explicit" not in text:
+                self.tau = policy.torque(self.control, q, v)
+            self.calls += 1
+            return self.tau
+
+    wanted = treesim.Simulation(go2, dt, controller=Loop()).run(0.1, q0)
+    assert np.allclose(found.q, wanted.q, rtol=0, atol=1e-9)
+    first = simulation.run(0.05, q0)
+    assert np.array_equal(first.q, found.q[: len(first)])
+
+
+def test_a_batch_stepper_under_a_policy(go2):
+    policy = load(linear(48, weight=0.01 * RANDOM.normal(size=(12, 48))), GO2_IMPLICIT.encode(), go2)
+    stepper = treesim.BatchStepper(go2, 3, 0.005, steps=policy.steps(0.005), **policy.gains)
+    stepper.put(slice(None), policy.posture, np.zeros(18))
+    memory, commands = policy.begin(3), [[0.5, 0, 0], [0, 0.5, 0], [0.5, 0, 0]]
+    for _ in range(5):
+        control, memory = policy.step(stepper.t, stepper.q, stepper.v, commands, memory)
+        stepper.step(control)
+    assert stepper.finite.all() and np.array_equal(stepper.q[0], stepper.q[2]) and (stepper.q[0] != stepper.q[1]).any()

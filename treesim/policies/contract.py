@@ -1,0 +1,346 @@
+"""Contracts of policies: the meaning of a network's observations and actions, from TOML files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..errors import ArgumentError, quoted, reason_of
+from ..system.display import ReprMixin
+from ..system.input_files import read_input
+from .toml_tables import REQUIRED, Source, Table, parsed
+
+LARGEST = 1 << 20  # bytes of a contract
+KEYS = (
+    "policy",
+    "robot",
+    "rate",
+    "physics",
+    "joints",
+    "network",
+    "observation",
+    "action",
+    "hold",
+    "actuators",
+    "timing",
+)
+OF_TERMS = {  # further keys of each term
+    "base_linear_velocity": ("frame",), "base_angular_velocity": ("frame",), "projected_gravity": (),
+    "base_height": (), "base_quaternion": (), "command": ("names",),
+    "joint_position": ("joints", "relative"), "joint_velocity": ("joints",), "last_action": (), "clock": ("period",),
+    "constant": ("value",),
+}  # fmt: skip
+OF_EACH = ("term", "scale", "offset", "clip", "noise", "delay", "history", "order")
+NOT_YET = "policies do not compute it yet"
+WITHOUT_TERM = dict.fromkeys(("base_linear_acceleration", "feet_contact", "height_scan"), NOT_YET)
+SERVO = ("type", "kp", "kd", "gains", "period", "effort_limit", "velocity_limit")
+WITHOUT_KEY = dict.fromkeys(
+    ("curve", "rotor_inertia", "damping", "joint_friction", "delay", "interpolate", "before", "lag", "rate_limit"),
+    "servos of policies have gains and limits only",
+)
+OLDEST, NEWEST = "oldest_first", "newest_first"
+
+
+@dataclass(frozen=True)
+class Term:
+    """Term of observations: scale * clip(value) + offset.
+
+    delay: in periods of the policy. history: number of values, the present one included. path: its place in the file.
+    """
+
+    name: str
+    size: int  # without history
+    scale: tuple[float, ...]
+    offset: tuple[float, ...]
+    clip: tuple[float, float] | None
+    noise: float
+    delay: int
+    history: int
+    order: str
+    joints: tuple[str, ...]
+    settings: tuple[Any, ...]  # values of the further keys
+    path: tuple[str | int, ...]
+
+
+@dataclass(frozen=True)
+class Action:
+    """Meaning of actions: control = scale * clip(action) + offset; delay: in periods of the policy."""
+
+    kind: str
+    joints: tuple[str, ...]
+    scale: tuple[float, ...]
+    offset: tuple[float, ...]
+    clip: tuple[float, float] | None
+    delay: int
+
+
+@dataclass(frozen=True)
+class Servo:
+    """Actuator of a joint: gains, and limits of the torque and of the torque-speed line; None for no limit.
+
+    period: time between two evaluations of explicit gains [s]; None for implicit gains.
+    """
+
+    kp: float
+    kd: float
+    period: float | None
+    effort_limit: float | None
+    velocity_limit: float | None
+
+
+@dataclass(frozen=True, repr=False)
+class Contract(ReprMixin):
+    """Meaning of the observations and actions of a policy, independent of the network; immutable.
+
+    The page "Policies from ONNX files" describes the keys of contracts.
+
+    Parameters
+    ----------
+    robot : str or None
+        Name of the robot, which `load` compares.
+    rate : float
+        Actions in a second [Hz].
+    dt : float or None
+        Step of the training [s].
+    joints : tuple of str
+        Order of the joints in observations and actions.
+    default : tuple of float
+        Default position of each joint [rad, m].
+    terms : tuple of Term
+        Terms of the observation.
+    layout : str
+        "term" or "frame": order of the numbers of histories.
+    clip : tuple of float or None
+        Limits of the numbers of observations.
+    action : Action
+        Meaning of the actions.
+    servos : tuple of Servo
+        Actuator of each joint that has actions; empty for torques.
+    hold : Table
+        Table of the file for the robot's other joints.
+    states : dict of str to str
+        {input: output} of the states of recurrent layers.
+    source : Source
+        File and lines of the keys, for messages.
+
+    Examples
+    --------
+    >>> text = b'''
+    ... policy = 1
+    ... rate = 50
+    ... joints = {order = ["shoulder_pan_joint", "elbow_joint"]}
+    ... observation = {terms = [{term = "joint_position"}, {term = "joint_velocity", scale = 0.05}]}
+    ... action = {kind = "joint_position", scale = 0.5, offset = "default"}
+    ... actuators = {"*" = {type = "PositionServo", kp = 100, kd = 10}}
+    ... '''
+    >>> treesim.policies.Contract.from_toml(text)
+    <Contract: 4 numbers of 2 terms to 2 joint positions at 50 Hz>
+    """
+
+    robot: str | None
+    rate: float
+    dt: float | None
+    joints: tuple[str, ...]
+    default: tuple[float, ...]
+    terms: tuple[Term, ...]
+    layout: str
+    clip: tuple[float, float] | None
+    action: Action
+    servos: tuple[Servo, ...]
+    hold: Table = field(compare=False)
+    states: dict[str, str]
+    source: Source = field(compare=False)
+
+    @classmethod
+    def from_toml(cls, file: str | os.PathLike[str] | bytes) -> Contract:
+        r"""Return the contract of a TOML file.
+
+        Parameters
+        ----------
+        file : path-like or bytes
+            Name or contents of a file of at most 1 MiB.
+
+        Returns
+        -------
+        Contract
+            The contract.
+
+        Raises
+        ------
+        ArgumentError
+            If the file cannot be read, or contains a fault; the message names the line and the key.
+
+        Examples
+        --------
+        >>> treesim.policies.Contract.from_toml(b"policy = 1\nrates = 50")
+        Traceback (most recent call last):
+            ...
+        treesim.errors.ArgumentError: the contract, line 2: rates is wrong: unknown key 'rates': did you mean ...
+        """
+        label = "the contract" if isinstance(file, bytes) else ""
+        try:
+            label = label or os.fspath(file)  # type: ignore[assignment,arg-type]
+            content = file if isinstance(file, bytes) else read_input(file, LARGEST)
+        except TypeError:
+            raise ArgumentError(f"contract must be the name of a file, or bytes, got {type(file).__name__}") from None
+        except (OSError, ValueError) as error:
+            raise ArgumentError(f"cannot read {quoted(label)}: {reason_of(error)}") from None
+        if len(content) > LARGEST:
+            raise ArgumentError(f"cannot read {label}: it has {len(content):,} bytes, and {LARGEST:,} at most")
+        return _contract(parsed(content, label))
+
+    @property
+    def observation_size(self) -> int:
+        """Number of elements of an observation."""
+        return sum(term.size * term.history for term in self.terms)
+
+    def columns(self) -> str:
+        """Return a table of the terms with their columns in observations."""
+        end, rows = 0, [f"{'term':24}{'size':>6}  columns"]
+        for term in self.terms:
+            size = term.size * term.history
+            end += size
+            name = term.name + (f" x {term.history}" if term.history > 1 else "")
+            rows.append(f"{name:24}{size:6}  {end - size} to {end - 1}")
+        return "\n".join(rows)
+
+    def __repr__(self) -> str:
+        terms, kind = f"{len(self.terms)} terms", self.action.kind.replace("_", " ").removesuffix(" delta")
+        action = f"{len(self.action.joints)} {kind}s at {self.rate:g} Hz"
+        return f"<Contract: {self.observation_size} numbers of {terms} to {action}>"
+
+    _row_labels = ("robot", "rate", "dt", "joints", "default", "terms", "action", "servos", "states")
+
+
+def _contract(top: Table) -> Contract:
+    """Return the contract of a file's table."""
+    top.known(KEYS)
+    if top.get("policy") != 1:
+        raise top.fault("policy", f"is the version of the format, which must be 1, got {quoted(top.get('policy'))}")
+    rate = top.number("rate", above=0)
+    physics, network = top.table("physics").known(("dt",)), top.table("network").known(("state",))
+    named = top.table("joints").known(("order", "default"))
+    joints = named.names("order")
+    default = named.vector("default", 0.0, len(joints), joints)
+    action = _action(top.table("action"), joints, default, rate)
+    observation = top.table("observation").known(("terms", "history", "layout", "clip"))
+    layout = observation.text("layout", "term", ("term", "frame"))
+    history = observation.whole("history", 1, 1)
+    terms = tuple(_term(each, joints, len(action.joints), rate, history) for each in observation.tables("terms"))
+    if layout == "frame" and len({term.history for term in terms}) > 1:
+        raise observation.fault("layout", 'is "frame", so all terms must have the same history')
+    states = network.table("state")
+    top.table("timing").known(("observe",)).text("observe", "before", ("before",))
+    return Contract(
+        top.text("robot", None), rate, physics.number("dt", None, above=0), joints, default, terms, layout,
+        observation.limits("clip"), action, _servos(top.table("actuators"), action), top.table("hold"),
+        {key: states.text(key) for key in states.values}, top.source,
+    )  # fmt: skip
+
+
+def _periods(table: Table, rate: float) -> int:
+    """Return the delay of a table [s] as a number of periods of the policy."""
+    delay = table.number("delay", 0.0, least=0)
+    if delay > 1000 / rate or abs(delay * rate - round(delay * rate)) > 1e-6:
+        raise table.fault(
+            "delay", f"must be a whole multiple of {1 / rate:g} s, the period of the policy, and at most 1000 of them"
+        )
+    return round(delay * rate)
+
+
+def _term(table: Table, joints: tuple[str, ...], actions: int, rate: float, history: int) -> Term:
+    """Return a term of the observation."""
+    name = table.get("term")
+    if isinstance(name, str) and name in WITHOUT_TERM:
+        raise table.fault("term", f"{quoted(name)} is not supported: {WITHOUT_TERM[name]}")
+    further = OF_TERMS[table.text("term", known=tuple(OF_TERMS))]
+    if "order" in table.values and "history" not in table.values and history == 1 and name != "base_quaternion":
+        raise table.fault("order", "is the order of a quaternion or of a history, and this term has none")
+    table.known((*OF_EACH, *further), {"of": "velocities are those of the root link"})
+    chosen = table.names("joints", joints, joints) if "joints" in further else ()
+    settings, size = _settings(table, name)
+    size = {"last_action": actions, "joint_position": len(chosen), "joint_velocity": len(chosen)}.get(name, size)
+    own = table.whole("history", history, 1)
+    order = OLDEST if name == "base_quaternion" else table.text("order", OLDEST, (OLDEST, NEWEST))
+    scale, offset = (table.vector(key, value, size) for key, value in (("scale", 1.0), ("offset", 0.0)))
+    noise = table.number("noise", 0.0, least=0)
+    return Term(
+        name, size, scale, offset, table.limits("clip"), noise, _periods(table, rate), own, order, chosen, settings,
+        table.path,
+    )  # fmt: skip
+
+
+def _settings(table: Table, name: str) -> tuple[tuple[Any, ...], int]:
+    """Return the values of a term's further keys, and the term's number of elements."""
+    if name == "command":
+        names = table.names("names")
+        return names, len(names)
+    if name == "constant":
+        value = table.get("value")
+        numbers = table.vector("value", REQUIRED, len(value) if isinstance(value, list) else 1)
+        return numbers, len(numbers)
+    read: dict[str, Callable[[], Any]] = {
+        "base_linear_velocity": lambda: table.text("frame", "base", ("base", "world")),
+        "base_angular_velocity": lambda: table.text("frame", "base", ("base", "world")),
+        "base_quaternion": lambda: table.text("order", known=("xyzw", "wxyz")),
+        "clock": lambda: table.number("period", above=0),
+        "joint_position": lambda: table.flag("relative", True),
+    }
+    size = {"base_quaternion": 4, "clock": 2, "base_height": 1}.get(name, 3)
+    return (read[name](),) if name in read else (), size
+
+
+def _action(table: Table, joints: tuple[str, ...], default: tuple[float, ...], rate: float) -> Action:
+    """Return the meaning of actions."""
+    table.known(("kind", "scale", "offset", "clip", "delay", "joints"))
+    kind = table.text("kind")
+    if kind == "joint_velocity":
+        raise table.fault("kind", f"{quoted(kind)} is not supported: servos of policies have target positions")
+    table.text("kind", known=("joint_position", "joint_position_delta", "joint_torque"))
+    chosen = table.names("joints", joints, joints)
+    if table.get("offset", None) == "default":
+        if kind != "joint_position":
+            raise table.fault("offset", f'is "default", a position, but actions are of the kind {quoted(kind)}')
+        offset = tuple(default[joints.index(name)] for name in chosen)
+    else:
+        offset = table.vector("offset", 0.0, len(chosen), chosen)
+    scale = table.vector("scale", 1.0, len(chosen), chosen)
+    return Action(kind, chosen, scale, offset, table.limits("clip"), _periods(table, rate))
+
+
+def _servos(table: Table, action: Action) -> tuple[Servo, ...]:
+    """Return the actuator of each joint that has actions."""
+    if action.kind == "joint_torque":
+        if table.values:
+            raise table.fault(None, "is for target positions, but the actions are torques: leave it out")
+        return ()
+    chosen = table.matched(action.joints)
+    for name in action.joints:
+        if name not in chosen:
+            raise table.fault(None, f"has no actuator for joint {quoted(name)}")
+    made = {key: _servo(table.table(key)) for key in table.values}
+    servos = tuple(made[chosen[name]] for name in action.joints)
+    if len({servo.period for servo in servos}) > 1:
+        raise table.fault(None, "must have the same gains (implicit or explicit) and period for all joints")
+    return servos
+
+
+def _servo(table: Table) -> Servo:
+    """Return an actuator."""
+    table.known(SERVO, WITHOUT_KEY)
+    if table.text("type") != "PositionServo":
+        raise table.fault("type", f"must be 'PositionServo', got {quoted(table.get('type'))}")
+    kp, kd = table.number("kp", least=0), table.number("kd", least=0)
+    explicit = table.text("gains", "implicit", ("implicit", "explicit")) == "explicit"
+    if not explicit:
+        for key, reason in (
+            ("period", "implicit gains act at all times"),
+            ("velocity_limit", "it needs explicit gains"),
+        ):
+            if key in table.values:
+                raise table.fault(key, f"is not supported: {reason}")
+    period = table.number("period", above=0) if explicit else None
+    limits = (table.number(key, None, above=0) for key in ("effort_limit", "velocity_limit"))
+    return Servo(kp, kd, period, *limits)

@@ -1,0 +1,113 @@
+"""Values of the terms of observations, for one state or many (leading axes)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..model.tree import Tree
+from .contract import Contract, Term
+from .servos import addresses
+
+
+class Known(NamedTuple):
+    """Numbers that observations are computed from: time, state, command, and the action of the step before."""
+
+    t: Any
+    q: Any
+    v: Any
+    command: Any
+    last_action: Any
+
+
+Value = Callable[[Known], Any]
+
+
+def value_of(term: Term, contract: Contract, robot: Tree, commands: tuple[str, ...]) -> Value:
+    """Return the function that computes a term, after scale, clip and offset."""
+    compute = _VALUES[term.name](term, contract, robot, commands)
+    scale, offset, clip = np.array(term.scale), np.array(term.offset), term.clip
+
+    def value(known: Known) -> Any:
+        x = compute(known)
+        return scale * (x if clip is None else np.clip(x, *clip)) + offset
+
+    return value
+
+
+def rotated(quaternion: Any, x: Any, sign: float) -> Any:
+    """Return vectors x rotated by quaternions (xyzw), or by their inverses if the sign is -1."""
+    u, w = sign * quaternion[..., :3], quaternion[..., 3:]
+    twice = 2.0 * _cross(u, x)
+    return x + w * twice + _cross(u, twice)
+
+
+def _cross(a: Any, b: Any) -> Any:
+    (ax, ay, az), (bx, by, bz) = ([x[..., k] for k in range(3)] for x in (a, b))
+    return np.stack([ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx], axis=-1)
+
+
+def _of_base(term: Term, contract: Contract, robot: Tree, commands: tuple[str, ...]) -> Value:
+    """Return the function of a term of the floating base."""
+    root = next((body.joint.name for body in robot.bodies if body.joint.type == "floating"), None)
+    if root is None:
+        text = f"{term.name} needs a floating base: load {robot.name!r} with base='floating'"
+        raise contract.source.fault(term.path, text)
+    q0, v0 = robot.q_index[root].start, robot.v_index[root].start
+    pose = slice(q0 + 3, q0 + 7)
+    gravity = np.array(robot.gravity)
+    down = gravity / np.linalg.norm(gravity) if gravity.any() else np.array([0.0, 0.0, -1.0])
+    if term.name == "base_height":
+        return lambda known: known.q[..., q0 + 2 : q0 + 3]
+    if term.name == "base_quaternion":
+        order = pose if term.settings[0] == "xyzw" else [q0 + 6, q0 + 3, q0 + 4, q0 + 5]
+        return lambda known: known.q[..., order]
+    if term.name == "projected_gravity":
+        return lambda known: rotated(known.q[..., pose], np.broadcast_to(down, (*known.q.shape[:-1], 3)), -1.0)
+    part = slice(v0, v0 + 3) if term.name == "base_linear_velocity" else slice(v0 + 3, v0 + 6)
+    if term.settings[0] == "base":
+        return lambda known: known.v[..., part]
+    return lambda known: rotated(known.q[..., pose], known.v[..., part], 1.0)
+
+
+def _command(term: Term, contract: Contract, robot: Tree, commands: tuple[str, ...]) -> Value:
+    places = [commands.index(name) for name in term.settings]
+    return lambda known: known.command[..., places]
+
+
+def _joint_position(term: Term, contract: Contract, robot: Tree, commands: tuple[str, ...]) -> Value:
+    places = addresses(robot, term.joints, "q")
+    default = np.array([contract.default[contract.joints.index(name)] for name in term.joints])
+    return lambda known: known.q[..., places] - default * term.settings[0]
+
+
+def _joint_velocity(term: Term, contract: Contract, robot: Tree, commands: tuple[str, ...]) -> Value:
+    places = addresses(robot, term.joints, "v")
+    return lambda known: known.v[..., places]
+
+
+def _clock(term: Term, contract: Contract, robot: Tree, commands: tuple[str, ...]) -> Value:
+    rate = 2 * np.pi / term.settings[0]
+
+    def value(known: Known) -> Any:
+        angle = rate * known.t
+        return np.stack([np.sin(angle), np.cos(angle)], axis=-1)
+
+    return value
+
+
+def _last_action(term: Term, contract: Contract, robot: Tree, commands: tuple[str, ...]) -> Value:
+    return lambda known: known.last_action
+
+
+def _constant(term: Term, contract: Contract, robot: Tree, commands: tuple[str, ...]) -> Value:
+    return lambda known: np.array(term.settings)
+
+
+_VALUES: dict[str, Callable[[Term, Contract, Tree, tuple[str, ...]], Value]] = {
+    "base_linear_velocity": _of_base, "base_angular_velocity": _of_base, "projected_gravity": _of_base,
+    "base_height": _of_base, "base_quaternion": _of_base, "command": _command, "joint_position": _joint_position,
+    "joint_velocity": _joint_velocity, "last_action": _last_action, "clock": _clock, "constant": _constant,
+}  # fmt: skip
