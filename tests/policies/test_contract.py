@@ -112,7 +112,7 @@ def test_files_are_read_and_refused(tmp_path):
     file.write_bytes(b"\n\nrate = 0\npolicy = 1")
     with pytest.raises(ArgumentError, match=re.escape(f"{file}, line 3: rate must be a positive number")):
         Contract.from_toml(file)
-    for content in (b"\xff", b"a = " + b"[" * 5000, b"#" * (1 << 20) + b"#"):
+    for content in (b"\xff", b"a = " + b"[" * 5000, b"a." * 200000 + b"a = 1", b"#" * (1 << 20) + b"#"):
         with pytest.raises(ArgumentError, match=r"is not a TOML file|at most"):
             Contract.from_toml(content)
     for given in (3, None):

@@ -16,6 +16,8 @@ REQUIRED: Any = object()
 STRING = re.compile(r'"""(?:\\.|[^\\])*?"{3,5}|\'\'\'.*?\'{3,5}|"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\'', re.DOTALL)
 SPACE = re.compile(r"(?:\s|#[^\n]*)*")
 BARE = re.compile(r"[A-Za-z0-9_-]+")
+BETWEEN = re.compile(r"[\n,=\[\]{}]")
+MOST_PARTS = 50  # of a dotted key
 SCALAR = re.compile(r"[^,\]}#\n]+")
 
 
@@ -44,6 +46,8 @@ def parsed(content: bytes, label: str) -> Table:
     """Return the table of a file's contents; raises ArgumentError if it is no TOML."""
     try:
         text = content.decode()
+        if max(part.count(".") for part in BETWEEN.split(text.replace(" ", "").replace("\t", ""))) > MOST_PARTS:
+            raise ValueError(f"a key has more than {MOST_PARTS} parts")  # tomllib takes quadratic time and memory
         values = tomllib.loads(text)
         lines = _Lines(text.replace("\r\n", "\n"))
         lines.read()
