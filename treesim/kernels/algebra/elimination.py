@@ -171,7 +171,7 @@ def solve_in_order(A, L, b, band):
         g = A[k + 1, k + 1] * y
         b[k + 1], b[k + 2] = y, b[k + 2] - lower(A, L, k + 2, k) * f - lower(A, L, k + 2, k + 1) * g
         h = A[k + 2, k + 2] * b[k + 2]
-        for i in vectorized(range(k + 3, band.by.end_of(band, k + 2, n))):
+        for i in range(k + 3, band.by.end_of(band, k + 2, n)):
             b[i] = b[i] - lower(A, L, i, k) * f - lower(A, L, i, k + 1) * g - lower(A, L, i, k + 2) * h
     for k in range(n - 3, -1, -3):
         h = A[k + 2, k + 2] * b[k + 2]
