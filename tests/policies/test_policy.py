@@ -259,3 +259,41 @@ def test_a_batch_stepper_under_a_policy(go2):
         control, memory = policy.step(stepper.t, stepper.q, stepper.v, commands, memory)
         stepper.step(control)
     assert stepper.finite.all() and np.array_equal(stepper.q[0], stepper.q[2]) and (stepper.q[0] != stepper.q[1]).any()
+
+
+def test_rollouts_compile_policies_without_memory(go2):
+    """As a loop over steps of a BatchStepper; sums and sines may be rounded differently."""
+    terms = (
+        '{term = "base_linear_velocity", frame = "world"}', '{term = "projected_gravity"}',
+        '{term = "command", names = ["a"]}', '{term = "joint_position", clip = [-0.01, 0.01]}',
+        '{term = "clock", period = 0.5}', '{term = "constant", value = 3}',
+    )  # fmt: skip
+    text = (
+        with_terms(*terms)
+        .decode()
+        .replace(EXPLICIT, 'gains = "implicit"')
+        .replace("terms =", "clip = [-1, 2]\nterms =")
+    )
+    policy = load(linear(22, weight=0.1 * RANDOM.normal(size=(12, 22))), text.encode(), go2)
+    assert policy.command_names == ("a",)
+    q0, options = np.tile(policy.posture, (3, 1)), {"dt": 0.02, "substeps": 4, **policy.gains}
+    q0[1, 7:] += 0.1
+    runs = treesim.rollout(
+        go2, q0, np.zeros(18), policy.for_rollouts(0.02), steps=10, policy_parameters=[0.5], **options
+    )
+    stepper, memory = treesim.BatchStepper(go2, 3, **options), policy.begin(3)
+    stepper.put(slice(None), q0, np.zeros(18))
+    for _ in range(10):
+        control, memory = policy.step(stepper.t, stepper.q, stepper.v, [0.5], memory)
+        stepper.step(control)
+    assert np.allclose(stepper.q, runs.q[:, -1], rtol=0, atol=1e-11) and np.ptp(stepper.q, axis=0).max() > 0.01
+
+
+def test_rollouts_refuse_policies_with_memory(go2):
+    policy = load(linear(48), GO2_IMPLICIT.encode(), go2)
+    with pytest.raises(UnsupportedError, match="have no memory, but the contract needs it for 'last_action': call"):
+        policy.for_rollouts(0.02)
+    with pytest.raises(ArgumentError, match=r"dt must be the period of the policy, 0.02 s, got 0.01"):
+        policy.for_rollouts(0.01)
+    with pytest.raises(UnsupportedError, match="the gains of the contract are explicit"):
+        load(linear(1), with_terms('{term = "base_height"}'), go2).for_rollouts(0.02)

@@ -7,9 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..errors import ArgumentError, quoted, reason_of
+from ..errors import ArgumentError, quoted, reason_of, unknown_name
 from ..system.display import ReprMixin
 from ..system.input_files import read_input
+from .network import Network
 from .toml_tables import REQUIRED, Source, Table, parsed
 
 LARGEST = 1 << 20  # bytes of a contract
@@ -344,3 +345,20 @@ def _servo(table: Table) -> Servo:
     period = table.number("period", above=0) if explicit else None
     limits = (table.number(key, None, above=0) for key in ("effort_limit", "velocity_limit"))
     return Servo(kp, kd, period, *limits)
+
+
+def check_network(contract: Contract, network: Network) -> None:
+    """Raise ArgumentError if sizes or states of a network do not fit the contract."""
+    wanted, size = network.observation_size, contract.observation_size
+    if wanted != size:
+        ports = ", ".join(f"{port.name} ({port.size})" for port in network.inputs)
+        text = f"have {size} numbers, but the network takes {wanted}: {ports}\n{contract.columns()}"
+        raise contract.source.fault(("observation", "terms"), text)
+    if network.output.size != len(contract.action.joints):
+        text = f"is for {len(contract.action.joints)} joints, but the network has {network.output.size} actions"
+        raise contract.source.fault(("action",), text)
+    states = [port.name for port in network.states]
+    for name in contract.states:
+        if name not in states:
+            text = f"is wrong: {unknown_name('state', name, states, of='the network').args[0]}"
+            raise contract.source.fault(("network", "state", name), text)

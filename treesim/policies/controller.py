@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike
 
 from ..simulation.control import SampledPD
 from ..validation.values import finite_vector
-from .policy import Policy, multiple
+from .policy import Policy
+from .servos import multiple
 
 EARLY = 1e-6  # part of a period: times of steps contain rounding errors
 

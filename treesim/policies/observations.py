@@ -7,7 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..engine.graph.calls import is_traced
 from ..model.tree import Tree
+from ..numbers import maximum, minimum
 from .contract import Contract, Term
 from .servos import addresses
 
@@ -32,9 +34,18 @@ def value_of(term: Term, contract: Contract, robot: Tree, commands: tuple[str, .
 
     def value(known: Known) -> Any:
         x = compute(known)
-        return scale * (x if clip is None else np.clip(x, *clip)) + offset
+        return scale * limited(x, clip) + offset
 
     return value
+
+
+def limited(x: Any, limits: tuple[float, float] | None) -> Any:
+    """Return numbers clipped to the limits, if there are any; of symbolic numbers a vector."""
+    if limits is None:
+        return x
+    if is_traced(x):
+        return np.array([minimum(maximum(each, limits[0]), limits[1]) for each in x], object)
+    return np.clip(x, *limits)
 
 
 def rotated(quaternion: Any, x: Any, sign: float) -> Any:

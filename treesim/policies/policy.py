@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import math
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import ArgumentError, UnsupportedError, quoted, unknown_name
+from ..errors import ArgumentError, UnsupportedError, listed, quoted
 from ..model.named_axes import coordinate_argument, velocity_argument
 from ..model.tree import Tree
-from ..states.arguments import checked_robot, positive_number, whole_number
+from ..states.arguments import checked_robot, whole_number
 from ..system.display import ReprMixin
 from ..validation.arrays import Argument, batch_shape, coerce, refuse_non_finite
-from .contract import NEWEST, Contract
+from .contract import NEWEST, Contract, check_network
+from .memory import Memory
 from .network import Network
-from .observations import Known, value_of
+from .observations import Known, limited, value_of
 from .onnx import from_onnx
-from .servos import Servos, addresses
+from .servos import Servos, addresses, check_joints, multiple
 
 if TYPE_CHECKING:
     from .controller import PolicyController
@@ -110,48 +110,21 @@ class Policy(ReprMixin):
         fault, action = contract.source.fault, contract.action
         if contract.robot not in (None, robot.name):
             raise fault(("robot",), f"is {quoted(contract.robot)}, but the robot is {quoted(robot.name)}")
-        _check_joints(contract, robot)
+        check_joints(contract, robot)
         names = [name for term in contract.terms if term.name == "command" for name in term.settings]
         self.command_names = tuple(dict.fromkeys(names))
         self._values = [value_of(term, contract, robot, self.command_names) for term in contract.terms]
-        self._check_network()
+        check_network(contract, network)
         self.servos = Servos(contract, robot)
         self.posture, self.kp, self.kd = self.servos.posture, self.servos.kp, self.servos.kd
         self._at, self._positions = (addresses(robot, action.joints, axis) for axis in "vq")
         self._scale, self._offset = np.array(action.scale), np.array(action.offset)
-        self._parts = dict(self._slices())
-
-    def _check_network(self) -> None:
-        network, contract = self.network, self.contract
-        wanted, size = network.observation_size, contract.observation_size
-        if wanted != size:
-            ports = ", ".join(f"{port.name} ({port.size})" for port in network.inputs)
-            text = f"have {size} numbers, but the network takes {wanted}: {ports}\n{contract.columns()}"
-            raise contract.source.fault(("observation", "terms"), text)
-        if network.output.size != len(contract.action.joints):
-            text = f"is for {len(contract.action.joints)} joints, but the network has {network.output.size} actions"
-            raise contract.source.fault(("action",), text)
-        states = [port.name for port in network.states]
-        for name in contract.states:
-            if name not in states:
-                text = f"is wrong: {unknown_name('state', name, states, of='the network').args[0]}"
-                raise contract.source.fault(("network", "state", name), text)
-
-    def _slices(self) -> Iterator[tuple[str | int, slice]]:
-        """Yield the name and place of each part of the memory; the first number is 1 after the first step."""
-        action, end = self.contract.action, 1
-        sizes: list[tuple[str | int, int]] = [
-            ("last", len(action.joints)), ("states", self.network.state_size),
-            ("delayed", action.delay * len(action.joints)),
-        ]  # fmt: skip
-        sizes += [(k, (term.history + term.delay - 1) * term.size) for k, term in enumerate(self.contract.terms)]
-        for name, size in sizes:
-            yield name, slice(end, end := end + size)
+        self._memory = Memory(contract, network.state_size)
 
     @property
     def memory_size(self) -> int:
         """Number of elements of the memory of one state."""
-        return max(part.stop for part in self._parts.values())
+        return self._memory.size
 
     @property
     def gains(self) -> Mapping[str, np.ndarray]:
@@ -159,12 +132,15 @@ class Policy(ReprMixin):
 
         Raises UnsupportedError for explicit gains; the method `torque` computes their torques.
         """
+        self._check_implicit()
+        return {"kp": self.kp, "kd": self.kd}
+
+    def _check_implicit(self) -> None:
         if self.servos.period is not None:
             raise UnsupportedError(
                 f"the gains of the contract are explicit: every {self.servos.period:g} s, pass the result of "
                 "policy.torque(control, q, v) to a stepper without gains"
             )
-        return {"kp": self.kp, "kd": self.kd}
 
     def steps(self, dt: float) -> int:
         """Return the number of steps of length dt [s] in a period of the policy.
@@ -269,21 +245,23 @@ class Policy(ReprMixin):
         """
         known, memory = self._arguments(t, q, v, command, memory)
         observation, memory = self._observation(known, memory)
-        states, action = self._parts["states"], self.contract.action
+        states, delay = self._memory.parts["states"], self.contract.action.delay
         if self.network.states:
             found, memory[..., states] = self.network(observation, memory[..., states])
         else:
             found = np.asarray(self.network(observation))
-        used = found if action.clip is None else np.clip(found, *action.clip)
-        target = self._scale * used + self._offset
-        if action.kind == "joint_position_delta":
-            target = known.q[..., self._positions] + target
-        values = self._remembered("delayed", target, action.delay, memory)
-        memory[..., self._parts["last"]] = found
+        target = self._target(found, known.q)
+        values = self._memory.append("delayed", target, delay, memory)
+        memory[..., self._memory.parts["last"]] = found
         memory[..., 0] = 1.0
         control = np.broadcast_to(self.servos.targets, (*target.shape[:-1], self.robot.nv)).copy()
         control[..., self._at] = values[..., 0, :]
         return control, memory
+
+    def _target(self, found: Any, q: Any) -> Any:
+        """Return the controls of actions; q: configurations."""
+        target = self._scale * limited(found, self.contract.action.clip) + self._offset
+        return q[..., self._positions] + target if self.contract.action.kind == "joint_position_delta" else target
 
     def torque(self, control: ArrayLike, q: ArrayLike, v: ArrayLike) -> np.ndarray:
         """Return the torques of the actuators: kp (control - q) - kd v within the limits, or the control itself.
@@ -330,6 +308,50 @@ class Policy(ReprMixin):
 
         return PolicyController(self, dt, command)
 
+    def for_rollouts(self, dt: float) -> Callable[..., None]:
+        """Return the policy as the argument `control` of `treesim.rollout` or `treesim.sweep`, which compile it.
+
+        The parameters p are the command. Steps of the rollout are periods of the policy, divided into substeps. Also
+        pass the gains to the rollout: `**policy.gains`.
+
+        Parameters
+        ----------
+        dt : float
+            Step of the rollout [s]: the period of the policy.
+
+        Returns
+        -------
+        callable
+            Function of (t, q, v, p, u).
+
+        Raises
+        ------
+        ArgumentError
+            If dt is not the period of the policy.
+        UnsupportedError
+            If the policy needs memory, or the gains are explicit. A loop over a `BatchStepper` and `step` is possible.
+        """
+        if self.steps(dt) != 1:
+            raise ArgumentError(f"dt must be the period of the policy, {1 / self.contract.rate:g} s, got {dt:g}")
+        terms = self.contract.terms
+        needs = [term.name for term in terms if term.name == "last_action" or term.history + term.delay > 1]
+        needs += ["a delay of actions"] * bool(self.contract.action.delay) + [port.name for port in self.network.states]
+        if needs:
+            raise UnsupportedError(
+                f"policies of rollouts have no memory, but the contract needs it for {listed(needs)}: call policy.step "
+                "between the steps of a BatchStepper"
+            )
+        self._check_implicit()
+
+        def policy(t: Any, q: Any, v: Any, p: Any, u: Any) -> None:
+            known = Known(t, q, v, p, None)
+            values = [np.broadcast_to(value(known), term.size) for value, term in zip(self._values, terms, strict=True)]
+            found = self.network(limited(np.concatenate(values), self.contract.clip))
+            u[:] = self.servos.targets
+            u[self._at] = self._target(found, q)
+
+        return policy
+
     def command_argument(self, value: ArrayLike) -> Argument:
         """Return the argument of commands."""
         return Argument(f"command ({', '.join(self.command_names) or 'none'})", value, (len(self.command_names),))
@@ -347,58 +369,22 @@ class Policy(ReprMixin):
         refuse_non_finite(given, arrays)
         wide = [np.broadcast_to(x, batch + argument.shape) for x, argument in zip(arrays, given, strict=True)]
         t, q, v, command = wide[:4]
-        return Known(t, q, v, command, wide[4][..., self._parts["last"]]), wide[4].copy()
+        return Known(t, q, v, command, wide[4][..., self._memory.parts["last"]]), wide[4].copy()
 
     def _observation(self, known: Known, memory: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         terms, batch = self.contract.terms, memory.shape[:-1]
         shown = []
         for k, (term, value) in enumerate(zip(terms, self._values, strict=True)):
             present = np.broadcast_to(value(known), (*batch, term.size))
-            values = self._remembered(k, present, term.history + term.delay - 1, memory)[..., : term.history, :]
+            values = self._memory.append(k, present, term.history + term.delay - 1, memory)[..., : term.history, :]
             shown.append(values[..., ::-1, :] if term.order == NEWEST else values)
         if self.contract.layout == "frame":
             observation = np.concatenate(shown, axis=-1).reshape(*batch, -1)
         else:
             observation = np.concatenate([x.reshape(*batch, -1) for x in shown], axis=-1)
-        return (observation if self.contract.clip is None else np.clip(observation, *self.contract.clip)), memory
-
-    def _remembered(self, part: str | int, present: np.ndarray, count: int, memory: np.ndarray) -> np.ndarray:
-        """Return the `count` values (..., count + 1, n) before the present one, and that; store all but the oldest.
-
-        Before the first step, the present value stands for those before.
-        """
-        if not count:
-            return present[..., None, :]
-        before = memory[..., self._parts[part]].reshape(*present.shape[:-1], count, present.shape[-1])
-        before = np.where(memory[..., 0, None, None] > 0, before, present[..., None, :])
-        values = np.concatenate([before, present[..., None, :]], axis=-2)
-        memory[..., self._parts[part]] = values[..., 1:, :].reshape(*present.shape[:-1], -1)
-        return values
+        return limited(observation, self.contract.clip), memory
 
     def __repr__(self) -> str:
         return f"<Policy of {self.robot.name!r}: {self.contract!r}>"
 
     _row_labels = ("robot", "contract", "network", "command_names", "posture")
-
-
-def _check_joints(contract: Contract, robot: Tree) -> None:
-    """Raise ArgumentError for a joint that the robot lacks, or that has no motion of its own of one coordinate."""
-    known = [name for name in robot.joint_names if robot.joint(name).type != "floating"]
-    for k, name in enumerate(contract.joints):
-        fault, path = contract.source.fault, ("joints", "order", k)
-        if name not in known:
-            raise fault(path, f"is wrong: {unknown_name('joint', name, known, of=quoted(robot.name)).args[0]}")
-        joint = robot.joint(name)
-        if joint.mimic is not None:
-            raise fault(path, f"is {quoted(name)}, a mimic joint: leave it out")
-        if joint.nv != 1:
-            raise fault(path, f"is {quoted(name)}, which has {joint.nv} degrees of freedom, not one")
-
-
-def multiple(period: float, dt: float, what: str) -> int:
-    """Return period / dt; raises ArgumentError if it is no whole number."""
-    ratio = period / positive_number("dt", dt)
-    if not math.isclose(ratio, round(ratio), rel_tol=1e-9) or not round(ratio):
-        near = period / max(1, round(ratio))
-        raise ArgumentError(f"{what}, is no whole multiple of dt = {dt:g} s: take dt = {near:.6g}, for example")
-    return round(ratio)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from ..errors import quoted
+from ..errors import ArgumentError, quoted, unknown_name
 from ..model.tree import Tree
+from ..states.arguments import positive_number
 from .contract import Contract, Servo
 
 
@@ -80,3 +83,26 @@ def addresses(robot: Tree, names: tuple[str, ...], axis: str) -> np.ndarray:
     """Return the places of joints with one degree of freedom along the axis "q" or "v"."""
     index = robot.q_index if axis == "q" else robot.v_index
     return np.array([index[name].start for name in names], int)
+
+
+def check_joints(contract: Contract, robot: Tree) -> None:
+    """Raise ArgumentError for a joint that the robot lacks, or that has no motion of its own of one coordinate."""
+    known = [name for name in robot.joint_names if robot.joint(name).type != "floating"]
+    for k, name in enumerate(contract.joints):
+        fault, path = contract.source.fault, ("joints", "order", k)
+        if name not in known:
+            raise fault(path, f"is wrong: {unknown_name('joint', name, known, of=quoted(robot.name)).args[0]}")
+        joint = robot.joint(name)
+        if joint.mimic is not None:
+            raise fault(path, f"is {quoted(name)}, a mimic joint: leave it out")
+        if joint.nv != 1:
+            raise fault(path, f"is {quoted(name)}, which has {joint.nv} degrees of freedom, not one")
+
+
+def multiple(period: float, dt: float, what: str) -> int:
+    """Return period / dt; raises ArgumentError if it is no whole number."""
+    ratio = period / positive_number("dt", dt)
+    if not math.isclose(ratio, round(ratio), rel_tol=1e-9) or not round(ratio):
+        near = period / max(1, round(ratio))
+        raise ArgumentError(f"{what}, is no whole multiple of dt = {dt:g} s: take dt = {near:.6g}, for example")
+    return round(ratio)
