@@ -67,3 +67,25 @@ def test_wrong_options_are_refused(treesim: Callable[..., Any], robot: str, file
     ):
         result = treesim("simulate", robot, "--base", "fixed", "--duration", "0.3", *options)
         assert result.exit_code != 0 and message in " ".join(result.stderr.split()), result.stderr
+
+
+def test_sweeps_vary_the_command(answer: Callable[..., Any], robot: str, tmp_path: Path, files: Any) -> None:
+    pytest.importorskip("zarr")
+    out = tmp_path / "s.zarr"
+    given = ("--policy", files[0], "--contract", files[1], "--parameters", "0.125,0", "--base", "fixed")
+    size = ("--steps", 200, "--dt", 0.01, "--substeps", 10, "--samples", 3, "--workers", 1, "--out", out)
+    varied = ("--gravity", 0, "--vary", "p[1]=-0.25,-0.2", "--measure", "hip=last(q[hip])")
+    columns = answer("sweep", robot, *given, *size, *varied, "--measure", "knee=last(q[knee])")["columns"]
+    found = [columns[name][end] for name in ("hip", "knee") for end in ("least", "greatest")]
+    assert found == pytest.approx([0.25, 0.3, -0.125, -0.125], abs=2e-3)
+
+
+def test_wrong_options_of_sweeps(treesim: Callable[..., Any], robot: str, tmp_path: Path, files: Any) -> None:
+    given = ("--steps", 10, "--samples", 2, "--out", tmp_path / "s.zarr", "--base", "fixed")
+    for options, message in (
+        (("--contract", files[1]), "--contract needs both --policy FILE.onnx and --contract FILE.toml"),
+        (("--policy", files[0]), "--policy is an ONNX file, which needs --contract FILE.toml"),
+        (("--policy", files[0], "--contract", files[1]), "dt must be the period of the policy, 0.01 s, got 0.001"),
+    ):
+        result = treesim("sweep", robot, *given, *options)
+        assert result.exit_code != 0 and message in " ".join(result.stderr.split()), result.stderr

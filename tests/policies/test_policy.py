@@ -1,6 +1,7 @@
 """Policies with contracts: each term against SciPy and loops over names, memory, rates, actuators, simulations."""
 
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -297,3 +298,18 @@ def test_rollouts_refuse_policies_with_memory(go2):
         policy.for_rollouts(0.01)
     with pytest.raises(UnsupportedError, match="the gains of the contract are explicit"):
         load(linear(1), with_terms('{term = "base_height"}'), go2).for_rollouts(0.02)
+
+
+@pytest.mark.parametrize("text", [GO2, GO2_IMPLICIT])
+def test_runs_continue_and_pickled_simulations_too(go2, text):
+    """To the bit, also from within a period of the policy."""
+    policy = load(linear(48, weight=0.01 * RANDOM.normal(size=(12, 48))), text.encode(), go2)
+    simulations = [treesim.Simulation(go2, 0.0025, controller=policy.controller(0.0025, [1, 0, 0])) for _ in range(2)]
+    wanted = simulations[0].run(0.1, policy.posture)
+    for part in (0.04, 0.0475):
+        first = simulations[1].run(part, policy.posture)
+        copy = pickle.loads(pickle.dumps(simulations[1]))
+        for simulation in (simulations[1], copy):
+            rest = simulation.run_from(round(0.1 - part, 4), first)
+            assert np.array_equal(rest.q[-1], wanted.q[-1]) and np.array_equal(rest.tau[-1], wanted.tau[-1])
+    assert hash(policy.contract) == hash(pickle.loads(pickle.dumps(policy)).contract)

@@ -61,26 +61,39 @@ class ContractPolicy(NamedTuple):
 
     def controller(self, policy: Policy, dt: float) -> Any:
         """Return the controller of a simulation with steps of dt [s]."""
-        command = [0.0] * len(policy.command_names) if self.command is None else self.command
         try:
-            return policy.controller(dt, command)
+            return policy.controller(dt, self._command(policy))
         except ArgumentError as error:
             raise ArgumentError(f"--policy: {error}") from None
 
+    def for_sweep(self, policy: Policy, dt: float) -> GivenPolicy:
+        """Return the arguments of a sweep with steps of dt [s], whose parameters p are the command."""
+        try:
+            return GivenPolicy(policy.for_rollouts(dt), self._command(policy), dict(policy.gains))
+        except TreesimError as error:
+            raise ArgumentError(f"--policy: {error}") from None
 
-def contract_policy(given: ContractOptions, options: SimulationOptions) -> ContractPolicy | None:
-    """Return the policy of --policy and --contract, None if they are not given."""
+    def _command(self, policy: Policy) -> np.ndarray:
+        import numpy as np
+
+        return np.zeros(len(policy.command_names)) if self.command is None else self.command
+
+
+def contract_policy(
+    given: ContractOptions, options: SimulationOptions, command: str = "--command"
+) -> ContractPolicy | None:
+    """Return the policy of --policy and --contract, None if they are not given; command: name of this option."""
     from ..policies import Contract
 
     if given.policy is None or given.contract is None:
-        for label in ("policy", "contract", "command"):
-            if getattr(given, label) is not None:
-                raise ArgumentError(f"--{label} needs both --policy FILE.onnx and --contract FILE.toml")
+        for label, value in (("--policy", given.policy), ("--contract", given.contract), (command, given.command)):
+            if value is not None:
+                raise ArgumentError(f"{label} needs both --policy FILE.onnx and --contract FILE.toml")
         return None
     if options.controller != "none":
         raise ArgumentError(f"--policy computes the controls: leave out --controller {options.controller}")
-    command = _numbers(given.command, "--command", "numbers")
-    return ContractPolicy(given.policy, Contract.from_toml(given.contract), command)
+    numbers = _numbers(given.command, command, "numbers")
+    return ContractPolicy(given.policy, Contract.from_toml(given.contract), numbers)
 
 
 class GivenPolicy(NamedTuple):
@@ -104,6 +117,8 @@ class GivenPolicy(NamedTuple):
 
 def policy_option(text: str, numbers: str | None, robot: Tree, options: SimulationOptions) -> GivenPolicy:
     """Return the policy of --policy, with --parameters; raises ArgumentError with the wrong option."""
+    if text.endswith(".onnx"):
+        raise ArgumentError("--policy is an ONNX file, which needs --contract FILE.toml")
     file, _, name = text.rpartition(":")
     if not (file.endswith((".py", ".npz")) and name):
         raise ArgumentError(f"--policy takes {FORMS}, got {quoted(text)}")

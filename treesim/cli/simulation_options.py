@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from ..contact.ground import Ground
     from ..contact.surface import StaticSurface
     from ..model.tree import Tree
+    from ..policies import Policy
     from ..simulation.control import Controller
     from ..simulation.external_forces import ExternalForce
     from ..simulation.simulation import Simulation
@@ -147,7 +148,7 @@ class SimulationSetup(NamedTuple):
     """A simulation ready to run.
 
     robot, its initial state q (nq,), v (nv,), the simulation, its controller's name and gains, and push: wraps
-    the controller with a push force, if requested.
+    the controller with a push force, if requested. policy: the network that controls the robot, if there is one.
     """
 
     robot: Tree
@@ -158,6 +159,7 @@ class SimulationSetup(NamedTuple):
     kp: float
     kd: float
     push: Callable[[Controller], Controller] | None
+    policy: Policy | None = None
 
 
 def checked_steps(duration: float, dt: float) -> int:
@@ -219,7 +221,9 @@ def build_simulation(source: str, options: RunOptions, policy: ContractPolicy | 
         substeps=options.substeps, contact_solver=options.contact_solver,
         external_forces=_external_forces(robot, options.force),
     )  # fmt: skip
-    return SimulationSetup(robot, q, v, simulation, cast("ControllerName", controller), stiffness, damping, around)
+    return SimulationSetup(
+        robot, q, v, simulation, cast("ControllerName", controller), stiffness, damping, around, network
+    )
 
 
 def _carrying(robot: Tree, q: np.ndarray) -> tuple[float, float]:

@@ -24,7 +24,7 @@ from .common import (
     guarded,
     option,
 )
-from .policies import OF_TASK, policy_option
+from .policies import OF_TASK, ContractOptions, contract_policy, policy_option
 from .simulation_options import RunOptions, SimulationOptions, build_simulation
 from .sweep_options import VARY, measure_options, vary_options
 
@@ -70,6 +70,7 @@ def sweep(
     measure: list[str] | None = None,
     seed: Annotated[int, option(min=0)] = 0,
     policy: Annotated[str | None, option(panel=CONTROL)] = None,
+    contract: Annotated[str | None, option(panel=CONTROL, metavar="FILE.toml")] = None,
     parameters: Annotated[str | None, option(panel=CONTROL)] = None,
     options: SweepOptions = SweepOptions(),
     keep: str = "summary",
@@ -102,7 +103,10 @@ def sweep(
         Seed. The random values of a sample depend on the seed and on the number of the sample.
     --policy
         Policy: FILE.py:FUNCTION for a function policy(t, q, v, p, u), or FILE.npz:TASK for a network of
-        treesim-gymnasium.
+        treesim-gymnasium. With --contract, an ONNX file.
+    --contract
+        TOML file that describes observations, actions and actuators of an ONNX file. It must need no memory. The
+        parameters p are the command.
     --parameters
         Parameters p of --policy, such as 10,0.5. The option --vary p[0]=... varies the first parameter.
     --keep
@@ -125,12 +129,17 @@ def sweep(
     checked_name("controller", str(options.controller), ("none", "hold"))
     if parameters is not None and policy is None:
         raise ArgumentError("--parameters are those of --policy: give it too, or leave them out")
-    setup = build_simulation(robot, RunOptions(**vars(options)))
+    contracted = None
+    if contract is not None:
+        contracted = contract_policy(ContractOptions(policy, contract, parameters), options, "--parameters")
+    setup = build_simulation(robot, RunOptions(**vars(options)), contracted)
     how = {name: getattr(options, name) for name in OF_TASK}
     world: World | Tree = setup.simulation.world
     start = setup.q, setup.v
     if policy is None:
         how |= _holding(setup, steps)
+    elif contracted is not None and setup.policy is not None:
+        how |= contracted.for_sweep(setup.policy, options.dt).arguments
     else:
         given = policy_option(policy, parameters, setup.robot, options)
         how |= given.arguments

@@ -151,7 +151,7 @@ class Contract(ReprMixin):
     action: Action
     servos: tuple[Servo, ...]
     hold: Table = field(compare=False)
-    states: dict[str, str]
+    states: dict[str, str] = field(hash=False)
     source: Source = field(compare=False)
 
     @classmethod

@@ -384,6 +384,9 @@ class Policy(ReprMixin):
             observation = np.concatenate([x.reshape(*batch, -1) for x in shown], axis=-1)
         return limited(observation, self.contract.clip), memory
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Policy, (self.network, self.contract, self.robot)
+
     def __repr__(self) -> str:
         return f"<Policy of {self.robot.name!r}: {self.contract!r}>"
 

@@ -18,6 +18,7 @@ SPACE = re.compile(r"(?:\s|#[^\n]*)*")
 BARE = re.compile(r"[A-Za-z0-9_-]+")
 BETWEEN = re.compile(r"[\n,=\[\]{}]")
 MOST_PARTS = 50  # of a dotted key
+MOST = 1000  # names, terms, patterns, and numbers of a history
 SCALAR = re.compile(r"[^,\]}#\n]+")
 
 
@@ -172,6 +173,8 @@ class Table:
         value = self.get(key)
         if not isinstance(value, list) or not value or not all(isinstance(each, dict) for each in value):
             raise self.fault(key, f"must be an array of tables, got {quoted(value)}")
+        if len(value) > MOST:
+            raise self.fault(key, f"has more than {MOST} tables")
         return [Table(self.source, each, (*self.path, key, k)) for k, each in enumerate(value)]
 
     def number(self, key: str, default: Any = REQUIRED, least: float = -math.inf, above: float = -math.inf) -> Any:
@@ -185,10 +188,10 @@ class Table:
         return float(value)
 
     def whole(self, key: str, default: int, least: int) -> int:
-        """Return a whole number that is at least `least`, and at most 1000."""
+        """Return a whole number that is at least `least`, and at most MOST."""
         value = self.get(key, default)
-        if type(value) is not int or not least <= value <= 1000:
-            raise self.fault(key, f"must be a whole number from {least} to 1000, got {quoted(value)}")
+        if type(value) is not int or not least <= value <= MOST:
+            raise self.fault(key, f"must be a whole number from {least} to {MOST}, got {quoted(value)}")
         return value
 
     def text(self, key: str, default: Any = REQUIRED, known: Sequence[str] = ()) -> Any:
@@ -216,6 +219,8 @@ class Table:
             return value
         if not isinstance(value, list) or not value or not all(isinstance(each, str) for each in value):
             raise self.fault(key, f"must be an array of names, got {quoted(value)}")
+        if len(value) > MOST:
+            raise self.fault(key, f"has more than {MOST} names")
         for k, name in enumerate(value):
             if name in value[:k]:
                 raise self.source.fault((*self.path, key, k), f"lists {quoted(name)} again")
@@ -255,6 +260,8 @@ class Table:
 
         Raises ArgumentError for a key that matches none of the joints.
         """
+        if len(self.values) > MOST:
+            raise self.fault(None, f"has more than {MOST} keys")
         for key in self.values:
             if not any(fnmatchcase(name, key) for name in joints):
                 hint = unknown_name("joint", key, tuple(joints)).args[0]
