@@ -35,6 +35,7 @@ MADE: dict[str, dict[str, Any]] = {  # what makes a right one of each
     "Waypoints": {"times": [0.0, 1.0], "positions": np.zeros((2, 3))},
     "Conveyor": {"velocity": (1.0, 0.0, 0.0)},
     "JointTorque": {},
+    "SensorErrors": {},
     "Ground": {},
     "HeightField": {"heights": np.zeros((3, 3))},
     "Inertia": {},

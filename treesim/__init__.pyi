@@ -113,6 +113,7 @@ from .simulation.ground_heights import ground_heights
 from .simulation.motions import Conveyor, Waypoints
 from .simulation.player import Player
 from .simulation.report import Report
+from .simulation.sensor_errors import SensorErrors
 from .simulation.sensors import ContactForce, ForceTorque, FramePose, Imu, JointTorque
 from .simulation.simulation import Simulation
 from .simulation.state import State
@@ -196,6 +197,7 @@ __all__ = [
     "Report",
     "RolloutGradient",
     "Rollouts",
+    "SensorErrors",
     "ShapeWarning",
     "Simulation",
     "SingularInertiaError",

@@ -136,6 +136,7 @@ def lines() -> dict[str, object]:
         "<ContactForce 'foot'>": treesim.ContactForce("arm", name="foot"),
         "<FramePose 'frame_pose_arm'>": treesim.FramePose("arm"),
         "<JointTorque 'joint_torque'>": treesim.JointTorque(),
+        "<SensorErrors: noise 0.1, rate 100.0>": treesim.SensorErrors(noise=0.1, rate=100),
         "<IKTarget 'arm'>": treesim.IKTarget("arm", np.zeros(3)),
         "<IKResult: 1 of 2 converged, largest error 0.5 of 'arm'>": treesim.IKResult(
             np.zeros((2, 2)), np.array([True, False]), {"arm": np.array([0.0, 0.5])}, np.array([3, 100]), {}

@@ -20,6 +20,7 @@ from ..model.quaternions import unit_quaternions
 from ..model.tree import Tree
 from ..simulation.options import StepOptions
 from ..simulation.robot_warnings import warn_of_friction, warn_of_limits
+from ..simulation.sensor_draws import LARGEST_SEED
 from ..simulation.step import StepCode, check_diagonal, check_rows, compiled_rule, forward_kernel, touches
 from ..simulation.step_settings import StepSettings, check_inertia, gains_of, substeps_of
 from ..simulation.world import World, started
@@ -133,7 +134,10 @@ _remembered = lru_cache(maxsize=16)(_method)  # short rollouts are called repeat
 
 
 class RolloutInput(NamedTuple):
-    """Arguments of `rollout` that determine the motion, besides the world and the options of steps."""
+    """Arguments of `rollout` that determine the motion and readings, besides the world and the options of steps.
+
+    rollouts (B,): numbers of the rollouts, 0, 1, ... by default, which random numbers of sensors depend on.
+    """
 
     q0: ArrayLike
     v0: ArrayLike
@@ -142,13 +146,15 @@ class RolloutInput(NamedTuple):
     policy_parameters: ArrayLike | None = None
     model_parameters: Parameters | None = None
     f_ext: Any = None
+    seed: int = 0
+    rollouts: np.ndarray | None = None
 
 
 class Start(NamedTuple):
     """Initial states and controls of B rollouts.
 
     number: type of all numbers. q (B, nq), v (B, nv). u: controls (B, steps, nv), 0 under a policy. p:
-    parameters (B, k). law: the policy, None for controls. forces: external forces.
+    parameters (B, k). law: the policy, None for controls. forces: external forces. seed, rollouts: as `RolloutInput`.
     """
 
     number: Any
@@ -158,6 +164,8 @@ class Start(NamedTuple):
     p: np.ndarray
     law: Callable[..., None] | None
     forces: RolloutForces | None = None
+    seed: int = 0
+    rollouts: np.ndarray | None = None
 
     @property
     def steps(self) -> int:
@@ -172,7 +180,7 @@ def start_of(method: Method, given: RolloutInput, counts: Iterable[int], measure
     parameters.
     """
     world = method.world
-    q0, v0, control, steps, parameters, _, f_ext = given
+    q0, v0, control, steps, parameters, _, f_ext, seed, rollouts = given
     law = control if callable(control) else None
     if law is not None:
         control = None
@@ -196,7 +204,7 @@ def start_of(method: Method, given: RolloutInput, counts: Iterable[int], measure
         forces.check_steps(u.shape[1])
     if world.kinematic:
         q, v = world.kinematic_bodies.begin(0.0, method.dt, q, v)
-    return Start(number, started(world, q), v, u, p, law, forces)
+    return Start(number, started(world, q), v, u, p, law, forces, whole_number("seed", seed, 0, LARGEST_SEED), rollouts)
 
 
 def state_arrays(

@@ -30,6 +30,7 @@ from ..simulation.external_forces import Wrenches
 from ..simulation.options import StepOptions
 from ..simulation.readings import NO_READINGS, Readings
 from ..simulation.robot_warnings import unwarned
+from ..simulation.sensor_draws import LARGEST_SEED
 from ..simulation.start_limits import warn_of_start
 from ..simulation.world import World, as_world, started
 from ..states.arguments import short_repr, whole_number
@@ -86,6 +87,9 @@ class BatchStepper(ReprMixin):
         As in `treesim.rollout`, for B states.
     contact_wrenches : bool
         Compute the attribute `contact_wrench`.
+    seed : int
+        Seed of the random numbers of the world's sensors. State i is rollout i; each `put` of a state that was stepped
+        begins a new episode, with other numbers.
 
     Attributes
     ----------
@@ -140,6 +144,7 @@ class BatchStepper(ReprMixin):
         threads: int | None = None,
         model_parameters: Parameters | None = None,
         contact_wrenches: bool = False,
+        seed: int = 0,
     ) -> None:
         world = as_world(robot)
         fields = given_fields(world, model_parameters, integrator)
@@ -156,6 +161,7 @@ class BatchStepper(ReprMixin):
         if physics is not None and physics.counts - {self.count}:
             raise ArgumentError(f"model_parameters is for {sorted(physics.counts)} states, but there are {self.count}")
         given = {"steps": steps, "contact_wrenches": contact_wrenches, **options.copied("gravity")}
+        given["seed"] = self.seed = whole_number("seed", seed, 0, LARGEST_SEED)
         self._again = partial(type(self), world, count, model_parameters=copy.deepcopy(model_parameters), **given)
         nq, nv = self.robot.nq, self.robot.nv
         needed = self.count * (2 * nq + 3 * nv) * np.dtype(float).itemsize
@@ -176,7 +182,7 @@ class BatchStepper(ReprMixin):
         self._age = np.zeros(self.count, np.int64)  # steps of each state since it was put
         self._used = threading.Lock()
         self._method, self._physics = method, physics
-        self._last = LastStep(method, self._start(None), fields) if world.sensors else None
+        self._last = LastStep(method, self._start(None), fields, self.steps) if world.sensors else None
         # segments, and their steps with contact, by whether there are external forces
         self._pieces: dict[bool, tuple[RolloutSegment, ContactSteps | None]] = {}
         self._kept = self._piece(None)[1] if nv else None  # the steps that took the last one, if these are step by step
@@ -220,7 +226,7 @@ class BatchStepper(ReprMixin):
 
     def _start(self, forces: RolloutForces | None) -> Start:
         held = np.broadcast_to(self._control[:, None], (self.count, 2 * self.steps, self.robot.nv))
-        return Start(float, self._q, self._v, held, np.empty((self.count, 0)), None, forces)
+        return Start(float, self._q, self._v, held, np.empty((self.count, 0)), None, forces, self.seed)
 
     def _forces(self, f_ext: Wrenches) -> RolloutForces:
         forces = RolloutForces(self.world, f_ext, self.dt, first=self.steps, elapsed=self._taken)
@@ -234,7 +240,7 @@ class BatchStepper(ReprMixin):
             impulses = None if self._kept is None else self._kept.impulses()
             arrays = self._q, self._v, self.finite, self.residual, impulses, self._contact_wrench
             flags = self._warned.copy(), self._has_stepped
-            last = None if self._last is None else copy.deepcopy(self._last.last)
+            last = None if self._last is None else copy.deepcopy(self._last.stored())
             state = (*(x if x is None else x.copy() for x in arrays), last, flags, self._taken, self._age.copy())
         return unwarned, (self._again,), state
 
@@ -247,7 +253,7 @@ class BatchStepper(ReprMixin):
         if impulses is not None and self._kept is not None:
             self._kept.restore(impulses)
         if self._last is not None:
-            self._last.last = last
+            self._last.restore(last)
 
     def __repr__(self) -> str:
         return f"<BatchStepper of {self.robot.name!r}: {self.count} states, {self.steps} steps of {self.dt:g} s a call>"
@@ -323,13 +329,13 @@ class BatchStepper(ReprMixin):
                 self._warn_of_start(rows, q)
             self._q[rows], self._v[rows] = q, v
             self.finite[rows] = True
-            self._age[rows] = 0
             if self._kept is not None:
                 self._kept.restart(rows)
             if self._contact_wrench is not None:
                 self._contact_wrench[rows] = 0.0
             if self._last is not None:
-                self._last.forget(rows)
+                self._last.forget(rows, self._age)
+            self._age[rows] = 0
 
     def _rows(self, rows: Any) -> slice | np.ndarray:
         """Return rows of the states: a slice, or an array of indices or a mask; raises ArgumentError for others."""
@@ -417,20 +423,9 @@ class BatchStepper(ReprMixin):
 
     def _carry(self, forces: RolloutForces | None) -> None:
         piece, steps_by = self._piece(forces)
-        rows, first, last = slice(0, self.count), self.steps, 2 * self.steps - 1
-        states: Arrays = (self._q, self._v)
-        finite = True  # not steps from 0 on, which would reset the warm start
         with use_threads(self.threads):
             self._continue_by(steps_by)
-            if last > first and self._last is not None:  # which reads the last step
-                unread = [np.empty_like(x) for x in self._next]
-                states, finite = piece(rows, slice(first, last), states, unread, last - first)
-                first = last
-            begun = states if self._last is None else [np.array(x) for x in states]
-            _, fine = piece(rows, slice(first, last + 1), states, self._next, last + 1 - first)
-        finite = finite and fine
-        if self._last is not None:
-            self._last.store(begun, [x[:, 0] for x in self._next], steps_by, last, forces)
+            finite = self._advance(piece, steps_by, forces)
         if self._contact_wrench is not None and steps_by is not None:
             self._contact_wrench = steps_by.mean_wrench
         before = self._q[:, None], self._v[:, None]
@@ -440,6 +435,24 @@ class BatchStepper(ReprMixin):
             self.finite[...] = True
         else:
             self.finite[...] = np.isfinite(self._q).all(axis=1) & np.isfinite(self._v).all(axis=1)
+
+    def _advance(self, piece: RolloutSegment, steps_by: ContactSteps | None, forces: RolloutForces | None) -> bool:
+        """Step from `_q` and `_v` to `_next`, and read sensors; return whether all states are finite."""
+        rows, first, last = slice(0, self.count), self.steps, 2 * self.steps - 1
+        states: Arrays = (self._q, self._v)
+        finite, sensing = True, self._last  # not steps from 0 on, which would reset the warm start
+        if sensing is None:
+            return piece(rows, slice(first, last + 1), states, self._next, self.steps).finite
+        sensing.ages, sensing.forces = self._age.copy(), forces
+        if sensing.remembers:
+            return sensing.run(piece, steps_by, slice(first, last + 1), states, self._next)
+        if last > first:  # sensors read the last step
+            unread = [np.empty_like(x) for x in self._next]
+            states, finite = piece(rows, slice(first, last), states, unread, last - first)
+        begun = [np.array(x) for x in states]
+        _, fine = piece(rows, slice(last, last + 1), states, self._next, 1)
+        sensing.store(begun, [x[:, 0] for x in self._next], steps_by, last)
+        return finite and fine
 
     def _continue_by(self, steps_by: ContactSteps | None) -> None:
         """Continue by steps of contact at the current time, from the impulses of those before."""

@@ -79,6 +79,7 @@ def rollout(
     measure: Mapping[str, Measure] | None = None,
     keep: Keep = "all",
     f_ext: Wrenches | None = None,
+    seed: int = 0,
 ) -> Rollouts:
     """Simulate B rollouts of a robot in compiled code.
 
@@ -158,6 +159,8 @@ def rollout(
         wrench is along the world's axes. (2) An array of wrenches on all bodies, (N, 6) or (B, N, 6). (3)
         `ExternalForce` objects. Effort limits do not apply to external forces. Their work is added to the work of the
         controls. With external forces, slower code steps the states one by one, in double precision.
+    seed : int
+        Seed of the random numbers of the world's sensors, which also depend on the numbers of rollout and step.
 
     Returns
     -------
@@ -224,7 +227,7 @@ def rollout(
         threads=threads, contact_solver=contact_solver,
     )  # fmt: skip
     save = SaveAt(every=every, keep=keep, work=work, out=out, measure=checked_measures(measure))
-    given = RolloutInput(q0, v0, control, steps, policy_parameters, model_parameters, f_ext)
+    given = RolloutInput(q0, v0, control, steps, policy_parameters, model_parameters, f_ext, seed)
     return roll_out(world, given, options, save, progress)
 
 

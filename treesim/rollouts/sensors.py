@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from functools import cache
 from typing import Any, NamedTuple
@@ -11,12 +12,13 @@ import numpy as np
 from ..engine.call.steps import Arrays, Carried, Measured, RolloutSegment
 from ..kernels.stepping.measured_step import ENDED, SEEN
 from ..model.tree import Tree
-from ..simulation.readings import Readings
+from ..simulation.readings import Readings, recorded
+from ..simulation.sensor_draws import Draws
+from ..simulation.sensor_errors import errors_of
 from ..simulation.sensors import Inertias, Steps, check_welds, read, reads_welds
 from ..states.physics import Given
 from .arguments import Method, Start, bodies_in_contact
 from .contact import ContactSteps
-from .external_forces import RolloutForces
 
 STATES = 8192  # read together, to limit the memory
 
@@ -52,6 +54,7 @@ class SensorSteps:
         world = method.world
         self.every = every
         self._current: ContactSteps | None = None  # which took the latest steps, if other steps may go on
+        self.forces = start.forces
         self.method, self.start, self.robot, self.sensors = method, start, world.robot, world.sensors
         self.columns = {sensor.label: sensor._columns(self.robot) for sensor in self.sensors}
         self.sizes = [len(columns) for columns in self.columns.values()]
@@ -68,9 +71,13 @@ class SensorSteps:
         if self._inertias is not None:
             check_welds(self.robot, self.sensors, self._inertias)
         self._gravity = fields["gravity"].values[..., 0, :] if "gravity" in fields else self.robot.gravity
+        self.errors = errors_of(self.sensors, self.robot, method.dt)
+        self.remembers = self.errors is not None and self.errors.size > 0  # readings depend on earlier steps
+        self._memory = np.zeros((len(start.q), self.errors.size if self.errors is not None else 0))
 
-    def with_forces(self, taken: Taken, rows: slice, steps: slice, forces: RolloutForces | None) -> Taken:
+    def with_forces(self, taken: Taken, rows: slice, steps: slice) -> Taken:
         """Return results of steps of the rollouts `rows` with the tables of external forces, if sensors take these."""
+        forces = self.forces
         if forces is None or not self.external:
             return taken
         tables = [[forces.at(rows, k, welds) for k in range(steps.start, steps.stop)] for welds in (False, True)]
@@ -92,6 +99,18 @@ class SensorSteps:
         if not made:
             return [np.empty((0, records, n)) for n in self.sizes]
         return [np.concatenate(x).reshape(count, records, x[0].shape[1]) for x in zip(*made, strict=True)]
+
+    def draws(self, rows: slice, steps: slice) -> Draws:
+        """Return the numbers of the rollouts `rows` at the first of the steps, for random numbers of sensors."""
+        numbers = self.start.rollouts
+        own = np.arange(rows.start, rows.stop) if numbers is None else numbers[rows]
+        return Draws.of(self.start.seed, own, steps.start)
+
+    def with_errors(self, rows: slice, draws: Draws, exact: list[np.ndarray]) -> list[np.ndarray]:
+        """Return the readings (count, K, n) of K steps in a row from the exact ones, with the errors of sensors."""
+        if self.errors is None:
+            return exact
+        return self.errors.readings(exact, draws, self._memory[rows], draws.first == 0)
 
     def _read(self, numbers: np.ndarray, moved: Arrays, taken: Taken) -> list[np.ndarray]:
         """Return the readings (K, n) of K steps, of the rollouts `numbers` (K,)."""
@@ -128,6 +147,8 @@ class SensorSteps:
                 ends, finite = self._read_all_steps(piece, by, measured, *given, every)
             elif self.every == 1:
                 ends, finite = self._read_records(piece, by, *given)
+            elif self.remembers:
+                ends, finite = self._read_every_step(piece, by, *given, every)
             else:
                 ends, finite = self._read_last_steps(piece, by, between, *given, every)
             for kept in ends[n:]:
@@ -156,8 +177,9 @@ class SensorSteps:
             states, fine = piece(rows, now, begun, [*own[:n], *recorded.values(), *own[n:]], 1)
             finite = finite and fine
             starts = [np.concatenate([x[:, None], y[:, :-1]], axis=1) for x, y in zip(begun[:2], own, strict=False)]
-            taken = self.with_forces(Taken(**recorded), rows, now, self.start.forces)
-            for x, found in zip(readings, self.read(rows, starts, own[:2], taken), strict=True):
+            taken = self.with_forces(Taken(**recorded), rows, now)
+            every = self.with_errors(rows, self.draws(rows, now), self.read(rows, starts, own[:2], taken))
+            for x, found in zip(readings, every, strict=True):
                 x[:, part] = found
         return Carried(states, finite)
 
@@ -185,6 +207,25 @@ class SensorSteps:
                 own = [x[:, record : record + 1] for x in readings]
                 states, fine = self._read_records(piece, by, rows, slice(last, end), states, places, own)
                 finite = finite and fine
+        return Carried(states, finite)
+
+    def _read_every_step(
+        self, piece: RolloutSegment, by: ContactSteps | None, rows: slice, steps: slice, states: Arrays,
+        results: Arrays, readings: Arrays, every: int,
+    ) -> Carried:  # fmt: skip
+        """Run `piece` and read sensors in every step; keep the states and readings of records."""
+        finite, several = True, max(1, STATES // max(1, len(results[0])))
+        for record in range(readings[0].shape[1]):
+            first, end = steps.start + record * every, steps.start + (record + 1) * every
+            for begun in range(first, end, several):
+                part = slice(begun, min(begun + several, end))
+                made = [np.empty((len(x), part.stop - begun, x.shape[2])) for x in (*results, *readings)]
+                own, found = made[: len(results)], made[len(results) :]
+                states, fine = self._read_records(piece, by, rows, part, states, own, found)
+                finite = finite and fine
+            for x, all_steps in zip((*results, *readings), made, strict=True):
+                if x.flags.writeable:  # unlike the memory of measures, which is in the states
+                    x[:, record] = all_steps[:, -1]
         return Carried(states, finite)
 
     def _continue_by(self, by: ContactSteps | None, step: int) -> None:
@@ -225,35 +266,67 @@ class SensorSteps:
 class LastStep(SensorSteps):
     """Reader of sensors in the last step of a batch stepper, whose states and results are stored.
 
-    last: states (B, n) before and after it, then its other results; None before the first step.
+    last: states (B, n) before and after it, its other results, and the numbers of its rollouts; None before the first
+    step. found: the readings (B, n), of sensors that depend on earlier steps. first: number of the first step of a
+    call. episodes, ages (B,): numbers of the episodes, and of their steps before the call.
     """
 
-    def __init__(self, method: Method, start: Start, fields: Mapping[str, Given]) -> None:
+    def __init__(self, method: Method, start: Start, fields: Mapping[str, Given], first: int) -> None:
         super().__init__(method, start, fields)
-        self.last: tuple[list[np.ndarray], list[np.ndarray], Taken] | None = None
+        self.last: tuple[list[np.ndarray], list[np.ndarray], Taken, Draws] | None = None
+        self.found: list[np.ndarray] | None = None
+        self.first = first
+        self.episodes, self.ages = (np.zeros(len(start.q), np.int64) for _ in range(2))
 
-    def store(self, states: Arrays, ends: Arrays, by: ContactSteps | None, step: int, forces: Any) -> None:
-        """Copy the states before and after a step that `by` has just taken under external forces, and its results."""
+    def stored(self) -> tuple[Any, ...]:
+        """Return what the next readings depend on, besides the states."""
+        return self.last, self.found, self._memory, self.episodes
+
+    def restore(self, state: tuple[Any, ...]) -> None:
+        """Load the results of `stored`."""
+        self.last, self.found, self._memory, self.episodes = copy.deepcopy(state)
+
+    def draws(self, rows: slice, steps: slice) -> Draws:
+        """Return the numbers of the states `rows` at the first of the steps, for random numbers of sensors."""
+        first = self.ages[rows] + steps.start - self.first
+        return Draws(self.start.seed, np.arange(rows.start, rows.stop), self.episodes[rows], first)
+
+    def run(
+        self, piece: RolloutSegment, by: ContactSteps | None, steps: slice, states: Arrays, results: Arrays
+    ) -> bool:
+        """Run `piece` and read sensors in every step; return whether the states (B, 1, n) at the end are finite."""
+        rows, count = slice(0, len(states[0])), steps.stop - steps.start
+        readings = [np.empty((rows.stop, 1, n)) for n in self.sizes]
+        _, finite = self._read_every_step(piece, by, rows, steps, states, results, readings, count)
+        self.found = [x[:, 0] for x in readings]
+        return finite
+
+    def store(self, states: Arrays, ends: Arrays, by: ContactSteps | None, step: int) -> None:
+        """Copy the states before and after a step that `by` has just taken, and its results."""
         begun, last = ([np.array(x) for x in each] for each in (states, ends))
+        rows, steps = slice(0, len(begun[0])), slice(step, step + 1)
         taken = Taken() if by is None else Taken(**{name: getattr(by, name)[:, None] for name in self.recorded})
-        self.last = begun, last, self.with_forces(taken, slice(0, len(begun[0])), slice(step, step + 1), forces)
+        self.last = begun, last, self.with_forces(taken, rows, steps), self.draws(rows, steps)
 
-    def forget(self, rows: Any) -> None:
-        """Delete the last step of some states, which then have no readings."""
-        if self.last is not None:
-            for x in self.last[0]:
-                x[rows] = np.nan
+    def forget(self, rows: Any, ages: np.ndarray) -> None:
+        """Delete the readings of some states, and begin a new episode where the age (B,) in steps is not 0."""
+        self.episodes[rows] += ages[rows] > 0
+        for x in (*(() if self.last is None else self.last[0]), *(self.found or ())):
+            x[rows] = np.nan
 
     def readings(self) -> Readings:
         """Return the readings (B, n) by name; what is not read is not computed."""
+        if self.found is not None:
+            return recorded(self.columns, dict(zip(self.columns, self.found, strict=True)))
         if self.last is None:
             return Readings(self.columns, lambda name: np.full((len(self.start.q), len(self.columns[name])), np.nan))
-        *moved, taken = self.last
+        *moved, taken, draws = self.last
         states, ends = ([x[:, None].copy() for x in each] for each in moved)
 
         @cache
         def found() -> dict[str, np.ndarray]:
-            every = self.read(slice(0, len(ends[0])), states, ends, taken)
+            rows = slice(0, len(ends[0]))
+            every = self.with_errors(rows, draws, self.read(rows, states, ends, taken))
             return {name: x[:, 0] for name, x in zip(self.columns, every, strict=True)}
 
         return Readings(self.columns, lambda name: found()[name])

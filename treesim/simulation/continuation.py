@@ -14,7 +14,8 @@ from ..model.tree import Tree
 from ..system.user_warnings import warn
 from ..validation.arrays import Argument, coerce
 from ..validation.values import finite_seconds, parts_or_none, short_repr
-from .provenance import contact_impulses
+from .provenance import stored_array
+from .sensor_errors import WorldErrors
 from .state import State
 from .trajectory import Trajectory
 from .world import World
@@ -28,7 +29,7 @@ class RunStart(NamedTuple):
 
     q (nq,), v (nv,) at time t [s]. work (2,): work done before t [J], by the controller and by all passive
     forces. impulses (R,): those of contacts, joint limits and joint friction in the step before; None if there
-    are none.
+    are none. readings: memory of sensors whose readings depend on earlier steps; None before the first step.
     """
 
     q: np.ndarray
@@ -36,6 +37,7 @@ class RunStart(NamedTuple):
     t: float = 0.0
     work: np.ndarray = NO_WORK
     impulses: np.ndarray | None = None
+    readings: np.ndarray | None = None
 
 
 def initial_array(robot: Tree, label: str, value: Any, default: np.ndarray) -> np.ndarray:
@@ -47,16 +49,26 @@ def initial_array(robot: Tree, label: str, value: Any, default: np.ndarray) -> n
     return unit_quaternions(robot, label, array) if label == "q0" else array
 
 
-def run_start(start: Trajectory | State | RunStart | Pair, world: World, has_contact: bool) -> RunStart:
+def run_start(
+    start: Trajectory | State | RunStart | Pair, world: World, has_contact: bool, errors: WorldErrors | None = None
+) -> RunStart:
     """Return the start of a run from a trajectory's last state, a stepper's state, or (q, v) without contact before.
 
-    has_contact: whether the run's steps solve contact, joint limits or joint friction. Raises ArgumentError if
-    the start does not fit the world's robot. Warns with ContinuationWarning if impulses are needed and unknown.
+    has_contact: whether the run's steps solve contact, joint limits or joint friction. errors: of the world's sensors.
+    Raises ArgumentError if the start does not fit the world's robot. Warns with ContinuationWarning if impulses or the
+    memory of sensors are needed and unknown.
     """
-    robot = world.robot
+    robot, size, readings = world.robot, 0 if errors is None else errors.size, None
     if isinstance(start, Trajectory):
         made = _end_of(start, robot)
-        impulses = contact_impulses(start, "end")
+        impulses = stored_array(start, "end")
+        readings = stored_array(start, "end_readings") if size else None
+        if size and len(start) > 1 and (readings is None or readings.shape != (size,)):
+            readings = None
+            warn(
+                "start holds no last readings of this world's sensors, which have drop, delay or rate: they begin with "
+                "the first step", ContinuationWarning,
+            )  # fmt: skip
         if has_contact and impulses is None:
             _warn("holds no impulses of contact of its last step", "an older version, or no simulation, made it")
     elif isinstance(start, State):
@@ -66,7 +78,7 @@ def run_start(start: Trajectory | State | RunStart | Pair, world: World, has_con
         if parts is None or not (len(parts) == 2 or isinstance(start, RunStart)):
             raise ArgumentError(f"start must be a Trajectory, a State, or a pair (q, v), got {short_repr(start)}")
         made = RunStart(*parts)
-        impulses = made.impulses
+        impulses, readings = made.impulses, made.readings
     if not has_contact:
         impulses = None
     elif impulses is not None:
@@ -81,14 +93,16 @@ def run_start(start: Trajectory | State | RunStart | Pair, world: World, has_con
         v=_state(velocity_argument(robot, "start: v", made.v)),
         t=finite_seconds("start: t", made.t),
         impulses=impulses,
+        readings=readings,
     )
 
 
 def first_state(run: Trajectory) -> RunStart:
     """Return the first state of a recorded run, from which the run can be repeated."""
     return RunStart(
-        run.q[0].copy(), run.v[0].copy(), float(run.t[0]), run.work[0].copy(), contact_impulses(run, "start")
-    )
+        run.q[0].copy(), run.v[0].copy(), float(run.t[0]), run.work[0].copy(), stored_array(run, "start"),
+        stored_array(run, "start_readings"),
+    )  # fmt: skip
 
 
 def _end_of(run: Trajectory, robot: Tree) -> RunStart:

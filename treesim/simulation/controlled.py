@@ -23,6 +23,7 @@ from .external_forces import ExternalForces, ExternalJointForces, Wrenches, give
 from .options import StepOptions
 from .readings import NO_READINGS, Readings
 from .robot_warnings import warn_of_limits
+from .sensor_errors import errors_of
 from .sensors import Steps, reads_welds, step_readings, steps_of
 from .step import StepCode, forward_solver
 from .step_result import points_again, substeps
@@ -73,6 +74,7 @@ class ControlledRobot:
         controller: Any = None,
         external_forces: ExternalForces = (),
         contact_points: bool = False,
+        seed: int = 0,
     ) -> None:
         self.options, self.world = options, as_world(robot)
         self.impulses: np.ndarray | None = None  # of contact in the step before; no step writes into this array
@@ -80,6 +82,7 @@ class ControlledRobot:
         self.contact = ContactReport.empty(robot, self.world.touching, ())
         self.records_points = contact_points
         self._reads_welds = reads_welds(robot, self.world.sensors)
+        self.seed, self.errors = seed, errors_of(self.world.sensors, robot, options.dt)
         self.external_forces = given_forces(robot, external_forces)
         if not callable(self.external_forces):  # each of them, at whatever time it acts
             for force in self.external_forces:
@@ -87,7 +90,7 @@ class ControlledRobot:
         self.table: np.ndarray | None = None  # of the external forces in the current step
         self.on_welds: np.ndarray | None = None  # the part of it on welded links, if a sensor reads it
         self._joint_forces: ExternalJointForces | None = None  # for integrators in Python
-        self.last: tuple[Any, ...] | None = None  # of compiled steps: dt [s], and q, v at both ends
+        self.last: tuple[Any, ...] | None = None  # of compiled steps: t and dt [s], and q, v at both ends
         self.controller = in_world_of(as_controller(robot, controller), self.world.alone, robot)
         self.applied: np.ndarray | None = None  # mean torque of the current step, or that at its start
         self.failure: Exception | None = None  # what the controller itself raised
@@ -227,7 +230,7 @@ class ControlledRobot:
                 self.impulses = out[sequence.contact]
                 self.contact = ContactReport(self.world.touching, blocks, partial(points_again, *start, given))
             end = out[sequence.q], out[sequence.v]
-        self.last = dt, q, v, *end
+        self.last = t, dt, q, v, *end
         return end
 
     def _step_in_parts(
@@ -279,14 +282,14 @@ class ControlledRobot:
         last = self.last
         if last is None:
             return NO_READINGS
-        dt, *moved = last
+        t, dt, *moved = last
 
         def step() -> Steps:
             applied = self._zero if self.applied is None else self.applied
             wrenches = self.contact.wrench_array, self.table, self.on_welds
             return steps_of(self.robot, self.options.gravity, dt, (*moved, applied), *wrenches)
 
-        return step_readings(self.world.sensors, self.robot, step, ())
+        return step_readings(self.world.sensors, self.robot, step, (), self.errors, self.seed, round(t / dt))
 
     def _held(self, tau: np.ndarray, start: Any, now: Any, t: float) -> np.ndarray:
         """Return the torque (nv,) at the start of a later substep of a step that began with the torque `tau`.

@@ -29,10 +29,13 @@ from .world import World
 FORMAT = 1
 SETTINGS = (  # arguments of `Simulation` besides world and controller
     "backend", "integrator", "dt", "gravity", "engine", "substeps", "contact_solver", "external_forces",
-    "contact_points",
+    "contact_points", "seed",
 )  # fmt: skip
 ROBOT = "robot"  # name of the world's robot, with its free bodies, in a serialized controller
 ALONE = "robot alone"  # and without free bodies
+
+
+STORED = ("start", "end", "start_readings", "end_readings")  # arrays
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,8 @@ class Provenance:
     world, controller: as `treesim.simulation.serialization` writes them. settings: the other arguments of
     `treesim.Simulation`, by name. surroundings: versions and processor, see `surroundings`. missing: reasons
     why parts could not be serialized, by name. start, end: contact impulses (R,) in the steps before the first
-    and the last state, None without contact.
+    and the last state, None without contact. start_readings, end_readings: memory of sensors whose readings depend on
+    earlier steps, None without.
     """
 
     world: Any
@@ -52,21 +56,26 @@ class Provenance:
     missing: Mapping[str, str]
     start: Any = None
     end: Any = None
+    start_readings: Any = None
+    end_readings: Any = None
     format: int = FORMAT
 
 
 class DeferredProvenance:
     """Provenance of a simulation; the immutable world is serialized on demand, the controller at once.
 
-    start: contact impulses (R,) before the first step. end: those of the last step, set after the run.
+    start: contact impulses (R,) before the first step. start_readings: memory of sensors before it. end, end_readings:
+    those of the last step, set after the run.
     """
 
     def __init__(
-        self, world: World, controller: Controller, settings: Mapping[str, Any], start: np.ndarray | None = None
-    ) -> None:
+        self, world: World, controller: Controller, settings: Mapping[str, Any], start: np.ndarray | None = None,
+        start_readings: np.ndarray | None = None,
+    ) -> None:  # fmt: skip
         self.world = world
-        self.start = start
+        self.start, self.start_readings = start, start_readings
         self.end: np.ndarray | None = None
+        self.end_readings = start_readings
         self.missing: dict[str, str] = {}
         self.settings = {name: self._by_name(name, value) for name, value in settings.items()}
         self.controller = self._described("controller", controller, controller_name(controller), _named(world))
@@ -95,8 +104,8 @@ class DeferredProvenance:
         world = None if "world" in self.missing else self._described("world", self.world, self.world.robot.name, {})
         parts = world, self.controller, self.settings, surroundings(), self.missing
         keys = ("world", "controller", "settings", "surroundings", "missing")
-        impulses = {"start": self.start, "end": self.end}
-        known = {name: plain(values) for name, values in impulses.items() if values is not None}
+        stored = {name: getattr(self, name) for name in STORED}
+        known = {name: plain(values) for name, values in stored.items() if values is not None}
         text = json.dumps({"format": FORMAT, **dict(zip(keys, parts, strict=True)), **known})
         if world is not None and not fits(text):
             self.missing["world"] = f"the world {self.world.robot.name!r} is too large for a recording"
@@ -180,10 +189,12 @@ def _named(world: World) -> dict[str, Any]:
     return {ROBOT: world.robot, ALONE: world.alone}
 
 
-def contact_impulses(trajectory: Trajectory, where: Literal["start", "end"]) -> np.ndarray | None:
-    """Return the contact impulses (R,) in the step before a trajectory's first or last state.
+def stored_array(
+    trajectory: Trajectory, where: Literal["start", "end", "start_readings", "end_readings"]
+) -> np.ndarray | None:
+    """Return the contact impulses (R,) or the memory of sensors before a trajectory's first step or after its last.
 
-    None if they are unknown or there is no contact. Raises ArgumentError if the recording is damaged.
+    None if they are unknown or there are none. Raises ArgumentError if the recording is damaged.
     """
     provenance = trajectory.provenance
     if provenance is None:
@@ -192,7 +203,8 @@ def contact_impulses(trajectory: Trajectory, where: Literal["start", "end"]) -> 
         return getattr(provenance, where)
     found = restored(getattr(unpacked(provenance() if callable(provenance) else provenance), where))
     if found is not None and not isinstance(found, np.ndarray):
-        raise ArgumentError(f"the recording's impulses of contact are damaged: {short_repr(found)} is no array")
+        what = "memory of sensors" if where.endswith("readings") else "impulses of contact"
+        raise ArgumentError(f"the recording's {what} are damaged: {short_repr(found)} is no array")
     return found
 
 

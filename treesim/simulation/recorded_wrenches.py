@@ -13,7 +13,7 @@ from ..model.tree import Tree
 from ..validation.values import checked_text
 from .external_forces import wrench_table
 from .provenance import recorded_forces, recorded_world
-from .sensors import ForceTorque, Steps, readings_of
+from .sensors import ForceTorque, Steps, read, readings_of
 from .trajectory import Trajectory
 from .transmitted_wrenches import carried_welds, contact_sides, wrench_across
 from .world import World
@@ -33,14 +33,15 @@ def joint_wrench(trajectory: Trajectory, joint: str) -> np.ndarray:
     row = rows_of(world.robot, joint)
     points = trajectory.contact if row >= world.robot.n_bodies and _has_links(trajectory.contact) else None
     for sensor in world.sensors if points is None else ():
-        if isinstance(sensor, ForceTorque) and rows_of(world.robot, sensor.joint) == row:
+        if isinstance(sensor, ForceTorque) and sensor.is_exact and rows_of(world.robot, sensor.joint) == row:
             return _without_gaps(trajectory, world.robot, joint, trajectory.sensors[sensor.label])
     try:
         steps = _steps(trajectory, world)
     except UnsupportedError as error:
         raise ArgumentError(f"the wrenches across {quoted(joint)} are not known ({error}): {remedy}") from error
     if points is None:
-        found = readings_of([ForceTorque(joint)], steps, len(trajectory))[label]
+        sensors = [ForceTorque(joint)]
+        found = readings_of(sensors, world.robot, read(sensors, steps), len(trajectory))[label]
     else:
         found = np.full((len(trajectory), 6), np.nan)
         found[:-1] = wrench_across(steps, joint, points)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +16,7 @@ from ..kernels.stepping.external_forces import WRENCHES
 from ..model.tree import Tree
 from .energy_balance import energies, work_of
 from .readings import NO_READINGS, Readings
-from .sensors import Sensor, Steps, readings_of
+from .sensors import Sensor, Steps, read, readings_of
 from .trajectory import Trajectory
 
 BLOCK = 256  # states whose contact pairs are compressed together
@@ -75,8 +75,10 @@ class Recording:
         self._tables.append(table)
         self._on_welds.append(on_welds)
 
-    def readings(self, sensors: Sequence[Sensor], gravity: np.ndarray) -> Readings:
-        """Return the readings of sensors in all steps so far."""
+    def readings(
+        self, sensors: Sequence[Sensor], gravity: np.ndarray, errors: Callable[[list[np.ndarray]], list[np.ndarray]]
+    ) -> Readings:
+        """Return the readings of sensors in all steps so far; errors: returns them from the exact readings."""
         robot, n = self.robot, max(self.count - 1, 0)
         if not sensors:
             return NO_READINGS
@@ -86,7 +88,7 @@ class Recording:
         tables = _stacked(self._tables[:n], robot.n_bodies), _stacked(self._on_welds[:n], len(robot.welds))
         states = self.q[:n], self.v[:n], self.q[1 : n + 1], self.v[1 : n + 1], self.tau[:n]
         steps = Steps(robot, gravity, np.diff(self.t[: n + 1]), *states, wrench, *tables)
-        return readings_of(sensors, steps, self.count)
+        return readings_of(sensors, robot, errors(read(sensors, steps)), self.count)
 
     def _keep_what_touched(self) -> None:
         """Compress the wrenches of the latest block of states: only pairs that touched are stored.

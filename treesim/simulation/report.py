@@ -165,7 +165,8 @@ class Report(ReprMixin):
             wrenches = self.contact.wrench_array, external, self._on_welds
             return steps_of(robot, stepper.gravity, stepper.dt, moved, *wrenches)
 
-        return step_readings(stepper.world.sensors, robot, step, batch)
+        number = round(before.t / stepper.dt)
+        return step_readings(stepper.world.sensors, robot, step, batch, stepper.errors, before.seed, number)
 
     @property
     def ok(self) -> bool:

@@ -15,9 +15,10 @@ from ..dynamics.operational.motion import FrameMotion, frame_motions
 from ..errors import ArgumentError, UnsupportedError, listed, quoted, unknown_name
 from ..model.tree import Tree
 from ..states.configurations import DIFFERENCE, INTEGRATE
-from ..system.display import ReprMixin
 from ..validation.values import checked_parts, checked_text
 from .readings import AXES, Readings, recorded
+from .sensor_draws import Draws
+from .sensor_errors import SensorErrors, WorldErrors
 from .transmitted_wrenches import joint_wrenches_of, to_axes, wrench_across
 
 IMU_COLUMNS = tuple(f"{kind}{axis}" for kind in "aw" for axis in AXES)
@@ -123,8 +124,8 @@ class Steps:
 
 
 @dataclass(frozen=True, repr=False)
-class Sensor(ReprMixin, ABC):
-    """Sensor of a world, whose readings of K steps are arrays (K, n).
+class Sensor(SensorErrors, ABC):
+    """Sensor of a world, whose exact readings of K steps are arrays (K, n).
 
     takes_contact, takes_forces, takes_controls: whether they depend on `Steps.contact`, `external` and `tau`.
     _column_names: names of the n columns, if they are the same for all robots.
@@ -136,13 +137,19 @@ class Sensor(ReprMixin, ABC):
     takes_controls: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        for each in fields(self):
-            object.__setattr__(self, each.name, checked_text(each.name, getattr(self, each.name)))
+        for name in self._names:
+            object.__setattr__(self, name, checked_text(name, getattr(self, name)))
+        self._check_errors()
+
+    @property
+    def _names(self) -> list[str]:
+        """Names of the fields that are texts: what the sensor is on, and its name."""
+        return [each.name for each in fields(self) if not each.kw_only]
 
     @property
     def label(self) -> str:
         """Name of the readings: `name`, or the kind of sensor and what it is on."""
-        place, name = (getattr(self, each.name) for each in (fields(self)[0], fields(self)[-1]))
+        place, name = (getattr(self, each) for each in (self._names[0], self._names[-1]))
         return str(name or f"{PREFIXES[type(self).__name__]}_{place}")
 
     def _columns(self, robot: Tree) -> tuple[str, ...]:
@@ -151,7 +158,7 @@ class Sensor(ReprMixin, ABC):
 
     @abstractmethod
     def _read(self, steps: Steps) -> np.ndarray:
-        """Return the readings (K, n)."""
+        """Return the exact readings (K, n)."""
 
     @abstractmethod
     def _check(self, robot: Tree) -> None:
@@ -161,7 +168,7 @@ class Sensor(ReprMixin, ABC):
         return f"<{type(self).__name__} {self.label!r}>"
 
     def _repr_fields(self) -> list[tuple[str, Any]]:
-        return [(each.name, getattr(self, each.name)) for each in fields(self)]
+        return [*((name, getattr(self, name)) for name in self._names), *super()._repr_fields()]
 
 
 @dataclass(frozen=True, repr=False)
@@ -178,6 +185,8 @@ class Imu(Sensor):
         Name of a link, or of another frame of the robot.
     name : str
         Name of the readings. By default `imu_` followed by the frame's name.
+    **errors
+        Keyword arguments of `SensorErrors`, such as noise and delay.
 
     Examples
     --------
@@ -226,6 +235,8 @@ class ForceTorque(Sensor):
         is the world.
     name : str
         Name of the readings. By default `force_torque_` followed by the joint's name.
+    **errors
+        Keyword arguments of `SensorErrors`, such as noise and delay.
 
     Examples
     --------
@@ -263,6 +274,8 @@ class ContactForce(Sensor):
         Name of a body, or of the only link of a body with collision shapes.
     name : str
         Name of the readings. By default `contact_force_` followed by the link's name.
+    **errors
+        Keyword arguments of `SensorErrors`, such as noise and delay.
 
     Examples
     --------
@@ -324,6 +337,8 @@ class FramePose(Sensor):
         Name of a link, or of another frame of the robot.
     name : str
         Name of the readings. By default `frame_pose_` followed by the frame's name.
+    **errors
+        Keyword arguments of `SensorErrors`, such as noise and delay.
 
     Examples
     --------
@@ -356,6 +371,8 @@ class JointTorque(Sensor):
     ----------
     name : str
         Name of the readings. By default "joint_torque".
+    **errors
+        Keyword arguments of `SensorErrors`, such as noise and delay.
 
     Examples
     --------
@@ -393,6 +410,7 @@ def checked_sensors(robot: Tree, given: Any) -> tuple[Sensor, ...]:
     labels: dict[str, Sensor] = {}
     for sensor in sensors:
         sensor._check(robot)
+        sensor._check_columns(sensor.label, sensor._columns(robot))
         other = labels.setdefault(sensor.label, sensor)
         if other is not sensor:
             raise ArgumentError(f"two sensors are called {quoted(sensor.label)}: give one of them another name=")
@@ -425,7 +443,7 @@ def check_welds(robot: Tree, sensors: Sequence[Sensor], inertias: Inertias) -> N
 
 
 def read(sensors: Sequence[Sensor], steps: Steps) -> list[np.ndarray]:
-    """Return the readings (K, n) of each sensor; NaN in steps whose states are not finite, or too large for squares."""
+    """Return the exact readings (K, n) of each sensor; NaN where states are not finite, or too large for squares."""
     good = np.ones(len(steps.q), bool)
     for x in (steps.q, steps.v, steps.q_next, steps.v_next, steps.contact):
         if not -LARGEST < x.min(initial=0.0) <= x.max(initial=0.0) < LARGEST:
@@ -438,13 +456,13 @@ def read(sensors: Sequence[Sensor], steps: Steps) -> list[np.ndarray]:
     return made
 
 
-def readings_of(sensors: Sequence[Sensor], steps: Steps, states: int) -> Readings:
-    """Return the readings of a run of so many states; those of a last state, which starts no step, are NaN."""
-    found = {}
-    for sensor, rows in zip(sensors, read(sensors, steps), strict=True):
-        found[sensor.label] = np.full((states, rows.shape[1]), np.nan)
-        found[sensor.label][: len(rows)] = rows
-    return recorded({sensor.label: sensor._columns(steps.robot) for sensor in sensors}, found)
+def readings_of(sensors: Sequence[Sensor], robot: Tree, found: Sequence[np.ndarray], states: int) -> Readings:
+    """Return the readings (K, n) of a run of so many states; those of a last state, which starts no step, are NaN."""
+    arrays = {}
+    for sensor, rows in zip(sensors, found, strict=True):
+        arrays[sensor.label] = np.full((states, rows.shape[1]), np.nan)
+        arrays[sensor.label][: len(rows)] = rows
+    return recorded({sensor.label: sensor._columns(robot) for sensor in sensors}, arrays)
 
 
 def steps_of(robot: Tree, gravity: Any, dt: float, moved: Sequence[Any], contact: Any, *tables: Any) -> Steps:
@@ -460,13 +478,19 @@ def steps_of(robot: Tree, gravity: Any, dt: float, moved: Sequence[Any], contact
 
 
 def step_readings(
-    sensors: Sequence[Sensor], robot: Tree, made: Callable[[], Steps], batch: tuple[int, ...]
-) -> Readings:
-    """Return the readings (*batch, n) of one step, computed when they are read; made: returns the step."""
+    sensors: Sequence[Sensor], robot: Tree, made: Callable[[], Steps], batch: tuple[int, ...],
+    errors: WorldErrors | None, seed: int, step: int,
+) -> Readings:  # fmt: skip
+    """Return the readings (*batch, n) of one step, computed when they are read; made: returns the step.
+
+    errors: of the sensors. seed, step: of their random numbers, for states as rollouts 0, 1, ...
+    """
     by_name, steps = {sensor.label: sensor for sensor in sensors}, cache(made)
 
     def of(name: str) -> np.ndarray:
         (rows,) = read([by_name[name]], steps())
+        if errors is not None:
+            rows = errors.of_one_step(name, rows, Draws.of(seed, np.arange(len(rows)), step))
         return rows.reshape(*batch, rows.shape[1])
 
     return Readings({name: sensor._columns(robot) for name, sensor in by_name.items()}, of)

@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from ..system.display import ReprMixin, vector
 from ..system.user_warnings import warn
 from ..types import Engine
 from ..validation.arrays import Argument, coerce
-from ..validation.values import checked_flag, finite_seconds
+from ..validation.values import checked_flag, finite_seconds, whole_number
 from .continuation import Pair, RunStart, initial_array, run_start
 from .control import Controller, controller_name
 from .controlled import REAL, ControlledRobot
@@ -40,6 +41,7 @@ from .provenance import SETTINGS, DeferredProvenance
 from .recording import Recording
 from .robot_warnings import warn_of_friction
 from .run_loop import Progress, diagnosis, record_run
+from .sensor_draws import LARGEST_SEED
 from .start_limits import warn_of_start
 from .state import State
 from .step import check_rows, touches
@@ -82,6 +84,8 @@ class Simulation(ReprMixin):
         these forces as work of the controller.
     contact_points : bool
         Record the contact points of each step, for `Trajectory.contacts`. Contact is then solved twice in each step.
+    seed : int
+        Seed of the random numbers of the world's sensors, which also depend on t / dt: a run is rollout 0.
 
     Raises
     ------
@@ -123,12 +127,13 @@ class Simulation(ReprMixin):
         contact_solver: str | ContactSolver = "pgs",
         external_forces: ExternalForces = (),
         contact_points: bool = False,
+        seed: int = 0,
     ) -> None:
         options = StepOptions(
             dt=dt, integrator=integrator, backend=backend, engine=engine, gravity=gravity, substeps=substeps,
             contact_solver=contact_solver,
         )  # fmt: skip
-        self._set_up(as_world(robot), options, controller, external_forces, contact_points)
+        self._set_up(as_world(robot), options, controller, external_forces, contact_points, seed)
         warn_of_friction(self.robot, self.integrator)
 
     def _set_up(
@@ -138,6 +143,7 @@ class Simulation(ReprMixin):
         controller: Any,
         external_forces: ExternalForces,
         contact_points: bool,
+        seed: int = 0,
     ) -> None:
         self.world, self.robot, self.options = world, world.robot, options
         self.dt, self.gravity, self.engine = options.dt, options.gravity, options.engine
@@ -153,8 +159,11 @@ class Simulation(ReprMixin):
         self._solver = chosen_backend(self.backend)
         check_supported(self._solver, robot)
         self.touches = touches(self.world, rule)
-        self.contact_points = checked_flag("contact_points", contact_points)
-        self.system = ControlledRobot(self.world, options, controller, external_forces, self.contact_points)
+        self.contact_points, self.seed = (
+            checked_flag("contact_points", contact_points),
+            whole_number("seed", seed, 0, LARGEST_SEED),
+        )
+        self.system = ControlledRobot(self.world, options, controller, external_forces, self.contact_points, self.seed)
         if not self.world.m:
             check_inertia(robot, rule, h, self.system.stiffness, self.system.damping)
         self._shapes = (robot.nq,), (robot.nv,)
@@ -169,7 +178,8 @@ class Simulation(ReprMixin):
         return [("robot", self.robot), controller, ("gravity [m/s^2]", vector(gravity)), ("engine", self.engine)]
 
     def __getstate__(self) -> dict[str, Any]:
-        given = {name: getattr(self, name) for name in ("world", "options", "external_forces", "contact_points")}
+        names = "world", "options", "external_forces", "contact_points", "seed"
+        given = {name: getattr(self, name) for name in names}
         return {**given, "controller": Carried(self.system.controller), "progress": self.system.progress}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -381,7 +391,7 @@ class Simulation(ReprMixin):
         True
         """
         checked_progress(progress)
-        begin = run_start(start, self.world, self.touches)
+        begin = run_start(start, self.world, self.touches, self.system.errors)
         if self.touches and type(start) is tuple:  # other starts continue a run
             warn_of_start(self.world, begin.q, self.gravity)
         self.system.go_on(begin.impulses)
@@ -402,7 +412,7 @@ class Simulation(ReprMixin):
             deep_overlaps.warn_of_run(self.world.touching, made.contact, made.t, self.dt)
             provenance.end = self._impulses()
             gravity = self.robot.gravity if self.gravity is None else self.gravity
-            readings = recording.readings(self.world.sensors, gravity)
+            readings = recording.readings(self.world.sensors, gravity, partial(self._with_errors, provenance, begin))
             return replace(made, provenance=provenance, sensors=readings)
 
         try:
@@ -419,6 +429,18 @@ class Simulation(ReprMixin):
             raise
         return checked_energy(trajectory(None), self.robot, self.world.touching.is_soft)
 
+    def _with_errors(
+        self, provenance: DeferredProvenance, begin: RunStart, exact: list[np.ndarray]
+    ) -> list[np.ndarray]:
+        """Return the readings of a run with the errors of sensors, whose memory after the run is stored."""
+        errors = self.system.errors
+        if errors is None:
+            return exact
+        found, memory = errors.of_run(exact, self.seed, round(begin.t / self.dt), begin.readings)
+        if errors.size and len(exact[0]):
+            provenance.end_readings = memory
+        return found
+
     def _impulses(self) -> np.ndarray | None:
         """Return the contact impulses (R,) for the next step's warm start; None without contact."""
         if not self.touches:
@@ -433,7 +455,7 @@ class Simulation(ReprMixin):
 
     def _provenance(self, duration: float, begin: RunStart) -> DeferredProvenance:
         settings = {name: getattr(self, name) for name in SETTINGS} | {"duration": float(duration)}
-        return DeferredProvenance(self.world, self.system.controller, settings, begin.impulses)
+        return DeferredProvenance(self.world, self.system.controller, settings, begin.impulses, begin.readings)
 
     def _metadata(self, duration: float, seconds: float, stopped: str | None) -> dict[str, Any]:
         ground = [described(surface) for surface in self.world.ground]

@@ -32,6 +32,8 @@ class State(ReprMixin):
         Impulses in the step before, from which the contact solver starts: the number of stored contacts, a number and
         the impulses of each contact, room for more contacts, and the impulses of joint limits, joint friction and
         constraints.
+    seed : int
+        Seed of the random numbers of the world's sensors.
 
     Examples
     --------
@@ -45,6 +47,7 @@ class State(ReprMixin):
     v: np.ndarray
     impulses: np.ndarray
     contact: np.ndarray
+    seed: int = 0
 
     def __repr__(self) -> str:
         many = f"{self.q.shape[0]} states" if self.q.ndim > 1 else "one state"

@@ -27,11 +27,13 @@ from ..plugins import DEFAULT_INTEGRATOR
 from ..system.display import ReprMixin, vector
 from ..types import Engine
 from ..validation.arrays import check_copy, coerce
-from ..validation.values import checked_part, finite_seconds
+from ..validation.values import checked_part, finite_seconds, whole_number
 from .external_forces import Wrenches, wrench_table
 from .options import StepOptions
 from .report import Report, summed
 from .robot_warnings import unwarned, warn_of_friction
+from .sensor_draws import LARGEST_SEED
+from .sensor_errors import errors_of
 from .sensors import reads_welds
 from .start_limits import warn_of_start
 from .state import State, new_state, state_in
@@ -141,6 +143,7 @@ class Stepper(ReprMixin):
         self._still = np.zeros(robot.nv)  # the control of a step without
         self._warned: set[str] = set() if self.world.touching.counts.slots else {"depth"}  # what a warning has said
         self._reads_welds = reads_welds(self.robot, self.world.sensors)
+        self.errors = errors_of(self.world.sensors, robot, self.dt)
         warn_of_friction(robot, integrator)
         self.code = StepCode(self.world, self._solver, self.settings, options, pairs=False)
         self._code_with_forces: StepCode | None = None  # of steps with external forces
@@ -161,7 +164,7 @@ class Stepper(ReprMixin):
     def __reduce__(self) -> tuple[Any, ...]:
         return unwarned, (self._again,), {"_warned": self._warned.copy()}
 
-    def reset(self, q0: ArrayLike | None = None, v0: ArrayLike | None = None, t: float = 0.0) -> State:
+    def reset(self, q0: ArrayLike | None = None, v0: ArrayLike | None = None, t: float = 0.0, seed: int = 0) -> State:
         """Return an initial state, or a batch of initial states, for `step`.
 
         Gaps of constraints below 1e-6 (m or rad) are closed. The first step removes velocities that violate
@@ -176,6 +179,8 @@ class Stepper(ReprMixin):
             Velocities. 0 by default.
         t : float
             Time [s].
+        seed : int
+            Seed of the random numbers of the world's sensors.
 
         Returns
         -------
@@ -203,7 +208,7 @@ class Stepper(ReprMixin):
         q = started(self.world, q)
         if self.code.stage is not None and "start" not in self._warned and warn_of_start(self.world, q, self.gravity):
             self._warned.add("start")
-        return State(t, q, v, impulses, contact)
+        return State(t, q, v, impulses, contact, whole_number("seed", seed, 0, LARGEST_SEED))
 
     def _checked_states(self, labels: tuple[str, str], q: ArrayLike, v: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
         """Return new arrays q, v of one state or a batch (B, n); labels: names of both in errors."""
@@ -310,6 +315,8 @@ class Stepper(ReprMixin):
                 impulses = summed([each.constraint_impulses for each in results])
             sequence, out = results.sequence, results.out
         after = state_in(out, sequence, state.t + self.dt, impulses, state)
+        if self.errors is not None:
+            after.__dict__["seed"] = state.seed
         return after, Report(self, state, u, after, results, FINE)
 
     def _step_by_parts(self, state: State, given: Any, with_forces: bool) -> tuple[State, Report]:
@@ -327,6 +334,8 @@ class Stepper(ReprMixin):
             contact = end.warm_start
             self._warn(results)
         after = new_state(state.t + self.dt, end.q, end.v, impulses, contact)
+        if self.errors is not None:
+            after.__dict__["seed"] = state.seed
         return after, Report(self, state, u, after, results, worst)
 
     def _code(self, with_forces: bool) -> StepCode:

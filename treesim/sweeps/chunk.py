@@ -191,7 +191,8 @@ def rolled(
     if keep is None:  # without measures, the last state shows whether a rollout diverged
         keep = KEPT.get(plan.keep, "none" if plan.measure else "last")
     p = inputs.p if inputs.p.shape[1] else None
-    given = RolloutInput(inputs.q0, inputs.v0, plan.policy, plan.steps, p, inputs.physics or None, plan.f_ext)
+    start = inputs.q0, inputs.v0, plan.policy, plan.steps, p, inputs.physics or None, plan.f_ext
+    given = RolloutInput(*start, plan.seed, inputs.samples)
     save = SaveAt(every=plan.every if every is None else every, keep=keep, measure=plan.measure)
     options = replace(plan.options, threads=threads)
     return roll_out(plan.world, given, options, save)
@@ -218,8 +219,8 @@ def _failures(plan: Plan, inputs: Inputs, failed: np.ndarray, threads: int | Non
 
 
 def _rows(inputs: Inputs, rows: np.ndarray) -> Inputs:
-    q0, v0, p, physics, drawn = inputs
+    q0, v0, p, physics, drawn, samples = inputs
     return Inputs(
         q0[rows], v0[rows], p[rows], {name: x[rows] for name, x in physics.items()},
-        {name: x[rows] for name, x in drawn.items()},
+        {name: x[rows] for name, x in drawn.items()}, samples[rows],
     )  # fmt: skip

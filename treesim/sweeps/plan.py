@@ -43,7 +43,7 @@ class Inputs(NamedTuple):
     """Inputs of some samples.
 
     q0 (B, nq), v0 (B, nv), p (B, k). physics: by name, as `model_parameters` of `rollout`. drawn: draws (B,
-    ...) by name in `vary`.
+    ...) by name in `vary`. samples (B,): their numbers.
     """
 
     q0: np.ndarray
@@ -51,6 +51,7 @@ class Inputs(NamedTuple):
     p: np.ndarray
     physics: dict[str, np.ndarray]
     drawn: dict[str, np.ndarray]
+    samples: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ class Plan:
                 values[one.field] = self._nominal(one.field, len(samples))
             one.put(found, values[one.field])
         physics = {name: value for name, value in values.items() if name not in STARTS}
-        return Inputs(values["q0"], values["v0"], values["p"], physics, drawn)
+        return Inputs(values["q0"], values["v0"], values["p"], physics, drawn, np.asarray(samples))
 
     def nominal(self) -> Inputs:
         """Return the inputs of one rollout with nominal values; its physics are the fields that are varied."""
@@ -94,7 +95,7 @@ class Plan:
         physics = {name: self._nominal(name, 1) for name in sorted(names)}
         drawn = {one.name: np.zeros((1, *one.shape)) for one in self.variations}
         q0, v0, p = (self._nominal(name, 1) for name in STARTS)
-        return Inputs(q0, v0, p, physics, drawn)
+        return Inputs(q0, v0, p, physics, drawn, np.zeros(1, int))
 
     def _nominal(self, name: str, count: int) -> np.ndarray:
         nominal = self.fields[name].nominal

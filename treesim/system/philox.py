@@ -14,7 +14,9 @@ W0, W1 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBB67AE8584CAA73B)
 HALF, LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
 
 
-def random_words(count: int, key0: np.ndarray, key1: np.ndarray, counter2: int = 0, counter3: object = 0) -> np.ndarray:
+def random_words(
+    count: int, key0: np.ndarray, key1: np.ndarray, counter2: int = 0, counter3: object = 0, counter1: int = 0
+) -> np.ndarray:
     """Return the first random words (n, count) of each of n keys.
 
     Parameters
@@ -25,11 +27,13 @@ def random_words(count: int, key0: np.ndarray, key1: np.ndarray, counter2: int =
         The two words of each key.
     counter2, counter3 : int or ndarray of uint64, shape (n,)
         The last two words of the counters. The first one counts blocks of four words, from 1, as NumPy does.
+    counter1 : int
+        The second word of the counters.
 
     Returns
     -------
     ndarray of uint64, shape (n, count)
-        Words of `numpy.random.Philox(key=[key0, key1], counter=[0, 0, counter2, counter3])`.
+        Words of `numpy.random.Philox(key=[key0, key1], counter=[0, counter1, counter2, counter3])`.
 
     Examples
     --------
@@ -42,6 +46,7 @@ def random_words(count: int, key0: np.ndarray, key1: np.ndarray, counter2: int =
     blocks = -(-count // WORDS)
     counter = np.zeros((WORDS, len(key0), blocks), np.uint64)
     counter[0] = np.arange(1, blocks + 1)
+    counter[1] = counter1
     counter[2], counter[3] = (np.asarray(word, np.uint64)[..., None] for word in (counter2, counter3))
     words = _blocks(counter, key0[:, None], key1[:, None])
     return np.moveaxis(words, 0, -1).reshape(len(key0), -1)[:, :count]

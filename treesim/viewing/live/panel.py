@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -72,8 +73,12 @@ def columns_of(sensors: Mapping[str, Sequence[str]]) -> list[dict[str, Any]]:
 
 def readings(found: Readings, k: int | None = None) -> dict[str, list[float | None]]:
     """Return the readings of a step by name, or those at state k of a run; none where they are too large."""
-    rows = _if_known(lambda: {name: found[name] if k is None else found[name][k] for name in found}) or {}
-    return {name: [finite(x) for x in row.tolist()] for name, row in rows.items()}
+    rows = {name: _if_known(partial(found.__getitem__, name)) for name in found}
+    return {
+        name: [finite(x) for x in (row if k is None else row[k]).tolist()]
+        for name, row in rows.items()
+        if row is not None
+    }
 
 
 def points_of(points: np.ndarray) -> list[list[float]]:
