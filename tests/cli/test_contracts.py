@@ -47,12 +47,19 @@ def test_a_network_moves_the_robot(answer: Callable[..., Any], robot: str, tmp_p
 
     out = tmp_path / "run.npz"
     given = ("--policy", files[0], "--contract", files[1], "--base", "fixed", "--gravity", "0", "-o", out)
-    account = answer("simulate", robot, *given, "--duration", 3, "--command", "0.125,-0.25")
+    account = answer("simulate", robot, *given, "--duration", 3, "--dt", 0.001, "--command", "0.125,-0.25")
     assert account["controller"] == "policy" and account["stopped"] is None
     run = load(out)
     np.testing.assert_array_equal(run.q[0], [0.5, -0.25, 0])
     np.testing.assert_allclose(run.q[-1], [0.25, -0.125, 0], atol=1e-3)
     assert run.metadata["policy"] == str(files[0]) and run.metadata["command"] == "0.125,-0.25"
+
+
+def test_the_step_is_that_of_the_contract(answer: Callable[..., Any], robot: str, files: Any) -> None:
+    files[1].write_text(CONTRACT.replace("rate = 100", "rate = 100\nphysics = {dt = 0.005}"))
+    given = ("--policy", files[0], "--contract", files[1], "--base", "fixed", "--duration", 0.1)
+    for option, dt in (((), 0.005), (("--dt", 0.001), 0.001), (("--dt", 0.01), 0.01)):
+        assert answer("simulate", robot, *given, *option)["dt"] == dt
 
 
 def test_wrong_options_are_refused(treesim: Callable[..., Any], robot: str, files: Any) -> None:

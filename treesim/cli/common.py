@@ -353,6 +353,11 @@ def check_record(recorder: Any, path: Path) -> None:
         checked_output(path, (".html", ".htm"))
 
 
+def given_options(context: typer.Context) -> set[str]:
+    """Return the names of the options that were given on the command line."""
+    return {name for name in context.params if getattr(context.get_parameter_source(name), "name", "") == "COMMANDLINE"}
+
+
 def checked_name(kind: str, name: str, known: tuple[str, ...]) -> str:
     """Return `name` if it is one of `known`; raises UnknownNameError otherwise."""
     if name not in known:

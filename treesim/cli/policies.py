@@ -35,8 +35,8 @@ class ContractOptions:
     --policy
         ONNX file of a trained network that controls the robot. Also give --contract.
     --contract
-        TOML file that describes observations, actions and actuators of --policy. The robot starts in the default
-        positions of this file, unless --q0 is given.
+        TOML file that describes observations, actions and actuators of --policy. The time step and initial
+        configuration are those of this file, unless --dt and --q0 are given.
     --command
         Command of --policy: numbers such as 0.5,0,0 in the order of the contract. Default: 0.
     """

@@ -6,7 +6,7 @@ import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -92,6 +92,7 @@ class Outputs:
     "treesim simulate go2 --ground --ground-friction 0.3 --push 50,0,0 --record run.mp4",
 )
 def simulate(
+    context: typer.Context,
     robot: RobotArgument,
     duration: Annotated[float, option(panel=common.INTEGRATOR_PANEL)] = 5.0,
     options: RunOptions = RunOptions(),  # noqa: B008
@@ -126,6 +127,8 @@ def simulate(
     from ..viewing.protocols import drawables
 
     policy = contract_policy(network, options)
+    if policy is not None and policy.contract.dt is not None and "dt" not in common.given_options(context):
+        options = replace(options, dt=policy.contract.dt)
     steps = checked_steps(duration, options.dt)
     outputs = Outputs.checked(out, plot, html, record, viewer)
     setup = build_simulation(robot, options, policy)

@@ -31,9 +31,7 @@ def is_recording(source: str) -> bool:
 
 def checked_options(context: typer.Context) -> set[str]:
     """Return the given options of `view`; raises ArgumentError for those that do not apply to recordings."""
-    given = {
-        name for name in context.params if getattr(context.get_parameter_source(name), "name", "") == "COMMANDLINE"
-    }
+    given = common.given_options(context)
     foreign = sorted("--" + name.replace("_", "-") for name in given - KNOWN)
     if foreign:
         raise ArgumentError(f"{listed(foreign)}: a recorded motion is played as it is; this is for simulations")
