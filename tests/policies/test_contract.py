@@ -2,11 +2,12 @@
 
 import re
 
+import numpy as np
 import pytest
 
 import treesim
 from tests.policies.contracts import GO2, JOINTS, changed, linear, with_terms
-from treesim.errors import ArgumentError
+from treesim.errors import ArgumentError, TreesimError
 from treesim.policies import Contract, load
 from treesim.policies.toml_tables import parsed
 
@@ -129,3 +130,24 @@ def test_lines_of_all_forms_of_toml():
         ("a",): 1, ("b.c",): 2, ("t", "u v"): 5, ("t", "u v", "d", "e"): 6, ("t", "u v", "d", "e", 1, "f"): 8,
         ("t", "u v", "d", "e", 1, "g"): 8, ("s", 0, "h"): 11, ("s", 1, "k"): 13, ("s", 1, "k", "m"): 14,
     }  # fmt: skip
+
+
+def test_mutants_of_contracts_are_read_or_refused(go2):
+    """Errors of treesim only, whatever a value or a line becomes."""
+    random, network, lines = np.random.default_rng(0), linear(48), GO2.split("\n")
+    values = [match.span() for match in re.finditer(r'(?<== )("[^"]*"|[\d.]+|\[[^\]\n]*\])', GO2)]
+    others = ("3", "-1", "nan", '""', "[]", "{}", "true", "1979-05-27", "[[1]]", "1e400", "9" * 400, '["x"]', "[{}]")
+    refused = 0
+    for k in range(300):
+        start, end = values[random.integers(len(values))]
+        line, place = random.integers(len(lines)), random.integers(len(GO2))
+        text = (
+            GO2[:start] + others[random.integers(len(others))] + GO2[end:],
+            "\n".join(lines[:line] + lines[line + 1 :]),
+            GO2[:place] + '[]{}",=.\n#'[random.integers(10)] + GO2[place + random.integers(3) :],
+        )[k % 3]
+        try:
+            load(network, text.encode(), go2)
+        except TreesimError:
+            refused += 1
+    assert 200 < refused < 300

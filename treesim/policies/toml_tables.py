@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import tomllib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
@@ -161,82 +161,64 @@ class Table:
             raise self.fault(None, f"lacks the key {quoted(key)}" if self.path else f"the key {quoted(key)} is missing")
         return self.values.get(key, default)
 
+    def checked(self, key: str, default: Any, fits: Callable[[Any], bool], needed: str) -> Any:
+        """Return a value that fits, or the default; raises ArgumentError with what is needed for other values."""
+        value = self.get(key, default)
+        if value is not default and not fits(value):
+            raise self.fault(key, f"must be {needed}, got {quoted(value)}")
+        return value
+
     def table(self, key: str) -> Table:
         """Return a table; an empty one if the file has none."""
-        value = self.get(key, {})
-        if not isinstance(value, dict):
-            raise self.fault(key, f"must be a table, got {quoted(value)}")
+        value = self.checked(key, {}, lambda x: isinstance(x, dict), "a table")
         return Table(self.source, value, (*self.path, key))
 
     def tables(self, key: str) -> list[Table]:
         """Return an array of tables."""
-        value = self.get(key)
-        if not isinstance(value, list) or not value or not all(isinstance(each, dict) for each in value):
-            raise self.fault(key, f"must be an array of tables, got {quoted(value)}")
-        if len(value) > MOST:
-            raise self.fault(key, f"has more than {MOST} tables")
-        return [Table(self.source, each, (*self.path, key, k)) for k, each in enumerate(value)]
+        values = self.checked(key, REQUIRED, lambda x: _are(x, dict), f"an array of 1 to {MOST} tables")
+        return [Table(self.source, each, (*self.path, key, k)) for k, each in enumerate(values)]
 
     def number(self, key: str, default: Any = REQUIRED, least: float = -math.inf, above: float = -math.inf) -> Any:
         """Return a finite number that is at least `least`, and greater than `above`."""
-        value = self.get(key, default)
-        if value is default:
-            return value
-        if not is_number(value) or value < least or value <= above:
-            what = "a positive" if above == 0 else "a finite" if least != 0 else "a finite, not negative"
-            raise self.fault(key, f"must be {what} number, got {quoted(value)}")
-        return float(value)
+        what = "a positive" if above == 0 else "a finite" if least != 0 else "a finite, not negative"
+        value = self.checked(key, default, lambda x: is_number(x) and least <= x > above, f"{what} number")
+        return value if value is default else float(value)
 
     def whole(self, key: str, default: int, least: int) -> int:
         """Return a whole number that is at least `least`, and at most MOST."""
-        value = self.get(key, default)
-        if type(value) is not int or not least <= value <= MOST:
-            raise self.fault(key, f"must be a whole number from {least} to {MOST}, got {quoted(value)}")
-        return value
+        needed = f"a whole number from {least} to {MOST}"
+        return self.checked(key, default, lambda x: type(x) is int and least <= x <= MOST, needed)
 
     def text(self, key: str, default: Any = REQUIRED, known: Sequence[str] = ()) -> Any:
         """Return a text, one of the `known` ones if there are any."""
-        value = self.get(key, default)
-        if value is default:
-            return value
-        if not isinstance(value, str):
-            raise self.fault(key, f"must be a text, got {quoted(value)}")
-        if known and value not in known:
+        value = self.checked(key, default, lambda x: isinstance(x, str), "a text")
+        if known and value is not default and value not in known:
             raise self.fault(key, f"is wrong: {unknown_name(key, value, known).args[0]}")
         return value
 
     def flag(self, key: str, default: bool) -> bool:
         """Return true or false."""
-        value = self.get(key, default)
-        if not isinstance(value, bool):
-            raise self.fault(key, f"must be true or false, got {quoted(value)}")
-        return value
+        return self.checked(key, default, lambda x: isinstance(x, bool), "true or false")
 
     def names(self, key: str, default: Any = REQUIRED, known: Collection[str] | None = None) -> tuple[str, ...]:
         """Return different names, which must be `known`."""
-        value = self.get(key, default)
-        if value is default:
-            return value
-        if not isinstance(value, list) or not value or not all(isinstance(each, str) for each in value):
-            raise self.fault(key, f"must be an array of names, got {quoted(value)}")
-        if len(value) > MOST:
-            raise self.fault(key, f"has more than {MOST} names")
-        for k, name in enumerate(value):
-            if name in value[:k]:
-                raise self.source.fault((*self.path, key, k), f"lists {quoted(name)} again")
+        values = self.checked(key, default, lambda x: _are(x, str), f"an array of 1 to {MOST} names")
+        for k, name in enumerate(() if values is default else values):
+            path = (*self.path, key, k)
+            if name in values[:k]:
+                raise self.source.fault(path, f"lists {quoted(name)} again")
             if known is not None and name not in known:
                 text = unknown_name("joint", name, tuple(known), of="joints.order").args[0]
-                raise self.source.fault((*self.path, key, k), f"is wrong: {text}")
-        return tuple(value)
+                raise self.source.fault(path, f"is wrong: {text}")
+        return tuple(values)
 
     def limits(self, key: str) -> tuple[float, float] | None:
         """Return the two limits of a clip, or None."""
-        value = self.get(key, None)
-        if value is None:
-            return None
-        if not isinstance(value, list) or len(value) != 2 or not all(map(is_number, value)) or value[0] >= value[1]:
-            raise self.fault(key, f"must be two increasing numbers [low, high], got {quoted(value)}")
-        return float(value[0]), float(value[1])
+        value = self.checked(
+            key, None, lambda x: _are(x, (int, float)) and len(x) == 2 and all(map(is_number, x)) and x[0] < x[1],
+            "two increasing numbers [low, high]",
+        )  # fmt: skip
+        return value and (float(value[0]), float(value[1]))
 
     def vector(self, key: str, default: Any, count: int, joints: Sequence[str] = ()) -> tuple[float, ...]:
         """Return `count` numbers from one number, an array of them, or a table {pattern: number} of joints."""
@@ -272,6 +254,11 @@ class Table:
             if keys:
                 found[name] = name if name in keys else keys[0]
         return found
+
+
+def _are(values: Any, kind: Any) -> bool:
+    """Return whether a value is an array of 1 to MOST values of a kind."""
+    return isinstance(values, list) and 0 < len(values) <= MOST and all(isinstance(each, kind) for each in values)
 
 
 def is_number(value: Any) -> bool:
