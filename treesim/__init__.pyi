@@ -8,6 +8,7 @@ from . import measures as measures
 from . import numbers as numbers
 from . import policies as policies
 from . import testing as testing
+from .actuators.actuators import DCMotor, Motor, PositionServo, VelocityServo
 from .contact.bodies import free_body
 from .contact.ground import Ground
 from .contact.height_field import HeightField
@@ -150,6 +151,7 @@ __all__ = [
     "ConversionWarning",
     "ConvexParts",
     "Conveyor",
+    "DCMotor",
     "Diagnosis",
     "DivergedWarning",
     "Dynamics",
@@ -184,11 +186,13 @@ __all__ = [
     "LoopConstraint",
     "Mimic",
     "ModelError",
+    "Motor",
     "NonFiniteError",
     "OperationalSpace",
     "Placement",
     "Player",
     "PluginError",
+    "PositionServo",
     "Pushed",
     "ReachWarning",
     "RelativeTask",
@@ -220,6 +224,7 @@ __all__ = [
     "UnsupportedError",
     "UrdfError",
     "UrdfWarning",
+    "VelocityServo",
     "View",
     "Visual",
     "Waypoints",

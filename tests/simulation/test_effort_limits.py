@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import treesim
+from treesim.kernels.stepping.mean_force import EFFORT_BELOW, NONE
 from treesim.kernels.stepping.step import SATURATED
 from treesim.simulation.effort_limits import MeanForces
 
@@ -113,9 +114,9 @@ def test_all_ways_report_the_same_force_within_limits_in_contact(rule):
 
 
 def test_controls_change_only_where_a_force_is_beyond_its_limit():
-    forces = MeanForces(np.array([[1.0, -3.0], [2.0, 0.0]]), np.array([[-1.0, 1.0], [0.0, np.nan]]))
+    forces = MeanForces(np.array([[1.0, -3.0], [2.0, 0.0]]), np.array([[NONE, EFFORT_BELOW], [NONE, np.nan]]))
     control = np.arange(6.0).reshape(2, 3)
     changed = forces.saturated(control)
     assert changed is not None and changed.tolist() == [[0.0, -SATURATED, 2.0], [3.0, 4.0, 5.0]]
     assert np.array_equal(control, np.arange(6.0).reshape(2, 3))
-    assert forces._replace(excess=np.zeros((2, 2))).saturated(control) is None
+    assert forces._replace(beyond=np.zeros((2, 2))).saturated(control) is None

@@ -112,10 +112,11 @@ def _method(world: World, options: StepOptions, fields: frozenset[str], work: bo
     dynamics = forward_kernel(robot, options.backend)
     substeps = substeps_of(robot, rule, options.dt, options.substeps)
     touching, h = touches(world, rule), options.dt / substeps
-    settings, own_gains = StepSettings.of(robot, rule, h, options.kp, options.kd), not fields.isdisjoint(GAINS)
+    actuators, own_gains = world.actuator_table, not fields.isdisjoint(GAINS)
+    settings = StepSettings.of(robot, rule, h, options.kp, options.kd, actuators=actuators)
     check_diagonal(dynamics, robot, settings)
     if not world.m and not fields:
-        check_inertia(robot, rule, h, *gains_of(robot, options.kp, options.kd))
+        check_inertia(robot, rule, h, *gains_of(robot, options.kp, options.kd), actuators=actuators)
     constants = (*mimic_constants(robot, dynamics.constants(robot)), *world.held, settings.table)
 
     @cache

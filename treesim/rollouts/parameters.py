@@ -161,7 +161,7 @@ def given_fields(world: World, model_parameters: Parameters | None, integrator: 
             "model_parameters['ground_friction'] would replace the friction of links: take a World without surfaces "
             "and pairs"
         )
-    _check_gains(world.robot, fields)
+    _check_gains(world, fields)
     _check_limits(world.robot, fields)
     return _without_kinematic(world, fields)
 
@@ -198,8 +198,15 @@ def _own_numbers(robot: Tree, name: str) -> np.ndarray:
     return np.array([getattr(body.inertia, part) for body in robot.bodies])
 
 
-def _check_gains(robot: Tree, fields: Mapping[str, Given]) -> None:
+def _check_gains(world: World, fields: Mapping[str, Given]) -> None:
+    robot, actuators = world.robot, world.actuator_table
     simple = simple_joints(robot)
+    for name in ("kp", "kd"):
+        if name in fields and actuators is not None:
+            other = (actuators.driven * actuators.gain)[fields[name].which] > 0
+            wrong = other & np.ones(fields[name].values.shape, bool)
+            right = "of all actuators, only position servos have gains that differ between rollouts"
+            refuse_first(robot, name, FIELDS[name], fields[name], wrong, right, UnsupportedError)
     for name in ("kp", "kd", *OF_SPRINGS):
         if name in fields:
             wrong = (fields[name].values != 0) & (simple[fields[name].which] == 0)
@@ -307,7 +314,8 @@ def physics_of_rollouts(method: Method, fields: dict[str, Given]) -> Physics | N
 def _settings_numbers(method: Method, fields: Mapping[str, Given], own: Numbers) -> Numbers:
     """Return entries for fields of a step, and for theta where it depends on fields (see `StepSettings`)."""
     robot = method.world.robot
-    gains = gains_of(robot, method.options.kp, method.options.kd)
+    actuators = method.world.actuator_table
+    gains = gains_of(robot, method.options.kp, method.options.kd, actuators=actuators)
     full = {
         name: fields[name].over(x) if name in fields else x
         for name, x in (("kp", gains[0]), ("kd", gains[1]), ("damping", robot.damping))
@@ -317,7 +325,7 @@ def _settings_numbers(method: Method, fields: Mapping[str, Given], own: Numbers)
         np.minimum(part.values, UNLIMITED, out=part.values)
     driven = _which(fields, "kp", "kd")
     if driven.size:
-        follows = (full["kp"] != 0) | (full["kd"] != 0)
+        follows = (full["kp"] != 0) | (full["kd"] != 0) | (actuators is not None and actuators.driven > 0)
         parts.append(_column(robot, "driven", driven, follows[..., driven].astype(float)))
     if method.rule.theta < 1:
         parts += _theta_numbers(method, fields, full, own)
@@ -328,7 +336,8 @@ def _theta_numbers(
     method: Method, fields: Mapping[str, Given], full: Mapping[str, np.ndarray], own: Numbers
 ) -> list[Numbers]:
     """Return entries for theta of joints whose damping, gains or least effective inertia depend on the rollout."""
-    robot, gains = method.world.robot, (full["kp"], full["kd"])
+    robot, actuators = method.world.robot, method.world.actuator_table
+    gains = (full["kp"], full["kd"]) if actuators is None else actuators.implicit(full["kp"], full["kd"])
     dofs = _which(fields, "kp", "kd", "damping")
     least = lightest(robot)
     if any(name in INERTIAL for name in fields):

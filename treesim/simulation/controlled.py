@@ -11,10 +11,14 @@ import numpy as np
 from ..contact.report import ContactReport, mean_of
 from ..dynamics.compiled.bound import Dynamics
 from ..dynamics.springs import spring_forces
-from ..errors import ArgumentError, NonFiniteError, quoted
+from ..dynamics.tables import constants_of, on_mimicked
+from ..errors import ArgumentError, NonFiniteError, UnsupportedError, quoted
+from ..kernels.algebra.tables import tree_tables
 from ..kernels.stepping.rules import RULES
+from ..kernels.stepping.step import actuate, settings_of
 from ..model.named_axes import VELOCITIES, velocity_argument
 from ..model.tree import Tree
+from ..plugins import DEFAULT_INTEGRATOR
 from ..states.arguments import short_repr
 from ..validation.arrays import coerce
 from ..validation.labels import in_order
@@ -97,7 +101,7 @@ class ControlledRobot:
         self.latest: GivenTorque | None = None  # of a controller that may have a state
         self.repeated: GivenTorque | None = None  # the next torque, if it is that of this state
         self._own, self._sees_contact = is_own(self.controller), sees_contact(self.controller)
-        self._shape, self._limit = (robot.nv,), robot.effort_limit
+        self._shape, self._limit, actuators = (robot.nv,), robot.effort_limit, self.world.actuator_table
         if controller is not None and not isinstance(controller, Zero):
             warn_of_limits(robot)
         self._bound = Dynamics(robot, backend=options.backend, engine=options.engine, gravity=options.gravity)
@@ -109,6 +113,11 @@ class ControlledRobot:
         self.damping = self._gains_of("damping")
         has_gains = bool(self.stiffness.any() or self.damping.any())
         self._stateless = self.controller if isinstance(self.controller, StatelessController) else None
+        if actuators is not None:
+            if self._stateless is not None:
+                raise UnsupportedError(f"{quoted(self.world)} has actuators: they take no controls of live pages")
+            actuators.with_gains(self.stiffness, self.damping)
+            self._limit = np.where(actuators.driven > 0, np.inf, robot.effort_limit)  # controls are no forces there
         self._follows = has_gains or self._stateless is not None  # whether the torque changes within a step
         self._in_parts = self._follows or contact_points or bool(self.world.kinematic)
 
@@ -128,15 +137,27 @@ class ControlledRobot:
         return gains.copy() if type(gains) is np.ndarray else self._gains_of(label).copy()
 
     def torque(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Return the controller's torque (nv,), clipped to the effort limits.
+        """Return the controller's torque (nv,), clipped to the effort limits; for joints with actuators, their control.
 
         Raises ControllerError if the controller did not return (nv,) real numbers, NonFiniteTorqueError naming the
         joint if one is not finite, and whatever the controller raises.
         """
         tau = self._given(t, q, v) if self._own else self._given_once(t, q, v)
-        if self.applied is None:
+        if self.applied is None and self.world.actuator_table is None:
             self.applied = tau
         return tau
+
+    def force(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return the force (nv,) at a state: the controller's torque, or that of actuators which it controls."""
+        tau, robot, actuators = self.torque(t, q, v), self.robot, self.world.actuator_table
+        if actuators is None:
+            return tau
+        rule, gains = RULES[DEFAULT_INTEGRATOR], (self.stiffness, self.damping)
+        settings = StepSettings.of(robot, rule, self.options.dt, *gains, driven=False, actuators=actuators)
+        tree, force = tree_tables(*constants_of(robot.spanning)), np.zeros(robot.spanning.nv)
+        motion = robot.expand(q), robot.expand_velocity(v), on_mimicked(robot, tau)
+        actuate(tree, settings_of(tree, settings.table), *motion, force)
+        return force[robot.kept()[1]]
 
     def _given_once(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return the torque of a controller that may have a state, called once per time and state.
@@ -330,7 +351,10 @@ class ControlledRobot:
         """Make the code of substeps of an integrator; return it and their number; with_forces: with external forces."""
         options, compiled = replace(self.options, integrator=rule), RULES[rule]
         substeps = substeps_of(self.robot, compiled, dt, options.substeps)
-        settings = StepSettings.of(self.robot, compiled, dt / substeps, self.stiffness, self.damping, driven=False)
+        settings = StepSettings.of(
+            self.robot, compiled, dt / substeps, self.stiffness, self.damping, driven=False,
+            actuators=self.world.actuator_table,
+        )  # fmt: skip
         if self._stateless is not None:  # gains change, so they cannot be constants of the code
             settings, options = StepSettings(settings.table.copy()), replace(options, engine="generic")
         solver = forward_solver(self.robot, options.backend)

@@ -1,4 +1,4 @@
-"""Effort limits of joints with implicit gains: mean forces of steps, and controls that keep them within limits."""
+"""Limits of forces with implicit gains: mean forces of steps, and controls that keep them within their limits."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..engine.call.batched import BatchedTables
 from ..engine.call.bound_entry import BoundEntry
 from ..engine.call.generic import bound_call
 from ..kernels.stepping.mean_force import mean_forces_entry
-from ..kernels.stepping.step import SATURATED
+from ..kernels.stepping.step import ON_LINE, SATURATED
 from ..model.tree import Tree
 from ..states.states import mimic_constants
 
@@ -20,25 +20,26 @@ if TYPE_CHECKING:
     from .step_result import StepResult
 
 REPEATS = 4  # of a step, each with more forces at their limits
+AT_LIMIT = np.array([0.0, SATURATED, -SATURATED, ON_LINE, -ON_LINE])  # control, by number of the limit
 
 
 class MeanForces(NamedTuple):
-    """Mean forces of the controls in a step (..., nv), and by how much each exceeds its effort limit [N m, N]."""
+    """Mean forces of the controls in a step (..., nv) [N m, N], and which limit each is beyond (see `mean_force`)."""
 
     mean: np.ndarray
-    excess: np.ndarray
+    beyond: np.ndarray
 
     def saturated(self, control: np.ndarray) -> np.ndarray | None:
         """Return controls that set forces beyond their limits to them; None if there are none.
 
         control (..., nv + n): may end with a table of external forces.
         """
-        beyond = self.excess > 0
+        beyond = self.beyond > 0
         if not beyond.any():
             return None
         changed = control.copy()
         forces = changed[..., : self.mean.shape[-1]]
-        forces[beyond] = np.copysign(SATURATED, self.mean[beyond])
+        forces[beyond] = AT_LIMIT[self.beyond[beyond].astype(int)]
         return changed
 
 
@@ -46,11 +47,14 @@ class EffortLimits:
     """Computation of the mean forces in steps with implicit gains.
 
     settings: table of the steps, which may change. rows: whether steps have constraint impulses but no contact solve.
+    actuators: whether some joints have actuators.
     """
 
-    def __init__(self, robot: Tree, settings: np.ndarray, gravity: np.ndarray | None, rows: bool) -> None:
+    def __init__(
+        self, robot: Tree, settings: np.ndarray, gravity: np.ndarray | None, rows: bool, actuators: bool
+    ) -> None:
         q, v = (robot.nq,), (robot.nv,)
-        entry = mean_forces_entry(robot.mimic_map is not None, rows)
+        entry = mean_forces_entry(robot.mimic_map is not None, rows, actuators)
         self.constants = *mimic_constants(robot, constants_of(robot, gravity)), settings
         self.bound = BoundEntry(entry, self.constants, (q, v, q, v, v), (v, v), engine="generic")
 

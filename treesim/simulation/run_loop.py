@@ -44,7 +44,7 @@ def record_run(
         k, system.applied, work, impulses = steps, None, system.work, system.impulses
         if not (np.isfinite(q).all() and np.isfinite(v).all()):
             raise NonFiniteError("the state is not finite")
-        recording.add(time(steps), q, v, system.torque(time(steps), q, v), work)
+        recording.add(time(steps), q, v, system.force(time(steps), q, v), work)
     except BaseException:
         latest = recording.count == k or (recording.count == k + 1 and q is q_next)  # else (q, v) is there already
         if latest and np.isfinite(q).all() and np.isfinite(v).all():

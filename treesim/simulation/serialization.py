@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..actuators.actuators import DCMotor, Motor, PositionServo, VelocityServo
 from ..contact.description import GROUNDS
 from ..contact.surface import Surface
 from ..dynamics.constrained.constraints import FrameConstraint, LoopConstraint
@@ -32,7 +33,8 @@ RECORDS: dict[str, Any] = {
     kind.__name__: kind
     for kind in (
         Body, ExternalForce, Frame, FrameConstraint, Inertia, Joint, Loop, LoopConstraint, Mimic, Placement, Imu,
-        ForceTorque, ContactForce, FramePose, JointTorque, Surface, Waypoints, Conveyor, Weld, *GROUNDS.values(),
+        ForceTorque, ContactForce, FramePose, JointTorque, Surface, Waypoints, Conveyor, Weld,
+        Motor, DCMotor, PositionServo, VelocityServo, *GROUNDS.values(),
     )
 }  # fmt: skip
 OLDER: dict[str, dict[str, str]] = {  # arguments' names in files of older versions

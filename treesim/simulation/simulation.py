@@ -165,7 +165,8 @@ class Simulation(ReprMixin):
         )
         self.system = ControlledRobot(self.world, options, controller, external_forces, self.contact_points, self.seed)
         if not self.world.m:
-            check_inertia(robot, rule, h, self.system.stiffness, self.system.damping)
+            gains = self.system.stiffness, self.system.damping
+            check_inertia(robot, rule, h, *gains, actuators=world.actuator_table)
         self._shapes = (robot.nq,), (robot.nv,)
 
     def __repr__(self) -> str:

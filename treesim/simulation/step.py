@@ -145,7 +145,8 @@ class StepCode:
             )  # fmt: skip
         self.effort: EffortLimits | None = None  # of steps with implicit gains
         if (own_gains or settings.has_gains) and rule.implicit and self.bound is not None:
-            self.effort = EffortLimits(robot, settings.table, self.gravity, bool(world.m) and self.stage is None)
+            rows, actuators = bool(world.m) and self.stage is None, world.actuator_table is not None
+            self.effort = EffortLimits(robot, settings.table, self.gravity, rows, actuators)
         self._kinematics: Shape | None = None  # of the contact solve, if one state's unconstrained step computes them
         certain = self.stage is not None and self.stage.quick is None and self.stage.kinematics is not None
         shares = certain and rule.theta == 1  # both are at the start, else they share little
@@ -428,7 +429,7 @@ def check_diagonal(solver: DynamicsBackend | CompiledBackend, robot: Tree, setti
     if not solver.capabilities.armature and robot.armature.any():
         raise UnsupportedError(f"backend {solver.name!r} supports neither armature nor kinematic bodies; 'aba' does")
     if not solver.capabilities.armature and (
-        settings.table[1 : 1 + 3 * robot.spanning.nv].any() or robot.stiffness.any()
+        settings.has_gains or settings.table[1 : 1 + 3 * robot.spanning.nv].any() or robot.stiffness.any()
     ):
         raise UnsupportedError(
             f"backend {solver.name!r} does not support armature, as which steps take damping, gains and springs of "
@@ -452,6 +453,10 @@ def check_rows(world: World, integrator: str) -> None:
     """
     method = plugins.get("integrators", integrator)
     rule = getattr(method, "rule", IN_PYTHON)
+    if world.actuators and rule is IN_PYTHON:
+        raise UnsupportedError(
+            f"integrator {integrator!r} does not simulate the actuators of {quoted(world)}: take {', '.join(RULES)}"
+        )
     if world.kinematic and not rule.contact:
         names = ", ".join(map(repr, CONTACT_RULES))
         raise UnsupportedError(

@@ -112,7 +112,7 @@ class StepSequence:
         quick = stage is not None and stage.quick is not None and not solves
         self.new = np.zeros if quick else np.empty  # of joint limits that do not act, all results are 0
         self._near_limits: list[View] = [self._view((1,)) for _ in self.parts if quick]
-        self._excess: list[View] = [self._view(shapes.force) for _ in self.parts if code.effort is not None]
+        self._beyond: list[View] = [self._view(shapes.force) for _ in self.parts if code.effort is not None]
         self._solved: StepSequence | None = None
         if free is not None:
             self._write()
@@ -137,12 +137,12 @@ class StepSequence:
             force = part.force.place if effort is None else at_start
             calls += self._calls(k, state, controls, force, between)
             if effort is not None:
-                ends = part.q.place, part.v.place, at_start, part.force.place, self._excess[k].place
+                ends = part.q.place, part.v.place, at_start, part.force.place, self._beyond[k].place
                 calls.append(effort.bound.call_of([*state[:2], *ends]))
             state = [part.q.place, part.v.place, warm_start if part.warm_start is None else part.warm_start.place]
         found = [call for call in calls if call is not None]
         if len(found) == len(calls):
-            within = [*near, *(view.place for view in self._excess)]
+            within = [*near, *(view.place for view in self._beyond)]
             bounds = [*_bounds(self.parts, stage), *(Bound(place, 0.0) for place in within)]
             self.call = call_sequence([*given, self.size], found, bounds)
             of = self._places_in_block()
@@ -217,7 +217,7 @@ class StepSequence:
             return ResultBlocks(out, self, True)
         if status != OUT_OF_BOUNDS:
             return None
-        if any((out[view.at] > 0).any() for view in self._excess):
+        if any(out[view.at].any() for view in self._beyond):
             return None
         if any(out[view.at] for view in self._near_limits):
             return self._with_contact.run(q, v, control, warm_start) if len(self.parts) == 1 else None

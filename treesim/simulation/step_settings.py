@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..actuators.table import ActuatorTable
 from ..dynamics.base import singular_inertia
 from ..dynamics.springs import sprung
 from ..dynamics.tables import constants_of, on_mimicked
@@ -16,7 +17,7 @@ from ..errors import ArgumentError, LightJointWarning, TreesimError, Unsupported
 from ..kernels.algebra.limits import UNLIMITED
 from ..kernels.dynamics.crba import mass_matrix_full_states
 from ..kernels.stepping.rules import RULES, Rule
-from ..kernels.stepping.step import COLUMNS
+from ..kernels.stepping.step import COLUMNS, Settings
 from ..model.frozen import frozen
 from ..model.tree import Tree
 from ..plugins import DEFAULT_INTEGRATOR
@@ -49,35 +50,41 @@ class StepSettings(NamedTuple):
         kp: ArrayLike = 0.0,
         kd: ArrayLike = 0.0,
         driven: bool = True,
+        actuators: ActuatorTable | None = None,
     ) -> StepSettings:
         """Return the settings for steps of h [s].
 
         driven: whether controls are position targets where there are gains; otherwise the gains are those of a
-        controller that returns forces. Tables of scalar gains are cached, so that a rollout of one step costs no
-        more than its dynamics.
+        controller that returns forces. actuators: those of the world. Tables of scalar gains are cached, so that a
+        rollout of one step costs no more than its dynamics.
         """
         if driven and isinstance(kp, int | float) and isinstance(kd, int | float):
             try:
-                return cls(_remembered(robot, rule, h, float(kp), float(kd)))
+                return cls(_remembered(robot, rule, h, float(kp), float(kd), actuators))
             except TreesimError:
                 raise
             except Exception:  # integers of Python are unbounded, and a subclass of float may raise anything
                 pass
-        return cls(cls._table(robot, rule, h, kp, kd, driven))
+        return cls(cls._table(robot, rule, h, kp, kd, driven, actuators))
 
     @property
     def has_gains(self) -> bool:
-        """Whether any joint has gains, or may have later."""
-        nv = (self.table.size - 1) // COLUMNS
-        return bool(self.table.flags.writeable or self.table[1 : 1 + 2 * nv].any())
+        """Whether any joint has gains or a torque-speed line, or may have later."""
+        columns = self._columns
+        return bool(self.table.flags.writeable or columns.kp.any() or columns.kd.any() or columns.slope.any())
+
+    @property
+    def _columns(self) -> Settings:
+        return Settings(self.table[0], *self.table[1:].reshape(COLUMNS, -1))
 
     def may_saturate(self, rule: Rule, own_gains: bool) -> bool:
-        """Return whether steps of an integrator may have to limit the force of implicit gains.
+        """Return whether steps of an integrator may have to limit a force at the acceleration that it causes.
 
         own_gains: whether gains or limits are those of each state.
         """
-        kp, kd, _, effort = self.table[1:].reshape(COLUMNS, -1)[:4]
-        return rule.implicit and (own_gains or bool((((kp != 0) | (kd != 0)) & (effort < UNLIMITED)).any()))
+        own = self._columns
+        gains = ((own.kp != 0) | (own.kd != 0)) & (own.effort_limit < UNLIMITED)
+        return rule.implicit and (own_gains or bool((gains | (own.slope != 0)).any()))
 
     def put_gains(self, robot: Tree, kp: np.ndarray, kd: np.ndarray) -> None:
         """Overwrite the gains (nv,) without changing theta, for controllers that leave out saturated joints."""
@@ -85,24 +92,30 @@ class StepSettings(NamedTuple):
         columns[0], columns[1] = on_mimicked(robot, kp), on_mimicked(robot, kd)
 
     @staticmethod
-    def _table(robot: Tree, rule: Rule, h: float, kp: ArrayLike, kd: ArrayLike, driven: bool = True) -> np.ndarray:
+    def _table(
+        robot: Tree, rule: Rule, h: float, kp: ArrayLike, kd: ArrayLike, driven: bool, actuators: ActuatorTable | None
+    ) -> np.ndarray:
         gains = (
             gains_of(robot, kp, kd)
             if driven
             else [np.broadcast_to(np.asarray(x, float), (robot.nv,)) for x in (kp, kd)]
         )
-        followed = ((gains[0] != 0) | (gains[1] != 0)) & driven
-        effort = np.minimum(robot.effort_limit, UNLIMITED)
-        theta = _theta(robot, rule, h, gains)
-        columns = [*gains, robot.damping, effort, followed.astype(float), theta, robot.stiffness, robot.rest]
+        followed = (((gains[0] != 0) | (gains[1] != 0)) & driven).astype(float)
+        effort, implicit, more = np.minimum(robot.effort_limit, UNLIMITED), gains, [np.zeros(robot.nv)] * 4
+        if actuators is not None:
+            gains = actuators.with_gains(*gains)
+            followed, implicit = np.maximum(followed, actuators.driven), actuators.implicit(*gains)
+            more = [actuators.gain, actuators.explicit, actuators.stall, actuators.slope]
+        theta = _theta(robot, rule, h, implicit)
+        columns = [*gains, robot.damping, effort, followed, theta, robot.stiffness, robot.rest, *more]
         table = np.concatenate([[h], *(on_mimicked(robot, column) for column in columns)])
         assert table.size == 1 + COLUMNS * robot.spanning.nv
         return frozen(table)
 
 
 @lru_cache(maxsize=64)
-def _remembered(robot: Tree, rule: Rule, h: float, kp: float, kd: float) -> np.ndarray:
-    return StepSettings._table(robot, rule, h, kp, kd)
+def _remembered(robot: Tree, rule: Rule, h: float, kp: float, kd: float, actuators: ActuatorTable | None) -> np.ndarray:
+    return StepSettings._table(robot, rule, h, kp, kd, True, actuators)
 
 
 def substeps_of(robot: Tree, rule: Rule, dt: float, substeps: int | None) -> int:
@@ -193,13 +206,16 @@ def _warn_of_light_joint(robot: Tree, dt: float, count: int) -> None:
     )
 
 
-def check_inertia(robot: Tree, rule: Rule, h: float, kp: np.ndarray, kd: np.ndarray) -> None:
+def check_inertia(
+    robot: Tree, rule: Rule, h: float, kp: np.ndarray, kd: np.ndarray, *, actuators: ActuatorTable | None = None
+) -> None:
     """Raise SingularInertiaError, naming the joint, if a joint moves no inertia in any configuration.
 
-    Armature counts as inertia. So do damping and gains (nv,) that an integrator treats implicitly in steps of h
-    [s]. Singularities of single configurations, as of
-    aligned axes, are found when a step meets them.
+    Armature counts as inertia. So do damping and gains (nv,), also of actuators, that an integrator treats implicitly
+    in steps of h [s]. Singularities of single configurations, as of aligned axes, are found when a step meets them.
     """
+    if actuators is not None:
+        kp, kd = (gain * (1 - actuators.explicit) for gain in actuators.with_gains(kp, kd))
     stiffness = step_stiffness(h, robot.damping, kp, kd) if rule.implicit else 0.0
     diagonal = robot.armature + stiffness
     if (diagonal > 0).all() or _are_solid(robot):
@@ -312,12 +328,14 @@ def tried_configurations(robot: Tree) -> list[np.ndarray]:
     return [robot.neutral(), *(robot.random(rng) for _ in range(4))]
 
 
-def gains_of(robot: Tree, kp: ArrayLike, kd: ArrayLike) -> list[np.ndarray]:
-    """Return kp and kd (nv,); a scalar applies to joints with one degree of freedom only.
+def gains_of(robot: Tree, kp: ArrayLike, kd: ArrayLike, *, actuators: ActuatorTable | None = None) -> list[np.ndarray]:
+    """Return kp and kd (nv,), with those of actuators; a scalar applies to joints with one degree of freedom only.
 
-    Raises ArgumentError, and UnsupportedError for an array with gains for joints of several.
+    Raises ArgumentError, also for a joint with gains and an actuator, and UnsupportedError for an array with gains for
+    joints of several.
     """
-    return [_gain(robot, label, value) for label, value in (("kp", kp), ("kd", kd))]
+    gains = [_gain(robot, label, value) for label, value in (("kp", kp), ("kd", kd))]
+    return gains if actuators is None else actuators.with_gains(*gains)
 
 
 def _gain(robot: Tree, label: str, value: ArrayLike) -> np.ndarray:

@@ -134,10 +134,11 @@ class Stepper(ReprMixin):
         self.rule = compiled_rule(integrator)
         self.substeps = substeps_of(robot, self.rule, self.dt, substeps)
         h = self.dt / self.substeps
-        self.settings = StepSettings.of(robot, self.rule, h, kp, kd)
+        actuators = self.world.actuator_table
+        self.settings = StepSettings.of(robot, self.rule, h, kp, kd, actuators=actuators)
         self._constrained = self.world.m > 0
         if not self._constrained:
-            check_inertia(robot, self.rule, h, *gains_of(robot, kp, kd))
+            check_inertia(robot, self.rule, h, *gains_of(robot, kp, kd), actuators=actuators)
         self.options, self._again = options, partial(type(self), self.world, **options.copied())
         self._solver = forward_solver(robot, backend)
         self._still = np.zeros(robot.nv)  # the control of a step without

@@ -6,11 +6,14 @@ import math
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import accumulate
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..actuators.actuators import Actuator
+from ..actuators.table import ActuatorTable, with_actuators
 from ..contact.buried import buried
 from ..contact.convex_pairs import ConvexPairs
 from ..contact.description import GROUNDS
@@ -114,6 +117,10 @@ class World(ReprMixin):
         prescribed motion. A function of the time [s] returns the body's position (3,), position and quaternion (7,), or
         pose (4, 4). In each step, the body moves at constant velocity. Its part of q0 and v0 is ignored. The energy
         balance counts the work of the motion as work of the controller.
+    actuators : mapping of str to Motor, DCMotor, PositionServo or VelocityServo, optional
+        {name of a joint or pattern: actuator}; names come first, then patterns such as "*_knee" in their order. The
+        control of the joint is then that of its actuator, and its armature, damping, friction and effort limit in
+        `World.robot` contain the actuator's.
 
     Raises
     ------
@@ -146,6 +153,9 @@ class World(ReprMixin):
     <World of 'ur5': 3 rows of 1 constraint>
     """
 
+    actuators: Mapping[str, Actuator] = MappingProxyType({})  # as given
+    actuator_table: ActuatorTable | None = None
+
     def __init__(
         self,
         robot: Tree,
@@ -166,6 +176,7 @@ class World(ReprMixin):
         contact_tolerance: float = TOLERANCE,
         sensors: Sensor | Sequence[Sensor] = (),
         kinematic: Mapping[str, Motion] | None = None,
+        actuators: Mapping[str, Actuator] | None = None,
     ) -> None:
         if isinstance(robot, World):
             raise ArgumentError("robot is a World already: give its robot, and all constraints")
@@ -184,7 +195,10 @@ class World(ReprMixin):
         self.use_limits = checked_flag("use_limits", use_limits)
         self.use_joint_friction = checked_flag("use_joint_friction", use_joint_friction)
         self.use_velocity_limits = checked_flag("use_velocity_limits", use_velocity_limits)
-        self.robot = robot = joined((robot, *free)) if free else robot
+        robot = joined((robot, *free)) if free else robot
+        if actuators is not None:
+            self.actuators, robot, self.actuator_table = with_actuators(robot, actuators)
+        self.robot = robot
         asked = () if constraints is None else constraints
         given: tuple[Constraint, ...]
         given = checked_parts("constraints", asked, (FrameConstraint, LoopConstraint))  # type: ignore[assignment]
@@ -243,7 +257,7 @@ class World(ReprMixin):
         return self.constraints[: len(self.constraints) - (len(self.robot.loops) if self.use_loops else 0)]
 
     def _options(self) -> dict[str, Any]:
-        given = [name for name in ("surfaces", "pairs", "kinematic") if getattr(self, name)]
+        given = [name for name in ("surfaces", "pairs", "kinematic", "actuators") if getattr(self, name)]
         laws = {name: tuple(getattr(self, name).items()) for name in given}
         return {name: getattr(self, name) for name in ("ground", "bodies", "surface", *SWITCHES, *OPTIONS)} | laws
 
@@ -295,7 +309,8 @@ class World(ReprMixin):
     def _repr_fields(self) -> list[tuple[str, Any]]:
         grounds = [("ground", surface) for surface in self.ground]
         kept = [(name, getattr(self, name)) for name in SWITCHES]
-        return [("robot", self.robot), *((c.label, c) for c in self.constraints), *grounds, *kept]
+        driven = [(f"actuator of {name}", actuator) for name, actuator in self.actuators.items()]
+        return [("robot", self.robot), *((c.label, c) for c in self.constraints), *driven, *grounds, *kept]
 
     @property
     def held(self) -> tuple[np.ndarray, ...]:

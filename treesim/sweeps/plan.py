@@ -194,7 +194,8 @@ def plan_of(
     steps = whole_number("steps", counts["steps"], 1)
     if f_ext is not None and (rows := RolloutForces(world, f_ext, 1.0).counts):
         raise ArgumentError(f"f_ext of a sweep must be the same for all samples, got wrenches for {min(rows)} rollouts")
-    known = fields(world, starts, {"kp": kp, "kd": kd})
+    gains = [kp, kd] if world.actuator_table is None else world.actuator_table.with_gains(kp, kd)
+    known = fields(world, starts, dict(zip(("kp", "kd"), gains, strict=True)))
     return Plan(
         world=world,
         policy=policy if policy is None or callable(policy) else np.asarray(policy, float),

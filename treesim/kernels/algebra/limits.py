@@ -1,4 +1,4 @@
-"""Effort limits."""
+"""Effort limits, and torque-speed lines."""
 
 from .numbers import less, select
 

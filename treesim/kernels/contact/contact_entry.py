@@ -54,7 +54,7 @@ def kernel_with_forces(functions):
         v_new, after, wrench, pairs, solver_info, work, points, m, memory, own,
     ):  # fmt: skip
         """Compute a step with contact under external forces."""
-        put_external(tree, settings, force, external, own)
+        put_external(tree, settings, v, force, external, own)
         x = StepInput(q, v, q_free, v_free, own.force, external, work_free, before, external_contacts)
         y = StepOutput(q_new, v_new, after, wrench, pairs, solver_info, work, points)
         method = StepMethod(settings_of(tree, own.table), scheme, functions, memory, own.mimic_constraint, False)

@@ -103,6 +103,6 @@ def without_forces(tables, tree, table, x):
 
 def under_forces(tables, tree, table, x):
     """Return the settings and the input of a step under joint forces x.external; effort limits do not apply to them."""
-    put_external(tree, table, x.force, x.external, tables.forces)
+    put_external(tree, table, x.v, x.force, x.external, tables.forces)
     own = settings_of(tree, tables.forces.table)._replace(dt=tables.settings[0])
     return own, x._replace(force=tables.forces.force)

@@ -7,17 +7,14 @@ is not included.
 
 import numpy as np
 
-from ..algebra.limits import within
-from ..algebra.numbers import absolute, less
 from ..kinematics.configuration import chart_rate, integrate, semi_implicit_step
-from .step import stretch
+from .step import gains, limited, stretch
 
 
 def drive(s, d, v_start, v, force, k):
-    """Return a joint's force at q = start (+) d with velocity v, including gains, within the effort limit."""
-    unsaturated = less(absolute(force[k]), s.effort_limit[k])
-    spring = unsaturated * (s.kp[k] * d[k] + s.kd[k] * (v[k] - v_start[k]))
-    return within(force[k] - spring, s.effort_limit[k])
+    """Return a joint's force at q = start (+) d with velocity v, including gains, within its limits."""
+    kp, kd = gains(s, force, v_start[k], k)
+    return limited(s, force[k] - (kp * d[k] + kd * (v[k] - v_start[k])), v[k], k)
 
 
 def stage(tree, s, q, d, v_start, v, force, m, forward, memory, a):

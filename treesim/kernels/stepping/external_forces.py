@@ -104,16 +104,17 @@ external_joint_forces_states = entry(
 )  # fmt: skip
 
 
-def put_external(tree, settings, force, external, m):
+def put_external(tree, settings, v, force, external, m):
     """m.force = force + external; m.table = settings of a step that does not limit this force.
 
-    Gains of saturated joints are set to zero, since effort limits are removed. m.force is a force, also where the
-    control is a target.
+    Gains are those at the velocity v of the start, see `gains`, since limits are removed. m.force is a force, also
+    where the control is a target.
     """
     for k in range(settings.size):
         m.table[k] = settings[k]
     s, own = settings_of(tree, settings), settings_of(tree, m.table)
     for k in range(tree.nv):
-        own.kp[k], own.kd[k] = gains(s, force, k)
-        own.effort_limit[k], own.driven[k] = UNLIMITED, settings[0] * 0
+        own.kp[k], own.kd[k] = gains(s, force, v[k], k)
+        own.effort_limit[k], own.driven[k], own.explicit[k] = UNLIMITED, settings[0] * 0, settings[0] * 0
+        own.stall[k], own.slope[k] = settings[0] * 0, settings[0] * 0
         m.force[k] = force[k] + external[k]

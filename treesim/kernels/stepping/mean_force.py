@@ -1,19 +1,23 @@
 """Mean forces of the controls in a step: those that did the work.
 
 Implicit gains are evaluated a time theta h ahead, by the acceleration of the step. So the mean force differs from that
-at the start, by which gains are saturated, and may be beyond the effort limit. Such steps are repeated with the force
-at its limit (`treesim.simulation.effort_limits`).
+at the start, by which gains are saturated, and may be beyond a limit: the effort limit, or the torque-speed line at the
+velocity v + theta h qdd. Such steps are repeated with the force at that limit (`treesim.simulation.effort_limits`).
 """
 
 from functools import lru_cache
 
 import numpy as np
 
-from ..algebra.numbers import absolute
+from ..algebra.limits import within
+from ..algebra.numbers import absolute, less, maximum, select
 from ..entries.entry import entry
 from ..kinematics.configuration import difference
 from ..mimic.mimic_entry import mimic_entry
-from .step import gains, settings_of
+from .step import ROUNDING, effort_gains, gains, settings_of
+
+# which limit a mean force is beyond
+NONE, EFFORT_ABOVE, EFFORT_BELOW, LINE_ABOVE, LINE_BELOW = range(5)
 
 
 def mean_force(s, v, change, force, k):
@@ -21,32 +25,57 @@ def mean_force(s, v, change, force, k):
 
     force (nv,): those at the start. change: h qdd, the change of its velocity v.
     """
+    return mean_of(s, v, change, force, gains(s, force, v, k), k)
+
+
+def mean_of(s, v, change, force, own, k):
+    """Return the mean force of a degree of freedom with the gains `own` (kp, kd)."""
     lead = s.dt * s.theta[k]
-    kp, kd = gains(s, force, k)
+    kp, kd = own
     return force[k] - lead * (kp * v + (kd + lead * kp) * change / s.dt)
 
 
-def mean_forces(tree, settings, q, v, q_new, v_new, force, mean, excess, change):
-    """Compute the mean forces of a step from (q, v) to (q_new, v_new), and by how much each exceeds its limit."""
-    for k in range(tree.nv):
-        change[k] = v_new[k] - v[k]
-    put_mean_forces(settings_of(tree, settings), v, change, force, mean, excess)
+def excess(s, mean, v, k):
+    """Return by how much a mean force exceeds its limits at the velocity v, and which of them (a number as above).
+
+    A force beyond its torque-speed line goes to the line first, also where the line is beyond the opposite effort
+    limit: at the velocity that a force on the line causes it may be within.
+    """
+    limit, upper, lower = s.effort_limit[k], s.stall[k] - s.slope[k] * v, -s.stall[k] - s.slope[k] * v
+    has_line = less(0, s.slope[k])
+    above = mean - select(has_line, within(upper, limit), limit)
+    below = select(has_line, within(lower, limit), -limit) - mean
+    on_upper, on_lower = has_line * less(upper, limit), has_line * less(-limit, lower)
+    high, low = select(on_upper, LINE_ABOVE, EFFORT_ABOVE), select(on_lower, LINE_BELOW, EFFORT_BELOW)
+    beyond = maximum(above, below) - ROUNDING * s.stall[k]
+    return beyond, select(less(0, beyond), select(less(below, above), high, low), NONE)
 
 
-def mean_forces_with_rows(tree, settings, q, v, q_new, v_new, force, mean, excess, change):
-    """Compute the same for a step with constraint impulses, whose gains are those at its mean velocity."""
-    s = settings_of(tree, settings)
-    difference(tree, q, q_new, change)
-    for k in range(tree.nv):
-        change[k] = 2 * (change[k] / s.dt - v[k])
-    put_mean_forces(s, v, change, force, mean, excess)
+def effort_excess(s, mean, v, k):
+    """Return the same for a joint without a torque-speed line."""
+    beyond = absolute(mean) - s.effort_limit[k]
+    return beyond, select(less(0, beyond), select(less(0, mean), EFFORT_ABOVE, EFFORT_BELOW), NONE)
 
 
-def put_mean_forces(s, v, change, force, mean, excess):
-    """mean = mean forces; excess = their absolute values less the effort limits."""
-    for k in range(v.size):
-        mean[k] = mean_force(s, v[k], change[k], force, k)
-        excess[k] = absolute(mean[k]) - s.effort_limit[k]
+def mean_forces_kernel(rows, actuators):
+    """Return the kernel of `mean_forces_entry`."""
+    has_rows, gains_at, excess_at = rows, gains if actuators else effort_gains, excess if actuators else effort_excess
+
+    def mean_forces(tree, settings, q, v, q_new, v_new, force, mean, beyond, change):
+        """Compute the mean forces of a step from (q, v) to (q_new, v_new), and which limit each is beyond."""
+        s = settings_of(tree, settings)
+        if has_rows:  # gains are those at the mean velocity
+            difference(tree, q, q_new, change)
+            for k in range(tree.nv):
+                change[k] = 2 * (change[k] / s.dt - v[k])
+        else:
+            for k in range(tree.nv):
+                change[k] = v_new[k] - v[k]
+        for k in range(tree.nv):
+            mean[k] = mean_of(s, v[k], change[k], force, gains_at(s, force, v[k], k), k)
+            beyond[k] = excess_at(s, mean[k], v[k] + s.theta[k] * change[k], k)[1]
+
+    return mean_forces
 
 
 def change_memory(tree, ints, q):
@@ -54,15 +83,17 @@ def change_memory(tree, ints, q):
     return (np.empty(tree.nv, q.dtype),)
 
 
-@lru_cache(maxsize=4)
-def mean_forces_entry(mimic, rows):
-    """Return the entry of `mean_forces`; mimic: for robots with mimic joints. rows: of steps with constraint impulses.
+@lru_cache(maxsize=8)
+def mean_forces_entry(mimic, rows, actuators):
+    """Return the entry of the mean forces in a step.
 
-    Its arguments are (ints, reals, settings, q, v, q_new, v_new, force, mean, excess).
+    mimic: for robots with mimic joints. rows: of steps with constraint impulses. actuators: for worlds with actuators.
+    Its arguments are (ints, reals, settings, q, v, q_new, v_new, force, mean, beyond).
     """
+    kernel = mean_forces_kernel(rows, actuators)
+    kernel.__name__ = "_".join(["mean_forces", *["with_rows"] * rows, *["of_actuators"] * actuators])
     made = entry(
-        mean_forces_with_rows if rows else mean_forces, change_memory,
-        {"settings": "TableOfReals"}, expands=mimic, q="nq", v="nv", q_new="nq", v_new="nv", force="nv'",
-        mean="-> nv'", excess="-> nv'",
+        kernel, change_memory, {"settings": "TableOfReals"}, expands=mimic, q="nq", v="nv", q_new="nq", v_new="nv",
+        force="nv'", mean="-> nv'", beyond="-> nv'",
     )  # fmt: skip
     return mimic_entry(made) if mimic else made

@@ -2,10 +2,13 @@
 
 A step maps the state (q, v) and a control to the state h = dt later, the applied force, and the work. Simulations,
 rollouts and steppers use it. Forward dynamics are those of any backend. The force of a degree of freedom is its
-control, or a spring towards it, kp (control - q) - kd v, within the effort limit. Damping d and these gains are
+control, or an actuator's law, kp (control - q) - kd v + gain control, within its limits. Damping d and these gains are
 evaluated implicitly, at a time theta h ahead: (M + D) qdd = force - C - d v - theta h kp v,  D = theta h (d + kd) +
 (theta h)^2 kp, theta = 1 for the end of the step, 1/2 for its midpoint. `contact_step` adds Coulomb friction of joints,
 joint limits and contacts.
+
+The limits are the effort limit L and, for actuators with a torque-speed line, -S - slope v <= force <= S - slope v. A
+force on its line is a law with kp = 0 and kd = slope, evaluated as implicitly as any other.
 
 Springs of joints, -k (q - rest), have no effort limit. Their energy is potential, so their work is not counted. They
 add (theta h)^2 k to D. For theta = 1/2 the midpoint rule evaluates them at the mean of both ends, q + h/2 v + (h/2)^2
@@ -19,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..algebra.limits import within
-from ..algebra.numbers import absolute, less, maximum
+from ..algebra.numbers import absolute, less, maximum, select
 from ..algebra.tables import with_armature
 from ..entries.entry import KERNELS
 from ..entries.status import FINE, undefined
@@ -27,15 +30,19 @@ from ..kinematics.configuration import advance, into_start_axes, semi_implicit_s
 from .gyroscopic import turn_implicitly
 
 PASSES = 4  # of the implicit midpoint rule's fixed-point iteration: see docs/integrators.md for what each costs
-SATURATED = 1e150  # a control of this size or larger sets the force to its limit, whatever the gains are
-COLUMNS = 8  # numbers for each degree of freedom in the table of settings, behind dt
+SATURATED = 1e150  # a control of this size or larger sets the force to its effort limit, whatever the gains are
+ON_LINE, FARTHEST = 1e200, 1e250  # controls of sizes between these set the force to its torque-speed line
+ROUNDING = 1e-12  # relative distance from the torque-speed line within which a force is on it
+COLUMNS = 12  # numbers for each degree of freedom in the table of settings, behind dt
 
 
 class Settings(NamedTuple):
     """Settings of a step: dt [s], and for each degree of freedom the following.
 
-    kp, kd: gains. damping. effort_limit. driven: whether its control is a target (1) or a force (0). theta: see above.
-    stiffness, rest: of a joint spring.
+    kp, kd: gains. damping. effort_limit. driven: whether an actuator's law uses its control (1) or it is a force (0).
+    theta: see above. stiffness, rest: of a joint spring. gain: force per unit of the control, besides kp. explicit:
+    whether the actuator keeps the force of the start of the step (1). stall, slope: S and slope of the torque-speed
+    line, 0 without one.
     """
 
     dt: Any
@@ -47,6 +54,10 @@ class Settings(NamedTuple):
     theta: Any
     stiffness: Any
     rest: Any
+    gain: Any
+    explicit: Any
+    stall: Any
+    slope: Any
 
 
 class StepMemory(NamedTuple):
@@ -70,7 +81,8 @@ def settings_of(tree, table):
     return Settings(
         table[0], table[1 : 1 + n], table[1 + n : 1 + 2 * n], table[1 + 2 * n : 1 + 3 * n],
         table[1 + 3 * n : 1 + 4 * n], table[1 + 4 * n : 1 + 5 * n], table[1 + 5 * n : 1 + 6 * n],
-        table[1 + 6 * n : 1 + 7 * n], table[1 + 7 * n : 1 + 8 * n],
+        table[1 + 6 * n : 1 + 7 * n], table[1 + 7 * n : 1 + 8 * n], table[1 + 8 * n : 1 + 9 * n],
+        table[1 + 9 * n : 1 + 10 * n], table[1 + 10 * n : 1 + 11 * n], table[1 + 11 * n : 1 + 12 * n],
     )  # fmt: skip
 
 
@@ -82,17 +94,41 @@ def step_memory(tree, q):
     )
 
 
+def limited(s, force, v, k):
+    """Return the force of a degree of freedom with velocity v, clamped to its limits; NaN stays NaN."""
+    clamped = within(force, s.effort_limit[k])
+    lower, upper = -s.stall[k] - s.slope[k] * v, s.stall[k] - s.slope[k] * v
+    nearest = select(less(upper, clamped), upper, select(less(clamped, lower), lower, clamped))
+    return select(less(0, s.slope[k]), within(nearest, s.effort_limit[k]), clamped)
+
+
 def actuate(tree, s, q, v, control, force):
-    """force = actuator force for the control, within the effort limits; at its limit if |control| is SATURATED."""
+    """force = actuator force for the control, within its limits; at one of them if |control| is at least SATURATED."""
     for i in range(1, tree.n_bodies + 1):
         for k in range(tree.v_start[i], tree.v_start[i + 1]):
-            spring = s.kp[k] * (control[k] - q[tree.q_start[i] + k - tree.v_start[i]]) - s.kd[k] * v[k]
-            follows = s.driven[k] * less(absolute(control[k]), SATURATED)
-            force[k] = within(follows * spring + (1 - follows) * control[k], s.effort_limit[k])
+            u, size = control[k], absolute(control[k])
+            law = s.kp[k] * (u - q[tree.q_start[i] + k - tree.v_start[i]]) - s.kd[k] * v[k] + s.gain[k] * u
+            line = select(less(0, u), s.stall[k], -s.stall[k]) - s.slope[k] * v[k]
+            follows = s.driven[k] * less(size, SATURATED)
+            asked = follows * law + (1 - follows) * u  # NaN for an infinite control, and so is the force
+            on_line = less(size, FARTHEST) * (1 - less(size, ON_LINE))
+            limit = select(on_line, line, within(asked, s.effort_limit[k]))
+            force[k] = select(less(size, SATURATED), limited(s, asked, v[k], k), limit)
 
 
-def gains(s, force, k):
-    """Return kp and kd of a joint, 0 if its force is saturated."""
+def gains(s, force, v, k):
+    """Return kp and kd of a joint with velocity v at the start: those of its law, or of the limit that its force is at.
+
+    The effort limit has none; kd of the torque-speed line is its slope.
+    """
+    unsaturated = less(absolute(force[k]), s.effort_limit[k])
+    on_line = less(absolute(absolute(force[k] + s.slope[k] * v) - s.stall[k]), ROUNDING * s.stall[k])
+    law = unsaturated * (1 - on_line) * (1 - s.explicit[k])
+    return s.kp[k] * law, s.kd[k] * law + s.slope[k] * on_line
+
+
+def effort_gains(s, force, v, k):
+    """Return the same for a joint whose only limit is the effort limit, and whose gains are implicit."""
     unsaturated = less(absolute(force[k]), s.effort_limit[k])
     return s.kp[k] * unsaturated, s.kd[k] * unsaturated
 
@@ -113,7 +149,7 @@ def resist(tree, s, q, v, force, ahead, m):
     for i in range(1, tree.n_bodies + 1):
         for k in range(tree.v_start[i], tree.v_start[i + 1]):
             lead = s.dt * s.theta[k]
-            kp, kd = gains(s, force, k)
+            kp, kd = gains(s, force, v[k], k)
             m.resistance[k] = s.damping[k]
             m.added[k] = lead * (maximum(m.resistance[k], 0) + kd) + lead * lead * (kp + s.stiffness[k])
             m.diagonal[k] = m.added[k] + tree.armature[k]
@@ -137,7 +173,7 @@ def put_work(tree, s, v, force, mean, m, work):
     done, lost = s.dt * 0, s.dt * 0
     for k in range(tree.nv):
         lead = s.dt * s.theta[k]
-        kp, kd = gains(s, force, k)
+        kp, kd = gains(s, force, v[k], k)
         done += (force[k] - lead * (kp * v[k] + (kd + lead * kp) * m.qdd[k])) * mean[k]
         lost -= m.resistance[k] * (v[k] * mean[k]) + lead * maximum(m.resistance[k], 0) * (m.qdd[k] * mean[k])
     work[0], work[1] = s.dt * done, s.dt * lost

@@ -71,7 +71,7 @@ def actuated(tree, settings, q, v, control, external, force, own):
 def actuated_with_external(tree, settings, q, v, control, external, force, own):
     """Compute the force of a control; return the settings and the force that acts: its sum with the external force."""
     actuate(tree, settings_of(tree, settings), q, v, control, force)
-    put_external(tree, settings, force, external, own)
+    put_external(tree, settings, v, force, external, own)
     return settings_of(tree, own.table), own.force
 
 

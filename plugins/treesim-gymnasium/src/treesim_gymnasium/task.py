@@ -55,7 +55,8 @@ class Task:
         Actuated joints, by default all with one degree of freedom.
     low : float or array_like, shape (n,), optional
         Value for the action -1: forces [N, N m], by default minus the effort limits. With gains, targets [rad,
-        m], by default the lower position limits, tracked within the effort limits.
+        m], by default the lower position limits, tracked within the effort limits. Joints with actuators of the
+        world have no default: give the control of the actuator.
     high : float or array_like, shape (n,), optional
         Value for the action 1, by default the opposite limits.
     kp : float or array_like, shape (n,)
@@ -192,9 +193,13 @@ class Task:
     def range(self) -> tuple[np.ndarray, np.ndarray]:
         """Values for the actions -1 and 1, (n,) each [N, N m; rad, m].
 
-        Raises ArgumentError if a joint has no finite limit and no value is given.
+        Raises ArgumentError if a joint has no finite limit and no value is given, also for a joint with an actuator.
         """
         robot, k = self.robot, self.driven
+        table = self.world.actuator_table if isinstance(self.world, treesim.World) else None
+        if table is not None and table.driven[k].any() and (self.low is None or self.high is None):
+            name = robot.dof_name(int(k[np.argmax(table.driven[k])]))
+            raise ArgumentError(f"joint {quoted(name)} has an actuator: give the range of its control, low= and high=")
         limits = (robot.lower, robot.upper) if self._tracks else (-robot.effort_limit, robot.effort_limit)
         bounds = []
         for label, given, limit in zip(("low", "high"), (self.low, self.high), limits, strict=True):

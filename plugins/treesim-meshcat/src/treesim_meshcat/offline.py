@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 import treesim
 from treesim import Tree, World
-from treesim.errors import ArgumentError, quoted
+from treesim.errors import ArgumentError, UnsupportedError, quoted
 from treesim.export.contact_module import contact_module
 from treesim.export.description import description, joints
 from treesim.export.webassembly import step_module
@@ -119,7 +119,9 @@ def _start(world: World) -> np.ndarray:
 
 
 def _physics(world: World, start: dict[str, Any], backends: Iterable[str], solvers: Iterable[str]) -> dict[str, Any]:
-    """Return the initial data of the page's Worker (see worker.js)."""
+    """Return the initial data of the page's Worker (see worker.js); raises UnsupportedError for actuators."""
+    if world.actuators:
+        raise UnsupportedError(f"{quoted(world)} has actuators, which pages without Python do not simulate")
     modules = {name: step_module(world.robot, name) for name in backends}
     active = world.m or world.touching.active
     stages = {name: contact_module(world, name) for name in solvers} if active else {}

@@ -117,8 +117,10 @@ def contact_model(scene: ContactScene) -> Any:
     Raises UnsupportedError if MuJoCo does not support the bodies, shapes or ground.
     """
     world = scene.world
-    if world.surfaces or world.pairs or world.kinematic:
-        raise UnsupportedError("contact scenes for MuJoCo have no surfaces of links and pairs, and no kinematic bodies")
+    if world.surfaces or world.pairs or world.kinematic or world.actuators:
+        raise UnsupportedError(
+            "contact scenes for MuJoCo have no surfaces of links and pairs, no kinematic bodies and no actuators"
+        )
     between = world.surface if world.bodies or world.self_collision else Surface(friction=0)
     own = {shape.link for shape in world.alone.shapes}  # names differ between the trees of a world
 

@@ -1,0 +1,1 @@
+"""Actuators of joints: motors and servos, with gears, limits and rotor inertia."""
