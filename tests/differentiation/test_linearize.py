@@ -11,7 +11,7 @@ from tests.contact.scenes import at as place
 from tests.contact.scenes import turned
 from tests.coupled import coupled
 from treesim.contact import tables
-from treesim.differentiation import step_tangents
+from treesim.differentiation.midpoint_pullback import MidpointPullback
 
 G = 9.81
 EXACT = 1e-6  # of the largest derivative, in contact
@@ -209,8 +209,8 @@ def test_finite_at_rest_and_where_feet_leave_the_ground(v):
 def test_steps_that_are_solved_again_at_their_midpoint(monkeypatch):
     """Robots with limits, whose impulses change fast motions: the second solution, in impacts and in recovery."""
     arm, dog = treesim.load("ur5"), treesim.load("anymal", base="floating")
-    standing, second, calls = treesim.standing(dog, dog.neutral(), GROUND), step_tangents.corrected, []
-    monkeypatch.setattr(step_tangents, "corrected", lambda *given: calls.append(given) or second(*given))
+    standing, second, calls = treesim.standing(dog, dog.neutral(), GROUND), MidpointPullback.tape, []
+    monkeypatch.setattr(MidpointPullback, "tape", lambda *given: calls.append(given) or second(*given))
     for world, q, v, steps in (
         (world_of(arm), arm.upper - 1e-3, np.full(6, 3.0), (1, 2, 3, 4, 5)),
         (world_of(dog, ground=GROUND), standing, np.zeros(dog.nv), (9, 19, 39)),

@@ -46,7 +46,6 @@ from ..simulation.stepper import Stepper
 from ..states.states import serving
 from .added_rows import added_rows, recovery_of
 from .contact_geometry import contact_geometry
-from .free_motion import Directions
 
 ROUNDED = 1e-15  # of a configuration, whose change is the velocity of positions
 UNLIMITED = np.inf
@@ -126,13 +125,6 @@ class MotionGradient(NamedTuple):
     friction: np.ndarray
 
 
-class Second(NamedTuple):
-    """Directions (B, K, n) of a second solution: of the configuration at the start, and of the gaps."""
-
-    start: np.ndarray
-    gap: np.ndarray
-
-
 class ContactGradient:
     """Derivatives of parts of steps with contact.
 
@@ -195,36 +187,6 @@ class ContactGradient:
         _run(motion_gradient_states, (self.robot.ints, self.robot.reals, *tables), given, results)
         found, *others, self.shown = results
         return MotionGradient(*np.moveaxis(found, 2, 0), *others)
-
-    def along(self, directions: Directions, free: np.ndarray, second: Second | None = None) -> np.ndarray:
-        """Return the derivatives (2, B, K, nv) of the motion along directions (B, K, nv) of the start.
-
-        free (2, B, K, nv): those of the unconstrained motion. second: of a second solution.
-        """
-        (B, _, nv), n = self.w.shape, self.robot.nv
-        g = self.gradient(np.broadcast_to(np.eye(2 * n), (B, 2 * n, 2 * n)))
-        found = np.zeros((2, B, directions.q.shape[1], nv))
-        if second is None:
-            terms = [(g.q + g.start + g.gap @ self.normals, directions.q)]
-        else:
-            terms = [(g.q, directions.q), (g.start, second.start), (g.gap, second.gap)]
-        for matrix, x in (*terms, (g.v, directions.v), (g.mean, free[0]), (g.end, free[1])):
-            for half, total in enumerate(found):
-                part = matrix[:, half * nv : (half + 1) * nv]
-                if part.any():
-                    total += x @ np.swapaxes(part, 1, 2)
-        return found
-
-    def impulses_along(self, directions: Directions, free: np.ndarray) -> np.ndarray:
-        """Return the derivatives (2, R + nv, K) of position and velocity impulses of one state; as `along`."""
-        n = self.rows.J.shape[1] + self.robot.nv
-        unit = np.eye(2 * n).reshape(1, 2 * n, 2, n)
-        g = self.gradient(np.zeros((1, 2 * n, 2 * self.robot.nv)), unit)
-        total = (g.q + g.start + g.gap @ self.normals) @ np.swapaxes(directions.q, 1, 2)
-        for matrix, x in ((g.v, directions.v), (g.mean, free[0]), (g.end, free[1])):
-            total += matrix @ np.swapaxes(x, 1, 2)
-        found: np.ndarray = total.reshape(2, n, -1)
-        return found
 
     @property
     def normals(self) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,10 +14,11 @@ from ..simulation.stepper import Stepper
 from ..simulation.world import World
 from ..system.display import arrays, html_table
 from ..validation.values import checked_part
-from .free_motion import Directions
+from .part_pullback import PartPullback, PartTape
 from .step_gradient import StepGradient
-from .step_tangents import StepTangents
+from .step_sweep import BatchedPlaces
 
+ROWS = 4096  # gradients that are computed together
 SOLVERS = ("pgs", "admm")  # contact solvers with Coulomb's conditions
 
 
@@ -127,14 +129,30 @@ def linearize(stepper: Stepper, q: ArrayLike, v: ArrayLike, control: ArrayLike |
     refuse_steps(stepper.world, stepper.contact_solver)
     start = stepper._checked_states(("q", "v"), q, v)
     u, nv, one = stepper._control(start[1], control), stepper.robot.nv, start[0].ndim == 1
-    states = [np.atleast_2d(x) for x in (*start, u)]
-    unit = np.broadcast_to(np.eye(3 * nv), (len(states[0]), 3 * nv, 3 * nv))
-    directions = Directions(unit[..., :nv], unit[..., nv : 2 * nv], unit[..., 2 * nv :])
-    step = StepTangents(stepper, states[0], states[1], states[2], directions)
-    D = np.swapaxes(np.concatenate([step.along.q, step.along.v], axis=-1), -1, -2)
-    gradients = tuple(StepGradient(rows) for rows in step.rows)
-    found = Linearization(D[..., : 2 * nv], D[..., 2 * nv :], step.q, step.v, gradients)
+    states, size = [np.atleast_2d(x) for x in (*start, u)], max(1, ROWS // max(1, 2 * nv))
+    blocks = [slice(first, first + size) for first in range(0, len(states[0]), size)] or [slice(0)]
+    parts = [_linearized(stepper, *(x[own] for x in states)) for own in blocks]
+    *arrays, gradients = zip(*parts, strict=True)
+    A, B, next_q, next_v = map(np.concatenate, arrays)
+    found = Linearization(A, B, next_q, next_v, tuple(chain.from_iterable(gradients)))
     return Linearization(*(x[0] for x in found)) if one else found
+
+
+def _linearized(stepper: Stepper, q: np.ndarray, v: np.ndarray, control: np.ndarray) -> Linearization:
+    """Return the derivatives of a step from B states, as gradients of each number of the state at its end."""
+    pullback, nv, before = PartPullback(stepper, BatchedPlaces(), stepper.code), stepper.robot.nv, None
+    model, parts = pullback.model(np.empty((len(q), 0))), list[PartTape]()
+    for _ in range(stepper.substeps if v.size else 0):
+        parts.append(pullback.tape(q, v, control, model, before))
+        result = parts[-1].solved.result
+        q, v, before = result.q, result.v, result.warm_start
+    A = np.tile(np.eye(2 * nv), (len(q), 1, 1))
+    B = np.zeros((len(q), 2 * nv, nv))
+    for part in reversed(parts):
+        A, in_control, _ = pullback.back(part, A)
+        B = B + in_control
+    rows = [[row for k, part in enumerate(parts) for row in part.rows(b, k)] for b in range(len(q))]
+    return Linearization(A, B, q, v, tuple(map(StepGradient, rows)))
 
 
 def refuse_steps(world: World, contact_solver: str | ContactSolver) -> None:

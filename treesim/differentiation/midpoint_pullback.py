@@ -1,7 +1,8 @@
-"""Gradients through parts of steps that are solved a second time at their midpoint, of many states.
+"""Gradients through parts of steps that are solved a second time, of many states (`midpoint_correction`).
 
-They are those of `midpoint_tangents` backward: of the second solution, of the motion to the midpoint, of the forward
-dynamics there, and of the first solution.
+The first solution changes the velocities by u and, without what reduces overlaps, those of positions by e. Forward
+dynamics at q_h = q (+) h/2 (u + e) give another unconstrained motion. Rows at q_h give the second solution. Gradients
+go backward: of the second solution, of the forward dynamics at q_h, of the motion to q_h, and of the first solution.
 """
 
 from __future__ import annotations
@@ -10,12 +11,19 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..kernels.contact.midpoint_correction import FAST
 from ..kernels.contact.row_derivatives import IMPULSES, LINEAR
 from ..simulation.stepper import Stepper
 from .contact_gradient import ContactGradient, MotionGradient, RowDerivatives, RowParameters, StepStates
 from .solved_part import SolvedPart
-from .step_parts import Motion, step_parts
-from .step_pullback import Function, StepPullback
+from .step_parts import Motion
+from .step_pullback import StepPullback
+
+SEVERAL = (
+    "impulses change a fast motion so much that the step is solved again at its midpoint; in worlds of several robots "
+    "and bodies, with joint friction, or with rolling friction, its derivatives are those of the first solution: take "
+    "a smaller dt, or semi-implicit Euler"
+)
 
 
 class Start(NamedTuple):
@@ -72,14 +80,14 @@ class MidpointTape(NamedTuple):
 
 
 class MidpointGradients(NamedTuple):
-    """Gradients in what `Start` contains, and those of both solutions; inertia: weights (M + D) y of the impacts."""
+    """Gradients (B, K, n) in what `Start` contains; those of both solutions; inertia: z of z' (M + D) y of impacts."""
 
     q: np.ndarray
     v: np.ndarray
     free: np.ndarray
     tau: np.ndarray
     armature: np.ndarray
-    table: np.ndarray
+    robot: np.ndarray
     first: MotionGradient
     second: MotionGradient
     inertia: np.ndarray
@@ -89,11 +97,7 @@ class MidpointPullback:
     """Gradients through parts of a robot's steps that are solved a second time."""
 
     def __init__(self, stepper: Stepper, free: StepPullback) -> None:
-        parts, nv = step_parts(stepper.robot, stepper.rule), stepper.robot.nv
         self._stepper, self._free = stepper, free
-        self._end, self._into = parts.end, parts.into_start_axes
-        self._end_back = Function(parts.end.gradients, [nv, nv, nv, 1])
-        self._into_back = Function(parts.into_start_axes.gradients, [nv, nv, nv, nv, 1])
 
     def tape(self, start: Start, once: SolvedPart, whole: SolvedPart, parameters: RowParameters) -> MidpointTape:
         """Take a part again; once: its first solution. whole: both."""
@@ -103,13 +107,13 @@ class MidpointPullback:
         mean = start.free.mean + impacts.y
         between = (mean + (v + first.w[:, 2]) / 2) / 2
         half = np.full((len(q), 1), h / 2)
-        q_mid, v_mid = self._end(q, mean, between, half)
+        q_mid, v_mid = self._free.end(q, mean, between, half)
         qdd = self._free.acceleration(q_mid, v_mid, start.tau, armature, start.table)
-        (a,) = self._into(q, mean, v_mid, qdd, half)
+        (a,) = self._free.into(q, mean, v_mid, qdd, half)
         ends = v + h / 2 * a, v + h * a
-        _, u = self._end(q, mean, mean, half)
-        ahead = [self._end(q, mean, x, half)[1] for x in (*ends, v)]
-        changes = [self._end(q, mean, x - y, half)[1] for x, y in zip(whole.taken, ends, strict=True)]
+        _, u = self._free.end(q, mean, mean, half)
+        ahead = [self._free.end(q, mean, x, half)[1] for x in (*ends, v)]
+        changes = [self._free.end(q, mean, x - y, half)[1] for x, y in zip(whole.taken, ends, strict=True)]
         reached = np.stack([x + y for x, y in zip(ahead[:2], changes, strict=True)])
         states = StepStates(q_mid, ahead[2], ahead[0], ahead[1], armature, reached, whole.points, whole.counts, start=q)
         second = ContactGradient(stepper, states, parameters)
@@ -118,49 +122,49 @@ class MidpointPullback:
         return MidpointTape(start, first, second, impacts, moved, mean, between, q_mid, v_mid, qdd, changes)
 
     def back(self, tape: MidpointTape, weights: np.ndarray) -> MidpointGradients:
-        """Return the gradients of sum(weights (B, 2 nv) * mean and end velocity)."""
-        start, first, second, h, nv = tape.start, tape.first, tape.second, tape.first.h, weights.shape[1] // 2
-        still, half = 0 * start.v, np.full((len(weights), 1), tape.first.h / 2)
-        of_ends = [weights[:, :nv], weights[:, nv:]]
-        in_q, of_mean, of_changes = 0 * still, 0 * still, []
+        """Return the gradients of sum(weights (B, K, 2 nv) * mean and end velocity)."""
+        start, first, second, h, nv = tape.start, tape.first, tape.second, tape.first.h, weights.shape[2] // 2
+        still, half = 0 * start.v, np.full((len(weights), 1), h / 2)
+        of_ends, of_changes = [weights[..., :nv], weights[..., nv:]], []
+        in_q, of_mean = np.zeros((2, *of_ends[0].shape))
         for w, change in zip(of_ends, tape.changes, strict=True):
-            more_q, more_mean, _, of_change, _ = self._into_back(still, start.q, tape.mean, still, change, half, w)
+            more_q, more_mean, _, of_change, _ = self._free.into_back.back(
+                (still, start.q, tape.mean, still, change, half), w
+            )
             in_q, of_mean = in_q + more_q, of_mean + more_mean
             of_changes.append(of_change)
-        g = second.gradient(np.concatenate(of_changes, axis=1)[:, None])
+        g = second.gradient(np.concatenate(of_changes, axis=-1))
         J, dJ = (x[:, 2 :: second.axes] for x in (tape.moved.J, tape.moved.dJ[:, 0]))
-        in_q_mid = (g.q + g.gap @ (J - h / 2 * dJ))[:, 0]
-        in_q = in_q + g.start[:, 0]
-        of_mean_ahead, of_end_ahead = (x[:, 0] - y for x, y in zip((g.mean, g.end), of_changes, strict=True))
-        a = self._into(start.q, tape.mean, tape.v, tape.qdd, half)[0]
-        ends = [start.v + h / 2 * a, start.v + h * a, start.v, tape.mean]
-        found = []
-        for x, w in zip(ends, (of_mean_ahead, of_end_ahead, g.v[:, 0], (-h / 2 * (g.gap @ J))[:, 0]), strict=True):
-            more_q, more_mean, of_x = self._moved_back(tape, x, still, w)
+        in_q_mid, in_q = g.q + g.gap @ (J - h / 2 * dJ), in_q + g.start
+        of_ahead = [g.mean - of_changes[0], g.end - of_changes[1], g.v, -h / 2 * (g.gap @ J)]
+        a = self._free.into(start.q, tape.mean, tape.v, tape.qdd, half)[0]
+        ends, found = [start.v + h / 2 * a, start.v + h * a, start.v, tape.mean], []
+        for x, w in zip(ends, of_ahead, strict=True):
+            more_q, more_mean, of_x = self._moved_back(tape, x, 0 * w, w)
             in_q, of_mean = in_q + more_q, of_mean + more_mean
             found.append(of_x)
         of_m, of_e = (x + y for x, y in zip(found[:2], of_ends, strict=True))
         in_v, of_mean = found[2] + of_m + of_e, of_mean + found[3]
-        into = self._into_back(still, start.q, tape.mean, tape.v, tape.qdd, half, h / 2 * of_m + h * of_e)
-        more_q, more_mean, in_v_mid, of_qdd, _ = into
+        given = still, start.q, tape.mean, tape.v, tape.qdd, half
+        more_q, more_mean, in_v_mid, of_qdd, _ = self._free.into_back.back(given, h / 2 * of_m + h * of_e)
         in_q, of_mean = in_q + more_q, of_mean + more_mean
         call = tape.q, tape.v, start.tau, start.armature
-        mid_q, mid_v, in_tau, in_armature, in_table = self._free.of_acceleration(call, tape.qdd, start.table, of_qdd)
+        mid_q, mid_v, in_tau, in_armature, in_robot = self._free.of_acceleration(call, tape.qdd, start.table, of_qdd)
         more_q, more_mean, of_between = self._moved_back(tape, tape.between, in_q_mid + mid_q, in_v_mid + mid_v)
         in_q, of_mean = in_q + more_q, of_mean + more_mean + of_between / 2
         in_v = in_v + of_between / 4
         z, more_q, of_impulses = _impacts_back(tape, of_mean)
-        g1 = first.gradient(np.concatenate([still, of_between / 4], axis=1)[:, None], of_impulses)
-        in_q = in_q + more_q + (g1.q + g1.start + g1.gap @ first.normals)[:, 0]
-        free = np.concatenate([of_mean + g1.mean[:, 0], g1.end[:, 0]], axis=1)
-        return MidpointGradients(in_q, in_v + g1.v[:, 0], free, in_tau, in_armature, in_table, g1, g, z)
+        g1 = first.gradient(np.concatenate([0 * of_between, of_between / 4], axis=-1), of_impulses)
+        in_q = in_q + more_q + g1.q + g1.start + g1.gap @ first.normals
+        free = np.concatenate([of_mean + g1.mean, g1.end], axis=-1)
+        return MidpointGradients(in_q, in_v + g1.v, free, in_tau, in_armature, in_robot, g1, g, z)
 
     def _moved_back(
         self, tape: MidpointTape, x: np.ndarray, of_q: np.ndarray, of_v: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the gradients in q, in the mean velocity and in x, from those in the midpoint and in x there."""
-        q, half, weights = tape.start.q, np.full((len(x), 1), tape.first.h / 2), np.concatenate([of_q, of_v], axis=1)
-        in_q, of_mean, of_x, _ = self._end_back(0 * x, q, tape.mean, x, half, tape.q, weights)
+        given = 0 * x, tape.start.q, tape.mean, x, np.full((len(x), 1), tape.first.h / 2), tape.q
+        in_q, of_mean, of_x, _ = self._free.end_back.back(given, np.concatenate([of_q, of_v], axis=-1))
         return in_q, of_mean, of_x
 
 
@@ -191,19 +195,35 @@ def impacts_of(first: ContactGradient) -> Impacts:
 
 def _impacts_back(tape: MidpointTape, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return z = W weights, and the gradients in q and in the impulses of the first solution."""
-    impacts, (B, C, _), J = tape.impacts, tape.first.contacts.shape, tape.first.rows.J
-    z = (impacts.W @ weights[..., None])[..., 0]
-    of_acting = (J @ z[..., None])[..., 0].reshape(B, C, LINEAR)
-    of_impulses = np.zeros((B, 1, 2, 3 * C + z.shape[1]))
-    pushes, impulses = (of_impulses[:, 0, s, : 3 * C].reshape(B, C, 3) for s in range(2))
-    larger = impacts.part < 1
-    of_part = np.divide(
-        (of_acting * impacts.push).sum(axis=-1), impacts.push[..., 2], out=np.zeros(larger.shape), where=larger
-    )
-    pushes[...] = impacts.part[..., None] * of_acting
-    pushes[..., 2] -= of_part * impacts.part
+    impacts, (B, C, _), K = tape.impacts, tape.first.contacts.shape, weights.shape[1]
+    z = weights @ impacts.W
+    of_acting = (z @ np.swapaxes(tape.first.rows.J, 1, 2)).reshape(B, K, C, LINEAR)
+    part, push = impacts.part[:, None], impacts.push[:, None]
+    larger = np.broadcast_to(part < 1, (B, K, C))
+    of_part = np.divide((of_acting * push).sum(axis=-1), push[..., 2], out=np.zeros((B, K, C)), where=larger)
+    of_impulses = np.zeros((B, K, 2, 3 * C + z.shape[2]))
+    pushes, impulses = part[..., None] * of_acting, np.zeros((B, K, C, 3))
+    pushes[..., 2] -= of_part * part
     impulses[..., 2] = of_part
-    of_impulses[:, 0, 0, : 3 * C], of_impulses[:, 0, 1, : 3 * C] = pushes.reshape(B, -1), impulses.reshape(B, -1)
-    of_impulses[:, 0, 0, 3 * C :] = np.where(impacts.clipped | impacts.opposite, 0.0, z)
-    of_impulses[:, 0, 1, 3 * C :] = np.where(impacts.clipped & ~impacts.opposite, z, 0.0)
-    return z, (z[:, None] @ impacts.T)[:, 0], of_impulses
+    for s, x in enumerate((pushes, impulses)):
+        of_impulses[:, :, s, : 3 * C] = x.reshape(B, K, 3 * C)
+    clipped, opposite = impacts.clipped[:, None], impacts.opposite[:, None]
+    of_impulses[:, :, 0, 3 * C :] = np.where(clipped | opposite, 0.0, z)
+    of_impulses[:, :, 1, 3 * C :] = np.where(clipped & ~opposite, z, 0.0)
+    return z, z @ impacts.T, of_impulses
+
+
+def is_fast(h: float, change: np.ndarray, end: np.ndarray, fraction: float = 1.0) -> np.ndarray:
+    """Return whether impulses change a fast motion so much that steps (B,) are solved again at their midpoint.
+
+    change (B, nv): of the unconstrained velocity `end`. fraction: of the limit.
+    """
+    largest = (np.abs(x).max(axis=1, initial=0.0) for x in (change, end))
+    found: np.ndarray = h * np.prod([*largest], axis=0) > fraction * FAST
+    return found
+
+
+def can_correct(stepper: Stepper) -> bool:
+    """Return whether second solutions of a world have derivatives."""
+    touching = stepper.world.touching
+    return not (touching.several or touching.counts.resists or touching.counts.frictions)

@@ -69,14 +69,6 @@ class Part:
         found = self._values(*arguments)
         return np.split(found, np.cumsum(self._shapes)[:-1], axis=1)
 
-    def along(self, arguments: Sequence[np.ndarray], result: Sequence[np.ndarray], *directions: np.ndarray) -> Any:
-        """Return derivatives (B, K, nv) of the results, along directions (B, K, n) of the arguments that move."""
-        nv, at = self._source.robot.nv, [*arguments] if self._place is None else [*arguments, result[self._place]]
-        batch = directions[0].shape[:2]
-        rows = [np.zeros((*batch, nv)), *(np.broadcast_to(x[:, None], (*batch, x.shape[-1])) for x in at), *directions]
-        found = self._derivatives(*(np.ascontiguousarray(x).reshape(-1, x.shape[-1]) for x in rows))
-        return np.moveaxis(found[:, self._derived * nv :].reshape(*batch, self._derived, nv), 2, 0)
-
     @cached_property
     def values(self) -> Expression:
         """Results, one after the other, of the arguments."""
@@ -92,10 +84,6 @@ class Part:
     @cached_property
     def _values(self) -> Columns:
         return states_of(self.values)
-
-    @cached_property
-    def _derivatives(self) -> Columns:
-        return states_of(derivatives.forward(*self._displaced(self._derived)))
 
     @cached_property
     def gradients(self) -> Expression:

@@ -8,11 +8,12 @@ a, is that in q, v and the parameters of the bodies.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..engine.call.expression_code import Columns, states_of
 from ..engine.graph import derivatives
@@ -68,6 +69,16 @@ class Function:
         found[:] = self._expression(*(group.tolist() for group in groups))
         return [found[own] for own in self._own]
 
+    def back(self, groups: Sequence[Numbers], weights: Numbers) -> list[Numbers]:
+        """Return the results of groups and weights; (B, K, n) for groups of B states, and weights (B, K, m) of each."""
+        if weights.ndim < 3:
+            return self(*groups, weights)
+        count, K, m = weights.shape
+        rows = [
+            np.repeat(x, K, axis=0) if x.strides[0] else np.broadcast_to(x[0], (count * K, x.shape[1])) for x in groups
+        ]
+        return [x.reshape(count, K, x.shape[1]) for x in self(*rows, weights.reshape(count * K, m))]
+
 
 def constants(numbers: np.ndarray, like: Numbers) -> Numbers:
     """Return known numbers (n,) as symbolic numbers, or for many states, as those given."""
@@ -88,39 +99,47 @@ class Tape(NamedTuple):
 class StepPullback:
     """Gradients of steps of a robot by an integrator in free motion.
 
-    settings: how many numbers of the table are settings. places: of the others in the robot's table.
+    settings: how many numbers of the table are settings. places: of the others in the robot's table. gravity (3,): if
+    it replaces the robot's. Weights are (B, n), or (B, K, n) for K gradients of each state.
     """
 
-    def __init__(self, robot: Tree, rule: Rule, settings: int, places: tuple[int, ...]) -> None:
+    def __init__(
+        self, robot: Tree, rule: Rule, settings: int, places: tuple[int, ...], gravity: ArrayLike | None = None
+    ) -> None:
         self._parts = parts = step_parts(robot, rule, places)
+        self._gravity = None if gravity is None else np.asarray(gravity, float)
         self._source, self._settings = parts.source, settings
         nq, nv, table = robot.nq, robot.nv, settings + len(places)
         self._nv, inputs = nv, [nv, nv, table, nv]
+        self.end, self.end_back = parts.end, Function(parts.end.gradients, [nv, nv, nv, 1])
+        self.into, self.into_back = parts.into_start_axes, Function(parts.into_start_axes.gradients, [*4 * [nv], 1])
         self._calls = [Function(part.values, [nq, nv, nv, nv]) for part in parts.calls]
         self._end = Function(parts.finish.values, [nq, nv])
         self._end_back = Function(parts.finish.gradients, [*inputs, *[nv] * rule.stages])
         self._motion = Function(parts.motion.values, [nv, nv])
         self._motion_back = Function(parts.motion.gradients, [*inputs, *[nv] * rule.stages])
         self._calls_back = [Function(part.gradients, [*inputs, *[nv] * k]) for k, part in enumerate(parts.calls)]
-        dynamics = Expression([nq, nv, nv, nv, table], self._acceleration)
-        response = Expression([nq, nv, nv, table], self._response)
-        torques = Expression([nv, nq, nv, nv, table], self._torques)
+        own = len(places)
+        dynamics = Expression([nq, nv, nv, nv, own], self._acceleration)
+        response = Expression([nq, nv, own, nv], self._response)
+        torques = Expression([nv, nq, nv, nv, own], self._torques)
         gradient = derivatives.reverse(torques, [True, False, True, False, True])
         self._dynamics, self._response_to = Function(dynamics, [nv]), Function(response, [nv])
-        self._torques_back = Function(gradient, [nv, nv, table])
+        self._torques_back = Function(gradient, [nv, nv, own])
 
     def __call__(self, given: StepInputs, weights: Numbers) -> StepGradients:
         """Return the gradients of sum(weights * displacement and velocity at the end of the step)."""
         tape, still = self.tape(given), constants(np.zeros(self._nv), given.q)
         end, _ = self._end(*given, *tape.accelerations)
-        return self._through_calls(given, tape, self._end_back(still, *given, *tape.accelerations, end, weights))
+        return self._through_calls(given, tape, self._end_back.back((still, *given, *tape.accelerations, end), weights))
 
     def tape(self, given: StepInputs) -> Tape:
         """Return the calls of the forward dynamics."""
         tape = Tape([], [])
         for part in self._calls:
             tape.calls.append(part(*given, *tape.accelerations))
-            tape.accelerations.extend(self._dynamics(*tape.calls[-1], given.table))
+            q, v, tau, armature = tape.calls[-1]
+            tape.accelerations.append(self.acceleration(q, v, tau, armature, given.table))
         return tape
 
     def motion(self, given: StepInputs, tape: Tape) -> list[Numbers]:
@@ -132,27 +151,31 @@ class StepPullback:
     ) -> StepGradients:
         """Return the gradients of sum(weights * mean and end velocity).
 
-        in_tau, in_armature (B, nv): further gradients in the force and the armature of the last call.
+        in_tau, in_armature (..., nv): further gradients in the force and the armature of the last call.
         """
         still = constants(np.zeros(self._nv), given.q)
-        found = self._motion_back(still, *given, *tape.accelerations, weights)
-        return self._through_calls(given, tape, found, np.concatenate([0 * in_tau, 0 * in_tau, in_tau, in_armature], 1))
+        found = self._motion_back.back((still, *given, *tape.accelerations), weights)
+        in_last = np.concatenate([0 * in_tau, 0 * in_tau, in_tau, in_armature], axis=-1)
+        return self._through_calls(given, tape, found, in_last)
 
     def acceleration(self, q: Numbers, v: Numbers, tau: Numbers, armature: Numbers, table: Numbers) -> Numbers:
         """Return the acceleration of a call of the forward dynamics."""
-        return self._dynamics(q, v, tau, armature, table)[0]
+        return self._dynamics(q, v, tau, armature, table[..., self._settings :])[0]
 
     def of_acceleration(self, call: Sequence[Numbers], a: Numbers, table: Numbers, weights: Numbers) -> list[Numbers]:
-        """Return the gradients of sum(weights * a) in q, v, tau, armature and table of the forward dynamics."""
-        (q, v, _, armature), still = call, constants(np.zeros(self._nv), a)
-        (mu,) = self._response_to(q, weights, armature, table)
-        in_q, in_v, in_table = self._torques_back(still, q, v, a, table, -mu)
-        return [in_q, in_v, mu, -(mu * a), in_table]
+        """Return the gradients of sum(weights * a) of the forward dynamics in a call, and in the robot's numbers.
+
+        call: q, v, tau and armature.
+        """
+        (q, v, _, armature), still, own = call, constants(np.zeros(self._nv), a), table[..., self._settings :]
+        (mu,) = self._response_to.back((q, armature, own), weights)
+        in_q, in_v, in_robot = self._torques_back.back((still, q, v, a, own), -mu)
+        return [in_q, in_v, mu, -(mu * (a if mu.ndim == a.ndim else a[:, None])), in_robot]
 
     def of_inertia(self, q: Numbers, a: Numbers, table: Numbers, weights: Numbers) -> Numbers:
-        """Return the gradients of sum(weights * M a) in the table, without rotors."""
-        still = constants(np.zeros(self._nv), q)
-        own, gravity = (self._torques_back(still, q, still, x, table, weights)[2] for x in (a, still))
+        """Return the gradients of sum(weights * M a) in the robot's numbers, without rotors."""
+        still, numbers = constants(np.zeros(self._nv), q), table[..., self._settings :]
+        own, gravity = (self._torques_back.back((still, q, still, x, numbers), weights)[2] for x in (a, still))
         return own - gravity
 
     def _through_calls(
@@ -162,30 +185,31 @@ class StepPullback:
         (calls, accelerations), still = tape, constants(np.zeros(self._nv), given.q)
         found, back = found[:4], found[4:]
         for k in reversed(range(len(calls))):
-            *each, in_table = self.of_acceleration(calls[k], accelerations[k], given.table, back[k])
+            *each, in_robot = self.of_acceleration(calls[k], accelerations[k], given.table, back[k])
             of_call = np.concatenate(each, axis=-1)
             if in_last is not None and k == len(calls) - 1:
                 of_call = of_call + in_last
-            more = self._calls_back[k](still, *given, *accelerations[:k], calls[k][0], of_call)
+            more = self._calls_back[k].back((still, *given, *accelerations[:k], calls[k][0]), of_call)
             found = [x + y for x, y in zip(found, more, strict=False)]
-            found[2] = found[2] + in_table
+            settings, own = found[2][..., : self._settings], found[2][..., self._settings :]
+            found[2] = np.concatenate([settings, own + in_robot], axis=-1)
             back = [x + y for x, y in zip(back, more[len(found) :], strict=False)]
         return StepGradients(*found)
 
-    def _acceleration(self, q: Numbers, v: Numbers, tau: Numbers, armature: Numbers, table: Numbers) -> Numbers:
+    def _acceleration(self, q: Numbers, v: Numbers, tau: Numbers, armature: Numbers, own: Numbers) -> Numbers:
         """FD(q, v, tau)."""
-        return self._forward(q, v, tau, armature, table, None)
+        return self._forward(q, v, tau, armature, own, self._own_gravity(q))
 
-    def _response(self, q: Numbers, force: Numbers, armature: Numbers, table: Numbers) -> Numbers:
+    def _response(self, q: Numbers, armature: Numbers, own: Numbers, force: Numbers) -> Numbers:
         """M^-1 force."""
         graph = q[0].graph
-        return self._forward(q, constants(np.zeros(self._nv), q), force, armature, table, self._source.still(graph))
+        return self._forward(q, constants(np.zeros(self._nv), q), force, armature, own, self._source.still(graph))
 
     def _forward(
-        self, q: Numbers, v: Numbers, tau: Numbers, armature: Numbers, table: Numbers, gravity: Numbers | None
+        self, q: Numbers, v: Numbers, tau: Numbers, armature: Numbers, own: Numbers, gravity: Numbers | None
     ) -> Numbers:
         source, graph = self._source, q[0].graph
-        tree = source.tree(graph, gravity, table[self._settings :])
+        tree = source.tree(graph, gravity, own)
         at, a = source.whole_positions(graph, q), empty(source.whole.nv)
         memory = source.entry.memory(tree, source.ints, *source.ties(graph), at)
         driven = source.whole_motion(graph, v), source.on_mimicked(graph, tau)
@@ -193,12 +217,23 @@ class StepPullback:
         source.entry.one(moved, at, *driven, empty(0).reshape(0, 6), a, memory)
         return source.own_motion(graph, a)
 
-    def _torques(self, d: Numbers, q: Numbers, v: Numbers, a: Numbers, table: Numbers) -> Numbers:
+    def _own_gravity(self, like: Numbers) -> Numbers | None:
+        return None if self._gravity is None else constants(self._gravity, like)
+
+    def _torques(self, d: Numbers, q: Numbers, v: Numbers, a: Numbers, own: Numbers) -> Numbers:
         """ID(q, v, a) after a displacement d of q, without rotors."""
         source, graph = self._source, q[0].graph
-        tree = source.tree(graph, None, table[self._settings :])
+        tree = source.tree(graph, self._own_gravity(q), own)
         tree = with_armature(tree, constants(np.zeros(source.whole.nv), q))
         at, tau = displaced(source, tree, q, d), empty(source.whole.nv)
         motion = source.whole_motion(graph, v), source.whole_motion(graph, a)
         inverse_dynamics(tree, at, *motion, empty(0).reshape(0, 6), tau, *scratch_for(tree, at))
         return source.own_forces(graph, tau)
+
+
+@lru_cache(maxsize=16)
+def step_pullback(
+    robot: Tree, rule: Rule, settings: int, places: tuple[int, ...], gravity: tuple[float, ...] | None
+) -> StepPullback:
+    """Return the gradients of steps in free motion; equal requests return the same object, with its code."""
+    return StepPullback(robot, rule, settings, places, gravity)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from contextlib import nullcontext
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -350,11 +350,6 @@ class Stepper(ReprMixin):
     def _new_code(self, with_forces: bool, pairs: bool) -> StepCode:
         """Return the code of steps with or without external forces, and wrenches of pairs where there are many."""
         return StepCode(self.world, self._solver, self.settings, self.options, with_forces=with_forces, pairs=pairs)
-
-    @cached_property
-    def _first_solutions(self) -> StepCode:
-        """Code of steps without a second solution (`kernels.contact.midpoint_correction`)."""
-        return StepCode(self.world, self._solver, self.settings, self.options, pairs=False, corrects=False)
 
     def _with_wrenches(self, state: State, control: ArrayLike | None, f_ext: Wrenches) -> np.ndarray:
         """Return controls (..., nv + 21 N) that end with the table of external forces."""

@@ -1,0 +1,227 @@
+"""Gradients through parts of steps of many states: in free motion, in contact, and where contact is solved twice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property, partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import ContactWarning
+from ..kernels.contact.layout import SURFACE, pair_of
+from ..kernels.contact.row_derivatives import contact_row_derivatives_states
+from ..kernels.contact.set_equations import RECOVERY
+from ..simulation.step import StepCode, StepParameters
+from ..simulation.stepper import Stepper
+from ..system.user_warnings import warn
+from .contact_gradient import ROBOT, ContactGradient, MotionGradient, RowParameters
+from .midpoint_pullback import SEVERAL, MidpointPullback, MidpointTape, Start, can_correct, is_fast
+from .solved_part import SolvedPart, solved_part, touches, warn_unsolved
+from .step_gradient import Row, rows_of_part
+from .step_parts import Motion
+from .step_pullback import StepInputs, Tape, step_pullback
+from .step_sweep import BatchedPlaces
+
+NEARLY = 0.5  # of the motion of steps that are solved a second time: the first solution is not known here
+
+
+class PartModel(NamedTuple):
+    """Model parameters of B states: those of steps, those of rows, and the table (B, n) of `StepPullback`."""
+
+    step: StepParameters | None
+    rows: RowParameters
+    table: np.ndarray
+
+
+class PartTape(NamedTuple):
+    """A part of a step of B states: its inputs, calls, and motion (2, B, nv).
+
+    once, twice (B,): states in contact that are solved once, and a second time at their midpoint, if there are any.
+    """
+
+    solved: SolvedPart
+    given: StepInputs
+    tape: Tape
+    motion: np.ndarray
+    once: np.ndarray
+    contact: ContactGradient | None
+    twice: np.ndarray
+    corrected: MidpointTape | None
+
+    def rows(self, b: int, number: int) -> list[Callable[[], list[Row]]]:
+        """Return functions that return what was differentiated in contact in state b; number: of the part."""
+        second = None if self.corrected is None else self.corrected.second
+        return [
+            partial(rows_of_part, contact, int(own[:b].sum()), number)
+            for own, contact in ((self.once, self.contact), (self.twice, second))
+            if contact is not None and own[b]
+        ]
+
+
+class PartPullback:
+    """Gradients through equal parts of a stepper's steps.
+
+    code: of the steps, whose model parameters `batched` may be those of each state.
+    """
+
+    def __init__(self, stepper: Stepper, batched: BatchedPlaces, code: StepCode) -> None:
+        self._stepper, self._batched, self._code = stepper, batched, code
+        gravity = None if stepper.gravity is None else tuple(np.asarray(stepper.gravity, float).tolist())
+        self._free = step_pullback(stepper.robot, stepper.rule, stepper.settings.table.size, batched.robot, gravity)
+
+    def model(self, numbers: np.ndarray) -> PartModel:
+        """Return the model parameters of states, from the numbers (B, m) that differ between them."""
+        batched, code, touch = self._batched, self._code, self._stepper.world.touching.touch
+        settings, robot, contact = batched.split(numbers)
+        table = np.broadcast_to(self._stepper.settings.table, (len(numbers), self._stepper.settings.table.size))
+        if not any(batched):
+            return PartModel(None, ROBOT, table)
+        table = np.concatenate([table, robot], axis=1)
+        table[:, list(batched.settings)] = settings
+        bound = code.bound, code.stage, None if code.effort is None else code.effort.bound
+        step = StepParameters(*[None if x is None else batched.within(x.entry, numbers) for x in bound])
+        friction = None
+        if batched.contact:
+            friction = np.repeat(touch.surface[None, :, SURFACE.friction], len(numbers), axis=0)
+            friction[:, self._pairs] = contact
+        return PartModel(step, RowParameters(batched.within(contact_row_derivatives_states, numbers), friction), table)
+
+    @property
+    def _pairs(self) -> np.ndarray:
+        """Pairs of solids whose friction is that of each state."""
+        return pair_of(np.array(self._batched.contact, int))
+
+    def solved(
+        self, q: np.ndarray, v: np.ndarray, u: np.ndarray, model: PartModel, before: np.ndarray | None
+    ) -> SolvedPart:
+        """Take a part of a step; before: impulses of contact."""
+        return solved_part(self._stepper, self._code, q, v, u, before, model.step)
+
+    def tape(
+        self, q: np.ndarray, v: np.ndarray, u: np.ndarray, model: PartModel, before: np.ndarray | None
+    ) -> PartTape:
+        """Take a part of a step."""
+        stepper = self._stepper
+        solved = self.solved(q, v, u, model, before)
+        given = StepInputs(q, v, model.table, solved.control)
+        tape = self._free.tape(given)
+        free, (_, _, tau, armature) = np.stack(self._free.motion(given, tape)), tape.calls[-1]
+        touching = np.zeros(len(q), bool) if solved.taken is None else touches(stepper, solved, *free)
+        motion = free if solved.taken is None else np.where(touching[:, None], solved.taken, free)
+        twice, corrected = self._corrected(
+            solved, Start(q, v, Motion(*free), tau, armature, model.table), model, touching
+        )
+        once, contact = touching & ~twice, None
+        if once.any():
+            own, (mean, end) = solved.of(once), free[:, once]
+            contact = ContactGradient(stepper, own.states(v[once], mean, end, armature[once]), model.rows.of(once))
+        if touching.any():
+            warn_unsolved(solved)
+        return PartTape(solved, given, tape, motion, once, contact, twice, corrected)
+
+    def _corrected(
+        self, solved: SolvedPart, start: Start, model: PartModel, touching: np.ndarray
+    ) -> tuple[np.ndarray, MidpointTape | None]:
+        """Return which states (B,) are solved a second time, at their midpoint, and these parts."""
+        stepper, stage, h = self._stepper, self._code.stage, self._stepper.settings.table[0]
+        twice = np.zeros(len(touching), bool)
+        if stage is None or not stage.corrects:
+            return twice, None
+        end = start.free.end
+        some = np.flatnonzero(touching & is_fast(h, solved.taken[1] - end, end, NEARLY))
+        if not some.size:
+            return twice, None
+        first = self._solved_of(solved, start, model, some)
+        fast = is_fast(h, first.taken[1] - end[some], end[some])
+        if not can_correct(stepper):
+            if fast.any():
+                warn(SEVERAL, ContactWarning)
+            return twice, None
+        twice[some[fast]] = True
+        if not fast.any():
+            return twice, None
+        return twice, self._midpoint.tape(start.of(twice), first.of(fast), solved.of(twice), model.rows.of(twice))
+
+    def _solved_of(self, solved: SolvedPart, start: Start, model: PartModel, states: np.ndarray) -> SolvedPart:
+        """Take the first solution of some states."""
+        own, parameters = solved.of(states), None if model.step is None else model.step.of(states)
+        given = self._first, own.q, start.v[states], own.given, own.before
+        return solved_part(self._stepper, *given, parameters)
+
+    @cached_property
+    def _first(self) -> StepCode:
+        """Code of steps without a second solution, with gains of each state."""
+        stepper, own = self._stepper, bool(self._batched.settings)
+        given = stepper.world, stepper._solver, stepper.settings, stepper.options
+        return StepCode(*given, own_gains=own, pairs=False, corrects=False)
+
+    @cached_property
+    def _midpoint(self) -> MidpointPullback:
+        return MidpointPullback(self._stepper, self._free)
+
+    def back(self, part: PartTape, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return gradients (B, K, n) in the state and the control at the start of a part, and in the batched numbers.
+
+        They are those of sum(weights (B, K, 2 nv) * displacement and velocity at the end).
+        """
+        q, end, table = part.given.q, part.solved.result.q, part.given.table
+        h, still = np.full((len(q), 1), self._stepper.settings.table[0]), np.zeros(part.given.v.shape)
+        in_q, of_mean, of_end, _ = self._free.end_back.back((still, q, *part.motion, h, end), weights)
+        of_motion = np.concatenate([of_mean, of_end], axis=-1)
+        in_v, in_tau, in_armature = np.zeros((3, *in_q.shape))
+        in_robot = np.zeros((*in_q.shape[:2], len(self._batched.robot)))
+        in_contact = np.zeros((*in_q.shape[:2], len(self._batched.contact)))
+        if part.contact is not None:
+            contact, own = part.contact, part.once
+            g = contact.gradient(of_motion[own])
+            in_q[own] += g.q + g.start + g.gap @ contact.normals
+            in_v[own] += g.v
+            of_motion[own] = np.concatenate([g.mean, g.end], axis=-1)
+            if any(self._batched):
+                in_robot[own], in_armature[own] = self._of_inertia(table[own], contact, g)
+                in_contact[own] = self._of_friction(contact, g)
+        if part.corrected is not None:
+            twice, own = part.corrected, part.twice
+            found = self._midpoint.back(twice, of_motion[own])
+            in_q[own] += found.q
+            in_v[own] += found.v
+            of_motion[own], in_tau[own], in_armature[own], in_robot[own] = found[2:6]
+            if any(self._batched):
+                impacts = twice.impacts.y, -found.inertia
+                for contact, g, more in ((twice.first, found.first, [impacts]), (twice.second, found.second, [])):
+                    x, y = self._of_inertia(table[own], contact, g, more)
+                    in_robot[own] += x
+                    in_armature[own] += y
+                    in_contact[own] += self._of_friction(contact, g)
+        gradients = self._free.of_motion(part.given, part.tape, of_motion, in_tau, in_armature)
+        size, places = self._stepper.settings.table.size, list(self._batched.settings)
+        in_numbers = np.concatenate(
+            [gradients.table[..., places], in_robot + gradients.table[..., size:], in_contact], axis=-1
+        )
+        return np.concatenate([in_q + gradients.q, in_v + gradients.v], axis=-1), gradients.control, in_numbers
+
+    def _of_friction(self, contact: ContactGradient, g: MotionGradient) -> np.ndarray:
+        """Return the gradients (B, K, P) in the friction of pairs."""
+        return g.friction @ (contact.pair[..., None] == self._pairs).astype(float)
+
+    def _of_inertia(
+        self, table: np.ndarray, contact: ContactGradient, g: MotionGradient, more: Sequence[tuple[Any, Any]] = ()
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the gradients in the robot's numbers and the armature, by M + D in the rows of states in contact.
+
+        more: further pairs y (B, nv), z (B, K, nv) of z' (M + D) y.
+        """
+        sets, every, q = (g.positions, g.recovery, g.velocities), np.arange(len(table)), contact.given.q
+        terms = [(every, y, -z) for z, y in zip(sets, np.moveaxis(contact.y, 1, 0), strict=True)]
+        terms += [(every, *pair) for pair in more]
+        if contact.overlaps:  # mobilities y' (M + D) y of what recovery opens
+            states, y = np.array([x.b for x in contact.overlaps]), np.stack([x.y for x in contact.overlaps])
+            rows = np.stack([g.rows[x.b, :, RECOVERY, x.r] * x.side * x.factor for x in contact.overlaps])
+            terms.append((states, y, -rows[:, :, None] * y[:, None]))
+        in_robot, in_armature = np.zeros((*g.q.shape[:2], len(self._batched.robot))), np.zeros(g.q.shape)
+        for states, y, z in terms:
+            if z.any() and y.any():
+                np.add.at(in_robot, states, self._free.of_inertia(q[states], y, table[states], z))
+                np.add.at(in_armature, states, z * y[:, None])
+        return in_robot, in_armature
