@@ -9,6 +9,7 @@ import pytest
 import treesim
 from tests.rollouts.test_time_slices import Cut
 from treesim import measures
+from treesim.errors import ArgumentError
 from treesim.rollouts import rollout
 
 PART = {"noise": 0.1, "bias_walk": 0.05, "quantization": 1e-3}
@@ -101,6 +102,24 @@ def test_batch_steppers_draw_as_rollouts_and_new_episodes(errors, steps):
         np.testing.assert_allclose(stepper.sensors["exact"][rows], exact, atol=1e-9)
         if "rate" not in errors or not k:
             assert not np.isclose(stepper.sensors["imu_crate"][rows], first[k][rows]).all(axis=1).any()
+
+
+def test_batch_steppers_take_keys_of_episodes():
+    world = in_contact(**ALL)
+    runs = rolled(world, seed=9)
+    stepper = treesim.BatchStepper(world, 3)
+    stepper.put(slice(None), starts()[0][[5, 2, 0]], np.zeros(6), (9, np.array([5, 2, 0]), 0))
+    for k in range(10):
+        stepper.step()
+        assert same(stepper.sensors, {name: x[[5, 2, 0], k] for name, x in runs.sensors.items()})
+    for episode, message in [
+        ((1, 2), "episode must be three: seed, rollout and number"),
+        ((1, 2, -1), "episode: number must be a whole number up to 2147483647, or 3 of them, got -1"),
+        ((0.5, 2, 1), "episode: seed must be a whole number"),
+        ((1, [1, 2], 1), "episode: rollout must be a whole number"),
+    ]:
+        with pytest.raises(ArgumentError, match=message):
+            stepper.put(slice(None), STILL, np.zeros(6), episode)
 
 
 @ERRORS

@@ -38,7 +38,7 @@ from ..system.display import ReprMixin, arrays
 from ..system.memory import check_memory
 from ..types import Engine
 from ..validation.arrays import check_copy, coerce, refuse_non_finite
-from ..validation.values import checked_flag
+from ..validation.values import checked_flag, checked_parts
 from .arguments import Method, Start, method_of
 from .contact import ContactSteps
 from .external_forces import RolloutForces
@@ -288,7 +288,10 @@ class BatchStepper(ReprMixin):
         """Readings of the world's sensors in the last step, a mapping {sensor: array (B, n)}."""
         return NO_READINGS if self._last is None else self._last.readings()
 
-    def put(self, rows: slice | ArrayLike, q: ArrayLike, v: ArrayLike) -> None:
+    def put(
+        self, rows: slice | ArrayLike, q: ArrayLike, v: ArrayLike,
+        episode: tuple[ArrayLike, ArrayLike, ArrayLike] | None = None,
+    ) -> None:  # fmt: skip
         """Set some of the stepper's B states, their time to 0, and reset the warm start of their contact solver.
 
         Parameters
@@ -299,6 +302,10 @@ class BatchStepper(ReprMixin):
             Configurations. Gaps of constraints below 1e-6 (m or rad) are closed.
         v : array_like, shape (..., nv)
             Velocities.
+        episode : (array_like, array_like, array_like), optional
+            Seed, number of the rollout and number of the episode of each state, below 2^64, 2^64 and 2^31: the key of
+            random numbers of sensors. By default those of the stepper and of the state, and the next episode, unless
+            the state was put before and not stepped.
 
         Raises
         ------
@@ -311,6 +318,7 @@ class BatchStepper(ReprMixin):
         q, v = (coerce(argument) for argument in given)
         rows = self._rows(rows)
         count = len(self.finite[rows])
+        key = None if episode is None else _checked_key(episode, count)
         wanted = (count, self.robot.nq), (count, self.robot.nv)
         try:
             for x, shape in zip((q, v), wanted, strict=True):
@@ -334,7 +342,7 @@ class BatchStepper(ReprMixin):
             if self._contact_wrench is not None:
                 self._contact_wrench[rows] = 0.0
             if self._last is not None:
-                self._last.forget(rows, self._age)
+                self._last.forget(rows, self._age, key)
             self._age[rows] = 0
 
     def _rows(self, rows: Any) -> slice | np.ndarray:
@@ -483,6 +491,23 @@ class BatchStepper(ReprMixin):
             )
         refuse_non_finite([argument], [given])
         return given
+
+
+def _checked_key(episode: Any, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return seeds, rollouts and episodes of `count` states; raises ArgumentError for other than whole numbers."""
+    parts = checked_parts("episode", episode, object)
+    if len(parts) != 3:
+        raise ArgumentError(f"episode must be three: seed, rollout and number, got {short_repr(episode)}")
+    bounds = {"seed": LARGEST_SEED, "rollout": LARGEST_SEED, "number": (1 << 31) - 1}
+    for (name, most), part in zip(bounds.items(), parts, strict=True):
+        found = np.asarray(part)
+        whole = found.dtype.kind in "iu" and not (found < 0).any() and not (found > most).any()
+        if not whole or found.shape not in ((), (count,)):
+            raise ArgumentError(
+                f"episode: {name} must be a whole number up to {most}, or {count} of them, got {short_repr(part)}"
+            )
+    seed, rollout, number = (np.asarray(part).astype(np.uint64) for part in parts)
+    return seed, rollout, number
 
 
 def _read_only(array: np.ndarray) -> np.ndarray:

@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..engine.call.steps import Arrays, Carried, Measured, RolloutSegment
 from ..kernels.stepping.measured_step import ENDED, SEEN
@@ -215,17 +216,18 @@ class SensorSteps:
     ) -> Carried:  # fmt: skip
         """Run `piece` and read sensors in every step; keep the states and readings of records."""
         finite, several = True, max(1, STATES // max(1, len(results[0])))
-        for record in range(readings[0].shape[1]):
-            first, end = steps.start + record * every, steps.start + (record + 1) * every
-            for begun in range(first, end, several):
-                part = slice(begun, min(begun + several, end))
-                made = [np.empty((len(x), part.stop - begun, x.shape[2])) for x in (*results, *readings)]
-                own, found = made[: len(results)], made[len(results) :]
-                states, fine = self._read_records(piece, by, rows, part, states, own, found)
-                finite = finite and fine
+        for first in range(0, steps.stop - steps.start, several):
+            part = slice(first, min(first + several, steps.stop - steps.start))
+            made = [np.empty((len(x), part.stop - first, x.shape[2])) for x in (*results, *readings)]
+            own, found = made[: len(results)], made[len(results) :]
+            now = slice(steps.start + first, steps.start + part.stop)
+            states, fine = self._read_records(piece, by, rows, now, states, own, found)
+            finite = finite and fine
+            records = slice(first // every, part.stop // every)
+            ends = every * np.arange(records.start + 1, records.stop + 1) - 1 - first
             for x, all_steps in zip((*results, *readings), made, strict=True):
                 if x.flags.writeable:  # unlike the memory of measures, which is in the states
-                    x[:, record] = all_steps[:, -1]
+                    x[:, records] = all_steps[:, ends]
         return Carried(states, finite)
 
     def _continue_by(self, by: ContactSteps | None, step: int) -> None:
@@ -268,7 +270,7 @@ class LastStep(SensorSteps):
 
     last: states (B, n) before and after it, its other results, and the numbers of its rollouts; None before the first
     step. found: the readings (B, n), of sensors that depend on earlier steps. first: number of the first step of a
-    call. episodes, ages (B,): numbers of the episodes, and of their steps before the call.
+    call. keys (3, B): seed, rollout and number of each state's episode. ages (B,): steps in it before the call.
     """
 
     def __init__(self, method: Method, start: Start, fields: Mapping[str, Given], first: int) -> None:
@@ -276,20 +278,22 @@ class LastStep(SensorSteps):
         self.last: tuple[list[np.ndarray], list[np.ndarray], Taken, Draws] | None = None
         self.found: list[np.ndarray] | None = None
         self.first = first
-        self.episodes, self.ages = (np.zeros(len(start.q), np.int64) for _ in range(2))
+        count = len(start.q)
+        self.ages, self.keys = np.zeros(count, np.int64), np.zeros((3, count), np.uint64)
+        self.keys[0], self.keys[1] = start.seed, np.arange(count)
 
     def stored(self) -> tuple[Any, ...]:
         """Return what the next readings depend on, besides the states."""
-        return self.last, self.found, self._memory, self.episodes
+        return self.last, self.found, self._memory, self.keys
 
     def restore(self, state: tuple[Any, ...]) -> None:
         """Load the results of `stored`."""
-        self.last, self.found, self._memory, self.episodes = copy.deepcopy(state)
+        self.last, self.found, self._memory, self.keys = copy.deepcopy(state)
 
     def draws(self, rows: slice, steps: slice) -> Draws:
         """Return the numbers of the states `rows` at the first of the steps, for random numbers of sensors."""
-        first = self.ages[rows] + steps.start - self.first
-        return Draws(self.start.seed, np.arange(rows.start, rows.stop), self.episodes[rows], first)
+        seed, rollout, episode = self.keys[:, rows].copy()
+        return Draws(seed, rollout, episode.astype(np.int64), self.ages[rows] + steps.start - self.first)
 
     def run(
         self, piece: RolloutSegment, by: ContactSteps | None, steps: slice, states: Arrays, results: Arrays
@@ -308,9 +312,15 @@ class LastStep(SensorSteps):
         taken = Taken() if by is None else Taken(**{name: getattr(by, name)[:, None] for name in self.recorded})
         self.last = begun, last, self.with_forces(taken, rows, steps), self.draws(rows, steps)
 
-    def forget(self, rows: Any, ages: np.ndarray) -> None:
-        """Delete the readings of some states, and begin a new episode where the age (B,) in steps is not 0."""
-        self.episodes[rows] += ages[rows] > 0
+    def forget(self, rows: Any, ages: np.ndarray, episode: tuple[ArrayLike, ArrayLike, ArrayLike] | None) -> None:
+        """Delete the readings of some states, and begin an episode, by default the next one of states that have moved.
+
+        ages (B,): steps in the episodes. episode: seed, rollout and number.
+        """
+        if episode is None:
+            self.keys[2, rows] += (ages[rows] > 0).astype(np.uint64)
+        else:
+            self.keys[0, rows], self.keys[1, rows], self.keys[2, rows] = episode
         for x in (*(() if self.last is None else self.last[0]), *(self.found or ())):
             x[rows] = np.nan
 

@@ -37,10 +37,11 @@ def sensor_number(label: str) -> int:
 class Draws(NamedTuple):
     """Numbers of the rollouts whose steps sensors read.
 
-    rollouts, episodes, first: integers (B,), of which the last is the number of the first step in its episode.
+    seed: one for all, or (B,). rollouts, episodes, first: integers (B,), of which the last is the number of the first
+    step in its episode.
     """
 
-    seed: int
+    seed: int | np.ndarray
     rollouts: np.ndarray
     episodes: np.ndarray
     first: np.ndarray
@@ -55,7 +56,8 @@ class Draws(NamedTuple):
         """Return `count` random words for each of the samples (B, K): (B, K, count)."""
         fourth = (np.asarray(samples, np.int64) + self.episodes[:, None] * EPISODE).astype(np.uint64).ravel()
         rollout = np.repeat(self.rollouts.astype(np.uint64), samples.shape[1])
-        seed, sensor = np.full(len(rollout), self.seed, np.uint64), sensor_number(label)
+        seed = np.broadcast_to(np.asarray(self.seed, np.uint64), len(self.rollouts)).repeat(samples.shape[1])
+        sensor = sensor_number(label)
         parts = [slice(k, k + AT_ONCE) for k in range(0, len(rollout), AT_ONCE)]
         made = [random_words(count, seed[part], rollout[part], sensor, fourth[part], kind) for part in parts]
         return np.concatenate([np.empty((0, count), np.uint64), *made]).reshape(*samples.shape, count)

@@ -101,6 +101,7 @@ def sweep(
         Step [s].
     seed : int
         Seed of the random draws. A draw depends only on the seed, the number of the sample, and the name in `vary`.
+        Samples are the rollouts of random numbers of sensors.
     vary : mapping, optional
         {name: distribution or list of values}. Distributions are Normal, Uniform, LogUniform and Choice of
         `treesim.sweeps`. The Notes list the names.

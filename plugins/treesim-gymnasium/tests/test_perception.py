@@ -129,3 +129,28 @@ def test_bad_heights_are_refused(changes: dict[str, Any], what: str) -> None:
 def test_policies_of_rollouts_do_not_get_them(given: str) -> None:
     with pytest.raises(treesim.ArgumentError, match=f"observes {given}, which a rollout's policy does not get"):
         network.policy(stand(**{given: True}), (43, 12))
+
+
+@pytest.mark.parametrize("errors", [{"noise": 0.3, "bias_walk": 0.1}, {"noise": 0.3, "delay": 0.004, "drop": 0.2}])
+def test_inertial_units_have_errors_that_depend_on_the_key_of_an_episode(errors):
+    exact = stand(imu=True)
+    noisy = replace(exact, imu=treesim.Imu(exact.imu, **errors))
+    one, many = (TreesimVectorEnv(noisy, count, dtype=np.float64) for count in (1, 3))
+    alone = TreesimVectorEnv(exact, 3, dtype=np.float64)
+    single = TreesimEnv(noisy, dtype=np.float64)
+    starts = [envs.reset(seed=4)[0] for envs in (one, many, alone)]
+    assert np.array_equal(starts[1], starts[2]) and np.array_equal(starts[0][0], starts[1][0])
+    single.reset(seed=4)
+    for episode in range(2):
+        seen = []
+        for _ in range(5):
+            found = [envs.step(np.zeros((envs.num_envs, 12)))[0] for envs in (one, many, alone)]
+            assert np.array_equal(found[0][0], found[1][0])
+            assert np.array_equal(single.step(np.zeros(12))[0], found[1][0])
+            seen.append(found[1] - found[2])
+        assert not np.any(np.array(seen)[..., :-6]) and np.all(np.abs(np.array(seen)[..., -6:]).max(axis=(0, 1)) > 0.05)
+        if not episode:
+            first = np.array(seen)
+            for envs in (one, many, alone, single):
+                envs.reset()
+    assert not np.isclose(first[0, :, -6:], np.array(seen)[0, :, -6:]).any()

@@ -18,6 +18,7 @@ from .perception import Perception
 from .philox import uniform
 from .task import Task
 
+EPISODES = np.uint64(1 << 31)  # whose sensors have random numbers of their own
 Copied = TypeVar("Copied")
 
 
@@ -73,7 +74,7 @@ class Episodes:
         """Begin the next episode of environments, by index."""
         x = uniform(self._seeds[rows], self._streams[rows], self._episodes[rows], self.task.random)
         q, v, self._p[rows] = self.functions.begin(x)
-        self.stepper.put(rows, q, v)
+        self.stepper.put(rows, q, v, (self._seeds[rows], self._streams[rows], self._episodes[rows] % EPISODES))
         self._episodes[rows] += np.uint64(1)
         self.elapsed[rows], self._a[rows] = 0, 0.0
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -93,9 +93,10 @@ class Perception:
         self._strength = np.linalg.norm(gravity, axis=-1, keepdims=True)  # m/s^2
         self._down = gravity / np.maximum(self._strength, np.finfo(float).tiny)
         if task.imu is not None:
-            self.world = world.with_sensors([*world.sensors, treesim.Imu(task.imu, name=IMU)])
+            unit = treesim.Imu(task.imu) if isinstance(task.imu, str) else task.imu
+            self.world = world.with_sensors([*world.sensors, replace(unit, name=IMU)])
             sizes = {"q": robot.nq, "v": robot.nv, "g": 3}
-            self._turning = _batch(_turning_of(robot, task.imu), sizes, "what the imu observes", engine)
+            self._turning = _batch(_turning_of(robot, unit.frame), sizes, "what the imu observes", engine)
         if self.heights is not None:
             if not world.ground:
                 raise ArgumentError("heights are observed of the ground, but the world has none: give World(ground=)")
@@ -113,17 +114,25 @@ class Perception:
         q, v = stepper.q[rows], stepper.v[rows]
         parts = [np.empty((len(q), 0))]
         if self.imu is not None:
-            parts.append(self._look_at_imu(q, v, stepper.sensors[IMU][rows, :3], rows))
+            parts.append(self._look_at_imu(q, v, stepper.sensors[IMU][rows], rows))
         if self.heights is not None:
             parts.append(self._look_at_ground(self.heights, q))
         return np.concatenate(parts, axis=1)
 
-    def _look_at_imu(self, q: np.ndarray, v: np.ndarray, force: np.ndarray, rows: slice | np.ndarray) -> np.ndarray:
-        """Return gravity's direction, angular velocity, and specific force in the last step, or at rest before one."""
+    def _look_at_imu(self, q: np.ndarray, v: np.ndarray, read: np.ndarray, rows: slice | np.ndarray) -> np.ndarray:
+        """Return gravity's direction, angular velocity, and specific force in the last step, or at rest before one.
+
+        read (n, 6): readings in the last step, whose angular velocity is taken from a given `Imu`.
+        """
         down, strength = (x[rows] if x.ndim > 1 and len(x) > 1 else x for x in (self._down, self._strength))
         seen = self._turning(q, v, np.broadcast_to(down, (len(q), 3)))
         at_rest = -seen[:, :3] * strength
-        return np.concatenate([seen, np.where(np.isnan(force), at_rest, force)], axis=1)
+        known = np.concatenate([seen, at_rest], axis=1)
+        read = read[:, [3, 4, 5, 0, 1, 2]]
+        if isinstance(self.imu, str):
+            read[:, :3] = np.nan
+        known[:, 3:] = np.where(np.isnan(read), known[:, 3:], read)
+        return known
 
     def _look_at_ground(self, heights: Heights, q: np.ndarray) -> np.ndarray:
         places = self._places(q).reshape(len(q), -1, 3)

@@ -81,10 +81,11 @@ class Task:
         at the start of an episode.
     pushes : Pushes, optional
         Random forces on a link.
-    imu : str, optional
+    imu : str or Imu, optional
         Link or frame of an inertial unit, which adds nine numbers to observations, along the frame's axes: direction of
         gravity, angular velocity [rad/s], and specific force a - g in the last step [m/s^2], at the start of an episode
-        that at rest.
+        that at rest. With a `treesim.Imu`, angular velocity and specific force are its readings, with its noise, delay
+        and other errors; at the start of an episode they are exact.
     heights : Heights, optional
         Heights of the ground around frames, which follow as observations.
 
@@ -122,7 +123,7 @@ class Task:
     contact_solver: str = "pgs"
     contact_links: Sequence[str] = ()
     pushes: Pushes | None = None
-    imu: str | None = None
+    imu: str | treesim.Imu | None = None
     heights: Heights | None = None
 
     def __post_init__(self) -> None:
@@ -145,8 +146,8 @@ class Task:
             raise ArgumentError(f"pushes must be treesim_gymnasium.Pushes, got {quoted(self.pushes)}")
         if self.heights is not None and not isinstance(self.heights, Heights):
             raise ArgumentError(f"heights must be treesim_gymnasium.Heights, got {quoted(self.heights)}")
-        if self.imu is not None and not isinstance(self.imu, str):
-            raise ArgumentError(f"imu must be the name of a link or frame, got {quoted(self.imu)}")
+        if self.imu is not None and not isinstance(self.imu, str | treesim.Imu):
+            raise ArgumentError(f"imu must be the name of a link or frame, or a treesim.Imu, got {quoted(self.imu)}")
 
     @property
     def robot(self) -> treesim.Tree:
