@@ -185,8 +185,8 @@ class Imu(Sensor):
         Name of a link, or of another frame of the robot.
     name : str
         Name of the readings. By default `imu_` followed by the frame's name.
-    **errors
-        Keyword arguments of `SensorErrors`, such as noise and delay.
+    noise, bias_walk, quantization, drop, limits, delay, rate
+        As in `SensorErrors`.
 
     Examples
     --------
@@ -235,8 +235,8 @@ class ForceTorque(Sensor):
         is the world.
     name : str
         Name of the readings. By default `force_torque_` followed by the joint's name.
-    **errors
-        Keyword arguments of `SensorErrors`, such as noise and delay.
+    noise, bias_walk, quantization, drop, limits, delay, rate
+        As in `SensorErrors`.
 
     Examples
     --------
@@ -274,8 +274,8 @@ class ContactForce(Sensor):
         Name of a body, or of the only link of a body with collision shapes.
     name : str
         Name of the readings. By default `contact_force_` followed by the link's name.
-    **errors
-        Keyword arguments of `SensorErrors`, such as noise and delay.
+    noise, bias_walk, quantization, drop, limits, delay, rate
+        As in `SensorErrors`.
 
     Examples
     --------
@@ -337,8 +337,8 @@ class FramePose(Sensor):
         Name of a link, or of another frame of the robot.
     name : str
         Name of the readings. By default `frame_pose_` followed by the frame's name.
-    **errors
-        Keyword arguments of `SensorErrors`, such as noise and delay.
+    noise, bias_walk, quantization, drop, limits, delay, rate
+        As in `SensorErrors`.
 
     Examples
     --------
@@ -371,8 +371,8 @@ class JointTorque(Sensor):
     ----------
     name : str
         Name of the readings. By default "joint_torque".
-    **errors
-        Keyword arguments of `SensorErrors`, such as noise and delay.
+    noise, bias_walk, quantization, drop, limits, delay, rate
+        As in `SensorErrors`.
 
     Examples
     --------
