@@ -184,6 +184,13 @@ def test_steppers_read_what_depends_on_one_step():
         report.sensors[REAL]
 
 
+@pytest.mark.parametrize("t", [-1e300, -0.5, 1e9, 1e300])
+def test_steps_at_any_time_have_readings(t):
+    stepper = treesim.Stepper(world(noise=0.1, bias_walk=1e-3, limits=(-1e6, 1e6)))
+    report = stepper.step(stepper.reset(t=t))[1]
+    assert np.isfinite(report.sensors[REAL]).all() and (report.sensors[REAL] != report.sensors[EXACT]).all()
+
+
 def test_wrenches_across_joints_have_no_noise():
     noisy, exact = (
         treesim.World(ROBOT, sensors=treesim.ForceTorque("wrist_1_joint", noise=noise)) for noise in (1.0, 0.0)

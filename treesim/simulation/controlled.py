@@ -27,6 +27,7 @@ from .external_forces import ExternalForces, ExternalJointForces, Wrenches, give
 from .options import StepOptions
 from .readings import NO_READINGS, Readings
 from .robot_warnings import warn_of_limits
+from .sensor_draws import step_number
 from .sensor_errors import errors_of
 from .sensors import Steps, reads_welds, step_readings, steps_of
 from .step import StepCode, forward_solver
@@ -310,7 +311,7 @@ class ControlledRobot:
             wrenches = self.contact.wrench_array, self.table, self.on_welds
             return steps_of(self.robot, self.options.gravity, dt, (*moved, applied), *wrenches)
 
-        return step_readings(self.world.sensors, self.robot, step, (), self.errors, self.seed, round(t / dt))
+        return step_readings(self.world.sensors, self.robot, step, (), self.errors, self.seed, step_number(t, dt))
 
     def _held(self, tau: np.ndarray, start: Any, now: Any, t: float) -> np.ndarray:
         """Return the torque (nv,) at the start of a later substep of a step that began with the torque `tau`.

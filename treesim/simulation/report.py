@@ -16,6 +16,7 @@ from ..kernels.contact.layout import STATE_INFO
 from ..kernels.entries.status import FINE, NOT_FINITE
 from ..system.display import ReprMixin, arrays
 from .readings import Readings
+from .sensor_draws import step_number
 from .sensors import Steps, step_readings, steps_of
 from .state import State
 from .step_result import StepResult
@@ -165,7 +166,7 @@ class Report(ReprMixin):
             wrenches = self.contact.wrench_array, external, self._on_welds
             return steps_of(robot, stepper.gravity, stepper.dt, moved, *wrenches)
 
-        number = round(before.t / stepper.dt)
+        number = step_number(before.t, stepper.dt)
         return step_readings(stepper.world.sensors, robot, step, batch, stepper.errors, before.seed, number)
 
     @property

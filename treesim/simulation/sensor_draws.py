@@ -18,6 +18,7 @@ from ..system.philox import random_words
 NOISE, WALK, DROP = range(3)  # kinds of numbers
 EPISODE = 1 << 32  # samples of an episode
 AT_ONCE = 2048  # counters, whose words fit into the cache
+MOST_STEPS = float(1 << 48)
 LARGEST_SEED = (1 << 64) - 1
 HALF, TOP = np.uint64(32), 1 << 63
 # Wichura 1988, "Algorithm AS 241", PPND7: quantiles of the normal distribution to 7 digits
@@ -32,6 +33,11 @@ def sensor_number(label: str) -> int:
     Streams of sweeps and environments have smaller numbers.
     """
     return int.from_bytes(hashlib.sha256(label.encode()).digest()[:8], "big") | TOP
+
+
+def step_number(t: float, dt: float) -> int:
+    """Return the number of the step that starts at a time [s]; of times with fewer digits than steps, the last one."""
+    return round(min(max(t / dt, -MOST_STEPS), MOST_STEPS))
 
 
 class Draws(NamedTuple):

@@ -41,7 +41,7 @@ from .provenance import SETTINGS, DeferredProvenance
 from .recording import Recording
 from .robot_warnings import warn_of_friction
 from .run_loop import Progress, diagnosis, record_run
-from .sensor_draws import LARGEST_SEED
+from .sensor_draws import LARGEST_SEED, step_number
 from .start_limits import warn_of_start
 from .state import State
 from .step import check_rows, touches
@@ -437,7 +437,7 @@ class Simulation(ReprMixin):
         errors = self.system.errors
         if errors is None:
             return exact
-        found, memory = errors.of_run(exact, self.seed, round(begin.t / self.dt), begin.readings)
+        found, memory = errors.of_run(exact, self.seed, step_number(begin.t, self.dt), begin.readings)
         if errors.size and len(exact[0]):
             provenance.end_readings = memory
         return found
