@@ -19,6 +19,7 @@ from .engine_choice import GENERIC, engine_of_batch, engine_of_bound
 from .functions import DERIVATIVES, Function
 from .gradients import GRADIENTS, gradient_cases
 from .measure import measured
+from .robots import BenchRobot
 from .single import BOUND, INTO, PLAIN
 
 BATCHES = (16, 64, 4096)
@@ -26,14 +27,14 @@ SINGLES = 64  # different states that a timed call evaluates one after the other
 
 
 def derivative_rows(
-    tree: Tree, models: Sequence[EngineModel], states: States, batches: Sequence[int], rounds: int
+    robot: BenchRobot, models: Sequence[EngineModel], states: States, batches: Sequence[int], rounds: int
 ) -> list[dict[str, Any]]:
     """Return a row for each call (see `measured`), sorted by quantity; batches: numbers of states."""
     few = _first(states, SINGLES)
-    cases = [case for function in DERIVATIVES for case in _ours(tree, function, states, batches)]
+    cases = [case for function in DERIVATIVES for case in _ours(robot.tree, function, states, batches)]
     for model in models:
         cases += model.derivatives(few)
-    cases += gradient_cases(tree, states)
+    cases += gradient_cases(robot, states)
     quantities = [*(function.quantity for function in DERIVATIVES), GRADIENTS]
     cases.sort(key=lambda each: quantities.index(each.quantity))
     return measured(cases, rounds, {}, batched=True)

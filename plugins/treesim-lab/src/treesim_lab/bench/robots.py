@@ -29,7 +29,7 @@ class BenchRobot(NamedTuple):
     """Robot of a benchmark.
 
     source: for `treesim.load`. base, mimic: as for `treesim.load`. xml: URDF text for other engines. tree:
-    without damping, friction and armature.
+    without damping, friction, armature and shapes. robot: as it was loaded.
     """
 
     source: str
@@ -37,6 +37,7 @@ class BenchRobot(NamedTuple):
     mimic: str | None
     xml: str
     tree: Tree
+    robot: Tree
 
     def text(self, level: str) -> str:
         """Return the text for an engine at a level: the URDF text, or the bodies as canonical URDF."""
@@ -63,7 +64,7 @@ def bench_robot(name: str, base: str, mimic: str | None, notes: list[str]) -> Be
         notes.append(LOSSES)
     if tree.loops:
         notes.append(OPEN)
-    return BenchRobot(source, base, mimic, xml, without_losses(tree))
+    return BenchRobot(source, base, mimic, xml, without_losses(tree), tree)
 
 
 def random_states(tree: Tree, seed: int, count: int | None = None) -> States:

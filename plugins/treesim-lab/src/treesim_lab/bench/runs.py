@@ -155,7 +155,7 @@ def time_derivatives(
     taken, models, versions = _read(robot, base, mimic, engines, notes)
     tree = taken.tree
     with use_threads(1):
-        rows = derivative_rows(tree, models, random_states(tree, seed, max(SINGLES, *batches)), batches, rounds)
+        rows = derivative_rows(taken, models, random_states(tree, seed, max(SINGLES, *batches)), batches, rounds)
     return Benchmark(
         "derivatives", tree.name, taken.base, tree.nv, tuple(rows), rounds, None, versions, tuple(notes), {"threads": 1}
     )
