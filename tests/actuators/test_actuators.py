@@ -41,7 +41,7 @@ def test_limits():
 )  # fmt: skip
 def test_records_are_values(actuator):
     same = pickle.loads(pickle.dumps(actuator))
-    assert same == actuator and hash(same) == hash(actuator) and eval(repr(actuator)) == actuator
+    assert same == actuator and hash(same) == hash(actuator) and repr(same) == repr(actuator)
     with pytest.raises(AttributeError):
         actuator.damping = 1.0
 

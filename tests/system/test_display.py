@@ -130,6 +130,12 @@ def lines() -> dict[str, object]:
             "arm", (0, 0, 50), start=1.0, stop=2.0
         ),
         "<Imu 'imu_arm'>": treesim.Imu("arm"),
+        "<Motor: effort_limit=3.0, gear=2.0>": treesim.Motor(gear=2.0, effort_limit=3.0),
+        "<DCMotor: resistance=0.5, torque_constant=0.05, back_emf=0.05>": treesim.DCMotor(
+            resistance=0.5, torque_constant=0.05
+        ),
+        "<PositionServo: kp=10.0, kd=1.0>": treesim.PositionServo(10.0, 1.0),
+        "<VelocityServo: kd=1.0>": treesim.VelocityServo(1.0),
         "<Waypoints: 2 poses, 0 ... 1 s>": treesim.Waypoints([0, 1], np.zeros((2, 3))),
         "<Conveyor: (1, 0, 0) m/s>": treesim.Conveyor((1, 0, 0)),
         "<ForceTorque 'force_torque_elbow'>": treesim.ForceTorque("elbow"),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
 from ..errors import ArgumentError, quoted
+from ..system.display import ReprMixin
 from ..validation.values import finite_or_nan, one_of, parts_or_none, positive_number, short_repr
 
 LARGEST = 1e12  # of parameters, so that products do not overflow
@@ -30,8 +31,8 @@ class Line(NamedTuple):
     slope: float = 0.0
 
 
-@dataclass(frozen=True, kw_only=True)
-class Actuator:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Actuator(ReprMixin):
     """Parameters of all actuators, at the joint, and the inertia of their rotor. `Motor` explains them."""
 
     effort_limit: float | None = None
@@ -74,9 +75,14 @@ class Actuator:
             object.__setattr__(self, name, checked)
 
     def __repr__(self) -> str:
+        given = [f"{name}={value!r}" for name, value in self._repr_fields()]
+        return f"<{self._label}{': ' * bool(given)}{', '.join(given)}>"
+
+    def _repr_fields(self) -> list[tuple[str, Any]]:
+        """Return the arguments that are not the default."""
         ordered = sorted(fields(self), key=lambda field: bool(field.kw_only))
         given = [(field, getattr(self, field.name)) for field in ordered]
-        return f"{self._label}({', '.join(f'{x.name}={value!r}' for x, value in given if value != x.default)})"
+        return [(field.name, value) for field, value in given if value != field.default]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -154,7 +160,7 @@ class Motor(_WithLine):
     Examples
     --------
     >>> treesim.Motor(gear=100, effort_limit=150, velocity_limit=3, rotor_inertia=1e-5)
-    Motor(effort_limit=150.0, rotor_inertia=1e-05, velocity_limit=3.0, gear=100.0)
+    <Motor: effort_limit=150.0, rotor_inertia=1e-05, velocity_limit=3.0, gear=100.0>
     """
 
     gear: float = 1.0
