@@ -47,7 +47,7 @@ def test_the_robot_of_the_world_has_what_actuators_add():
         assert made.actuators == {"j": motor} and made.alone is robot
     for made in (pickle.loads(pickle.dumps(world)), restored(plain(world))):
         assert made.robot.armature[0] == pytest.approx(0.2) and made.actuators == {"j": motor}
-    assert "Motor(effort_limit=40.0" in str(world._repr_fields())
+    assert "<Motor: effort_limit=40.0" in str(world._repr_fields())
     assert World(robot).robot is robot and World(robot, actuators={}).actuator_table is None
 
 
