@@ -91,6 +91,18 @@ def test_forces_are_within_their_limits_at_the_speed_where_they_act(kind, rule):
 
 
 @pytest.mark.parametrize("rule", RULES)
+def test_saturated_substeps_are_counted(rule):
+    """On the effort limit and on the line, and not within them."""
+    world = wheel(Motor(effort_limit=50, curve=((0, 100), (10, 0))))
+    stepper = treesim.Stepper(world, 1e-3, integrator=rule, substeps=2)
+    for speed, torque, count in ((1.0, 60, 2), (1.0, -50, 2), (1.0, 49, 0), (7.0, 60, 2), (7.0, 20, 0), (-7.0, -60, 2)):
+        report = stepper.step(stepper.reset([0.1], [speed]), [torque])[1]
+        assert report.saturated.tolist() == [count], (speed, torque)
+    state = stepper.reset(np.zeros((3, 1)), np.full((3, 1), 7.0))
+    assert stepper.step(state, [[60.0], [20], [-60]])[1].saturated.tolist() == [[2], [0], [2]]
+
+
+@pytest.mark.parametrize("rule", RULES)
 def test_the_force_that_is_reported_did_the_work(rule):
     """On a wheel, force times h is the change of momentum, and its work that of kinetic energy."""
     for motor in ACTUATORS.values():

@@ -120,3 +120,28 @@ def test_controls_change_only_where_a_force_is_beyond_its_limit():
     assert changed is not None and changed.tolist() == [[0.0, -SATURATED, 2.0], [3.0, 4.0, 5.0]]
     assert np.array_equal(control, np.arange(6.0).reshape(2, 3))
     assert forces._replace(beyond=np.zeros((2, 2))).saturated(control) is None
+
+
+@pytest.mark.parametrize("rule", IMPLICIT)
+def test_stiff_gains_do_not_turn_a_light_joint_around(rule):
+    """The force at the start is far beyond its limit, that of the step is not: a limit at the start would oscillate."""
+    body = treesim.Body("body", 0, treesim.Joint("joint", "continuous", effort_limit=30.0), treesim.Inertia(
+        1.0, rotational=0.01 * np.eye(3)
+    ))  # fmt: skip
+    robot = treesim.Tree("light", [body])
+    stepper = treesim.Stepper(robot, 5e-3, integrator=rule, substeps=1, kp=500.0, kd=50.0)
+    state, speeds = stepper.reset([0.5], [3.0]), []
+    for _ in range(20):
+        state, report = stepper.step(state, [0.0])
+        speeds.append(state.v[0])
+        assert abs(report.force[0]) <= 30
+    assert np.diff(speeds[2:]).min() > 0 and max(speeds) < 0, "the joint creeps to its target"
+    hold = treesim.PD(robot, [0.0], kp=500.0, kd=50.0)
+    run = treesim.Simulation(robot, 5e-3, integrator=rule, substeps=1, controller=hold).run(0.1, [0.5], [3.0])
+    np.testing.assert_allclose(run.v[1:, 0], speeds, rtol=0, atol=1e-12)
+    for fields in ({}, {"kp": [[500.0], [400.0]]}):
+        gains = {"kp": 500.0 if not fields else 0.0, "kd": 50.0, "model_parameters": fields}
+        rolled = treesim.rollout(
+            robot, [[0.5]] * 2, [[3.0]] * 2, np.zeros((2, 20, 1)), 5e-3, integrator=rule, substeps=1, **gains
+        )
+        np.testing.assert_allclose(rolled.v[0, :, 0], speeds, rtol=0, atol=1e-12)

@@ -44,9 +44,14 @@ class ActuatorTable:
             )
         return [kp + self.kp, kd + self.kd]
 
+    def of_laws(self, kp: np.ndarray, kd: np.ndarray) -> list[np.ndarray]:
+        """Return the implicit ones of gains (..., nv), those of actuators included."""
+        return [gain * (1 - self.explicit) for gain in (kp, kd)]
+
     def implicit(self, kp: np.ndarray, kd: np.ndarray) -> list[np.ndarray]:
-        """Return the largest gains (..., nv) that steps may treat implicitly, of all gains: without explicit ones."""
-        return [kp * (1 - self.explicit), np.maximum(kd * (1 - self.explicit), self.slope)]
+        """Return the largest gains (..., nv) that steps may treat implicitly: of laws, or of torque-speed lines."""
+        kp, kd = self.of_laws(kp, kd)
+        return [kp, np.maximum(kd, self.slope)]
 
 
 def with_actuators(

@@ -31,11 +31,11 @@ class StepModule(NamedTuple):
     each integrator, by its name, and `view`; they have the argument `base`, an address, and no result.
 
     arrays: address and length of each array of doubles, by name. Inputs: q, v, control, settings (dt, then
-    columns kp, kd, damping, effort limit, driven, theta, stiffness, rest, gain, explicit, stall, slope, (nv,) each,
-    see `kernels.step.Settings`), f_ext (6 for each body: force, moment [N, N m] in its own axes about its origin),
-    gravity (3). Results of an integrator: q_new, v_new, force, external, work (2: of the control, and of damping
-    [J]). Results of `view`: poses (16 for each body, the base first: homogeneous matrix by rows), velocities (6 for
-    each body, the base first: of its origin, and angular, along the world's axes [m/s, rad/s]), energy (2: kinetic,
+    columns kp, kd, damping, effort limit, driven, theta, stiffness, rest, gain, explicit, stall, slope, compliance,
+    (nv,) each, see `kernels.step.Settings`), f_ext (6 for each body: force, moment [N, N m] in its own axes about its
+    origin), gravity (3). Results of an integrator: q_new, v_new, force, external, work (2: of the control, and of
+    damping [J]). Results of `view`: poses (16 for each body, the base first: homogeneous matrix by rows), velocities (6
+    for each body, the base first: of its origin, and angular, along the world's axes [m/s, rad/s]), energy (2: kinetic,
     potential [J]).
 
     external (nv,) is J' f_ext at the start of the step. It acts throughout the step in addition to `force`, and

@@ -48,12 +48,12 @@ class PolicyController(SampledPD):
     def __repr__(self) -> str:
         return f"<PolicyController: {self.policy!r}>"
 
-    def torque(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Return the torque (nv,) of the actuators, within their limits."""
+    def _law(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return the torque (nv,) of the actuators, within their limits except for implicit gains."""
         changed = self._evaluate(t, q, v)
         period = self.policy.servos.period
         if period is None and self.policy.servos.has_gains:
-            return super().torque(t, q, v)
+            return super()._law(t, q, v)
         if period is None:
             return self.policy.torque(self._control, q, v)
         index = math.floor(t / period + EARLY)

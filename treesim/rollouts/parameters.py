@@ -20,7 +20,9 @@ from ..kernels.stepping.step import Settings
 from ..model.parts import changed_joints
 from ..model.tree import Tree
 from ..simulation.step_settings import (
+    compliance,
     gains_of,
+    has_limited_gains,
     implicitness,
     lightest,
     simple_joints,
@@ -327,28 +329,37 @@ def _settings_numbers(method: Method, fields: Mapping[str, Given], own: Numbers)
     if driven.size:
         follows = (full["kp"] != 0) | (full["kd"] != 0) | (actuators is not None and actuators.driven > 0)
         parts.append(_column(robot, "driven", driven, follows[..., driven].astype(float)))
-    if method.rule.theta < 1:
-        parts += _theta_numbers(method, fields, full, own)
-    return joined_numbers(parts)
+    return joined_numbers([*parts, *_implicit_numbers(method, fields, full, own)])
 
 
-def _theta_numbers(
+def _implicit_numbers(
     method: Method, fields: Mapping[str, Given], full: Mapping[str, np.ndarray], own: Numbers
 ) -> list[Numbers]:
-    """Return entries for theta of joints whose damping, gains or least effective inertia depend on the rollout."""
-    robot, actuators = method.world.robot, method.world.actuator_table
-    gains = (full["kp"], full["kd"]) if actuators is None else actuators.implicit(full["kp"], full["kd"])
-    dofs = _which(fields, "kp", "kd", "damping")
-    least = lightest(robot)
+    """Return entries for theta and compliance of joints whose damping, gains, limits or inertia differ."""
+    robot, rule, actuators = method.world.robot, method.rule, method.world.actuator_table
+    laws = gains = [full["kp"], full["kd"]]
+    if actuators is not None:
+        laws, gains = actuators.of_laws(*gains), actuators.implicit(*gains)
+    effort = fields["effort_limit"].over(robot.effort_limit) if "effort_limit" in fields else robot.effort_limit
+    limited = has_limited_gains(robot, rule, laws[0], laws[1], effort)
+    stiffness = step_stiffness(method.dt / method.substeps, full["damping"], *gains)
+    implicit, with_limits = _which(fields, "kp", "kd", "damping"), _which(fields, "kp", "kd", "effort_limit")
+    if not rule.theta < 1:
+        implicit = np.empty(0, int)
+    least = np.zeros(robot.nv)
     if any(name in INERTIAL for name in fields):
         stiff = (robot.damping > 0) | np.logical_or(*((x != 0).reshape(-1, robot.nv).any(axis=0) for x in gains))
-        dofs = np.union1d(dofs, np.flatnonzero(stiff))
-    stiffness = step_stiffness(method.dt / method.substeps, full["damping"], *gains)
-    if any(name in INERTIAL for name in fields):
+        implicit = np.union1d(implicit, np.flatnonzero(stiff)) if rule.theta < 1 else implicit
+        with_limits = np.union1d(with_limits, np.flatnonzero(limited.reshape(-1, robot.nv).any(axis=0)))
         rotors = fields["armature"].over(robot.armature) if "armature" in fields else robot.armature
-        least = _least_of_each(robot, own, rotors, stiffness)
-    theta = implicitness(stiffness[..., dofs], least[..., dofs], method.rule)
-    return [_column(robot, "theta", dofs, theta)] if dofs.size else []
+        if implicit.size or limited.any():
+            least = _least_of_each(robot, own, rotors, np.where(limited, np.inf, stiffness))
+    elif implicit.size or limited.any():
+        least = lightest(robot)
+    theta = implicitness(stiffness[..., implicit], least[..., implicit], rule)
+    found = compliance(least, limited)
+    columns = ("theta", implicit, theta), ("compliance", with_limits, found[..., with_limits])
+    return [_column(robot, name, which, values) for name, which, values in columns if which.size]
 
 
 def _least_of_each(robot: Tree, own: Numbers, rotors: np.ndarray, stiffness: np.ndarray) -> np.ndarray:

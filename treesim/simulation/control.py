@@ -90,6 +90,15 @@ def sees_contact(controller: Any) -> bool:
     return call_fault(controller.torque, 3) is not None
 
 
+def unlimited_torque(controller: Any) -> Callable[..., Any]:
+    """Return the function that computes a controller's torque, of treesim's own PD controllers before effort limits."""
+    own = isinstance(controller, PD) and type(controller).torque is PD.torque
+    if own or type(controller) in (Pushed, ExtendedController):
+        return controller._law  # type: ignore[no-any-return]
+    torque: Callable[..., Any] = controller.torque
+    return torque
+
+
 def as_controller(robot: Tree, given: Any) -> Controller:
     """Return a controller from an object with `torque`, a function of (t, q, v), or None (no torque).
 
@@ -222,6 +231,10 @@ class PD(ReprMixin):
         ndarray, shape (nv,)
             Generalised forces [N m, N].
         """
+        return np.clip(self._law(t, q, v), -self._effort, self._effort)
+
+    def _law(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return the torque before it is clipped, which implicit integrators limit at the end of their step."""
         error = self.robot.difference(q, self.posture)
         is_plain = type(v) is np.ndarray and v.shape == error.shape and v.dtype.kind == "f" and v.nbytes <= SMALL
         if not (is_plain or is_traced(v)):
@@ -229,14 +242,15 @@ class PD(ReprMixin):
             v = coerce(argument)
             shape = (*batch_shape([argument._replace(label="q"), argument], [error, v]), self.robot.nv)
             check_memory(3 * NUMBER * math.prod(shape), f"torques of shape {shape}", "give fewer states at once")
-        return np.clip(self.stiffness * error - self.damping * v, -self._effort, self._effort)
+        return self.stiffness * error - self.damping * v
 
 
 class SampledPD(PD):
     """Base class of PD controllers whose posture changes at multiples of a period, as a network computes it.
 
     Between these times, subclasses must return the torque of the same posture; called again at the same time and state,
-    the same torque. Their `torque` may therefore be evaluated at every substep.
+    the same torque. Their `torque` may therefore be evaluated at every substep. A subclass that overrides `_law`, not
+    `torque`, leaves effort limits to implicit integrators.
     """
 
 
@@ -321,7 +335,14 @@ class Pushed(ReprMixin):
         array_like, shape (nv,)
             Generalised forces [N m, N].
         """
-        given = self.controller.torque(t, q, v, *contact)  # type: ignore[call-arg]
+        return self._with_push(self.controller.torque(t, q, v, *contact), t, q)  # type: ignore[call-arg]
+
+    def _law(self, t: float, q: np.ndarray, v: np.ndarray, *contact: ContactReport) -> ArrayLike:
+        """Return the torque before effort limits."""
+        return self._with_push(unlimited_torque(self.controller)(t, q, v, *contact), t, q)
+
+    def _with_push(self, given: Any, t: float, q: np.ndarray) -> Any:
+        """Add the force of the push, while it acts, to a torque (nv,)."""
         acts = -SAME_TIME <= t - self.start < self.duration - SAME_TIME
         if not acts or np.shape(given) != (self.robot.nv,):  # the caller rejects an invalid torque
             return given
@@ -362,6 +383,10 @@ class ExtendedController(ReprMixin):
         """Return the controller's torque (nv,) [N m, N], 0 for the bodies."""
         state = q[: self.alone.nq], v[: self.alone.nv]
         return self._extended(self.controller.torque(t, *state, *contact))  # type: ignore[call-arg]
+
+    def _law(self, t: float, q: np.ndarray, v: np.ndarray, *contact: ContactReport) -> Any:
+        """Return the torque before effort limits."""
+        return self._extended(unlimited_torque(self.controller)(t, q[: self.alone.nq], v[: self.alone.nv], *contact))
 
     def _extended(self, given: Any) -> Any:
         """Append zeros for the bodies to the robot's values; values of another shape are returned unchanged."""

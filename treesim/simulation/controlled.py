@@ -22,7 +22,16 @@ from ..plugins import DEFAULT_INTEGRATOR
 from ..states.arguments import short_repr
 from ..validation.arrays import coerce
 from ..validation.labels import in_order
-from .control import StatelessController, Zero, as_controller, controller_name, in_world_of, is_own, sees_contact
+from .control import (
+    StatelessController,
+    Zero,
+    as_controller,
+    controller_name,
+    in_world_of,
+    is_own,
+    sees_contact,
+    unlimited_torque,
+)
 from .external_forces import ExternalForces, ExternalJointForces, Wrenches, given_forces, wrench_table
 from .options import StepOptions
 from .readings import NO_READINGS, Readings
@@ -101,8 +110,9 @@ class ControlledRobot:
         self.failure: Exception | None = None  # what the controller itself raised
         self.latest: GivenTorque | None = None  # of a controller that may have a state
         self.repeated: GivenTorque | None = None  # the next torque, if it is that of this state
+        self._law = unlimited_torque(self.controller)
         self._own, self._sees_contact = is_own(self.controller), sees_contact(self.controller)
-        self._shape, self._limit, actuators = (robot.nv,), robot.effort_limit, self.world.actuator_table
+        self._shape, actuators = (robot.nv,), self.world.actuator_table
         if controller is not None and not isinstance(controller, Zero):
             warn_of_limits(robot)
         self._bound = Dynamics(robot, backend=options.backend, engine=options.engine, gravity=options.gravity)
@@ -118,8 +128,11 @@ class ControlledRobot:
             if self._stateless is not None:
                 raise UnsupportedError(f"{quoted(self.world)} has actuators: they take no controls of live pages")
             actuators.with_gains(self.stiffness, self.damping)
-            self._limit = np.where(actuators.driven > 0, np.inf, robot.effort_limit)  # controls are no forces there
         self._follows = has_gains or self._stateless is not None  # whether the torque changes within a step
+        # controls of actuators are no forces, and steps limit those of implicit gains at their end
+        beyond = (self.stiffness != 0) | (self.damping != 0) if self._stateless is None else np.zeros(robot.nv, bool)
+        beyond = beyond if actuators is None else beyond | (actuators.driven > 0)
+        self._limit = np.where(beyond, np.inf, robot.effort_limit) if beyond.any() else robot.effort_limit
         self._in_parts = self._follows or contact_points or bool(self.world.kinematic)
 
     def _gains_of(self, label: str) -> np.ndarray:
@@ -138,21 +151,26 @@ class ControlledRobot:
         return gains.copy() if type(gains) is np.ndarray else self._gains_of(label).copy()
 
     def torque(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Return the controller's torque (nv,), clipped to the effort limits; for joints with actuators, their control.
+        """Return the controller's torque (nv,), clipped to the effort limits of joints without gains and actuators.
 
         Raises ControllerError if the controller did not return (nv,) real numbers, NonFiniteTorqueError naming the
         joint if one is not finite, and whatever the controller raises.
         """
         tau = self._given(t, q, v) if self._own else self._given_once(t, q, v)
         if self.applied is None and self.world.actuator_table is None:
-            self.applied = tau
+            self.applied = self._clipped(tau)
         return tau
+
+    def _clipped(self, tau: np.ndarray) -> np.ndarray:
+        """Return a torque (nv,) within the effort limits."""
+        limit = self.robot.effort_limit
+        return tau if self._limit is limit else np.maximum(np.minimum(tau, limit), -limit)
 
     def force(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return the force (nv,) at a state: the controller's torque, or that of actuators which it controls."""
         tau, robot, actuators = self.torque(t, q, v), self.robot, self.world.actuator_table
         if actuators is None:
-            return tau
+            return self._clipped(tau)
         rule, gains = RULES[DEFAULT_INTEGRATOR], (self.stiffness, self.damping)
         settings = StepSettings.of(robot, rule, self.options.dt, *gains, driven=False, actuators=actuators)
         tree, force = tree_tables(*constants_of(robot.spanning)), np.zeros(robot.spanning.nv)
@@ -172,9 +190,9 @@ class ControlledRobot:
         return known.tau
 
     def _given(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Return the controller's torque (nv,), checked and clipped to the effort limits."""
+        """Return the controller's torque (nv,), checked and clipped to the limits that steps do not keep."""
         try:
-            given = self.controller.torque(t, q, v, *([self.contact] if self._sees_contact else []))  # type: ignore[call-arg]
+            given = self._law(t, q, v, *([self.contact] if self._sees_contact else []))
         except Exception as error:
             self.failure = error
             raise
@@ -216,7 +234,7 @@ class ControlledRobot:
 
     def acceleration(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return qdd (nv,), with damping at the velocity v and springs of joints at q."""
-        tau = self.torque(t, q, v)
+        tau = self._clipped(self.torque(t, q, v))
         if self._passive:
             tau = tau - self.robot.damping * v + spring_forces(self.robot, q)
         self.table = table = self._wrenches(t, q, v)

@@ -12,15 +12,35 @@ from ..engine.call.batched import BatchedTables
 from ..engine.call.bound_entry import BoundEntry
 from ..engine.call.generic import bound_call
 from ..kernels.stepping.mean_force import mean_forces_entry
-from ..kernels.stepping.step import ON_LINE, SATURATED
+from ..kernels.stepping.step import COLUMNS, ON_LINE, ROUNDING, SATURATED, Settings
 from ..model.tree import Tree
 from ..states.states import mimic_constants
 
 if TYPE_CHECKING:
+    from .step import StepCode
     from .step_result import StepResult
 
+ON_LIMIT = 1e-9  # relative distance from a torque-speed line within which mean forces are on it
 REPEATS = 4  # of a step, each with more forces at their limits
 AT_LIMIT = np.array([0.0, SATURATED, -SATURATED, ON_LINE, -ON_LINE])  # control, by number of the limit
+
+
+def at_limit(code: StepCode, q: np.ndarray, v: np.ndarray, result: StepResult) -> np.ndarray:
+    """Return whether the forces (..., nv) of a step from (q, v) are at their effort limits or torque-speed lines.
+
+    The speed on the line is that at which the force acts: in explicit integrators of several stages, the mean one.
+    """
+    robot, rule = code.robot, code.rule
+    columns = code.settings.table[1:].reshape(COLUMNS, -1)[:, robot.kept()[1]]
+    s = Settings(float(code.settings.table[0]), *columns)
+    mean = robot.difference(q, result.q) / s.dt
+    if rule.implicit:
+        ahead = v + s.theta * (2 * (mean - v) if code.has_rows else result.v - v)
+    else:
+        ahead = mean if rule.stages > 1 else v
+    size, on_line = np.abs(result.force), np.abs(np.abs(result.force + s.slope * ahead) - s.stall)
+    found: np.ndarray = (size >= (1 - ROUNDING) * s.effort_limit) | ((s.slope > 0) & (on_line <= ON_LIMIT * s.stall))
+    return found
 
 
 class MeanForces(NamedTuple):

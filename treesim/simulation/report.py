@@ -15,6 +15,7 @@ from ..errors import ConvergenceError
 from ..kernels.contact.layout import STATE_INFO
 from ..kernels.entries.status import FINE, NOT_FINITE
 from ..system.display import ReprMixin, arrays
+from .effort_limits import at_limit
 from .readings import Readings
 from .sensor_draws import step_number
 from .sensors import Steps, step_readings, steps_of
@@ -35,6 +36,8 @@ class Report(ReprMixin):
     ----------
     force : ndarray, shape (..., nv)
         Applied forces of the last substep, clipped to the effort limits [N, N m].
+    saturated : ndarray of int, shape (..., nv)
+        Number of substeps in which the force of each degree of freedom is at a limit.
     control_work : ndarray, shape (...)
         Work of the controls [J].
     passive_work : ndarray, shape (...)
@@ -88,6 +91,16 @@ class Report(ReprMixin):
         beyond their limits, but are those that acted.
         """
         return mean_of([each.force for each in self._substeps])
+
+    @cached_property
+    def saturated(self) -> np.ndarray:
+        """Number of substeps (..., nv) in which each force is at its effort limit or on its torque-speed line."""
+        stepper, before = self._stepper, self._before
+        q, v, count = before.q, before.v, np.zeros(before.v.shape, int)
+        for each in self._substeps:
+            count += at_limit(stepper.code, q, v, each)
+            q, v = each.q, each.v
+        return count
 
     @cached_property
     def _work(self) -> np.ndarray:

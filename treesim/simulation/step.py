@@ -143,10 +143,11 @@ class StepCode:
                 tolerance=world.contact_tolerance, engine=engine, with_forces=with_forces, pairs=pairs,
                 corrects=corrects,
             )  # fmt: skip
+        self.has_rows = bool(world.m) and self.stage is None  # steps have constraint impulses but no contact solve
         self.effort: EffortLimits | None = None  # of steps with implicit gains
         if (own_gains or settings.has_gains) and rule.implicit and self.bound is not None:
-            rows, actuators = bool(world.m) and self.stage is None, world.actuator_table is not None
-            self.effort = EffortLimits(robot, settings.table, self.gravity, rows, actuators)
+            actuators = world.actuator_table is not None
+            self.effort = EffortLimits(robot, settings.table, self.gravity, self.has_rows, actuators)
         self._kinematics: Shape | None = None  # of the contact solve, if one state's unconstrained step computes them
         certain = self.stage is not None and self.stage.quick is None and self.stage.kinematics is not None
         shares = certain and rule.theta == 1  # both are at the start, else they share little

@@ -101,13 +101,17 @@ class StepSettings(NamedTuple):
             else [np.broadcast_to(np.asarray(x, float), (robot.nv,)) for x in (kp, kd)]
         )
         followed = (((gains[0] != 0) | (gains[1] != 0)) & driven).astype(float)
-        effort, implicit, more = np.minimum(robot.effort_limit, UNLIMITED), gains, [np.zeros(robot.nv)] * 4
+        effort, more = np.minimum(robot.effort_limit, UNLIMITED), [np.zeros(robot.nv)] * 4
+        implicit = laws = gains
         if actuators is not None:
             gains = actuators.with_gains(*gains)
             followed, implicit = np.maximum(followed, actuators.driven), actuators.implicit(*gains)
+            laws = actuators.of_laws(*gains)
             more = [actuators.gain, actuators.explicit, actuators.stall, actuators.slope]
         theta = _theta(robot, rule, h, implicit)
         columns = [*gains, robot.damping, effort, followed, theta, robot.stiffness, robot.rest, *more]
+        limited = has_limited_gains(robot, rule, laws[0], laws[1], effort)
+        columns.append(compliance(lightest(robot) if limited.any() else np.zeros(robot.nv), limited))
         table = np.concatenate([[h], *(on_mimicked(robot, column) for column in columns)])
         assert table.size == 1 + COLUMNS * robot.spanning.nv
         return frozen(table)
@@ -215,7 +219,7 @@ def check_inertia(
     in steps of h [s]. Singularities of single configurations, as of aligned axes, are found when a step meets them.
     """
     if actuators is not None:
-        kp, kd = (gain * (1 - actuators.explicit) for gain in actuators.with_gains(kp, kd))
+        kp, kd = actuators.of_laws(*actuators.with_gains(kp, kd))
     stiffness = step_stiffness(h, robot.damping, kp, kd) if rule.implicit else 0.0
     diagonal = robot.armature + stiffness
     if (diagonal > 0).all() or _are_solid(robot):
@@ -296,6 +300,19 @@ def implicitness(stiffness: np.ndarray, least: np.ndarray, rule: Rule) -> np.nda
         theta: np.ndarray = np.clip(1 - least / stiffness, rule.theta, 1.0)
     theta[~np.isfinite(theta)] = rule.theta
     return theta
+
+
+def has_limited_gains(robot: Tree, rule: Rule, kp: np.ndarray, kd: np.ndarray, effort: np.ndarray) -> np.ndarray:
+    """Return whether joints (..., nv) have implicit gains (..., nv) and an effort limit (..., nv)."""
+    possible = rule.implicit and robot.nv <= MANY
+    limited: np.ndarray = ((kp != 0) | (kd != 0)) & (effort < UNLIMITED) & possible
+    return limited
+
+
+def compliance(least: np.ndarray, limited: np.ndarray) -> np.ndarray:
+    """Return the inverse of the least effective inertias (..., nv) of joints with limited gains (..., nv), else 0."""
+    least, limited = np.broadcast_arrays(least, limited)
+    return np.divide(1.0, least, out=np.zeros(limited.shape), where=limited & (least > 0))
 
 
 @lru_cache(maxsize=64)

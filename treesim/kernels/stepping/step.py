@@ -33,7 +33,7 @@ PASSES = 4  # of the implicit midpoint rule's fixed-point iteration: see docs/in
 SATURATED = 1e150  # a control of this size or larger sets the force to its effort limit, whatever the gains are
 ON_LINE, FARTHEST = 1e200, 1e250  # controls of sizes between these set the force to its torque-speed line
 ROUNDING = 1e-12  # relative distance from the torque-speed line within which a force is on it
-COLUMNS = 12  # numbers for each degree of freedom in the table of settings, behind dt
+COLUMNS = 13  # numbers for each degree of freedom in the table of settings, behind dt
 
 
 class Settings(NamedTuple):
@@ -42,7 +42,7 @@ class Settings(NamedTuple):
     kp, kd: gains. damping. effort_limit. driven: whether an actuator's law uses its control (1) or it is a force (0).
     theta: see above. stiffness, rest: of a joint spring. gain: force per unit of the control, besides kp. explicit:
     whether the actuator keeps the force of the start of the step (1). stall, slope: S and slope of the torque-speed
-    line, 0 without one.
+    line, 0 without one. compliance: inverse of the least inertia that a joint with implicit gains moves, else 0.
     """
 
     dt: Any
@@ -58,6 +58,7 @@ class Settings(NamedTuple):
     explicit: Any
     stall: Any
     slope: Any
+    compliance: Any
 
 
 class StepMemory(NamedTuple):
@@ -83,6 +84,7 @@ def settings_of(tree, table):
         table[1 + 3 * n : 1 + 4 * n], table[1 + 4 * n : 1 + 5 * n], table[1 + 5 * n : 1 + 6 * n],
         table[1 + 6 * n : 1 + 7 * n], table[1 + 7 * n : 1 + 8 * n], table[1 + 8 * n : 1 + 9 * n],
         table[1 + 9 * n : 1 + 10 * n], table[1 + 10 * n : 1 + 11 * n], table[1 + 11 * n : 1 + 12 * n],
+        table[1 + 12 * n : 1 + 13 * n],
     )  # fmt: skip
 
 
@@ -97,23 +99,57 @@ def step_memory(tree, q):
 def limited(s, force, v, k):
     """Return the force of a degree of freedom with velocity v, clamped to its limits; NaN stays NaN."""
     clamped = within(force, s.effort_limit[k])
+    return select(less(0, s.slope[k]), on_or_below_line(s, clamped, v, k), clamped)
+
+
+def on_or_below_line(s, force, v, k):
+    """Return the force of a degree of freedom with velocity v, clamped to its torque-speed line and effort limit."""
     lower, upper = -s.stall[k] - s.slope[k] * v, s.stall[k] - s.slope[k] * v
-    nearest = select(less(upper, clamped), upper, select(less(clamped, lower), lower, clamped))
-    return select(less(0, s.slope[k]), within(nearest, s.effort_limit[k]), clamped)
+    return within(select(less(upper, force), upper, select(less(force, lower), lower, force)), s.effort_limit[k])
+
+
+def is_within_limits(s, law, v, k):
+    """Return whether the mean force of a joint in a step will be within its limits, if its law is `law` at the start.
+
+    It is that of the implicit law on the least inertia that the joint moves: where this is beyond a limit, so is that
+    on any inertia. Without this, a limit that holds at the start only would turn a light joint around in each step.
+    """
+    lead, implicit, c = s.dt * s.theta[k], 1 - s.explicit[k], s.compliance[k]
+    kp, kd = s.kp[k] * implicit, s.kd[k] * implicit
+    scale = 1 + c * (lead * (kd + lead * kp))
+    scaled = law - lead * kp * v  # the mean force times scale, at the velocity v + lead c mean
+    speed = scale * v + lead * (c * scaled)
+    below_line = less(absolute(scaled + s.slope[k] * speed), scale * s.stall[k])
+    below_effort = less(absolute(scaled), scale * s.effort_limit[k])
+    return below_effort * select(less(0, s.slope[k]), below_line, 1)
 
 
 def actuate(tree, s, q, v, control, force):
-    """force = actuator force for the control, within its limits; at one of them if |control| is at least SATURATED."""
+    """force = actuator force for the control, within its limits; at one of them if |control| is at least SATURATED.
+
+    Implicit laws that are beyond their limits only at the start of the step (`is_within_limits`) are not limited.
+    """
     for i in range(1, tree.n_bodies + 1):
         for k in range(tree.v_start[i], tree.v_start[i + 1]):
             u, size = control[k], absolute(control[k])
             law = s.kp[k] * (u - q[tree.q_start[i] + k - tree.v_start[i]]) - s.kd[k] * v[k] + s.gain[k] * u
-            line = select(less(0, u), s.stall[k], -s.stall[k]) - s.slope[k] * v[k]
-            follows = s.driven[k] * less(size, SATURATED)
+            free = less(size, SATURATED)
+            follows = s.driven[k] * free
             asked = follows * law + (1 - follows) * u  # NaN for an infinite control, and so is the force
+            clamped = within(asked, s.effort_limit[k])
+            # of joints without a line or limited gains, `clamped` is all that remains of the following in traces
             on_line = less(size, FARTHEST) * (1 - less(size, ON_LINE))
-            limit = select(on_line, line, within(asked, s.effort_limit[k]))
-            force[k] = select(less(size, SATURATED), limited(s, asked, v[k], k), limit)
+            line = select(less(0, u), s.stall[k], -s.stall[k]) - s.slope[k] * v[k]
+            other = select(free, on_or_below_line(s, clamped, v[k], k), select(on_line, line, clamped))
+            found = select(less(0, s.slope[k]), other, clamped)
+            own = select(free * is_within_limits(s, asked, v[k], k), asked, found)
+            force[k] = select(less(0, s.compliance[k]), own, found)
+
+
+def unsaturated(s, force, k):
+    """Return 0 for a force at its effort limit, else 1; it is beyond only if it is a law that will be within."""
+    size, limit = absolute(force[k]), s.effort_limit[k]
+    return select(less(0, s.compliance[k]), less(size, limit) + less(limit, size), less(size, limit))
 
 
 def gains(s, force, v, k):
@@ -121,16 +157,16 @@ def gains(s, force, v, k):
 
     The effort limit has none; kd of the torque-speed line is its slope.
     """
-    unsaturated = less(absolute(force[k]), s.effort_limit[k])
-    on_line = less(absolute(absolute(force[k] + s.slope[k] * v) - s.stall[k]), ROUNDING * s.stall[k])
-    law = unsaturated * (1 - on_line) * (1 - s.explicit[k])
+    away = absolute(absolute(force[k] + s.slope[k] * v) - s.stall[k])
+    on_line = select(less(0, s.slope[k]), less(away, ROUNDING * s.stall[k]), 0)
+    law = unsaturated(s, force, k) * (1 - on_line) * (1 - s.explicit[k])
     return s.kp[k] * law, s.kd[k] * law + s.slope[k] * on_line
 
 
 def effort_gains(s, force, v, k):
     """Return the same for a joint whose only limit is the effort limit, and whose gains are implicit."""
-    unsaturated = less(absolute(force[k]), s.effort_limit[k])
-    return s.kp[k] * unsaturated, s.kd[k] * unsaturated
+    law = unsaturated(s, force, k)
+    return s.kp[k] * law, s.kd[k] * law
 
 
 def stretch(tree, s, q, i, k):
