@@ -87,7 +87,6 @@ def exported_steps(world: World, rule: str, q, v, hands, kp: float, kd: float) -
     """The state after STEPS of the modules, under what acts; held about q by joints with these gains."""
     machine, stage = Machine(world.robot, step_module(world.robot)), Stage(contact_module(world))
     machine.settle(rule, H, kp, kd)
-    machine.arrays["settings"][-world.robot.nv :] = 0.0  # compliance, which pages and the live viewer leave out
     stage.settle(world, rule, H, kp, kd)
     machine.put(q=q, v=v, control=targets(world.robot, q) if kp else np.zeros(world.robot.nv))
     rows_acted = False

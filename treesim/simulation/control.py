@@ -24,6 +24,8 @@ from ..validation.values import call_fault, finite_vector, is_name_of
 
 if TYPE_CHECKING:
     from ..contact.report import ContactReport
+    from ..kernels.stepping.rules import Rule
+    from .step_settings import StepSettings
 
 CONTROLLERS = get_args(ControllerName)
 SAME_TIME = 1e-9  # s: times of steps are products, and contain rounding errors
@@ -57,6 +59,9 @@ class StatelessController:
 
     stiffness: np.ndarray
     damping: np.ndarray
+
+    def begin(self, settings: StepSettings, rule: Rule) -> None:
+        """Prepare for substeps with these settings by an integrator."""
 
     def limited(self, force: np.ndarray) -> np.ndarray | None:
         """Return the torque (nv,) for a substep again whose mean force was `force` (nv,); None if that is right.

@@ -253,10 +253,13 @@ class ControlledRobot:
         gains are implicit. Controllers without a state are evaluated at every substep, others once. Raises what the
         dynamics raise, NonFiniteError.
         """
-        tau, table = self.torque(t, q, v), self._wrenches(t, q, v)
-        given = tau if table is None else np.concatenate([tau, table])
-        self.table, key = table, (rule, dt, table is not None)
+        self.table = table = self._wrenches(t, q, v)
+        key = rule, dt, table is not None
         code, count = self._steps.get(key) or self._step_code(*key)
+        if self._stateless is not None:
+            self._stateless.begin(code.settings, code.rule)
+        tau = self.torque(t, q, v)
+        given = tau if table is None else np.concatenate([tau, table])
         start: Any = code, q, v, self.impulses, count
         blocks = None if self._in_parts else code.sequence(count).run(q, v, given, self.impulses)
         if blocks is None:

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from copy import copy
+from typing import cast
 
 import numpy as np
 
+from ...kernels.algebra.limits import UNLIMITED
+from ...kernels.stepping.rules import Rule
+from ...kernels.stepping.step import COLUMNS, Settings
 from ...model.parts import changed_joints
 from ...model.tree import Tree
-from ...simulation.control import PD, Controller, StatelessController, make_controller
+from ...simulation.control import PD, Controller, StatelessController, make_controller, unlimited_torque
+from ...simulation.step_settings import StepSettings, compliance, has_limited_gains, lightest
 from ...types import ControllerName
 from .forces import Force
 from .mouse_spring import MouseSpring
@@ -45,6 +50,8 @@ class Drive(StatelessController):
         self.pull: MouseSpring | None = None
         self.forces: Mapping[str, Force] = {}
         self._limit, self._motors, self._hands = robot.effort_limit, zero, zero
+        self._robot, self._settings = robot, cast(StepSettings | None, None)
+        self._prediction: tuple[np.ndarray, ...] = zero.astype(bool), zero, zero  # see `begin`
 
     def aim(self, target: np.ndarray) -> None:
         """Set the controller's target (nq,), if it has one."""
@@ -57,10 +64,23 @@ class Drive(StatelessController):
             self.aim(other.inner.posture)
         self.pull, self.forces = copy(other.pull), other.forces
 
+    def begin(self, settings: StepSettings, rule: Rule) -> None:
+        """Prepare the prediction of mean forces in substeps (`kernels.stepping.step.is_within_limits`)."""
+        if settings is self._settings:
+            return
+        self._settings, robot, (kp, kd) = settings, self._robot, self._gains
+        limited = has_limited_gains(robot, rule, kp, kd, np.minimum(self._limit, UNLIMITED))
+        c = compliance(lightest(robot) if limited.any() else self._limit, limited)
+        theta = settings.table[1:].reshape(COLUMNS, -1)[Settings._fields.index("theta") - 1, robot.kept()[1]]
+        lead = settings.table[0] * theta
+        self._prediction = c > 0, lead * kp, (1 + c * (lead * (kd + lead * kp))) * self._limit
+
     def torque(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return the torque (nv,) [N m, N] of controller, mouse spring and external forces."""
-        tau = np.asarray(self._driven.torque(t, q, v))
-        unsaturated = np.abs(tau) < self._limit
+        law, (predicted, gain, most) = np.asarray(unlimited_torque(self._driven)(t, q, v)), self._prediction
+        within = predicted & (np.abs(law - gain * v) < most)
+        tau = np.where(within, law, np.clip(law, -self._limit, self._limit))
+        unsaturated = within | (np.abs(tau) < self._limit)
         self.stiffness, self.damping = (gain * unsaturated for gain in self._gains)
         self._motors, self._hands = tau, np.zeros(tau.shape)
         for hand in (*((self.pull,) if self.pull else ()), *self.forces.values()):

@@ -9,6 +9,7 @@ const LEAST_FORCE = 1;  // N: what the strongest pull is at least, on robots tha
 const PART_OF_STABLE = 0.25;  // of the gains at which a spring and damper held through a step become unstable
 const SHORTEST = 1e-9;  // m: a spring of this length pulls nowhere
 const REPEATS = 4;  // of a substep, each with more forces at their limits
+const UNLIMITED = 1e30;  // an effort limit that is none
 const SATURATED = 1e150;  // a control of this size sets the force to its limit
 const TUNED_STEPS = 16;  // substeps for which the gains of a pull stay
 const DIVERGED = 1e9;  // rad, m, rad/s, m/s: beyond, sines lose their digits, and nothing moves so
@@ -131,7 +132,7 @@ class Physics {
         const {nv, joints, effort} = this.facts, {settings, control, force, v, v_new} = this.module.arrays;
         if (this.controller === "none" || !(this.integrator in this.facts.theta)) return false;
         const beyond = joints.filter(({v: k}) => {
-            if (Math.abs(force[k]) >= effort[k]) return false;
+            if (Math.abs(force[k]) === effort[k]) return false;
             const lead = h * settings[1 + 5 * nv + k], stiffness = lead * settings[1 + k];
             const mean = force[k] - stiffness * v[k] - lead * (settings[1 + nv + k] + stiffness) * (v_new[k] - v[k]) / h;
             if (Math.abs(mean) > effort[k]) control[k] = Math.sign(mean) * SATURATED;
@@ -161,7 +162,8 @@ class Physics {
 
     // The table of a step's settings, and the control; see treesim.simulation.step_settings.StepSettings.
     settle(arrays, h) {
-        const {nv, joints, damping, effort, stiffness, rest} = this.facts, {settings, control} = arrays;
+        const {nv, joints, damping, effort, stiffness, rest, lightest} = this.facts, {settings, control} = arrays;
+        const implicit = this.integrator in this.facts.theta;
         settings.fill(0);
         control.fill(0);
         settings[0] = h;
@@ -175,7 +177,9 @@ class Physics {
             joints.forEach(({v}, i) => {
                 settings[1 + v] = this.kp;
                 settings[1 + nv + v] = this.kd;
-                settings[1 + 4 * nv + v] = this.kp !== 0 || this.kd !== 0 ? 1 : 0;
+                const driven = this.kp !== 0 || this.kd !== 0, limited = driven && effort[v] < UNLIMITED;
+                settings[1 + 4 * nv + v] = driven ? 1 : 0;
+                settings[1 + 12 * nv + v] = limited && implicit && lightest[v] > 0 ? 1 / lightest[v] : 0;
                 control[v] = this.targets[i];
             });
         }
