@@ -235,6 +235,19 @@ def test_tasks_that_cannot_be_are_refused(changes, error, what):
         TreesimVectorEnv(simple(**changes), 2)
 
 
+def test_actions_control_actuators_of_the_world():
+    world = treesim.World(treesim.load("ur5"), actuators={"*": treesim.Motor(gear=50, rotor_inertia=1e-4)})
+    task = simple(world=world, dt=1e-3, steps=2)
+    with pytest.raises(treesim.ArgumentError, match="joint 'shoulder_pan_joint' has an actuator: give the range"):
+        TreesimVectorEnv(task, 2)
+    envs = TreesimVectorEnv(replace(task, low=-1.0, high=1.0), 2)
+    envs.reset(seed=0)
+    before = envs.episodes.stepper.q.copy(), envs.episodes.stepper.v.copy()
+    envs.step(np.full((2, 6), 0.5))
+    end = treesim.rollout(world, *before, np.full((2, 2, 6), 0.5), 1e-3).q[:, -1]
+    np.testing.assert_allclose(envs.episodes.stepper.q, end, rtol=1e-5)  # environments compute in single precision
+
+
 def test_what_environments_are_given_is_checked():
     envs = TreesimVectorEnv("reach", 2)
     envs.reset(seed=0)

@@ -15,7 +15,7 @@ from treesim_meshcat.offline import BACKENDS, SOLVERS, holding_gains, page_html
 
 import treesim
 from treesim import Body, CollisionShape, Inertia, Joint, Placement, Tree, World
-from treesim.errors import ArgumentError
+from treesim.errors import ArgumentError, UnsupportedError
 from treesim.export.webassembly import step_module
 from treesim.types import ControllerName
 from treesim.viewing.live.controller import Drive, without_effort_limits
@@ -80,6 +80,11 @@ def test_the_file_holds_the_robot_and_its_steps(scene_in, tmp_path: Path) -> Non
 def test_what_a_page_does_not_know_is_refused(wrong: dict[str, str]) -> None:
     with pytest.raises(ArgumentError, match=next(iter(wrong.values()))):
         page_html(limbs(), **wrong)
+
+
+def test_actuators_are_refused():
+    with pytest.raises(UnsupportedError, match="has actuators, which pages without Python do not simulate"):
+        page_html(World(treesim.load("ur5"), actuators={"*": treesim.Motor()}))
 
 
 def test_gains_carry_the_robot() -> None:
