@@ -30,7 +30,8 @@ def test_a_link_by_name_and_the_rest_as_it_was():
 
 def test_factors_multiply_what_is_nominal():
     given = {f"mass[{LINK}]": scale(Uniform(2.0, 3.0))}
-    found, drawn = plan(given).inputs(np.arange(10))[3:]
+    inputs = plan(given).inputs(np.arange(10))
+    found, drawn = inputs.physics, inputs.drawn
     assert np.array_equal(found["mass"][:, 1], ROBOT.bodies[1].inertia.mass * drawn[f"mass[{LINK}]"])
 
 

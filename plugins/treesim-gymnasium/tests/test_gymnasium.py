@@ -133,6 +133,17 @@ def test_disabled_the_caller_resets(actions):
         envs.reset(options={"reset_mask": np.zeros(COUNT, bool)})
 
 
+@pytest.mark.parametrize("base", ["fixed", "floating"])
+def test_actions_range_over_the_limits_of_each_joint(base):
+    robot = treesim.load("go2", base=base)
+    nothing = lambda *given: None  # noqa: E731
+    task = Task(world=robot, observe=nothing, reward=nothing, terminated=nothing, reset=nothing, kp=20.0, kd=1.0)
+    low, high = task.range
+    for k, name in enumerate(robot.joint_names[base == "floating" :]):
+        joint = robot.joint(name)
+        assert (low[k], high[k]) == (joint.lower[0], joint.upper[0])
+
+
 @pytest.mark.parametrize("task", [balance, reach])
 def test_states_are_those_of_rollouts(task):
     task = task()

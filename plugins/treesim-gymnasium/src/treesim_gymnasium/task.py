@@ -201,10 +201,13 @@ class Task:
         if table is not None and table.driven[k].any() and (self.low is None or self.high is None):
             name = robot.dof_name(int(k[np.argmax(table.driven[k])]))
             raise ArgumentError(f"joint {quoted(name)} has an actuator: give the range of its control, low= and high=")
-        limits = (robot.lower, robot.upper) if self._tracks else (-robot.effort_limit, robot.effort_limit)
+        limits = -robot.effort_limit[k], robot.effort_limit[k]
+        if self._tracks:
+            at = [robot.q_index[robot.dof_joint(int(j))].start for j in k]
+            limits = robot.lower[at], robot.upper[at]
         bounds = []
         for label, given, limit in zip(("low", "high"), (self.low, self.high), limits, strict=True):
-            bound = self._each(label, limit[k] if given is None else given)
+            bound = self._each(label, limit if given is None else given)
             for name, value in zip((robot.dof_name(int(j)) for j in k), bound, strict=True):
                 if not np.isfinite(value) and given is not None:
                     raise ArgumentError(f"{label} must be finite, got {value} for joint {quoted(name)}")
