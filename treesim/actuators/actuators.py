@@ -206,7 +206,7 @@ class DCMotor(Actuator):
     Examples
     --------
     >>> treesim.DCMotor(resistance=0.5, torque_constant=0.05, voltage_limit=24)
-    DCMotor(resistance=0.5, torque_constant=0.05, back_emf=0.05, voltage_limit=24.0)
+    <DCMotor: resistance=0.5, torque_constant=0.05, back_emf=0.05, voltage_limit=24.0>
     """
 
     gear: float = 1.0
@@ -279,7 +279,7 @@ class PositionServo(_Servo):
     Examples
     --------
     >>> treesim.PositionServo(25, 0.5, effort_limit=23.5, velocity_limit=30)
-    PositionServo(kp=25.0, kd=0.5, effort_limit=23.5, velocity_limit=30.0)
+    <PositionServo: kp=25.0, kd=0.5, effort_limit=23.5, velocity_limit=30.0>
     """
 
     kp: float
@@ -310,7 +310,7 @@ class VelocityServo(_Servo):
     Examples
     --------
     >>> treesim.VelocityServo(2.0)
-    VelocityServo(kd=2.0)
+    <VelocityServo: kd=2.0>
     """
 
     kd: float

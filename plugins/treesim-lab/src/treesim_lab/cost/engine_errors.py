@@ -31,6 +31,7 @@ from treesim.kernels.entries.status import FINE
 from treesim.kernels.kinematics.bodies import body_poses_states
 from treesim.kernels.kinematics.jacobians import jacobian_states
 from treesim.kernels.stepping.rules import RULES
+from treesim.kernels.stepping.step import Settings
 from treesim.kernels.stepping.step_entry import step_entry
 from treesim.model.tree import Tree
 from treesim.states.states import serving
@@ -81,7 +82,8 @@ def problems(robot: Tree, count: int, seed: int = 0) -> list[Problem]:
     space, tasks = type(method).entry, method.constants(robot, frames, REFERENCE)
     # no gains, damping, effort limits; forces, at the end of the step
     all_n = robot.spanning.nv
-    step = np.concatenate([[DT], np.zeros(3 * all_n), np.full(all_n, UNLIMITED), np.zeros(all_n), np.ones(all_n)])
+    columns = {"effort_limit": UNLIMITED, "theta": 1.0}
+    step = np.concatenate([[DT], *(np.full(all_n, columns.get(name, 0.0)) for name in Settings._fields[1:])])
     forward_states, tables = serving(forward_dynamics_states, robot, tree)
     step_states = step_entry(RULES["semi_implicit_euler"], forward_states, results=())
     M, bias = mass_matrix(robot, q), bias_forces(robot, q, v)
