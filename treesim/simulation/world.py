@@ -118,7 +118,7 @@ class World(ReprMixin):
         pose (4, 4). In each step, the body moves at constant velocity. Its part of q0 and v0 is ignored. The energy
         balance counts the work of the motion as work of the controller.
     actuators : mapping of str to Motor, DCMotor, PositionServo or VelocityServo, optional
-        {name of a joint or pattern: actuator}; names come first, then patterns such as "*_knee" in their order. The
+        {name of a joint or pattern: actuator}; names come first, then patterns such as ``"*_knee"`` in their order. The
         control of the joint is then that of its actuator, and its armature, damping, friction and effort limit in
         `World.robot` contain the actuator's.
 
