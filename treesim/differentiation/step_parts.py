@@ -1,4 +1,4 @@
-"""Parts of a time step between its calls of the forward dynamics, and their derivatives in forward mode.
+"""Parts of a time step between its calls of the forward dynamics, and their derivatives in reverse mode.
 
 An integrator calls the forward dynamics one to four times. Each part computes the arguments of a call from the state
 and the accelerations of the calls before. Then follows the motion in the step, to which contact adds, and the state at
@@ -44,12 +44,11 @@ class Motion(NamedTuple):
 
 
 class Part:
-    """Function of arrays to arrays, and its derivatives along the arguments that move.
+    """Function of arrays to arrays, and gradients of its results in its arguments.
 
     function(displacement, *arguments): of symbolic numbers; the displacement (nv,) is that of the first argument, a
     configuration. sizes: of the arguments. place: number of the result that is a configuration, whose derivatives are
-    displacements; None if there is none. derived: how many results have derivatives. moving: for each argument whether
-    it changes; the first one by the displacement.
+    displacements; None if there is none.
     """
 
     def __init__(
@@ -57,12 +56,9 @@ class Part:
         source: StepSource,
         sizes: Sequence[int],
         function: Callable[..., Sequence[Numbers]],
-        moving: Sequence[bool],
         place: int | None,
-        derived: int,
     ) -> None:
-        self._source, self._sizes, self._function = source, list(sizes), function
-        self._moving, self._place, self._derived = list(moving), place, derived
+        self._source, self._sizes, self._function, self._place = source, list(sizes), function, place
 
     def __call__(self, *arguments: np.ndarray) -> list[np.ndarray]:
         """Return the results (B, n), of arguments (B, n)."""
@@ -87,13 +83,7 @@ class Part:
 
     @cached_property
     def gradients(self) -> Expression:
-        """Gradient of a weighted sum of the results, in the displacement and the arguments behind the first one."""
-        results, moving = self._displaced(None)
-        moving[2 : 1 + len(self._sizes)] = [True for _ in self._sizes[1:]]
-        return derivatives.reverse(results, moving)
-
-    def _displaced(self, count: int | None) -> tuple[Expression, list[bool]]:
-        """Return the first `count` results, of a displacement and the arguments, and which of these move.
+        """Gradient of a weighted sum of the results, in the displacement and the arguments behind the first one.
 
         The result that is a configuration is a displacement from a last argument.
         """
@@ -101,14 +91,14 @@ class Part:
 
         def results(d: Numbers, *arguments: Numbers) -> Numbers:
             given = arguments if place is None else arguments[:-1]
-            found = [*self._function(d, *given)][:count]
+            found = [*self._function(d, *given)]
             if place is not None:
                 found[place] = displacement(self._source, arguments[-1], found[place])
             return np.concatenate(found)
 
-        sizes = [nv, *self._sizes, *([] if place is None else [nq])]
-        moving = [True, False, *self._moving[1:], *([] if place is None else [False])]
-        return Expression(sizes, results), moving
+        ends = [] if place is None else [nq]
+        moving = [True, False, *[True] * (len(self._sizes) - 1), *[False] * len(ends)]
+        return derivatives.reverse(Expression([nv, *self._sizes, *ends], results), moving)
 
 
 class StepParts:
@@ -125,17 +115,14 @@ class StepParts:
         self.source = source = StepSource(robot, forward_kernel(robot, "aba"), places)
         self._rule, nq, nv = rule, robot.nq, robot.nv
         self._settings = 1 + COLUMNS * source.whole.nv
-        state, moving = [nq, nv, self._settings + len(places), nv], [True, True, False, True]
-        self.calls = [
-            Part(source, state + k * [nv], self._until(k), moving + k * [True], 0, 3) for k in range(rule.stages)
-        ]
+        state = [nq, nv, self._settings + len(places), nv]
+        self.calls = [Part(source, state + k * [nv], self._until(k), 0) for k in range(rule.stages)]
         n = rule.stages
-        self.motion = Part(source, state + n * [nv], self._until(n), moving + n * [True], None, 2)
-        self.finish = Part(source, state + n * [nv], self._until(n, True), moving + n * [True], 0, 2)
-        self.end = Part(source, [nq, nv, nv, 1], self._end, [True, True, True, False], 0, 2)
-        self.taken = Part(source, [nq, nq, nv, 1], self._taken, [False] * 4, None, 0)
-        into = [True, True, True, True, False]
-        self.into_start_axes = Part(source, [nq, nv, nv, nv, 1], self._into_start_axes, into, None, 1)
+        self.motion = Part(source, state + n * [nv], self._until(n), None)
+        self.finish = Part(source, state + n * [nv], self._until(n, True), 0)
+        self.end = Part(source, [nq, nv, nv, 1], self._end, 0)
+        self.taken = Part(source, [nq, nq, nv, 1], self._taken, None)
+        self.into_start_axes = Part(source, [nq, nv, nv, nv, 1], self._into_start_axes, None)
 
     def _until(self, k: int, ends: bool = False) -> Callable[..., list[Numbers]]:
         """Return the function of the arguments of call k of the forward dynamics, or of the motion after the last.
