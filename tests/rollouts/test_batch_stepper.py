@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import threading
 
 import numpy as np
@@ -95,6 +96,52 @@ def test_states_with_physics_of_their_own_are_those_of_rollouts(ur5, limits):
         assert np.array_equal(stepper.q, run.q[:, k]) and np.array_equal(stepper.v, run.v[:, k])
     with pytest.raises(treesim.ArgumentError, match=r"model_parameters is for \[20\] states, but there are 7"):
         treesim.BatchStepper(world, 7, model_parameters=own)
+
+
+@pytest.mark.parametrize("name", ["free", "limits", "ground"])
+def test_parameters_of_some_states_are_replaced(worlds, name):
+    """Their bits are those of a stepper that had them from the start, also after a pickle."""
+    world, q = worlds[name]
+    rng, some = np.random.default_rng(3), np.arange(COUNT) % 3 == 0
+    nv, n = world.robot.nv, world.robot.n_bodies
+    before, after = (
+        {"mass": rng.uniform(0.5, 4.0, (COUNT, n)), "damping": rng.uniform(0.1, 1, (COUNT, nv))} for _ in range(2)
+    )
+    if name == "ground":
+        before["ground_friction"], after["ground_friction"] = rng.uniform(0.1, 1, (2, COUNT))
+    v = rng.standard_normal((COUNT, nv))
+    mixed = {key: np.where(some.reshape(-1, *[1] * (x.ndim - 1)), after[key], x) for key, x in before.items()}
+    one, other = (treesim.BatchStepper(world, COUNT, steps=STEPS, model_parameters=x) for x in (before, mixed))
+    for stepper in (one, other):
+        stepper.put(slice(None), q, v)
+        stepper.step()
+    assert not np.array_equal(one.q[some], other.q[some])
+    for stepper in (one, other):
+        new = {key: x[some] for key, x in after.items()} if stepper is one else None
+        stepper.put(some, q[some], v[some], model_parameters=new)
+    one = pickle.loads(pickle.dumps(one))
+    for _ in range(CALLS):
+        one.step()
+        other.step()
+    assert np.array_equal(one.q, other.q) and np.array_equal(one.v, other.v)
+
+
+def test_parameters_that_cannot_be_replaced_are_refused(ur5):
+    gravity = {"gravity": np.tile([0, 0, -1.0], (3, 1))}
+    sensors = [treesim.Imu("tool0")]
+    for world, given, new, error, message in (
+        (ur5, None, {"mass": np.ones(6)}, treesim.ArgumentError, r"of the stepper, .* \(none\), got 'mass'"),
+        (ur5, {"mass": np.ones((3, 6))}, {"damping": np.ones(6)}, treesim.ArgumentError, "'mass'.*, got 'damping'"),
+        (ur5, {"mass": np.ones((3, 6))}, {"mass": np.ones((2, 6))}, treesim.ArgumentError, r"for \[2\] states, but 3"),
+        (ur5, {"mass": np.ones((3, 6))}, {"mass": -np.ones(6)}, treesim.ArgumentError, "mass"),
+        (ur5, gravity, gravity, treesim.UnsupportedError, "'gravity'.* cannot be replaced"),
+        (treesim.World(ur5, sensors=sensors), {"mass": np.ones(6)}, {"mass": np.ones(6)}, treesim.UnsupportedError,
+         "'mass'.* in a world with sensors"),
+    ):  # fmt: skip
+        stepper = treesim.BatchStepper(world, 3, model_parameters=given)
+        with pytest.raises(error, match=message):
+            stepper.put(slice(None), np.zeros(6), np.ones(6), model_parameters=new)
+        assert not (stepper.v == 1).any()
 
 
 def test_states_that_are_not_finite_are_told_until_others_are_put(ur5):

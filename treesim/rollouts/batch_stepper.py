@@ -43,6 +43,7 @@ from .arguments import Method, Start, method_of
 from .contact import ContactSteps
 from .external_forces import RolloutForces
 from .joint_limits import under_contact
+from .new_parameters import new_parameters
 from .parameters import given_fields, own_limits, physics_of_rollouts, world_with_rows
 from .rollout import unconstrained_steps
 from .sensors import LastStep, method_for_sensors
@@ -181,7 +182,7 @@ class BatchStepper(ReprMixin):
         self._taken = 0  # steps
         self._age = np.zeros(self.count, np.int64)  # steps of each state since it was put
         self._used = threading.Lock()
-        self._method, self._physics = method, physics
+        self._method, self._physics = method, None if physics is None else physics.of_each(self.count)
         self._last = LastStep(method, self._start(None), fields, self.steps) if world.sensors else None
         # segments, and their steps with contact, by whether there are external forces
         self._pieces: dict[bool, tuple[RolloutSegment, ContactSteps | None]] = {}
@@ -241,11 +242,19 @@ class BatchStepper(ReprMixin):
             arrays = self._q, self._v, self.finite, self.residual, impulses, self._contact_wrench
             flags = self._warned.copy(), self._has_stepped
             last = None if self._last is None else copy.deepcopy(self._last.stored())
-            state = (*(x if x is None else x.copy() for x in arrays), last, flags, self._taken, self._age.copy())
+            physics = None if self._physics is None else copy.deepcopy(self._physics.numbers)
+            state = (
+                *(x if x is None else x.copy() for x in arrays),
+                last,
+                flags,
+                self._taken,
+                self._age.copy(),
+                physics,
+            )
         return unwarned, (self._again,), state
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
-        q, v, finite, residual, impulses, self._contact_wrench, last, flags, self._taken, self._age = state
+        q, v, finite, residual, impulses, self._contact_wrench, last, flags, self._taken, self._age, own = state
         self._warned, self._has_stepped = flags
         self._q[...], self._v[...], self.finite[...] = q, v, finite
         if self.residual is not None:
@@ -254,6 +263,8 @@ class BatchStepper(ReprMixin):
             self._kept.restore(impulses)
         if self._last is not None:
             self._last.restore(last)
+        if self._physics is not None:
+            self._physics.put(slice(None), own)
 
     def __repr__(self) -> str:
         return f"<BatchStepper of {self.robot.name!r}: {self.count} states, {self.steps} steps of {self.dt:g} s a call>"
@@ -290,7 +301,7 @@ class BatchStepper(ReprMixin):
 
     def put(
         self, rows: slice | ArrayLike, q: ArrayLike, v: ArrayLike,
-        episode: tuple[ArrayLike, ArrayLike, ArrayLike] | None = None,
+        episode: tuple[ArrayLike, ArrayLike, ArrayLike] | None = None, *, model_parameters: Parameters | None = None,
     ) -> None:  # fmt: skip
         """Set some of the stepper's B states, their time to 0, and reset the warm start of their contact solver.
 
@@ -306,11 +317,18 @@ class BatchStepper(ReprMixin):
             Seed, number of the rollout and number of the episode of each state, below 2^64, 2^64 and 2^31: the key of
             random numbers of sensors. By default those of the stepper and of the state, and the next episode, unless
             the state was put before and not stepped.
+        model_parameters : mapping, optional
+            Model parameters of these states from now on: the fields of the stepper, with arrays for these states. By
+            default the states keep theirs. Gravity and position limits cannot be replaced, nor inertial fields in a
+            world with sensors.
 
         Raises
         ------
         ArgumentError
-            If a shape does not fit, a gap exceeds 1e-6, or a link is deep inside the ground.
+            If a shape does not fit, a gap exceeds 1e-6, a link is deep inside the ground, or model parameters are not
+            those of the stepper.
+        UnsupportedError
+            For model parameters that cannot be replaced.
         NonFiniteError
             If a number is not finite.
         """
@@ -330,6 +348,9 @@ class BatchStepper(ReprMixin):
         v = np.broadcast_to(v, wanted[1])
         if not count:
             return
+        new = None
+        if model_parameters is not None:
+            new = new_parameters(self._method, self._physics, model_parameters, count)
         q, v = self.world.kinematic_bodies.begin(0.0, self.dt, q, v)
         q = started(self.world, np.ascontiguousarray(q))
         with self._alone("put"):
@@ -337,6 +358,8 @@ class BatchStepper(ReprMixin):
                 self._warn_of_start(rows, q)
             self._q[rows], self._v[rows] = q, v
             self.finite[rows] = True
+            if new is not None and self._physics is not None:
+                self._physics.put(rows, new)
             if self._kept is not None:
                 self._kept.restart(rows)
             if self._contact_wrench is not None:

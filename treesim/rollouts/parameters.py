@@ -71,11 +71,12 @@ class Physics(NamedTuple):
     """Batched model parameters.
 
     tables: entries by table: of the robot, of a step's settings, and of contact. fields: the fields that they
-    come from.
+    come from. used: the tables and numbers of the batched entries that `within` returned.
     """
 
     tables: dict[str, Numbers]
     fields: dict[str, Given]
+    used: list[tuple[tuple[str, ...], np.ndarray]]
 
     @property
     def counts(self) -> set[int]:
@@ -93,12 +94,34 @@ class Physics(NamedTuple):
             [np.broadcast_to(self.tables[name].values, (count, self.tables[name].places.size)) for name in used], axis=1
         )
         places = tuple(self.tables[name].places for name in used)
-        return BatchedTables(tuple(constants.index(name) for name in used), places, numbers.astype(number, copy=False))
+        numbers = numbers.astype(number, copy=False)
+        self.used.append((tuple(used), numbers))
+        return BatchedTables(tuple(constants.index(name) for name in used), places, numbers)
+
+    def of_each(self, count: int) -> Physics:
+        """Return the same parameters as arrays of `count` rollouts, which `put` overwrites."""
+        tables = {
+            name: Numbers(places, np.broadcast_to(values, (count, places.size)).copy())
+            for name, (places, values) in self.tables.items()
+        }
+        return Physics(tables, self.fields, [])
+
+    def put(self, rows: Any, given: Mapping[str, np.ndarray]) -> None:
+        """Overwrite the `numbers` of some rollouts, also those that steps use, after `of_each`."""
+        for name, numbers in self.numbers.items():
+            numbers[rows] = given[name]
+        for names, used in self.used:
+            used[rows] = np.concatenate([self.numbers[name][rows] for name in names], axis=1)
+
+    @property
+    def numbers(self) -> dict[str, np.ndarray]:
+        """Numbers of the tables, without their places."""
+        return {name: numbers.values for name, numbers in self.tables.items()}
 
     def in_free_motion(self) -> Physics:
         """Return those of steps without contact."""
         fields = {name: given for name, given in self.fields.items() if name not in OF_CONTACT}
-        return Physics({**self.tables, "geometry": joined_numbers([])}, fields)
+        return Physics({**self.tables, "geometry": joined_numbers([])}, fields, [])
 
     def of_robots(self, robot: Tree, count: int) -> BatchedRobots | None:
         """Return the model parameters of the first `count` rollouts' robots; None if all are the same robot."""
@@ -305,7 +328,7 @@ def physics_of_rollouts(method: Method, fields: dict[str, Given]) -> Physics | N
     own = robot_numbers(world.kinematic_bodies.stepped, fields)
     settings = _settings_numbers(method, fields, own)
     contact = _contact_numbers(world, fields)
-    found = Physics({"reals": own, "settings": settings, "geometry": contact}, fields)
+    found = Physics({"reals": own, "settings": settings, "geometry": contact}, fields, [])
     if len(found.counts) > 1:
         raise ArgumentError(f"model_parameters is for different numbers of rollouts: {sorted(found.counts)}")
     if found.needs_armature:
