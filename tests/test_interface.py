@@ -29,6 +29,25 @@ def test_unknown_names_are_attribute_errors():
         _ = treesim.forward_dynamic
 
 
+OF_OTHERS = {"rnea": "inverse_dynamics", "aba": "forward_dynamics", "crba": "mass_matrix"}
+OF_OTHERS |= {"forward_kinematics": "frame_poses", "simulate": "Simulation"}
+
+
+@pytest.mark.parametrize(("name", "call"), OF_OTHERS.items())
+def test_names_of_other_libraries_are_answered_with_the_call(name, call):
+    with pytest.raises(AttributeError, match=rf"'treesim' has no attribute '{name}': use treesim\.{call}\("):
+        getattr(treesim, name)
+    assert hasattr(treesim, call)
+
+
+def test_unknown_attributes_of_robots_are_answered_with_similar_ones():
+    robot = treesim.load("ur5")
+    with pytest.raises(AttributeError, match=r"no attribute 'njoints': did you mean n_joints "):
+        _ = robot.njoints
+    with pytest.raises(AttributeError, match=r"no attribute 'xyzzy'$"):
+        _ = robot.xyzzy
+
+
 def test_names_are_loaded_at_their_first_use():
     program = """
 import sys, treesim

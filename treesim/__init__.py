@@ -29,6 +29,13 @@ def _read_stub() -> tuple[dict[str, str], list[str]]:
 
 
 _modules, __all__ = _read_stub()
+_other_names = {  # of other libraries: the call here
+    "aba": "forward_dynamics(robot, q, v, tau)",
+    "crba": "mass_matrix(robot, q)",
+    "rnea": "inverse_dynamics(robot, q, v, a)",
+    "forward_kinematics": "frame_poses(robot, q), or body_poses(robot, q)",
+    "simulate": "Simulation(robot).run(seconds, q0=q)",
+}
 
 
 def __getattr__(name: str) -> Any:
@@ -39,7 +46,8 @@ def __getattr__(name: str) -> Any:
     elif not name.startswith("_") and find_spec(f"{__name__}.{name}"):
         value = import_module(f"{__name__}.{name}")
     else:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        hint = f": use treesim.{_other_names[name]}" if name in _other_names else ""
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
     globals()[name] = value
     return value
 

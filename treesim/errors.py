@@ -250,6 +250,16 @@ class ContinuationWarning(TreesimWarning):
     """
 
 
+class ConventionWarning(TreesimWarning):
+    """Issued if a configuration looks like degrees, or like quaternions with w first; once for each joint of a robot.
+
+    Examples
+    --------
+    >>> issubclass(treesim.ConventionWarning, treesim.TreesimWarning)
+    True
+    """
+
+
 class ConversionWarning(TreesimWarning):
     """Issued if a conversion drops parts of a robot or recording, because the target cannot represent them.
 
@@ -442,7 +452,7 @@ def unknown_name(kind: str, name: object, known: Iterable[str], limit: int = 12,
     of: the thing that has names of this kind, such as the quoted name of a robot.
     """
     names = list(known)
-    near = " or ".join(map(quoted, _near(text_of(name, str)[:LONGEST], names)))
+    near = " or ".join(map(quoted, similar(text_of(name, str)[:LONGEST], names)))
     more = f", ... ({len(names)} in all)" if len(names) > limit else ""
     some = ", ".join(map(named, names[:limit])) + more
     hint = f"did you mean {near}? " if near else ""
@@ -452,8 +462,14 @@ def unknown_name(kind: str, name: object, known: Iterable[str], limit: int = 12,
     )
 
 
-def _near(name: str, names: list[str]) -> list[str]:
-    """Return up to three similar names; of very many, those with the longest common prefix are compared."""
+def similar(name: str, names: list[str]) -> list[str]:
+    """Return up to three similar names; of very many, those with the longest common prefix are compared.
+
+    Names that are words of the name come first, as g1 in unitree_g1.
+    """
+    words = {*name.replace("-", "_").split("_")} - {name}
+    if found := [known for known in names if known in words]:
+        return found[:3]
     if len(names) > COMPARED:
         names = sorted(names, key=lambda known: sum(takewhile(bool, map(eq, known, name))), reverse=True)[:COMPARED]
     return get_close_matches(name, names, n=3)

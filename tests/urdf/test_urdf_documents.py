@@ -177,13 +177,14 @@ def test_odd_declarations_are_read_with_notice_and_lines_kept(arm, refusal, decl
     ("text", "found"),
     [
         (b"", "empty"), (b" \n", "empty"), (b"hello", "no XML"), (b'{"robot": 1}', "no XML"),
-        (b"<mujoco/>", "found <mujoco>"), (b"<sdf version='1.6'><model/></sdf>", "found <sdf>"),
+        (b"<mujoco/>", "found <mujoco>) (this is MJCF, which mujoco.MjModel.from_xml_path"),
+        (b"<sdf version='1.6'><model/></sdf>", "found <sdf>) (this is SDF, which pydrake's Parser"),
         (b"<Robot name='x'/>", "found <Robot>"), (b"<robot name='x'><group name='a'/></robot>", "found an SRDF"),
     ],
 )  # fmt: skip
 def test_other_formats_are_named(refusal, text, found):
     (finding,) = refusal(text).findings
-    assert finding.code == "U102" and "not a URDF" in finding.message and found in finding.message
+    assert finding.code == "U102" and "not a URDF" in finding.message and found in str(finding)
 
 
 def test_a_default_namespace_changes_nothing(arm):
@@ -452,6 +453,12 @@ def test_a_name_that_is_none_is_refused_in_few_words(name):
     with pytest.raises(UnknownNameError, match="unknown robot or file") as caught:
         load(name)
     assert len(str(caught.value)) < 1000 and str(caught.value).encode()
+
+
+@pytest.mark.parametrize(("name", "near"), [("unitree_g1", "g1"), ("franka-panda", "panda"), ("ur55", "ur5")])
+def test_a_name_with_the_brand_proposes_the_robot(name, near):
+    with pytest.raises(UnknownNameError, match=f"did you mean '{near}'"):
+        load(name)
 
 
 def test_a_folder_is_no_robot(refusal, tmp_path, monkeypatch):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..validation.arrays import Argument
 from ..validation.labels import NamedAxis
+from .conventions import warn_of_conventions
 from .coordinates import configuration_names, velocity_names
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ AXES = {"nq": coordinate_axis, "nv": velocity_axis, "N": body_axis}  # by the sy
 
 def coordinate_argument(robot: Tree, label: str, value: Any, optional: bool = False) -> Argument:
     """Return an argument of configurations (..., nq); lengths of quaternions are not checked."""
-    return Argument(label, value, (robot.nq,), optional, None, COORDINATES, robot)
+    return Argument(label, value, (robot.nq,), optional, None, COORDINATES, robot, warn_of_conventions)
 
 
 def velocity_argument(robot: Tree, label: str, value: Any, optional: bool = False) -> Argument:

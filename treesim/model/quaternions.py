@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import ArgumentError, quoted
 from ..kernels.entries.status import LONGEST, SHORTEST
 from ..validation.arrays import Argument
-from .named_axes import COORDINATES
+from .named_axes import coordinate_argument
 
 if TYPE_CHECKING:
     from .tree import Tree
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def configuration(robot: Tree, value: Any, label: str = "q") -> Argument:
     """Return the argument `label` of configurations (..., nq), whose validation checks the lengths of quaternions."""
-    return Argument(label, value, (robot.nq,), False, partial(refuse_lengths, robot, label), COORDINATES, robot)
+    return coordinate_argument(robot, label, value)._replace(refuse=partial(refuse_lengths, robot, label))
 
 
 def unit_quaternions(robot: Tree, label: str, q: np.ndarray) -> np.ndarray:

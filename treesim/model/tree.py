@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import ArgumentError, ModelError, quoted, unknown_name
+from ..errors import ArgumentError, ModelError, quoted, similar, unknown_name
 from ..system.display import html_table
 from ..types import Base
 from ..validation.arrays import check_copy, coerce, precision, real_numbers
@@ -18,6 +18,7 @@ from ..validation.values import checked_parts, checked_text, index_or_none, shor
 from . import editing
 from .attaching import attach
 from .base_pose import moved_base
+from .conventions import Usual, warn_of_conventions
 from .coordinates import position_of
 from .frozen import Immutable, frozen
 from .inertia import Placement
@@ -130,10 +131,10 @@ class Tree(Immutable):
     """
 
     __slots__ = (
-        "_dof_topology", "_spanning", "acceleration_limit", "armature", "bodies", "body_names", "body_rotations",
-        "damping", "deceleration_limit", "effort_limit", "frame_names", "frames", "gravity", "ints", "jerk_limit",
-        "joint_friction", "joint_names", "joints", "links", "loops", "lower", "mass", "mimic_map", "n_bodies", "name",
-        "nnz", "notes", "nq", "nv", "q_index", "reals", "rest", "shapes", "stiffness", "topology", "upper", "v_index",
+        "_dof_topology", "_spanning", "_usual", "acceleration_limit", "armature", "bodies", "body_names",
+        "body_rotations", "damping", "deceleration_limit", "effort_limit", "frame_names", "frames", "gravity", "ints",
+        "jerk_limit", "joint_friction", "joint_names", "joints", "links", "loops", "lower", "mass", "mimic_map",
+        "n_bodies", "name", "nnz", "notes", "nq", "nv", "q_index", "reals", "rest", "shapes", "stiffness", "topology", "upper", "v_index",
         "velocity_limit", "visuals", "welds",
     )  # fmt: skip
 
@@ -150,6 +151,7 @@ class Tree(Immutable):
         loops: Sequence[Loop] = (),
         welds: Sequence[Weld] = (),
     ) -> None:
+        self._frozen = False
         self.name = checked_text("name of a tree", name)
         self.bodies = checked_parts("bodies", bodies, Body)
         self.visuals = checked_parts("visuals", visuals, Visual)
@@ -192,6 +194,7 @@ class Tree(Immutable):
             setattr(self, label, frozen(np.concatenate(parts) if parts else np.zeros(0)))
         self._spanning: Tree | None = None
         self._dof_topology: Topology | None = None
+        self._usual: Usual | None = None  # until a configuration is passed to a function of states
         if self.mimic_map is None:
             self.nnz = int(self.topology.dof_depth.sum())
             self.ints, self.reals, self.body_rotations = pack(self)
@@ -396,6 +399,13 @@ class Tree(Immutable):
             else:
                 places = [f"follows {body.joint.mimic.joint}", ""]
             yield i, body.parent, body.joint.name, body.joint.type, *places, body.name, f"{body.inertia.mass:.4g}"
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            near = [] if name.startswith("_") else similar(name, dir(Tree))
+            hint = f": did you mean {' or '.join(near)}?" if near else ""
+            raise AttributeError(f"'Tree' object has no attribute {name!r}{hint}")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return partial(type(self), self.name, **self._parts()), ()
@@ -658,6 +668,7 @@ class Tree(Immutable):
         for joint, position in positions.items():
             where = self.q_index[joint]
             q[where] = position_of(f"position of joint {joint!r}", position, where.stop - where.start)
+        warn_of_conventions(self, "positions", q)
         return unit_quaternions(self, "positions", q)
 
     def random(self, rng: np.random.Generator | int | None = None) -> np.ndarray:

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from ..dynamics.operational.frames import frame_pose
 from ..engine.graph.trace import is_traced
 from ..errors import ArgumentError, listed, quoted, unknown_name
+from ..model.conventions import warn_of_conventions
 from ..model.named_axes import VELOCITIES, coordinate_argument, velocity_argument
 from ..model.tree import Body, Tree
 from ..states.arguments import checked_robot, positive_number, short_repr
@@ -205,6 +206,7 @@ class PD(ReprMixin):
     def __init__(self, robot: Tree, posture: ArrayLike, *, kp: ArrayLike = 100.0, kd: ArrayLike = 10.0) -> None:
         given = coordinate_argument(checked_robot(robot), "posture", posture)
         self.posture = finite_vector("posture", ordered_numbers(given), robot.nq).copy()
+        warn_of_conventions(robot, "posture", self.posture)
         driven = actuated(robot)
         self.stiffness = checked_gain("kp", kp, robot) * driven
         self.damping = checked_gain("kd", kd, robot) * driven

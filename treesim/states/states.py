@@ -27,6 +27,7 @@ from ..errors import ArgumentError
 from ..kernels.entries.entry import is_mimic_entry, made_function, parameters_of
 from ..kernels.entries.status import FINE
 from ..kernels.mimic.mimic_entry import mimic_entry, serves_mimic_joints
+from ..model.conventions import warn_of_conventions
 from ..model.mimic import no_mimic_joints
 from ..model.named_axes import AXES
 from ..model.quaternions import configuration
@@ -322,6 +323,7 @@ def state_function(
         f"def on_state(tree, {constants}, {values}, engine='auto', out=None, physics=None, explain=explain):",
         *symbols_in(signature, shape),
         f"result = empty(({shape},))",
+        *(["if tree._usual is None:", f"    first_call(tree, {names[0]})"] if names[0] in CONFIGURATIONS else []),
         "if out is None and physics is None and type(engine) is str and engine == 'auto':",
         f"    given = {constants}, {numbers}, result",
         f"    if fast.call(*given) == {FINE}:",
@@ -335,6 +337,7 @@ def state_function(
     ]
     namespace = {"empty": np.empty, "fast": FastEntry(entry), "on_states": partial(on_states, entry)}
     namespace |= {"other_fast_call": other_fast_call, "explain": explain, "partial": partial, "NOTHING": NOTHING}
+    namespace |= {"first_call": _first_call, "__name__": entry.__module__}  # so that warnings point at the caller
     place = f"state function of {entry.__module__}.{entry.__name__}"
     return made_function(f"<{place}>", "\n    ".join(lines) + "\n", "on_state", namespace)
 
@@ -361,6 +364,8 @@ def one_state_first(entry: Any) -> Callable[[F], F]:
             f"def {function.__name__}({', '.join(parameters)}, *, out=None, **options):",
             f"if not options and type({robot}) is Tree:",
             f"    result = empty({shape}) if out is None else out",
+            f"    if {robot}._usual is None:",
+            f"        first_call({robot}, {q})",
             f"    if {robot}.mimic_map is None:",
             f"        status = fast.call({robot}.ints, {robot}.reals, {numbers})",
             "    else:",
@@ -378,12 +383,19 @@ def one_state_first(entry: Any) -> Callable[[F], F]:
         ]
         namespace = {"empty": np.empty, "NOTHING": NOTHING, "Tree": Tree, "function": function, "ndarray": np.ndarray}
         namespace |= {"fast": _fast_entry(entry), "mimic": _mimic_fast_entry, "other_fast_call": other_fast_call}
-        namespace |= {"entry": entry, "many_states": _many_states_first, "__name__": function.__module__}
+        namespace |= {"entry": entry, "many_states": _many_states_first, "first_call": _first_call}
+        namespace["__name__"] = function.__module__
         place = f"<one state of {function.__module__}.{function.__name__}>"
         made = made_function(place, "\n    ".join(lines) + "\n", function.__name__, namespace)
         return wraps(function)(made)  # type: ignore[return-value]
 
     return decorated
+
+
+def _first_call(robot: Tree, q: Any) -> None:
+    """Check a robot's first configuration in a float array: further ones pass directly to machine code."""
+    if isinstance(q, np.ndarray) and q.dtype.kind == "f" and q.shape[-1:] == (robot.nq,):
+        warn_of_conventions(robot, "q", q)
 
 
 def _many_states_first(entry: Any, robot: Tree, given: list[Any], out: np.ndarray | None) -> np.ndarray | None:

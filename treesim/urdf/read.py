@@ -42,6 +42,10 @@ _XACRO_CHOICE = (
 )
 _xacro_allowed: ContextVar[bool] = ContextVar("xacro_allowed", default=False)
 _OTHER_SOURCES = "name a URDF file, or give treesim.load an open file"
+_OTHER_FORMATS = {  # by their root elements
+    "mujoco": "this is MJCF, which mujoco.MjModel.from_xml_path and pinocchio.buildModelFromMJCF read",
+    "sdf": "this is SDF, which pydrake's Parser and pinocchio.buildModelFromSdf read",
+}
 _ENCODING = re.compile(r"""^(\ufeff?\s*<\?xml\b[^>]*?)\sencoding\s*=\s*(["'])[^"']*\2""")
 _DECLARATIONS = re.compile(r"<!DOCTYPE\s[^>\[]*\[")
 ODD_DECLARATION = r"""\s+<\?xml\b[^>]*\?>|<\?xml\s+version=["']0\.0["'][^>]*\?>"""
@@ -218,7 +222,8 @@ def _parse_xml(data: bytes, findings: Findings) -> _Element:
     _drop_default_namespace(root)
     if root.tag != "robot":
         found = f"not a URDF (found <{shortened(root.tag)}>)"
-        raise findings.fail("U102", found, root, "the root element must be <robot>")
+        hint = _OTHER_FORMATS.get(root.tag, "the root element must be <robot>")
+        raise findings.fail("U102", found, root, hint)
     if root.find("link") is None and root.find("group") is not None:
         raise findings.fail("U102", "not a URDF (found an SRDF: groups, no links)", root)
     return root

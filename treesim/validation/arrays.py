@@ -24,7 +24,7 @@ class Argument(NamedTuple):
 
     label: its name. value: as given. shape: of one state. optional: whether it may be None. refuse: function that
     raises an error for invalid finite numbers (quaternions, see model.quaternions). axes: names along the last axes,
-    those of `robot` (see model.named_axes), for values with labels.
+    those of `robot` (see model.named_axes), for values with labels. notice: function that warns of unusual numbers.
     """
 
     label: str
@@ -34,6 +34,7 @@ class Argument(NamedTuple):
     refuse: Callable[[np.ndarray], None] | None = None
     axes: tuple[Axis | None, ...] = ()
     robot: Any = None
+    notice: Callable[[Any, str, np.ndarray], None] | None = None
 
 
 def precision(*values: Any) -> type[np.floating]:
@@ -50,11 +51,28 @@ def coerce(argument: Argument, number: type[np.floating] = np.float64, batch: st
     Numbers with labels are put into the robot's order. batch: the other axes in an error.
     """
     label, value, shape = argument[:3]
-    array = real_numbers(label, value, number) if type(value) is np.ndarray else ordered_numbers(argument, number)
+    known = type(value) is np.ndarray and value.dtype == number
+    array: np.ndarray = value if known else ordered_numbers(argument, number)
     if array.shape[array.ndim - len(shape) :] != shape or array.ndim < len(shape):
         wanted = ", ".join(map(str, shape))
-        raise ArgumentError(f"{label} has shape {array.shape}, but ({wanted}) or ({batch}, {wanted}) is needed")
+        fault = f"{label} has shape {array.shape}, but ({wanted}) or ({batch}, {wanted}) is needed"
+        raise ArgumentError(fault + _first_names(argument, array.shape))
+    if argument.notice is not None:
+        argument.notice(argument.robot, label, array)
     return array
+
+
+def _first_names(argument: Argument, given: Shape) -> str:
+    """Return what the first numbers are, if those of a joint of several coordinates, as a floating one, are missing."""
+    missing = argument.shape[-1] - given[-1] if argument.shape and given else 0
+    axis = argument.axes[-1] if argument.axes else None
+    names = () if axis is None else axis(argument.robot).names[0]
+    joint = names[0].rpartition(".")[0] if names else ""
+    parts = [name.rpartition(".")[2] for name in names if joint and name.startswith(f"{joint}.")]
+    if missing < 2 or len(parts) != missing:
+        return ""
+    forces = "; no motor moves this joint, so that their forces are 0" if argument.label == "tau" else ""
+    return f": the first {missing} are {' '.join(parts)} of joint {joint!r}{forces}"
 
 
 def ordered_numbers(argument: Argument, number: type[np.floating] = np.float64) -> np.ndarray:

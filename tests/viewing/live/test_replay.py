@@ -125,7 +125,11 @@ def test_contact_points_and_readings_of_a_run_are_told():
     points = np.array(state["points"])
     np.testing.assert_allclose(points[:, 3:].sum(axis=0), [0, 0, 9.81], atol=1e-9)
     np.testing.assert_array_equal(state["sensors"]["imu_crate"], run.sensors["imu_crate"][5])
+    ask(replay, do="seek", t=run.t[-2])
+    before = replay._screen.viewer.states[-1]
     ask(replay, do="seek", t=0.01)
+    end = replay._screen.viewer.states[-1]
+    assert end["points"] == before["points"] != [] and end["contactForce"] == before["contactForce"] > 9
     assert replay._screen.viewer.states[-1]["sensors"]["imu_crate"] == [None] * 6, "the last state starts no step"
 
 

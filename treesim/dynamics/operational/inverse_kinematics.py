@@ -16,6 +16,7 @@ from ...errors import ArgumentError, ModelError, NonFiniteError, ReachWarning, l
 from ...kernels.entries.status import FINE
 from ...kernels.operational.inverse_kinematics import inverse_kinematics_states
 from ...kernels.operational.inverse_kinematics_tasks import CENTER, FIRST, FRAME, RELATIVE, WORLD
+from ...model.conventions import warn_of_conventions
 from ...model.frozen import frozen
 from ...model.matrices import is_rotation
 from ...model.named_axes import coordinate_argument
@@ -467,6 +468,7 @@ def _run(
     if posture is None and poses.ndim == 2:
         found = [np.empty(shape) for shape in shapes]
         if FAST.call(*constants, q0, poses, NO_POSTURE, *found) == FINE:
+            warn_of_conventions(robot, "q0", np.asarray(q0))
             return Solutions(*found)  # anything but one state in a float array is coerced or explained below
     arguments = [configuration(robot, q0, "q0"), Argument("targets", poses, (k, 12))]
     if posture is not None:

@@ -241,7 +241,8 @@ class Replay:
         """
         k, robot, trajectory = self._k, self.robot, self.trajectory
         q, v = trajectory.q[k], trajectory.v[k]
-        forces = self._forces[k] if len(self._forces) else np.zeros((robot.n_bodies, 3))
+        step = min(k, max(len(trajectory) - 2, 0))  # the last state starts no step: that before it
+        forces = self._forces[step] if len(self._forces) else np.zeros((robot.n_bodies, 3))
         ended = trajectory.stopped if k == len(trajectory) - 1 else None
         return {
             "t": self.t,
@@ -252,7 +253,7 @@ class Replay:
             "energy": finite(float(trajectory.energy[k])),
             "realTimeFactor": self.speed if self.running else None,
             "history": list(self.span),
-            "points": points_of(trajectory.contacts(k)) if "points" in self._contact else [],
+            "points": points_of(trajectory.contacts(step)) if "points" in self._contact else [],
             "sensors": readings(trajectory.sensors, k),
             "pull": None,
             "reference": self.reference_settings.of,
