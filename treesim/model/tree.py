@@ -134,8 +134,8 @@ class Tree(Immutable):
         "_dof_topology", "_spanning", "_usual", "acceleration_limit", "armature", "bodies", "body_names",
         "body_rotations", "damping", "deceleration_limit", "effort_limit", "frame_names", "frames", "gravity", "ints",
         "jerk_limit", "joint_friction", "joint_names", "joints", "links", "loops", "lower", "mass", "mimic_map",
-        "n_bodies", "name", "nnz", "notes", "nq", "nv", "q_index", "reals", "rest", "shapes", "stiffness", "topology", "upper", "v_index",
-        "velocity_limit", "visuals", "welds",
+        "n_bodies", "name", "nnz", "notes", "nq", "nv", "q_index", "reals", "rest", "shapes", "stiffness", "topology",
+        "upper", "v_index", "velocity_limit", "visuals", "welds",
     )  # fmt: skip
 
     def __init__(
