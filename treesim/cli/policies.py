@@ -195,4 +195,6 @@ def _network_of(file: str, name: str, given: np.ndarray | None, robot: Tree, opt
     q, v = robot.neutral(), np.zeros(robot.nv)
     task.reset(np.full(task.random, 0.5), q, v, np.zeros(task.parameters))
     numbers = np.concatenate([own, found.parameters])
-    return GivenPolicy(network.policy(task, found.sizes), numbers, network.rollout_options(task), task.world, (q, v))
+    return GivenPolicy(
+        network.policy(task, found.sizes, found.activation), numbers, network.rollout_options(task), task.world, (q, v)
+    )

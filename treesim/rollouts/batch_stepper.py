@@ -242,7 +242,7 @@ class BatchStepper(ReprMixin):
             arrays = self._q, self._v, self.finite, self.residual, impulses, self._contact_wrench
             flags = self._warned.copy(), self._has_stepped
             last = None if self._last is None else copy.deepcopy(self._last.stored())
-            physics = None if self._physics is None else copy.deepcopy(self._physics.numbers)
+            physics = None if self._physics is None else [x.copy() for x in self._physics.arrays]
             state = (
                 *(x if x is None else x.copy() for x in arrays),
                 last,
@@ -318,8 +318,8 @@ class BatchStepper(ReprMixin):
             random numbers of sensors. By default those of the stepper and of the state, and the next episode, unless
             the state was put before and not stepped.
         model_parameters : mapping, optional
-            Model parameters of these states from now on: the fields of the stepper, with arrays for these states. By
-            default the states keep theirs. Gravity and position limits cannot be replaced, nor inertial fields in a
+            Model parameters of these states from now on: some fields of the stepper, with arrays for these states. The
+            states keep their other parameters. Gravity and position limits cannot be replaced, nor inertial fields in a
             world with sensors.
 
         Raises
@@ -350,7 +350,7 @@ class BatchStepper(ReprMixin):
             return
         new = None
         if model_parameters is not None:
-            new = new_parameters(self._method, self._physics, model_parameters, count)
+            new = new_parameters(self._method, self._physics, rows, model_parameters)
         q, v = self.world.kinematic_bodies.begin(0.0, self.dt, q, v)
         q = started(self.world, np.ascontiguousarray(q))
         with self._alone("put"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -99,24 +99,29 @@ class Physics(NamedTuple):
         return BatchedTables(tuple(constants.index(name) for name in used), places, numbers)
 
     def of_each(self, count: int) -> Physics:
-        """Return the same parameters as arrays of `count` rollouts, which `put` overwrites."""
-        tables = {
-            name: Numbers(places, np.broadcast_to(values, (count, places.size)).copy())
-            for name, (places, values) in self.tables.items()
-        }
-        return Physics(tables, self.fields, [])
+        """Return the same parameters with arrays of `count` rollouts, which `put` overwrites."""
 
-    def put(self, rows: Any, given: Mapping[str, np.ndarray]) -> None:
-        """Overwrite the `numbers` of some rollouts, also those that steps use, after `of_each`."""
-        for name, numbers in self.numbers.items():
-            numbers[rows] = given[name]
+        def each(values: np.ndarray, axes: int = 1) -> np.ndarray:
+            return np.broadcast_to(values, (count, *values.shape[-axes:])).copy()
+
+        tables = {name: Numbers(places, each(values)) for name, (places, values) in self.tables.items()}
+        fields = {
+            name: Given(which, each(values, 1 + len(FIELDS[name].shape)))
+            for name, (which, values) in self.fields.items()
+        }
+        return Physics(tables, fields, [])
+
+    def put(self, rows: Any, given: Sequence[np.ndarray]) -> None:
+        """Overwrite the arrays of some rollouts, also those that steps use, after `of_each`."""
+        for own, new in zip(self.arrays, given, strict=True):
+            own[rows] = new
         for names, used in self.used:
-            used[rows] = np.concatenate([self.numbers[name][rows] for name in names], axis=1)
+            used[rows] = np.concatenate([self.tables[name].values[rows] for name in names], axis=1)
 
     @property
-    def numbers(self) -> dict[str, np.ndarray]:
-        """Numbers of the tables, without their places."""
-        return {name: numbers.values for name, numbers in self.tables.items()}
+    def arrays(self) -> list[np.ndarray]:
+        """Arrays of the numbers of tables, and of the values of fields."""
+        return [x.values for x in self.tables.values()] + [x.values for x in self.fields.values()]
 
     def in_free_motion(self) -> Physics:
         """Return those of steps without contact."""

@@ -72,11 +72,15 @@ class Draws(NamedTuple):
         """Return a uniform number (B, K) in the open interval (0, 1) for each sample, which decides on its loss."""
         return _unit(self.words(label, DROP, samples, 1)[..., 0] >> HALF)
 
-    def normals(self, label: str, kind: int, samples: np.ndarray, count: int) -> np.ndarray:
-        """Return `count` numbers (B, K, count) of the normal distribution for each sample, two for each word."""
+    def numbers(self, label: str, kind: int, samples: np.ndarray, count: int) -> np.ndarray:
+        """Return `count` uniform numbers (B, K, count) in (0, 1) for each sample, two for each word."""
         words = self.words(label, kind, samples, (count + 1) // 2)
         halves = np.stack([words & np.uint64(0xFFFFFFFF), words >> HALF], axis=-1)
-        return normal_quantiles(_unit(halves.reshape(*samples.shape, -1)[..., :count]))
+        return _unit(halves.reshape(*samples.shape, -1)[..., :count])
+
+    def normals(self, label: str, kind: int, samples: np.ndarray, count: int) -> np.ndarray:
+        """Return `count` numbers (B, K, count) of the normal distribution for each sample."""
+        return normal_quantiles(self.numbers(label, kind, samples, count))
 
     def walk(self, label: str, start: np.ndarray, count: int, columns: int) -> np.ndarray:
         """Return random walks (B, count, columns) of unit steps, 0 at sample 0, at samples from start (B,) on.

@@ -46,7 +46,7 @@ def test_networks_take_observations_up_to_10_deviations(observed, taken):
     assert found.action(given) == pytest.approx([taken])
     task = SimpleNamespace(
         range=(np.array([-1.0]), np.array([1.0])), driven=np.array([0]), parameters=0, contact_links=(), imu=None,
-        heights=None, observe=lambda t, q, v, p: given,
+        heights=None, last_action=False, observe=lambda t, q, v, p: given,
     )  # fmt: skip
     u = np.zeros(1)
     network.policy(task, found.sizes)(0.0, None, None, found.parameters, u)

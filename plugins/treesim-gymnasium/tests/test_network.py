@@ -14,20 +14,21 @@ import treesim
 from treesim.cli.main import app
 
 
-def some_network(sizes, seed=0):
+def some_network(sizes, seed=0, activation="tanh"):
     rng = np.random.default_rng(seed)
     layers = [(rng.normal(size=(b, a)) / np.sqrt(a), 0.1 * rng.normal(size=b)) for a, b in itertools.pairwise(sizes)]
-    return Network(layers, 0.1 * rng.normal(size=sizes[0]), rng.uniform(0.5, 2.0, sizes[0]))
+    return Network(layers, 0.1 * rng.normal(size=sizes[0]), rng.uniform(0.5, 2.0, sizes[0]), activation)
 
 
-def test_rollouts_are_the_environments_episodes():
-    task, found = balance(), some_network((8, 16, 1))
+@pytest.mark.parametrize("activation", network.ACTIVATIONS)
+def test_rollouts_are_the_environments_episodes(activation):
+    task, found = balance(), some_network((8, 16, 1), activation=activation)
     envs = TreesimVectorEnv(task, 6, dtype=np.float64, autoreset_mode="Disabled")
     observations, _ = envs.reset(seed=5)
     stepper = envs.episodes.stepper
     q0, v0 = stepper.q.copy(), stepper.v.copy()
     run = treesim.rollout(
-        task.world, q0, v0, network.policy(task, found.sizes), steps=8, policy_parameters=found.parameters,
+        task.world, q0, v0, network.policy(task, found.sizes, activation), steps=8, policy_parameters=found.parameters,
         **network.rollout_options(task),
     )  # fmt: skip
     running = np.ones(6, bool)
@@ -38,13 +39,33 @@ def test_rollouts_are_the_environments_episodes():
     assert running.any()
 
 
-def test_files_hold_networks(tmp_path):
-    found, path = some_network((8, 5, 3)), tmp_path / "net.npz"
+@pytest.mark.parametrize("activation", network.ACTIVATIONS)
+def test_files_hold_networks(tmp_path, activation):
+    found, path = some_network((8, 5, 3), activation=activation), tmp_path / "net.npz"
     found.save(path)
     again = network.load(path)
-    assert again.sizes == (8, 5, 3) and np.array_equal(again.parameters, found.parameters)
+    assert (
+        again.sizes == (8, 5, 3)
+        and again.activation == activation
+        and np.array_equal(again.parameters, found.parameters)
+    )
     observation = np.random.default_rng(1).normal(size=(4, 8))
     assert np.array_equal(again.action(observation), found.action(observation))
+
+
+@pytest.mark.parametrize("activation", network.ACTIVATIONS)
+def test_onnx_files_hold_networks(activation):
+    """Also the limits of observations and actions; equal to the last digits of weights of 32 bits."""
+    pytest.importorskip("treesim_onnx", reason="needs treesim-onnx")
+    found = some_network((8, 16, 5, 3), activation=activation)
+    observations = np.random.default_rng(2).normal(size=(200, 8)) * np.r_[np.ones(7), 50.0]
+    content = found.to_onnx()
+    read = treesim.policies.from_onnx(content)
+    assert (read.inputs, read.output) == (((("obs", 8)),), ("actions", 3))
+    wanted = found.action(observations)
+    assert (abs(wanted) == 1).any() and (abs(wanted) < 0.9).any()
+    np.testing.assert_allclose(read(observations), wanted, atol=5e-6)
+    assert content == found.to_onnx()
 
 
 def test_bad_networks_are_named(tmp_path):
@@ -61,6 +82,8 @@ def test_bad_networks_are_named(tmp_path):
         network.checked(bad._replace(layers=[bad.layers[0], bad.layers[0]]))
     with pytest.raises(treesim.ArgumentError, match="not finite"):
         network.checked(bad._replace(mean=np.full(8, np.nan)))
+    with pytest.raises(treesim.TreesimError, match="activation 'relu'"):
+        network.checked(bad._replace(activation="relu"))
     with pytest.raises(treesim.ArgumentError, match="has 3 actions, but the task has 1"):
         network.policy(balance(), (8, 5, 3))
     with pytest.raises(treesim.ArgumentError, match="takes 5 observations, but the task has 8"):

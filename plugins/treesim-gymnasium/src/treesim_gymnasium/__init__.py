@@ -9,7 +9,19 @@ from .single import TreesimEnv
 from .task import Task
 from .tasks import register
 from .vector import TreesimVectorEnv
+from .velocity import velocity
 
-__all__ = ["Heights", "Pushes", "Task", "TreesimEnv", "TreesimVectorEnv", "balance", "reach", "stand", "walk"]
+__all__ = [
+    "Heights",
+    "Pushes",
+    "Task",
+    "TreesimEnv",
+    "TreesimVectorEnv",
+    "balance",
+    "reach",
+    "stand",
+    "velocity",
+    "walk",
+]
 
 register()

@@ -11,9 +11,11 @@ from numpy.typing import ArrayLike
 
 import treesim
 from treesim.errors import ArgumentError, NonFiniteError, quoted
+from treesim.simulation.sensor_draws import Draws
 from treesim.types import Engine
 
 from .functions import WRENCH, Seen, functions_of
+from .noise import ObservationNoise, RandomParameters
 from .perception import Perception
 from .philox import uniform
 from .task import Task
@@ -39,11 +41,17 @@ class Episodes:
     ) -> None:
         self.task, self.count = task, count
         self.functions, self.perception = functions_of(task, engine), Perception(task, engine, model_parameters)
+        self._noise = ObservationNoise(task.noise, task.noise_kind, self.functions.size)
+        self._random = RandomParameters(task.randomize)
+        parameters = {**(model_parameters or {}), **self._random.at(np.full((count, self._random.count), 0.5))}
+        if model_parameters is not None and not task.randomize.keys().isdisjoint(model_parameters):
+            both = quoted(min(task.randomize.keys() & model_parameters.keys()))
+            raise ArgumentError(f"the task draws {both} for each episode: leave it out of model_parameters")
         kp, kd = task.gains
         self.stepper = treesim.BatchStepper(
             self.perception.world, count, task.dt, steps=task.steps, kp=kp, kd=kd, integrator=task.integrator,
             backend=task.backend, substeps=task.substeps, contact_solver=task.contact_solver, engine=engine,
-            threads=threads, model_parameters=model_parameters, contact_wrenches=bool(task.contact_links),
+            threads=threads, model_parameters=parameters or None, contact_wrenches=bool(task.contact_links),
         )  # fmt: skip
         self._driven, (low, high) = task.driven, task.range
         self._middle, self._half = (low + high) / 2, (high - low) / 2
@@ -52,14 +60,14 @@ class Episodes:
         if task.pushes is not None:
             task.robot.frame(task.pushes.link)  # raises UnknownNameError
         self._p = np.zeros((count, task.parameters))
-        self._a = np.zeros((count, len(self._driven)))
+        self._a = np.zeros((count, 2, len(self._driven)))  # last action, and the one before
         self.elapsed = np.zeros(count, int)
         self._seeds, self._streams, self._episodes = np.zeros((3, count), np.uint64)
 
     @property
     def sizes(self) -> tuple[int, int]:
         """Numbers of observations that the task's function returns, and that follow them."""
-        return self.functions.size, self.perception.size
+        return self.functions.size, self.task.observed_actions + self.perception.size
 
     @property
     def finite(self) -> np.ndarray:
@@ -72,9 +80,10 @@ class Episodes:
 
     def begin(self, rows: np.ndarray) -> None:
         """Begin the next episode of environments, by index."""
-        x = uniform(self._seeds[rows], self._streams[rows], self._episodes[rows], self.task.random)
-        q, v, self._p[rows] = self.functions.begin(x)
-        self.stepper.put(rows, q, v, (self._seeds[rows], self._streams[rows], self._episodes[rows] % EPISODES))
+        key = self._seeds[rows], self._streams[rows], self._episodes[rows]
+        q, v, self._p[rows] = self.functions.begin(uniform(*key, self.task.random))
+        drawn = self._random.drawn(*key) if self._random.count else None
+        self.stepper.put(rows, q, v, (*key[:2], key[2] % EPISODES), model_parameters=drawn)
         self._episodes[rows] += np.uint64(1)
         self.elapsed[rows], self._a[rows] = 0, 0.0
 
@@ -83,10 +92,11 @@ class Episodes:
 
         Raises ArgumentError for another shape, or a number that is not finite.
         """
-        if actions.shape != self._a.shape or not np.isfinite(actions).all():
-            raise ArgumentError(f"actions must be {self._a.shape} finite numbers, got {_actions_text(actions)}")
-        np.clip(actions, -1.0, 1.0, out=self._a)
-        self._control[:, self._driven] = self._middle + self._half * self._a
+        if actions.shape != self._a[:, 0].shape or not np.isfinite(actions).all():
+            raise ArgumentError(f"actions must be {self._a[:, 0].shape} finite numbers, got {_actions_text(actions)}")
+        self._a[:, 1] = self._a[:, 0]
+        np.clip(actions, -1.0, 1.0, out=self._a[:, 0])
+        self._control[:, self._driven] = self._middle + self._half * self._a[:, 0]
         self.stepper.step(self._control, self._forces())
         self.elapsed += 1
 
@@ -109,6 +119,10 @@ class Episodes:
         stepper, wrench = self.stepper, self.stepper.contact_wrench
         c = np.empty((len(t), 0, WRENCH)) if wrench is None else np.asarray(wrench)[rows][:, self._touched]
         seen = self.functions.look(t, stepper.q[rows], stepper.v[rows], self._p[rows], self._a[rows], c)
+        draws = Draws(
+            self._seeds[rows], self._streams[rows], (self._episodes[rows] % EPISODES).astype(int), self.elapsed[rows]
+        )
+        self._noise.add(seen.observation, draws)
         if self.perception.size:
             more = self.perception.look(stepper, rows)
             seen = seen._replace(observation=np.concatenate([seen.observation, more], axis=1))

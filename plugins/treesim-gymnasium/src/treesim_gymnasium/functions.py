@@ -25,14 +25,14 @@ class Seen(NamedTuple):
 
 
 class TaskFunctions(Protocol):
-    """Interface of a task's functions; size: length of an observation."""
+    """Interface of a task's functions; size: length of what `observe` returns."""
 
     size: int
 
     def look(self, t: np.ndarray, q: np.ndarray, v: np.ndarray, p: np.ndarray, a: np.ndarray, c: np.ndarray) -> Seen:
         """Return observation, reward and termination of states (n, ...) at times t (n,).
 
-        c (n, m, 6): contact wrenches.
+        a (n, 2, m): the last action and the one before. c (n, m, 6): contact wrenches.
         """
 
     def begin(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -54,15 +54,14 @@ class Compiled:
         self._given = task, engine
         robot = task.robot
         sizes = {"t": 1, "q": robot.nq, "v": robot.nv, "p": task.parameters, "a": len(task.driven)}
+        if task.last_action:
+            sizes["b"] = len(task.driven)
         if task.contact_links:
             sizes["c"] = WRENCH * len(task.contact_links)
-        parts = {"observe": task.observe, "terminated": task.terminated, "reward": task.reward}
-        self._look = self._batch(
-            _seen_of(*parts.values()), sizes, "what is seen, by observe, reward and terminated,", engine
-        )
+        self._look = self._batch(_seen_of(task), sizes, "what is seen, by observe, reward and terminated,", engine)
         self._begin = self._batch(_start_of(task), {"x": task.random}, "the start, by reset,", engine)
         self._ends = np.cumsum([robot.nq, robot.nv])
-        self.size = self._look.count - 2
+        self.size = self._look.count - 2 - task.observed_actions
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), self._given  # compiled code is in the disk cache
@@ -76,7 +75,8 @@ class Compiled:
 
     def look(self, t: np.ndarray, q: np.ndarray, v: np.ndarray, p: np.ndarray, a: np.ndarray, c: np.ndarray) -> Seen:
         """Return observation, reward and termination of states (n, ...) at times t (n,); c (n, m, 6): wrenches."""
-        found = self._look(t[:, None], q, v, p, a, *([c.reshape(len(c), -1)] if c.size else []))
+        actions = [a[:, k] for k in range(1 + self._given[0].last_action)]
+        found = self._look(t[:, None], q, v, p, *actions, *([c.reshape(len(c), -1)] if c.size else []))
         return Seen(found[:, :-2], found[:, -2].copy(), _ends(found[:, -1], q))
 
     def begin(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -85,22 +85,23 @@ class Compiled:
         return q, v, p
 
 
-def _seen_of(
-    observe: Callable[..., Any], terminated: Callable[..., Any], reward: Callable[..., Any]
-) -> Callable[..., list[Any]]:
-    """Return one function of t, q, v, p, a and, if there are, c, that computes observation, reward and termination."""
+def _seen_of(task: Task) -> Callable[..., list[Any]]:
+    """Return one function of t, q, v, p, a and, if there are, b and c: observation, reward and termination."""
+    actions = 1 + task.last_action
 
     def look(*given: Any) -> list[Any]:
-        t, *others = given[:5]
-        wrenches = [c.reshape(-1, WRENCH) for c in given[5:]]
+        t, *others = given[: 4 + actions]
+        wrenches = [c.reshape(-1, WRENCH) for c in given[4 + actions :]]
 
         def called(function: Callable[..., Any], count: int) -> Any:
             return function(t[0], *(x.copy() for x in (*others[:count], *wrenches)))  # copies, which it may modify
 
-        seen = called(observe, 3)
+        seen = called(task.observe, 3)
         if isinstance(seen, str) or not isinstance(seen, Sequence | np.ndarray) or getattr(seen, "ndim", 1) != 1:
             raise ArgumentError(f"observe must return a list of numbers, got {quoted(seen)}")
-        return [*seen, _one("reward", called(reward, 4)), _one("terminated", called(terminated, 3))]
+        last = others[3] if task.last_action else []
+        reward, ends = called(task.reward, 3 + actions), called(task.terminated, 3)
+        return [*seen, *last, _one("reward", reward), _one("terminated", ends)]
 
     return look
 
@@ -140,8 +141,8 @@ class OnArrays:
     def __init__(self, task: Task) -> None:
         self.task, self.size = task, -1
         q, v, p = self.begin(np.full((1, task.random), 0.5))
-        a, c = np.zeros((1, len(task.driven))), np.zeros((1, len(task.contact_links), WRENCH))
-        self.size = self.look(np.zeros(1), q, v, p, a, c).observation.shape[1]
+        a, c = np.zeros((1, 2, len(task.driven))), np.zeros((1, len(task.contact_links), WRENCH))
+        self.size = self.look(np.zeros(1), q, v, p, a, c).observation.shape[1] - task.observed_actions
 
     def look(self, t: np.ndarray, q: np.ndarray, v: np.ndarray, p: np.ndarray, a: np.ndarray, c: np.ndarray) -> Seen:
         """Return observation, reward and termination of states (n, ...) at times t (n,); c (n, m, 6): wrenches."""
@@ -155,7 +156,10 @@ class OnArrays:
                 f"observe returned shape {observation.shape}, but ({n}, {columns}) is needed: "
                 "one row for each environment"
             )
-        reward = _column("reward", task.reward(t, q, v, p, a, *wrenches), n).astype(float)
+        actions = [a[:, k] for k in range(1 + task.last_action)]
+        reward = _column("reward", task.reward(t, q, v, p, *actions, *wrenches), n).astype(float)
+        if task.last_action:
+            observation = np.concatenate([observation, a[:, 0]], axis=1)
         return Seen(observation, reward, _ends(_column("terminated", task.terminated(t, q, v, p, *wrenches), n), q))
 
     def begin(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

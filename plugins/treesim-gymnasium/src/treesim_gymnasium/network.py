@@ -1,4 +1,4 @@
-"""Policies that are trained networks, for rollouts and sweeps: their weights are policy parameters."""
+"""Policies that are trained networks, for rollouts, sweeps and ONNX files."""
 
 from __future__ import annotations
 
@@ -12,18 +12,36 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from treesim.errors import ArgumentError, reason_of
-from treesim.numbers import maximum, minimum
+from treesim.numbers import exp, maximum, minimum, tanh
 from treesim.system.archives import open_arrays
 from treesim.system.files import DAMAGED
 from treesim.system.input_files import LARGEST_ARRAYS
+from treesim.validation.values import known_name
 
 from .task import Task
 
 CLIP = 10.0  # of normalized observations, as VecNormalize of stable-baselines3 has it
+OPSET, IR = 17, 8  # versions of ONNX's operations, and of its files
+
+
+class Activation(NamedTuple):
+    """Function of NumPy arrays, and of one number, which may be symbolic."""
+
+    of_array: Callable[[np.ndarray], np.ndarray]
+    of_number: Callable[[Any], Any]
+
+
+ACTIVATIONS = {
+    "tanh": Activation(np.tanh, tanh),
+    "elu": Activation(
+        lambda x: np.maximum(x, 0.0) + np.expm1(np.minimum(x, 0.0)),
+        lambda x: maximum(x, 0.0) + (exp(minimum(x, 0.0)) - 1.0),
+    ),
+}
 
 
 class Network(NamedTuple):
-    """Feed-forward network with tanh between its layers, whose last layer yields the action.
+    """Feed-forward network with one function between its layers, whose last layer yields the action.
 
     Parameters
     ----------
@@ -33,6 +51,8 @@ class Network(NamedTuple):
         Mean of the observations, which is subtracted.
     scale : ndarray, shape (n,)
         Standard deviation, by which they are divided; the quotient is clipped at 10.
+    activation : {"tanh", "elu"}
+        Function of the outputs of each layer but the last.
 
     Examples
     --------
@@ -44,6 +64,7 @@ class Network(NamedTuple):
     layers: Sequence[tuple[np.ndarray, np.ndarray]]
     mean: np.ndarray
     scale: np.ndarray
+    activation: str = "tanh"
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -60,13 +81,42 @@ class Network(NamedTuple):
         x = np.clip((np.asarray(observation) - self.mean) / self.scale, -CLIP, CLIP)
         for k, (weight, bias) in enumerate(self.layers):
             x = x @ weight.T + bias
-            x = np.tanh(x) if k < len(self.layers) - 1 else np.clip(x, -1.0, 1.0)
+            x = ACTIVATIONS[self.activation].of_array(x) if k < len(self.layers) - 1 else np.clip(x, -1.0, 1.0)
         return x
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the network to a .npz file."""
         arrays = {f"{kind}_{k}": x for k, layer in enumerate(self.layers) for kind, x in zip("Wb", layer, strict=True)}
-        np.savez(Path(path), mean=self.mean, scale=self.scale, **arrays)
+        np.savez(Path(path), mean=self.mean, scale=self.scale, activation=np.array(self.activation), **arrays)
+
+    def to_onnx(self) -> bytes:
+        """Return the network as an ONNX file with weights of 32 bits, input "obs" and output "actions".
+
+        The file contains the normalization of observations and the limits of actions. Needs the package onnx.
+        """
+        from onnx import TensorProto, helper, numpy_helper
+
+        numbers = {"mean": self.mean, "scale": self.scale, "least": -CLIP, "most": CLIP, "low": -1.0, "high": 1.0}
+        nodes = [
+            helper.make_node("Sub", ["obs", "mean"], ["centred"]),
+            helper.make_node("Div", ["centred", "scale"], ["divided"]),
+            helper.make_node("Clip", ["divided", "least", "most"], ["y_0"]),
+        ]
+        for k, (weight, bias) in enumerate(self.layers):
+            numbers |= {f"W_{k}": weight, f"b_{k}": bias}
+            nodes.append(helper.make_node("Gemm", [f"y_{k}", f"W_{k}", f"b_{k}"], [f"x_{k + 1}"], transB=1))
+            if k < len(self.layers) - 1:
+                nodes.append(helper.make_node(self.activation.capitalize(), [f"x_{k + 1}"], [f"y_{k + 1}"]))
+        nodes.append(helper.make_node("Clip", [f"x_{len(self.layers)}", "low", "high"], ["actions"]))
+        ports = [
+            helper.make_tensor_value_info(name, TensorProto.FLOAT, ["N", size])
+            for name, size in (("obs", self.sizes[0]), ("actions", self.sizes[-1]))
+        ]
+        weights = [numpy_helper.from_array(np.asarray(x, np.float32), name) for name, x in numbers.items()]
+        graph = helper.make_graph(nodes, "policy", ports[:1], ports[1:], weights)
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=IR)
+        content: bytes = model.SerializeToString(deterministic=True)
+        return content
 
 
 def load(path: str | os.PathLike[str]) -> Network:
@@ -75,7 +125,8 @@ def load(path: str | os.PathLike[str]) -> Network:
         with open_arrays(path, LARGEST_ARRAYS) as arrays:
             count = sum(name.startswith("W_") for name in arrays)
             layers = [(_real(arrays, f"W_{k}", 2), _real(arrays, f"b_{k}", 1)) for k in range(count)]
-            return checked(Network(layers, _real(arrays, "mean", 1), _real(arrays, "scale", 1)))
+            activation = str(arrays["activation"]) if "activation" in arrays else "tanh"
+            return checked(Network(layers, _real(arrays, "mean", 1), _real(arrays, "scale", 1), activation))
     except OSError as error:
         raise ArgumentError(f"cannot read {os.fspath(path)}: {reason_of(error)}") from None
     except DAMAGED as error:
@@ -95,6 +146,7 @@ def checked(network: Network) -> Network:
     """Return the network; raises ArgumentError if its layers do not fit together, or numbers are not finite."""
     if not network.layers:
         raise ArgumentError("the network has no layers")
+    known_name("activation", network.activation, ACTIVATIONS)
     count = len(network.mean)
     if np.shape(network.scale) != (count,) or not (network.scale > 0).all():
         raise ArgumentError(f"scale must be {count} positive numbers, one for each observation")
@@ -107,7 +159,7 @@ def checked(network: Network) -> Network:
     return network
 
 
-def policy(task: Task, sizes: Sequence[int]) -> Callable[..., None]:
+def policy(task: Task, sizes: Sequence[int], activation: str = "tanh") -> Callable[..., None]:
     """Return the policy of networks for `treesim.rollout`.
 
     `policy_parameters` are the parameters of the episode, if the task has any, then those of `Network.parameters`.
@@ -121,6 +173,8 @@ def policy(task: Task, sizes: Sequence[int]) -> Callable[..., None]:
         Task that observes states and parameters of episodes alone.
     sizes : sequence of int
         `Network.sizes`.
+    activation : str
+        `Network.activation`.
 
     Returns
     -------
@@ -144,7 +198,8 @@ def policy(task: Task, sizes: Sequence[int]) -> Callable[..., None]:
     """
     low, high = task.range
     driven = task.driven
-    for label in ("contact_links", "imu", "heights"):
+    function = ACTIVATIONS[known_name("activation", activation, ACTIVATIONS)].of_number
+    for label in ("contact_links", "imu", "heights", "last_action"):
         if getattr(task, label):
             raise ArgumentError(f"the task observes {label}, which a rollout's policy does not get: train it without")
     if sizes[-1] != len(driven):
@@ -160,7 +215,11 @@ def policy(task: Task, sizes: Sequence[int]) -> Callable[..., None]:
         for k, (before, after) in enumerate(itertools.pairwise(sizes)):
             weight, bias = p[at : at + before * after].reshape(after, before), p[at + before * after :][:after]
             x, at = weight @ x + bias, at + (before + 1) * after
-            x = np.tanh(x) if k < len(sizes) - 2 else np.array([maximum(minimum(each, 1.0), -1.0) for each in x])
+            x = (
+                np.array([*map(function, x)])
+                if k < len(sizes) - 2
+                else np.array([maximum(minimum(each, 1.0), -1.0) for each in x])
+            )
         u[driven] = (low + high) / 2 + (high - low) / 2 * x
 
     return rule

@@ -16,7 +16,7 @@ from .vector import TreesimVectorEnv
 
 
 def network_of(model: Any, normalized: Any = None) -> Network:
-    """Return the mean action of a trained PPO or A2C model with an MlpPolicy and tanh, as a network.
+    """Return the mean action of a trained PPO or A2C model with an MlpPolicy, and tanh or ELU, as a network.
 
     normalized: VecNormalize whose statistics it was trained with, None for none. Raises ArgumentError for policies of
     other kinds.
@@ -25,8 +25,9 @@ def network_of(model: Any, normalized: Any = None) -> Network:
     if actor is None or not hasattr(model.policy.action_net, "weight"):
         raise ArgumentError(f"{type(model.policy).__name__} is no MlpPolicy with continuous actions")
     kinds = [type(each).__name__ for each in actor]
-    if kinds != ["Linear", "Tanh"] * (len(kinds) // 2):
-        raise ArgumentError(f"the network must be linear layers with tanh after each, not {', '.join(kinds)}")
+    activation = kinds[-1] if kinds else "Tanh"
+    if activation not in ("Tanh", "ELU") or kinds != ["Linear", activation] * (len(kinds) // 2):
+        raise ArgumentError(f"the network must be linear layers with tanh or ELU after each, not {', '.join(kinds)}")
     layers = [
         (each.weight.detach().double().cpu().numpy(), each.bias.detach().double().cpu().numpy())
         for each in (*(each for each in actor if hasattr(each, "weight")), model.policy.action_net)
@@ -35,7 +36,7 @@ def network_of(model: Any, normalized: Any = None) -> Network:
     mean, scale = np.zeros(count), np.ones(count)
     if normalized is not None:
         mean, scale = normalized.obs_rms.mean, np.sqrt(normalized.obs_rms.var + normalized.epsilon)
-    return checked(Network(layers, np.asarray(mean, float), np.asarray(scale, float)))
+    return checked(Network(layers, np.asarray(mean, float), np.asarray(scale, float), activation.lower()))
 
 
 class StableBaselinesEnv(VecEnv):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,9 @@ from numpy.typing import ArrayLike
 
 import treesim
 from treesim.errors import ArgumentError, quoted
-from treesim.validation.values import known_name
+from treesim.validation.values import known_name, one_of
 
+from .noise import KINDS
 from .perception import Heights
 from .pushes import Pushes
 
@@ -23,8 +24,9 @@ class Task:
 
     Its functions take t [s], the time since the episode began, the state q (nq,) and v (nv,), the episode's
     parameters p (k,), and the last action a (n,), 0 at the start. An action from -1 to 1 is mapped to low ...
-    high. It is constant for `steps` steps of dt. With `contact_links`, observe, reward and terminated take a further
-    last argument c (m, 6): the contact wrenches on these links.
+    high. It is constant for `steps` steps of dt. With `last_action`, reward takes a further argument b (n,) after a:
+    the action before. With `contact_links`, observe, reward and terminated take a further last argument c (m, 6): the
+    contact wrenches on these links.
 
     Parameters
     ----------
@@ -88,6 +90,19 @@ class Task:
         and other errors; at the start of an episode they are exact.
     heights : Heights, optional
         Heights of the ground around frames, which follow as observations.
+    last_action : bool
+        Whether the last action, within -1 and 1, is observed after what `observe` returns, and before `imu` and
+        `heights`; reward takes the action before it, too.
+    noise : float or array_like
+        Noise of the observations that `observe` returns, of all numbers or of each, in their units: half the width of
+        uniform noise, or the standard deviation of normal noise. Each number is drawn for each step. Rewards and
+        terminations are computed without noise.
+    noise_kind : {"uniform", "normal"}
+        Distribution of the noise.
+    randomize : mapping
+        Ranges (low, high) of model parameters that are drawn uniformly for each episode, by the names of the fields of
+        `model_parameters` of `treesim.rollout`: {"ground_friction": (0.4, 1.2), "mass": {"base": (6.0, 8.0)}}. Each
+        number of an array of a field's shape, or of the named links and joints, is drawn on its own.
 
     Examples
     --------
@@ -125,6 +140,10 @@ class Task:
     pushes: Pushes | None = None
     imu: str | treesim.Imu | None = None
     heights: Heights | None = None
+    last_action: bool = False
+    noise: ArrayLike = 0.0
+    noise_kind: str = "uniform"
+    randomize: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Raise ArgumentError for a field that is invalid by itself."""
@@ -137,8 +156,12 @@ class Task:
             value = getattr(self, label)
             if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 0:
                 raise ArgumentError(f"{label} must be a whole number from 0 on, got {quoted(value)}")
-        if not isinstance(self.compiled, bool):
-            raise ArgumentError(f"compiled must be True or False, got {quoted(self.compiled)}")
+        for label in ("compiled", "last_action"):
+            if not isinstance(getattr(self, label), bool):
+                raise ArgumentError(f"{label} must be True or False, got {quoted(getattr(self, label))}")
+        one_of("noise_kind", self.noise_kind, KINDS)
+        if not isinstance(self.randomize, Mapping):
+            raise ArgumentError(f"randomize must be a mapping of fields to ranges, got {quoted(self.randomize)}")
         for label in ("joints", "contact_links"):
             if isinstance(getattr(self, label), str):
                 raise ArgumentError(f"{label} must be a list of names, got {quoted(getattr(self, label))}")
@@ -189,6 +212,11 @@ class Task:
                 raise ArgumentError(f"joint {quoted(name)} is named twice among those that actions drive")
             found.append(where.start)
         return np.array(found, int)
+
+    @property
+    def observed_actions(self) -> int:
+        """Number of observations that are the last action."""
+        return len(self.driven) if self.last_action else 0
 
     @property
     def range(self) -> tuple[np.ndarray, np.ndarray]:

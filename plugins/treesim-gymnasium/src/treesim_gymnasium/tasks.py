@@ -13,9 +13,17 @@ from .balance import balance
 from .quadruped import stand, walk
 from .reach import reach
 from .task import Task
+from .velocity import velocity
 
-TASKS: dict[str, Callable[[], Task]] = {"balance": balance, "reach": reach, "stand": stand, "walk": walk}
-STEPS = {"balance": 1000, "reach": 100, "stand": 200, "walk": 500}  # time limit of an episode
+TASKS: dict[str, Callable[[], Task]] = {
+    "balance": balance,
+    "reach": reach,
+    "stand": stand,
+    "walk": walk,
+    "velocity": velocity,
+}
+STEPS = {"balance": 1000, "reach": 100, "stand": 200, "walk": 500, "velocity": 500}  # time limit of an episode
+IDS = {"velocity": "Go2Velocity"}  # names in Gymnasium, if they are others
 
 
 def task_of(task: Task | str) -> Task:
@@ -30,7 +38,7 @@ def task_of(task: Task | str) -> Task:
 def register() -> None:
     """Register the tasks with Gymnasium as "treesim/Balance-v0" and so on, once."""
     for name, steps in STEPS.items():
-        environment = f"treesim/{name.capitalize()}-v0"
+        environment = f"treesim/{IDS.get(name, name.capitalize())}-v0"
         if environment not in gymnasium.registry:
             gymnasium.register(
                 environment,

@@ -1,0 +1,105 @@
+"""Noise of observations, and model parameters that are drawn for each episode."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from treesim.errors import ArgumentError, quoted
+from treesim.simulation.sensor_draws import NOISE, Draws, sensor_number
+
+from .philox import uniform
+
+KINDS = ("uniform", "normal")
+OBSERVATIONS, PARAMETERS = "noise of observations", "parameters of episodes"  # labels of random numbers
+
+
+class ObservationNoise:
+    """Noise of the numbers that a task's function `observe` returns.
+
+    size: their number. Raises ArgumentError for noise of another length, negative or not finite.
+    """
+
+    def __init__(self, noise: ArrayLike, kind: str, size: int) -> None:
+        try:
+            wide = np.broadcast_to(np.asarray(noise, float), (size,))
+        except (TypeError, ValueError):
+            raise ArgumentError(f"noise must be one number, or one for each of {size}, got {quoted(noise)}") from None
+        if not np.isfinite(wide).all() or (wide < 0).any():
+            raise ArgumentError(f"noise must be finite and not negative, got {quoted(noise)}")
+        self._normal, self._which = kind == "normal", np.flatnonzero(wide)
+        self._width = wide[self._which]
+
+    def add(self, observations: np.ndarray, draws: Draws) -> None:
+        """Add noise to observations (n, m) of steps."""
+        count, samples = self._which.size, draws.first[:, None]
+        if not count:
+            return
+        if self._normal:
+            x = draws.normals(OBSERVATIONS, NOISE, samples, count)
+        else:
+            x = 2 * draws.numbers(OBSERVATIONS, NOISE, samples, count) - 1
+        observations[:, self._which] += self._width * x[:, 0]
+
+
+class Range(NamedTuple):
+    """Range of a field of model parameters, or of the part of it that belongs to a link or joint."""
+
+    field: str
+    name: str | None
+    low: np.ndarray
+    high: np.ndarray
+
+
+class RandomParameters:
+    """Model parameters of episodes, uniform between two bounds.
+
+    Raises ArgumentError for bounds that are no two finite arrays of one shape, or decreasing.
+    """
+
+    def __init__(self, given: Mapping[str, Any]) -> None:
+        self._ranges = [
+            _range(field, name, bounds)
+            for field, value in given.items()
+            for name, bounds in (value.items() if isinstance(value, Mapping) else [(None, value)])
+        ]
+        self.count = sum(each.low.size for each in self._ranges)
+
+    def drawn(self, seeds: np.ndarray, streams: np.ndarray, episodes: np.ndarray) -> dict[str, Any]:
+        """Return the model parameters of n episodes, by their keys and numbers, uint64 (n,) each."""
+        return self.at(uniform(seeds, streams, episodes, self.count, block=sensor_number(PARAMETERS)))
+
+    def at(self, x: np.ndarray) -> dict[str, Any]:
+        """Return the model parameters for numbers x (n, count) from 0 for `low` to 1 for `high`."""
+        found: dict[str, Any] = {}
+        end = 0
+        for field, name, low, high in self._ranges:
+            start, end = end, end + low.size
+            values = low + (high - low) * x[:, start:end].reshape(len(x), *low.shape)
+            if name is None:
+                found[field] = values
+            else:
+                found.setdefault(field, {})[name] = values
+        return found
+
+
+def _range(field: str, name: str | None, bounds: Any) -> Range:
+    """Return the range of a field, or of one link or joint."""
+    label = f"randomize[{quoted(field)}]" + (f"[{quoted(name)}]" if name is not None else "")
+    try:
+        low, high = (np.asarray(bound, float) for bound in _pair(bounds))
+        fits = low.shape == high.shape and bool((np.isfinite(low) & np.isfinite(high) & (low <= high)).all())
+    except (TypeError, ValueError):
+        fits = False
+    if not fits:
+        raise ArgumentError(f"{label} must be (low, high), finite and increasing, got {quoted(bounds)}")
+    return Range(field, name, low, high)
+
+
+def _pair(bounds: Any) -> Sequence[Any]:
+    if isinstance(bounds, str) or len(bounds) != 2:
+        raise ValueError
+    return bounds
