@@ -32,15 +32,13 @@ class Overlap(NamedTuple):
     factor: float
 
 
-def recovery_of(of: Any, b: int, J: np.ndarray, T: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def recovery_of(of: Any, b: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the recovery impulses (nv,) of joint limits in state b, and the change of velocities by all of recovery.
 
-    of: `ContactGradient`. J, T: `RowDerivatives` of this state. Joints beyond their limits have impulses, and those
-    that would be pushed there.
+    of: `ContactGradient`. Joints beyond their limits have impulses, and those that would be pushed there.
     """
-    option, h, W = of.touch.option, of.h, inverse(of, b, T)
-    J = J.reshape(-1, of.axes, len(W))[:, 2]
-    of_contacts, mean = of.contacts[b, :, PRESSED + 6] @ J, of.given.taken[0][b]
+    option, h, W = of.touch.option, of.h, inverse(of, b)
+    of_contacts, mean = of.contacts[b, :, PRESSED + 6] @ of.normals[b], of.given.taken[0][b]
     sides, speeds = np.array([[1.0], [-1.0]]), _opening(option, of.gaps[b], h)[0]
     found, closed = np.zeros(len(W)), (speeds == 0) & (of.gaps[b] + h * sides * mean <= CLOSED)
     for k, d in np.argwhere(speeds > 0).tolist():
@@ -69,7 +67,7 @@ def added_rows(of: Any, recovers: np.ndarray) -> tuple[np.ndarray | None, list[O
     if not states.any():
         return None, []
     B, nv = len(states), of.robot.nv
-    found = np.zeros((B, SETS, of.rows.J.shape[1] + nv, len(Added._fields) + nv))
+    found = np.zeros((B, SETS, of.J.shape[1] + nv, len(Added._fields) + nv))
     overlaps = [x for b in np.flatnonzero(recovers).tolist() for x in _put_recovery(of, b, found[b, RECOVERY])]
     if overlaps:
         in_q = _mobility_derivatives(of, overlaps)
@@ -79,10 +77,9 @@ def added_rows(of: Any, recovers: np.ndarray) -> tuple[np.ndarray | None, list[O
         contacts = np.flatnonzero(special[b]).tolist()
         if contacts:
             motions = np.stack([of.given.v[b], of.given.mean[b], of.given.end[b]])
-            own = of.rows_of(slice(b, b + 1), motions[None], np.zeros((1, SETS, nv)))
             for c in contacts:
                 r = of.axes * c + 2
-                rates, in_q = motions @ own.J[0, r], own.dJ[0, :, r]
+                rates, in_q = motions @ of.J[b, r], _rate_derivatives(of, b, r, motions)
                 both = found[b, POSITIONS, r], found[b, VELOCITIES, r]
                 (_put_soft if of.surface[b, c, SURFACE.stiffness] > 0 else _put_bounce)(of, b, c, rates, in_q, both)
     return found, overlaps
@@ -121,7 +118,7 @@ def _put_bounce(of: Any, b: int, c: int, rates: np.ndarray, in_q: np.ndarray, bo
     position, velocity = rebound_of(m, 0, of.h, of.theta)
     if not (isinstance(velocity, Directional) and velocity > 0):
         return
-    missed = of.rows.J[b, of.axes * c + 2] @ of.w[b, VELOCITIES] - velocity.value
+    missed = of.J[b, of.axes * c + 2] @ of.w[b, VELOCITIES] - velocity.value
     if abs(missed) > REDUCED and of.contacts[b, c, PRESSED + 6 * VELOCITIES] > 0:
         raise UnsupportedError(
             "restitution was reduced in the step, since it would have added energy: such steps have no derivatives"
@@ -135,8 +132,8 @@ def _put_recovery(of: Any, b: int, rows: np.ndarray) -> list[Overlap]:
 
     Returns the overlaps, whose rows have derivatives in q besides (`_mobility_derivatives`).
     """
-    option, h, W = of.touch.option, of.h, inverse(of, b, of.rows.T[b])
-    J, nv = of.rows.J[b], len(W)
+    option, h, W = of.touch.option, of.h, inverse(of, b)
+    J, nv = of.J[b], len(W)
     overlaps = list[tuple[int, float, np.ndarray, float, float]]()  # row, side, its J, gap and impulse
     for c in np.flatnonzero(of.contacts[b, :, PRESSED + 6] > 0).tolist():
         r, gap = of.axes * c + 2, float(of.contacts[b, c, GAP])
@@ -168,21 +165,34 @@ def _put_recovery(of: Any, b: int, rows: np.ndarray) -> list[Overlap]:
 def _mobility_derivatives(of: Any, overlaps: list[Overlap]) -> np.ndarray:
     """Return the derivatives (n, nv) of J y, y = W J', of the rows of overlaps: 2 dJ y - y' dM y."""
     states, y = [x.b for x in overlaps], np.stack([x.y for x in overlaps])
-    w = np.zeros((len(y), SETS, y.shape[1]))
+    w, rho = np.zeros((len(y), SETS, y.shape[1])), np.zeros((len(y), SETS, of.J.shape[1]))
     w[:, 0] = y
-    contacts = of.contacts[states]
-    contacts[..., IMPULSES : IMPULSES + 6 * SETS] = 0.0
-    rows = of.rows_of(states, w, w, contacts)
-    in_q: np.ndarray = (y[:, None] @ rows.T[:, :, 0])[:, 0]
     for k, x in enumerate(overlaps):
-        if x.r < of.rows.J.shape[1]:
-            in_q[k] += 2 * rows.dJ[k, 0, x.r]
-    return in_q
+        if x.r < rho.shape[2]:
+            rho[k, 0, x.r] = 2.0
+    found: np.ndarray = of.in_configuration(states, w, w, rho[:, None], w[:, None], _without_impulses(of, states))
+    return found[:, 0]
 
 
-def inverse(of: Any, b: int, T: np.ndarray) -> np.ndarray:
+def _rate_derivatives(of: Any, b: int, r: int, motions: np.ndarray) -> np.ndarray:
+    """Return the derivatives (SETS, nv) of the velocities along row r of state b under SETS motions (SETS, nv)."""
+    rho, still = np.zeros((1, SETS, SETS, of.J.shape[1])), np.zeros((1, *motions.shape))
+    rho[0, range(SETS), range(SETS), r] = 1.0
+    z = np.zeros((1, SETS, *motions.shape))
+    found: np.ndarray = of.in_configuration([b], motions[None], still, rho, z, _without_impulses(of, [b]))
+    return found[0]
+
+
+def _without_impulses(of: Any, states: list[int]) -> np.ndarray:
+    """Return the contacts of some states with impulses of zero."""
+    contacts: np.ndarray = of.contacts[states]
+    contacts[..., IMPULSES : IMPULSES + 6 * SETS] = 0.0
+    return contacts
+
+
+def inverse(of: Any, b: int) -> np.ndarray:
     """Return (M + D)^-1 of state b."""
-    return np.linalg.inv(T[:, SETS] + np.diag(np.maximum(of.given.armature[b], 0.0)))
+    return np.linalg.inv(of.M[b] + np.diag(np.maximum(of.given.armature[b], 0.0)))
 
 
 def _opening(option: np.ndarray, gap: Any, h: float) -> tuple[Any, Any]:

@@ -17,10 +17,10 @@ from ..kernels.contact.contact_points import (
     NORMAL,
     POSITION,
     PUSH,
-    RECOVERY,
     START,
     TORQUE,
 )
+from ..kernels.contact.contact_points import RECOVERY as OPENING
 from ..kernels.contact.layout import LIMIT, PAIR, SPEED, SURFACE
 from ..kernels.contact.layout import RECOVERY as OPTION
 from ..kernels.contact.motion_gradient import RESULT, motion_gradient_states
@@ -38,10 +38,10 @@ from ..kernels.contact.row_derivatives import (
     ROLLING,
     SETS,
     TORSIONAL,
-    contact_row_derivatives_states,
+    configuration_gradient_states,
+    contact_rows_states,
 )
-from ..kernels.contact.set_equations import Settings, Sizes
-from ..model.tree import Tree
+from ..kernels.contact.set_equations import ADDED, POSITIONS, RECOVERY, Settings, Sizes
 from ..simulation.stepper import Stepper
 from ..states.states import serving
 from .added_rows import added_rows, recovery_of
@@ -69,14 +69,6 @@ class StepStates(NamedTuple):
     points: np.ndarray
     counts: np.ndarray
     start: np.ndarray
-
-
-class RowDerivatives(NamedTuple):
-    """Rows J (B, R, nv), derivatives dJ (B, SETS, R, nv) and T (B, nv, SETS + 1, nv) (`contact_row_derivatives`)."""
-
-    J: np.ndarray
-    dJ: np.ndarray
-    T: np.ndarray
 
 
 class RowParameters(NamedTuple):
@@ -128,9 +120,10 @@ class MotionGradient(NamedTuple):
 class ContactGradient:
     """Derivatives of parts of steps with contact.
 
-    rows: `RowDerivatives`. w, y (B, SETS, nv): velocities after each set of impulses, and their changes. shown (B, 2, C
-    + nv, 3): what acts, under position and velocity impulses (`kernels.contact.motion_gradient.put_shown`), of the last
-    gradient. Raises UnsupportedError for contacts and steps that have no derivatives.
+    J (B, R, nv), M (B, nv, nv): rows, and mass matrix. w, y (B, SETS, nv): velocities after each set of impulses, and
+    their changes. shown (B, 2, C + nv, 3): what acts, under position and velocity impulses
+    (`kernels.contact.motion_gradient.put_shown`), of the last gradient. Raises UnsupportedError for contacts and steps
+    that have no derivatives.
     """
 
     def __init__(self, stepper: Stepper, given: StepStates, parameters: RowParameters = ROBOT) -> None:
@@ -147,21 +140,39 @@ class ContactGradient:
         self.w = np.stack([mean, mean, end], axis=1)
         self.y = np.stack([mean - given.mean, 0 * mean, end - given.end], axis=1)
         self.on_limits = np.zeros(mean.shape)  # recovery impulses of limits
-        if recovers.any():
-            states = np.flatnonzero(recovers)
-            own = self.rows_of(states, self.w[states], 0 * self.y[states])
-            for b, J, T in zip(states.tolist(), own.J, own.T, strict=True):
-                self.on_limits[b], opened = recovery_of(self, b, J, T)
-                self.w[b, 0] -= opened
-                self.y[b] = np.stack([self.w[b, 0] - given.mean[b], opened, self.y[b, 2]])
-        self.rows = self.rows_of(slice(None), self.w, self.y)
+        B, C = self.pair.shape
+        self.J, self.M = np.empty((B, C * self.axes, self.robot.nv)), np.empty((B, self.robot.nv, self.robot.nv))
+        self._run_on_rows(contact_rows_states, slice(None), 0, [self.contacts], [self.J, self.M])
+        for b in np.flatnonzero(recovers).tolist():
+            self.on_limits[b], opened = recovery_of(self, b)
+            self.w[b, 0] -= opened
+            self.y[b] = np.stack([self.w[b, 0] - given.mean[b], opened, self.y[b, 2]])
         self.added, self.overlaps = added_rows(self, recovers)
 
-    def rows_of(self, states: Any, w: np.ndarray, y: np.ndarray, contacts: np.ndarray | None = None) -> Any:
-        """Return the rows of some states, with derivatives along motions w and at changes y (B, SETS, nv)."""
-        contacts = self.contacts[states] if contacts is None else contacts
-        batched = self._parameters.of(states).robot
-        return row_derivatives(self.robot, self.given.q[states], w, y, contacts, self.axes, batched)
+    def in_configuration(
+        self, states: Any, w: np.ndarray, y: np.ndarray, rho: np.ndarray, z: np.ndarray, contacts: np.ndarray
+    ) -> np.ndarray:
+        """Return the gradients (B, K, nv) of sums of rho' J w + z' (J' lambda - M y) in the configuration of the rows.
+
+        w, y (B, SETS, nv), rho (B, K, SETS, R), z (B, K, SETS, nv), contacts (B, C, CONTACT): of some states.
+        """
+        K = z.shape[1]
+        found = np.empty((len(w), K, self.robot.nv))
+        self._run_on_rows(configuration_gradient_states, states, K, [contacts, w, y, rho, z], [found])
+        return found
+
+    def _run_on_rows(
+        self, kernel: Any, states: Any, K: int, given: list[np.ndarray], results: list[np.ndarray]
+    ) -> None:
+        """Run a kernel of `row_derivatives` on some states; K: number of gradients."""
+        robot, batched = self.robot, self._parameters.of(states).robot
+        counts = _table([given[0].shape[1], self.axes, K], np.int64)
+        entry, constants = serving(kernel, robot, (robot.ints, robot.reals, counts))
+        given = [self.given.q[states], *given]
+        if batched is not None:
+            entry, constants = batched.taken_by(entry, constants, len(given) + len(results), len(given))
+            given.append(batched.numbers)
+        _run(entry, constants, given, results)
 
     def gradient(self, weights: np.ndarray, of_impulses: np.ndarray | None = None) -> MotionGradient:
         """Return the gradients of sums with `weights` (B, K, 2 nv) of mean and end velocity.
@@ -178,21 +189,26 @@ class ContactGradient:
             np.maximum(self.given.armature, 0.0),
             self.gaps,
             self.contacts,
-            *self.rows,
+            self.J,
+            self.M,
         ]
         given += [_or_nothing(self.added, B), weights, _or_nothing(of_impulses, B)]
         rows = K, SETS, C * self.axes + nv
         shapes = (K, len(RESULT), nv), (K, C), rows, (K, C), (2, C + nv, 3)
         results = [np.empty((B, *shape)) for shape in shapes]
         _run(motion_gradient_states, (self.robot.ints, self.robot.reals, *tables), given, results)
-        found, *others, self.shown = results
-        return MotionGradient(*np.moveaxis(found, 2, 0), *others)
+        found, self.shown = results[0], results[4]
+        z, rho = found[:, :, RESULT.positions : RESULT.velocities + 1], results[2][..., : C * self.axes]
+        if self.added is not None:  # recovery that leaves the gap does not change the velocity before it
+            rho = rho.copy()
+            rho[:, :, POSITIONS] -= rho[:, :, RECOVERY] * self.added[:, None, RECOVERY, : C * self.axes, ADDED.alone]
+        found[:, :, RESULT.q] += self.in_configuration(slice(None), self.w, self.y, rho, z, self.contacts)
+        return MotionGradient(*np.moveaxis(found, 2, 0), *results[1:4])
 
     @property
     def normals(self) -> np.ndarray:
         """Rows J (B, C, nv) of the contacts' normals."""
-        J = self.rows.J
-        return J.reshape(len(J), -1, self.axes, J.shape[-1])[:, :, 2]
+        return self.J[:, 2 :: self.axes]
 
     @property
     def _settings(self) -> np.ndarray:
@@ -216,34 +232,6 @@ class ContactGradient:
             self.gaps.min(axis=(1, 2), initial=0.0) < -self.touch.option[OPTION.allowed_overlap]
         )
         return found
-
-
-def row_derivatives(
-    robot: Tree,
-    q: np.ndarray,
-    w: np.ndarray,
-    y: np.ndarray,
-    contacts: np.ndarray,
-    axes: int,
-    parameters: BatchedTables | None,
-) -> RowDerivatives:
-    """Return the rows of contacts (B, C, CONTACT); axes: rows of each. w, y (B, SETS, nv).
-
-    parameters: numbers of the robot's table of each state.
-    """
-    (B, C, _), nv = contacts.shape, robot.nv
-    R = C * axes
-    entry, constants = serving(
-        contact_row_derivatives_states, robot, (robot.ints, robot.reals, _table([C, axes], np.int64))
-    )
-    motions = [np.ascontiguousarray(x[:, s]) for x in (w, y) for s in range(SETS)]
-    results = [np.empty((B, R, nv)), np.empty((B, SETS, R, nv)), np.empty((B, nv, SETS + 1, nv))]
-    given = [q, *motions, contacts]
-    if parameters is not None:
-        entry, constants = parameters.taken_by(entry, constants, len(given) + len(results), len(given))
-        given.append(parameters.numbers)
-    _run(entry, constants, given, results)
-    return RowDerivatives(*results)
 
 
 def contacts_of(stepper: Stepper, given: StepStates, friction: np.ndarray | None) -> tuple[Any, Contacts]:
@@ -274,7 +262,7 @@ def contacts_of(stepper: Stepper, given: StepStates, friction: np.ndarray | None
     along = [(x[:, k : k + 3][:, None] @ axes)[:, 0] for k in (ANGULAR_PUSH, FORCE, TORQUE)]
     for k, impulse in ((0, x[:, PUSH : PUSH + 3]), (3, along[0]), (12, h * along[1]), (15, h * along[2])):
         own[:, IMPULSES + k : IMPULSES + k + 3] = impulse
-    own[:, IMPULSES + 6 + 2] = x[:, RECOVERY]
+    own[:, IMPULSES + 6 + 2] = x[:, OPENING]
     found[valid], surfaces[valid], pairs[valid] = own, surface, law
     return touch, Contacts(found, surfaces, pairs)
 

@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ..kernels.contact.midpoint_correction import FAST
-from ..kernels.contact.row_derivatives import IMPULSES, LINEAR
+from ..kernels.contact.row_derivatives import IMPULSES, LINEAR, SETS
 from ..simulation.stepper import Stepper
-from .contact_gradient import ContactGradient, MotionGradient, RowDerivatives, RowParameters, StepStates
+from .contact_gradient import ContactGradient, MotionGradient, RowParameters, StepStates
 from .solved_part import SolvedPart
 from .step_parts import Motion
 from .step_pullback import StepPullback
@@ -46,7 +46,7 @@ class Impacts(NamedTuple):
     """Change y (B, nv) of the velocities of positions by impacts (`midpoint_correction.motion_of_impacts`).
 
     push (B, C, 3): position impulses, of which a part (B, C) acts. clipped, opposite (B, nv): joints whose position
-    impulses are those of velocities, or none. T (B, nv, nv): d(J' push - M y)/dq at constant push and y.
+    impulses are those of velocities, or none. contacts (B, C, CONTACT): with the impulses that act.
     """
 
     y: np.ndarray
@@ -55,22 +55,22 @@ class Impacts(NamedTuple):
     part: np.ndarray
     clipped: np.ndarray
     opposite: np.ndarray
-    T: np.ndarray
+    contacts: np.ndarray
 
 
 class MidpointTape(NamedTuple):
     """A part that is solved twice.
 
     mean, between: velocities from the start to the midpoint, and there, in the axes at the start. q, v, qdd: state and
-    acceleration there. a: the acceleration in the axes at the start. u: `mean` in the axes at the midpoint. changes:
-    those of mean and end velocity by the second solution.
+    acceleration there. a: the acceleration in the axes at the start. u (B, nv): `mean` in the axes at the midpoint.
+    changes: those of mean and end velocity by the second solution.
     """
 
     start: Start
     first: ContactGradient
     second: ContactGradient
     impacts: Impacts
-    moved: RowDerivatives
+    u: np.ndarray
     mean: np.ndarray
     between: np.ndarray
     q: np.ndarray
@@ -117,9 +117,7 @@ class MidpointPullback:
         reached = np.stack([x + y for x, y in zip(ahead[:2], changes, strict=True)])
         states = StepStates(q_mid, ahead[2], ahead[0], ahead[1], armature, reached, whole.points, whole.counts, start=q)
         second = ContactGradient(stepper, states, parameters)
-        w = np.repeat(u[:, None], second.w.shape[1], axis=1)
-        moved = second.rows_of(slice(None), w, 0 * w)
-        return MidpointTape(start, first, second, impacts, moved, mean, between, q_mid, v_mid, qdd, changes)
+        return MidpointTape(start, first, second, impacts, u, mean, between, q_mid, v_mid, qdd, changes)
 
     def back(self, tape: MidpointTape, weights: np.ndarray) -> MidpointGradients:
         """Return the gradients of sum(weights (B, K, 2 nv) * mean and end velocity)."""
@@ -134,9 +132,9 @@ class MidpointPullback:
             in_q, of_mean = in_q + more_q, of_mean + more_mean
             of_changes.append(of_change)
         g = second.gradient(np.concatenate(of_changes, axis=-1))
-        J, dJ = (x[:, 2 :: second.axes] for x in (tape.moved.J, tape.moved.dJ[:, 0]))
-        in_q_mid, in_q = g.q + g.gap @ (J - h / 2 * dJ), in_q + g.start
-        of_ahead = [g.mean - of_changes[0], g.end - of_changes[1], g.v, -h / 2 * (g.gap @ J)]
+        of_gap = g.gap @ second.normals
+        in_q_mid, in_q = g.q + of_gap + _in_speeds(second, tape.u, -h / 2 * g.gap), in_q + g.start
+        of_ahead = [g.mean - of_changes[0], g.end - of_changes[1], g.v, -h / 2 * of_gap]
         a = self._free.into(start.q, tape.mean, tape.v, tape.qdd, half)[0]
         ends, found = [start.v + h / 2 * a, start.v + h * a, start.v, tape.mean], []
         for x, w in zip(ends, of_ahead, strict=True):
@@ -178,26 +176,22 @@ def impacts_of(first: ContactGradient) -> Impacts:
     larger = push[..., 2] > impulse
     part = np.divide(impulse, push[..., 2], out=np.ones(larger.shape), where=larger)
     diagonal = np.maximum(first.given.armature, 0.0)[:, :, None] * np.eye(nv)
-    W = np.linalg.inv(first.rows.T[:, :, -1] + diagonal)
+    W = np.linalg.inv(first.M + diagonal)
     acting, force = part[..., None] * push, np.clip(forces[:, 0], low, high)
-    along = (acting.reshape(B, 1, 3 * C) @ first.rows.J)[:, 0]
+    along = (acting.reshape(B, 1, 3 * C) @ first.J)[:, 0]
     y = (W @ (along + force)[..., None])[..., 0]
     contacts = first.contacts.copy()
     contacts[..., IMPULSES : IMPULSES + 18] = 0.0
     contacts[..., IMPULSES : IMPULSES + 3] = acting
-    w = np.zeros(first.w.shape)
-    changes = w.copy()
-    changes[:, 0] = y
-    T = first.rows_of(slice(None), w, changes, contacts).T[:, :, 0]
     clipped = (forces[:, 0] < low) | (forces[:, 0] > high)
-    return Impacts(y, W, push, part, clipped, forces[:, 0] * forces[:, 1] < 0, T)
+    return Impacts(y, W, push, part, clipped, forces[:, 0] * forces[:, 1] < 0, contacts)
 
 
 def _impacts_back(tape: MidpointTape, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return z = W weights, and the gradients in q and in the impulses of the first solution."""
     impacts, (B, C, _), K = tape.impacts, tape.first.contacts.shape, weights.shape[1]
     z = weights @ impacts.W
-    of_acting = (z @ np.swapaxes(tape.first.rows.J, 1, 2)).reshape(B, K, C, LINEAR)
+    of_acting = (z @ np.swapaxes(tape.first.J, 1, 2)).reshape(B, K, C, LINEAR)
     part, push = impacts.part[:, None], impacts.push[:, None]
     larger = np.broadcast_to(part < 1, (B, K, C))
     of_part = np.divide((of_acting * push).sum(axis=-1), push[..., 2], out=np.zeros((B, K, C)), where=larger)
@@ -210,7 +204,19 @@ def _impacts_back(tape: MidpointTape, weights: np.ndarray) -> tuple[np.ndarray, 
     clipped, opposite = impacts.clipped[:, None], impacts.opposite[:, None]
     of_impulses[:, :, 0, 3 * C :] = np.where(clipped | opposite, 0.0, z)
     of_impulses[:, :, 1, 3 * C :] = np.where(clipped & ~opposite, z, 0.0)
-    return z, z @ impacts.T, of_impulses
+    still, y, of_y = (np.zeros((B, *n, z.shape[2])) for n in ((SETS,), (SETS,), (K, SETS)))
+    y[:, 0], of_y[:, :, 0] = impacts.y, z
+    rho = np.zeros((B, K, SETS, 3 * C))
+    return z, tape.first.in_configuration(slice(None), still, y, rho, of_y, impacts.contacts), of_impulses
+
+
+def _in_speeds(contact: ContactGradient, w: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return the gradients in the configuration of weighted (B, K, C) speeds of gaps under motions w (B, nv)."""
+    (B, K, _), motions = weights.shape, np.zeros(contact.w.shape)
+    motions[:, 0] = w
+    rho, z = np.zeros((B, K, SETS, contact.J.shape[1])), np.zeros((B, K, SETS, w.shape[1]))
+    rho[:, :, 0, 2 :: contact.axes] = weights
+    return contact.in_configuration(slice(None), motions, 0 * motions, rho, z, contact.contacts)
 
 
 def is_fast(h: float, change: np.ndarray, end: np.ndarray, fraction: float = 1.0) -> np.ndarray:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import ContactWarning
 from ..kernels.contact.layout import SURFACE, pair_of
-from ..kernels.contact.row_derivatives import contact_row_derivatives_states
+from ..kernels.contact.row_derivatives import contact_rows_states
 from ..kernels.contact.set_equations import RECOVERY
 from ..simulation.step import StepCode, StepParameters
 from ..simulation.stepper import Stepper
@@ -85,7 +85,7 @@ class PartPullback:
         if batched.contact:
             friction = np.repeat(touch.surface[None, :, SURFACE.friction], len(numbers), axis=0)
             friction[:, self._pairs] = contact
-        return PartModel(step, RowParameters(batched.within(contact_row_derivatives_states, numbers), friction), table)
+        return PartModel(step, RowParameters(batched.within(contact_rows_states, numbers), friction), table)
 
     @property
     def _pairs(self) -> np.ndarray:

@@ -1,22 +1,48 @@
-"""Gaussian elimination of matrices with partial pivoting, and inverses; loops run along rows, and are vectorized."""
+"""Gaussian elimination of full matrices, with and without pivots; loops run along rows, and are vectorized."""
 
-from .numbers import absolute, vectorized
+from .numbers import absolute, sqrt, vectorized
 
 
-def invert_definite(A):
-    """Replace a positive definite matrix by its inverse, by Gauss-Jordan elimination."""
+def factor_from_last(A, L, Lt):
+    """Factorize a positive definite matrix A = L' L, L lower triangular; Lt is its transpose.
+
+    Elimination begins with the last row. So entries of a mass matrix that are zero off the paths of a tree stay zero.
+    """
     n = A.shape[0]
     for k in range(n):
-        pivot = 1 / A[k, k]
-        A[k, k] = 1.0
-        for j in vectorized(range(n)):
-            A[k, j] *= pivot
+        copy(A[k], L[k])
+    for k in range(n - 1, -1, -1):
+        row, root = L[k], 1 / sqrt(L[k, k])
+        for j in vectorized(range(k + 1)):
+            row[j] *= root
+        for i in range(k):
+            f, other = row[i], L[i]
+            if f != 0:
+                for j in vectorized(range(i + 1)):
+                    other[j] -= f * row[j]
         for i in range(n):
-            f = A[i, k]
-            if i != k and f != 0:
-                A[i, k] = 0.0
-                for j in vectorized(range(n)):
-                    A[i, j] -= f * A[k, j]
+            Lt[i, k] = row[i] if i <= k else row[k] * 0
+
+
+def solve_upper(L, x):
+    """x <- L'^-1 x, for the factor of `factor_from_last`."""
+    for k in range(x.size - 1, -1, -1):
+        row = L[k]
+        x[k] = x[k] / row[k]
+        f = x[k]
+        if f != 0:
+            for j in vectorized(range(k)):
+                x[j] -= f * row[j]
+
+
+def solve_lower(Lt, x):
+    """x <- L^-1 x, for the transposed factor of `factor_from_last`."""
+    for k in range(x.size):
+        row = Lt[k]
+        x[k] = x[k] / row[k]
+        f = x[k]
+        for j in vectorized(range(k + 1, x.size)):
+            x[j] -= f * row[j]
 
 
 def copy(x, y):

@@ -6,13 +6,15 @@ y = W J' lambda, W = (M + D)^-1. Then, with T = d(J' lambda)/dq - d((M + D) y)/d
     dsigma = dJ w + J dw + R dlambda + dbias,
 and A dlambda = -P (dJ w + J dw_unforced + dbias) (`set_equations`). Rows may depend on each other; then the impulses
 are those of least norm, and the motion is unique. With weights o of dw and s of dlambda, gradients are found backward:
-    A' eta = J W o + s,  rho = -P' eta (of dsigma),  u = o + J' rho (of dw_free),  T' W u + dJ' rho (of q).
+    A' eta = J W o + s,  rho = -P' eta (of dsigma),  u = o + J' rho (of dw_free),  z = W u.
+That in q, T' z + dJ' rho, is the one of `row_derivatives.configuration_gradient`. With M + D = L' L and Y = J L^-1, the
+products with W are J W J' = Y Y', and z = L^-1 (L'^-1 o + Y' rho).
 """
 
 from typing import Any, NamedTuple
 
 from ..algebra.numbers import absolute, maximum, minimum
-from ..algebra.pivoted import add_multiple, add_product, copy, solve_transposed
+from ..algebra.pivoted import add_multiple, add_product, copy, solve_lower, solve_transposed, solve_upper
 from ..entries.entry import entry
 from .layout import numbered
 from .row_derivatives import CONTACT, FRICTION, GAP, IMPULSES, SETS
@@ -42,7 +44,7 @@ REPETITIONS, SOLVED = 4, 1e-14  # steps; of the right-hand side
 class Results(NamedTuple):
     """Gradients (n,) in the row `gradient` of a weight."""
 
-    q: Any
+    q: Any  # of the configuration in added terms
     start: Any  # of the configuration in the gaps of joint limits
     v: Any
     mean: Any  # unconstrained motion
@@ -60,7 +62,7 @@ def solve_set(n, m):
 
     They are the transpose of (A + rho) dx = b - A x.
     """
-    largest = m.W[0, 0] * 0
+    largest = m.M[0, 0] * 0
     for a in range(n):
         largest = maximum(largest, absolute(m.eta[a]))
         m.left[a], m.rho[a], m.eta[a] = m.eta[a], -m.eta[a], 0.0
@@ -86,9 +88,9 @@ def pull_set(given, s, n, gradient, of_gap, of_rows, of_friction, m):
     nv, R = given.sizes[SIZE.n], given.J.shape[0]
     if not (changes(m.u) or changes(m.eta[:n])):
         return
-    m.z[:] = 0
-    add_product(m.W, nv, m.u, m.z)
-    add_product(m.Jt, nv, m.z, m.eta[:n])
+    copy(m.u, m.z)
+    solve_upper(m.L, m.z)
+    add_product(m.Yt, nv, m.z, m.eta[:n])
     solve_set(n, m)
     for a in range(n):
         if s != RECOVERY and m.row[a] < R:
@@ -98,22 +100,19 @@ def pull_set(given, s, n, gradient, of_gap, of_rows, of_friction, m):
         if b + 1 < n:
             m.rho[a] -= m.P[a, 1] * m.eta[b + 1]
     add_product(m.J, n, m.rho, m.u)
-    m.z[:] = 0
-    add_product(m.W, nv, m.u, m.z)
+    add_product(m.Y, n, m.rho, m.z)
+    solve_lower(m.Lt, m.z)
     copy(m.z, gradient[RESULT.positions + s])
-    for i in range(nv):
-        add_multiple(m.z[i], given.T[i, s], gradient[RESULT.q])
     for a in range(n):
         of_rows[s, m.row[a]] = m.rho[a]
         pull_row(given, s, m.row[a], m.rho[a], gradient, of_gap, m)
 
 
 def pull_row(given, s, row, rho, gradient, of_gap, m):
-    """Add the gradient of the bias of a row, and of its velocity in q; rho: weight of both."""
+    """Add the gradient of the bias of a row; rho: its weight."""
     R, nv, h = given.J.shape[0], given.sizes[SIZE.n], given.settings[SETTING.h]
     if row < R:
         c = row // given.sizes[SIZE.rows]
-        add_multiple(rho, given.dJ[s * R + row], gradient[RESULT.q])
         of_gap[c] += rho * added_of(given, s, row, ADDED.in_gap)
         closing = s == POSITIONS and given.contacts[c, GAP] > -CLOSED
         if closing and row - c * given.sizes[SIZE.rows] == 2:
@@ -132,7 +131,6 @@ def pull_row(given, s, row, rho, gradient, of_gap, m):
             add_multiple(rho * own[ADDED.in_mean], given.J[row], gradient[RESULT.mean])
             add_multiple(rho * own[ADDED.in_end], given.J[row], gradient[RESULT.end])
             if own[ADDED.alone] > 0:
-                add_multiple(-rho, given.dJ[row], gradient[RESULT.q])
                 add_multiple(-rho, given.J[row], m.u)
         else:
             gradient[RESULT.start, row - R] += rho * own[ADDED.in_gap]
@@ -155,11 +153,11 @@ def put_shown(given, s, n, shown, m):
         state, first = state_of(given, c, s, m.sigma), rows * c
         shown[c, 0], shown[c, 1], shown[c, 2] = state, absolute(m.sigma[first + 2]), m.sigma[first + 2]
     for d in range(nv):
-        shown[count + d, 0], shown[count + d, 1], shown[count + d, 2] = m.impulse[R + d], 0.0, m.W[d, d]
+        shown[count + d, 0], shown[count + d, 1], shown[count + d, 2] = m.impulse[R + d], 0.0, 0.0
     for a in range(n):
         row = m.row[a]
         if row >= R:
-            shown[count + row - R, 1] = 1.0
+            shown[count + row - R, 1], shown[count + row - R, 2] = 1.0, m.mobility[a]
         elif row % rows == 2:
             c = row // rows
             shown[c, 1] = margin_of(given, c, s, a - 2, m)
@@ -184,7 +182,7 @@ def changes(y):
 
 
 def motion_gradient(
-    sizes, settings, state, w, y, armature, gaps, contacts, J, dJ, T, added, weights, of_impulses, gradient, of_gap,
+    sizes, settings, state, w, y, armature, gaps, contacts, J, M, added, weights, of_impulses, gradient, of_gap,
     of_rows, of_friction, shown, m: Any,
 ):  # fmt: skip
     """Write the gradients (`Results`) of weighted sums of the motion in a step, and what acts.
@@ -192,7 +190,7 @@ def motion_gradient(
     weights: of mean and end velocity. state: rounding of velocities, and of the impulses of recovery. of_gap, of_rows,
     of_friction: gradients in the gaps, in the velocities along the rows of each set, and in the friction of contacts.
     """
-    given = Given(sizes, settings, w, y, gaps, contacts, J, dJ, T, added)
+    given = Given(sizes, settings, w, y, gaps, contacts, J, M, added)
     nv = sizes[SIZE.n]
     put_mass(given, armature, state, m)
     gradient.reshape(gradient.size)[:] = 0
@@ -238,8 +236,7 @@ motion_gradient_states = entry(
     gaps="2, n",
     contacts=f"C, {CONTACT} | unchecked",
     J="R, n",
-    dJ=f"{SETS} * R, n",
-    T=f"n, {SETS + 1}, n",
+    M="n, n",
     added=f"{SETS} * (R + n) * sizes[{SIZE.added}], n + {len(ADDED)}",
     weights="K, 2 * n",
     of_impulses=f"K * sizes[{SIZE.of_impulses}], 2, R + n",

@@ -1,22 +1,42 @@
-"""Rows J of contacts, and derivatives in the configuration of velocities J w, forces J' lambda and inertial forces M y.
+"""Rows J of contacts, mass matrix M, and gradients in q of velocities J w and of forces J' lambda - M y.
 
 A row is the velocity of body a relative to body b along an axis at the contact point. While degree of freedom e moves,
-what is behind its joint moves with its screw S, as seen from the joint's parent: the velocity V of a body changes by
-S x (V - V_λ), with V_λ that of the parent. The contact point moves, too, and its axes turn (`Place`).
+what is behind its joint moves with its screw S. In axes that move along, velocities V of bodies under a motion change
+as if that of the joint's parent p changed by -S x V_p. So the gradient of the power of wrenches F that move with the
+bodies is -(S x V_p) . F^c, with F^c the sum of those behind the joint. Inertial forces are such wrenches, too:
+z' M y is the power of I V(y) at the velocities V(z). The point of a contact and its axes (`Place`) also move relative
+to the bodies, in proportion to the twist of body a relative to body b. Gradients in this twist are wrenches, too.
 
 All vectors have the world's axes. Those of a subtree of the base have the origin of its first body.
 """
 
 from typing import Any, NamedTuple
 
-from ..algebra.linear import Matrix, Vector, add, cross, dot, rotate, rotate_back, scale, sub
+from ..algebra.linear import Matrix, Vector, add, cross, rotate, rotate_back, scale, sub
 from ..algebra.numbers import some
 from ..algebra.rotations import GENERAL, Transform
-from ..algebra.spatial import Motion, motion_cross, motion_scaled_add, motion_sub
-from ..algebra.tables import motion_at, put_motion, transform_at, with_armature, with_gravity
-from ..dynamics.crba import put_full
-from ..dynamics.inverse_dynamics_derivatives import DQ, derivatives_and_mass_matrix
-from ..dynamics.inverse_dynamics_derivatives import scratch_for as dynamics_memory
+from ..algebra.spatial import (
+    Force,
+    force_add,
+    force_dot,
+    force_scale,
+    force_sub,
+    motion_scaled_add,
+    rigid_add,
+    rigid_apply,
+    rigid_to_parent,
+)
+from ..algebra.tables import (
+    body_inertia,
+    force_at,
+    motion_at,
+    put_force,
+    put_motion,
+    put_rigid,
+    rigid_at,
+    transform_at,
+)
+from ..dynamics.inverse_dynamics_derivatives import force_cross
 from ..entries.entry import entry
 from ..entries.scratch import scratch_memory
 from ..kinematics.bodies import place_bodies, zero_motion
@@ -32,11 +52,7 @@ GAP = IMPULSES + 6 * SETS
 FRICTION, ROLLING, TORSIONAL, CONTACT = GAP + 1, GAP + 2, GAP + 3, GAP + 4
 LINEAR, BOTH = 3, 6  # rows of a contact: of velocities, then of angular velocities
 
-scratch_for = scratch_memory(
-    "W 12, V 18, origin 3", "S 6, linear 6, angular 6, shift 3, turn 3",
-    F="N + 1, 6", w="6, nv", D="nv, 3, nv | zeros", H="nv, nv | zeros", still="nv | zeros", none="3 | zeros",
-    on="nv | zeros", path="nv | integers", ends="2 | integers", set="3 | integers",
-)  # fmt: skip
+scratch_for = scratch_memory("W 12, Ic 10, Vw 6, Vy 6, Vz 6, Fw 6, Fy 6, Fz 6, G 6, origin 3", "S 6")
 
 
 class Place(NamedTuple):
@@ -46,38 +62,21 @@ class Place(NamedTuple):
     axes: Matrix
 
 
-def place_of(contact, m):
-    """Return the place of a contact; write its bodies to m.ends."""
-    m.ends[0], m.ends[1] = int(contact[BODY]), int(contact[OTHER])
-    x, n = Vector(contact[POSITION], contact[POSITION + 1], contact[POSITION + 2]), normal_of(contact)
+def place_of(contact):
+    """Return the place of a contact."""
+    n = vector_at(contact, NORMAL)
     t = across(n)
     u = cross(n, t)
-    axes = Matrix(t.x, u.x, n.x, t.y, u.y, n.y, t.z, u.z, n.z)
-    return Place(x, axes)
+    return Place(vector_at(contact, POSITION), Matrix(t.x, u.x, n.x, t.y, u.y, n.y, t.z, u.z, n.z))
 
 
-def normal_of(contact):
-    """Return the normal of a contact."""
-    return Vector(contact[NORMAL], contact[NORMAL + 1], contact[NORMAL + 2])
+def vector_at(numbers, k):
+    """Return the three numbers from k on as a vector."""
+    return Vector(numbers[k], numbers[k + 1], numbers[k + 2])
 
 
-def impulse_of(contact, axes, s, first):
-    """Return the linear (first = 0) or angular impulse (3) of set s."""
-    k = IMPULSES + 6 * s + first
-    return rotate(axes, Vector(contact[k], contact[k + 1], contact[k + 2]))
-
-
-def move_along(tree, i, s, m):
-    """Write the velocity of body i under the motion of set s."""
-    V = m.V[:, 6 * s : 6 * s + 6]
-    velocity = parent_motion(tree, i, V)
-    for k in range(tree.v_start[i], tree.v_start[i + 1]):
-        velocity = motion_scaled_add(velocity, motion_at(m.S, k), m.w[s, k])
-    put_motion(V, i, velocity)
-
-
-def put_motions(tree, q, m):
-    """Write poses, origins and screws, and the velocities under the motions of all sets."""
+def put_places(tree, q, m):
+    """Write poses, origins, screws and inertias."""
     place_bodies(tree, q, m.W)
     put_row(m.origin, 0, zero_motion(tree).lin)
     for i in range(1, tree.n_bodies + 1):
@@ -87,51 +86,38 @@ def put_motions(tree, q, m):
             origin = vector_of(m.origin, tree.parent[i])
         put_row(m.origin, i, origin)
         relative = Transform(GENERAL, W.R, sub(W.p, origin))
+        put_rigid(m.Ic, i, rigid_to_parent(relative, body_inertia(tree, i)))
         for k in range(tree.v_start[i], tree.v_start[i + 1]):
             put_motion(m.S, k, screw_at(relative, tree.screw[k]))
-        for s in range(SETS):
-            move_along(tree, i, s, m)
 
 
-def add_wrenches(contact, s, m):
-    """Add the impulses of set s of a contact to the wrenches of its bodies, along their axes, in m.F."""
-    at = place_of(contact, m)
-    f, n = impulse_of(contact, at.axes, s, 0), impulse_of(contact, at.axes, s, LINEAR)
-    for side in range(2):
-        i = m.ends[side]
-        if i > 0:
-            W, sign, row = transform_at(m.W, i), 1 - 2 * side, m.F[i]
-            force, moment = rotate_back(W.R, f), rotate_back(W.R, add(cross(sub(at.x, W.p), f), n))
-            row[0] += sign * moment.x
-            row[1] += sign * moment.y
-            row[2] += sign * moment.z
-            row[3] += sign * force.x
-            row[4] += sign * force.y
-            row[5] += sign * force.z
+# ---- rows and mass matrix
 
 
-def put_inertial(tree, q, y, contacts, s, T, dynamics, m):
-    """T[:, s] = d(J' lambda)/dq - d(M y)/dq for constant wrenches along the bodies' axes; T[:, SETS] = M."""
-    m.F.reshape(m.F.size)[:] = 0
-    for c in range(contacts.shape[0]):
-        add_wrenches(contacts[c], s, m)
-    derivatives_and_mass_matrix(tree, q, m.still, y, m.F[1:], m.D, m.H, put_full, dynamics)
-    for f in range(tree.nv):
-        for e in range(tree.nv):
-            T[f, s, e], T[f, SETS, e] = -m.D[f, DQ, e], m.H[f, e]
+def put_mass_matrix(tree, M, m):
+    """Write M without rotor inertias, zero off the paths; replaces inertias by composite ones."""
+    for i in range(tree.n_bodies, 0, -1):
+        inertia, p = rigid_at(m.Ic, i), tree.parent[i]
+        if p > 0:
+            put_rigid(m.Ic, p, rigid_add(rigid_at(m.Ic, p), inertia))
+        for k in range(tree.v_start[i], tree.v_start[i + 1]):
+            force, j = rigid_apply(inertia, motion_at(m.S, k)), i
+            while j > 0:
+                for e in range(tree.v_start[j], min(tree.v_start[j + 1], k + 1)):
+                    M[k, e] = M[e, k] = force_dot(force, motion_at(m.S, e))
+                j = tree.parent[j]
 
 
-def differs(contacts, s, m):
-    """Return how set s > 0 differs from the first one: not, or 1; -1 if it has no motion and no impulses."""
-    w, y, first, unlike, moves = m.w[s], m.w[SETS + s], m.w[SETS], False, False
-    for k in range(y.size):
-        unlike = unlike or some(w[k] != m.w[0, k]) or some(y[k] != first[k])
-        moves = moves or some(w[k] != 0) or some(y[k] != 0)
-    for c in range(contacts.shape[0]):
-        for k in range(IMPULSES + 6 * s, IMPULSES + 6 * s + 6):
-            unlike = unlike or some(contacts[c, k] != contacts[c, k - 6 * s])
-            moves = moves or some(contacts[c, k] != 0)
-    return int(unlike) if moves else -1
+def add_row(tree, i, sign, at, rows, J, m):
+    """Add the velocities of body i to the rows J of a contact."""
+    arm = sub(at.x, vector_of(m.origin, i))
+    while i > 0:
+        for e in range(tree.v_start[i], tree.v_start[i + 1]):
+            S = motion_at(m.S, e)
+            add_along(J, 0, e, at, about(S, arm), sign)
+            if rows == BOTH:
+                add_along(J, LINEAR, e, at, S.ang, sign)
+        i = tree.parent[i]
 
 
 def about(S, arm):
@@ -139,173 +125,232 @@ def about(S, arm):
     return add(S.lin, cross(S.ang, arm))
 
 
-def put_twists(tree, at, m):
-    """Write the Jacobians of both bodies at a contact, zero off their paths; return the length of m.path.
-
-    m.path: degrees of freedom on either path. m.linear, m.angular: of the first body, then of the second.
-    """
-    n = 0
-    for side in range(2):
-        i = m.ends[side]
-        arm = sub(at.x, vector_of(m.origin, i))
-        while i > 0:
-            for k in range(tree.v_start[i], tree.v_start[i + 1]):
-                S = motion_at(m.S, k)
-                if m.on[k] == 0:
-                    m.on[k], m.path[n] = 1.0, k
-                    n += 1
-                    for r in range(6):
-                        m.linear[k, r], m.angular[k, r] = arm.x * 0, arm.x * 0
-                put_row(m.linear[:, 3 * side : 3 * side + 3], k, about(S, arm))
-                put_row(m.angular[:, 3 * side : 3 * side + 3], k, S.ang)
-            i = tree.parent[i]
-    for j in range(n):
-        m.on[m.path[j]] = 0.0
-    return n
-
-
-def jacobian_of(m, e, side):
-    """Return the velocity at the contact and the angular velocity of one of its bodies, of degree of freedom e."""
-    linear, angular = m.linear[:, 3 * side : 3 * side + 3], m.angular[:, 3 * side : 3 * side + 3]
-    return Motion(vector_of(angular, e), vector_of(linear, e))
-
-
-def of_twist(contact, first, twist):
-    """Return the product of a matrix (3, 6) of a contact and a twist, linear part first."""
-    v, w, A = twist.lin, twist.ang, contact[first : first + 18].reshape((3, 6))
-    return Vector(
-        A[0, 0] * v.x + A[0, 1] * v.y + A[0, 2] * v.z + A[0, 3] * w.x + A[0, 4] * w.y + A[0, 5] * w.z,
-        A[1, 0] * v.x + A[1, 1] * v.y + A[1, 2] * v.z + A[1, 3] * w.x + A[1, 4] * w.y + A[1, 5] * w.z,
-        A[2, 0] * v.x + A[2, 1] * v.y + A[2, 2] * v.z + A[2, 3] * w.x + A[2, 4] * w.y + A[2, 5] * w.z,
-    )
-
-
-def put_rows(contact, at, n, rows, J, m):
-    """Write the rows J of a contact, and how its point shifts and its axes turn."""
-    for j in range(n):
-        e = m.path[j]
-        second = jacobian_of(m, e, 1)
-        twist = motion_sub(jacobian_of(m, e, 0), second)
-        put_row(m.shift, e, add(second.lin, of_twist(contact, OF_POSITION, twist)))
-        put_row(m.turn, e, add(second.ang, cross(normal_of(contact), of_twist(contact, OF_NORMAL, twist))))
-        put_along(J, 0, e, at, twist.lin)
-        if rows == BOTH:
-            put_along(J, LINEAR, e, at, twist.ang)
-
-
-def put_along(J, r, e, at, x):
-    """Write the components of x along the axes of a contact to column e of the rows from r on."""
+def add_along(J, r, e, at, x, sign):
+    """Add the components of sign x along the axes of a contact to column e of the rows from r on."""
     along = rotate_back(at.axes, x)
-    J[r, e], J[r + 1, e], J[r + 2, e] = along.x, along.y, along.z
+    J[r, e] += sign * along.x
+    J[r + 1, e] += sign * along.y
+    J[r + 2, e] += sign * along.z
 
 
-def put_velocity_derivatives(tree, at, n, rows, s, dJ, m):
-    """Write the derivatives of the velocities along the rows of a contact, under the motion of set s."""
-    V, o = m.V[:, 6 * s : 6 * s + 6], at.x.x * 0
-    for r in range(rows):
-        for j in range(n):
-            dJ[r, m.path[j]] = o
-    for side in range(2):
-        i, sign = m.ends[side], 1 - 2 * side
-        arm, velocity = sub(at.x, vector_of(m.origin, i)), zero_motion(tree)
-        if i > 0:
-            velocity = motion_at(V, i)
-        here = about(velocity, arm)
-        for j in range(n):
-            e = m.path[j]
-            turn = vector_of(m.turn, e)
-            linear = add(cross(velocity.ang, vector_of(m.shift, e)), cross(here, turn))
-            add_along(dJ, 0, e, at, scale(linear, sign))
-            if rows == BOTH:
-                add_along(dJ, LINEAR, e, at, scale(cross(velocity.ang, turn), sign))
-        while i > 0:
-            relative = motion_sub(velocity, parent_motion(tree, i, V))
-            for e in range(tree.v_start[i], tree.v_start[i + 1]):
-                change = motion_cross(motion_at(m.S, e), relative)
-                add_along(dJ, 0, e, at, scale(about(change, arm), sign))
-                if rows == BOTH:
-                    add_along(dJ, LINEAR, e, at, scale(change.ang, sign))
-            i = tree.parent[i]
-
-
-def add_along(J, r, e, at, x):
-    """Add the components of x along the axes of a contact to column e of the rows from r on."""
-    along = rotate_back(at.axes, x)
-    J[r, e] += along.x
-    J[r + 1, e] += along.y
-    J[r + 2, e] += along.z
-
-
-def add_force_derivatives(tree, contact, at, n, s, T, m):
-    """T[:, s] += the derivative of J' lambda of a contact, less that of wrenches constant along the bodies' axes."""
-    f, moment = impulse_of(contact, at.axes, s, 0), impulse_of(contact, at.axes, s, LINEAR)
-    for side in range(2):
-        arm, sign = sub(at.x, vector_of(m.origin, m.ends[side])), 1 - 2 * side
-        for j in range(n):
-            e = m.path[j]
-            body = jacobian_of(m, e, side)
-            turn, shift = sub(vector_of(m.turn, e), body.ang), sub(vector_of(m.shift, e), body.lin)
-            df = scale(cross(turn, f), sign)
-            dn = add(cross(arm, df), scale(add(cross(shift, f), cross(turn, moment)), sign))
-            i = m.ends[side]
-            while i > 0:
-                for k in range(tree.v_start[i], tree.v_start[i + 1]):
-                    S = motion_at(m.S, k)
-                    T[k, s, e] += dot(S.lin, df) + dot(S.ang, dn)
-                i = tree.parent[i]
-
-
-def repeat(tree, s, rows, dJ, T):
-    """Copy the derivatives of the first set to set s."""
-    for e in range(tree.nv):
-        for r in range(rows):
-            dJ[s * rows + r, e] = dJ[r, e]
-        for k in range(tree.nv):
-            T[k, s, e] = T[k, 0, e]
-
-
-def contact_row_derivatives(tree, counts, q, w0, w1, w2, y0, y1, y2, contacts, J, dJ, T, dynamics: Any, m: Any):
-    """J, the derivatives dJ[s] of J w_s, and T[:, s] = d(J' lambda_s - M y_s)/dq of SETS sets, and T[:, SETS] = M.
-
-    M is without rotor inertias. counts: numbers of contacts, and of rows of each (LINEAR or BOTH).
-    """
-    count, rows, tree = counts[0], counts[1], with_armature(with_gravity(tree, m.none), m.still)
+def contact_rows(tree, counts, q, contacts, J, M, m: Any):
+    """Rows J, and M without rotor inertias. counts: numbers of contacts, and of rows of each (LINEAR or BOTH)."""
+    count, rows = counts[0], counts[1]
     J.reshape(J.size)[:] = 0
-    dJ.reshape(dJ.size)[:] = 0
-    T.reshape(T.size)[:] = 0
-    for k in range(tree.nv):
-        m.w[0, k], m.w[1, k], m.w[2, k] = w0[k], w1[k], w2[k]
-        m.w[3, k], m.w[4, k], m.w[5, k] = y0[k], y1[k], y2[k]
-    put_motions(tree, q, m)
-    for s in range(SETS):
-        m.set[s] = 1 if s == 0 else differs(contacts, s, m)
-        if m.set[s] > 0:
-            put_inertial(tree, q, m.w[SETS + s], contacts, s, T, dynamics, m)
+    M.reshape(M.size)[:] = 0
+    put_places(tree, q, m)
+    put_mass_matrix(tree, M, m)
     for c in range(count):
-        contact, first, end = contacts[c], rows * c, rows * (c + 1)
-        at = place_of(contact, m)
-        n = put_twists(tree, at, m)
-        put_rows(contact, at, n, rows, J[first:end], m)
-        for s in range(SETS):
-            own = s * rows * count
-            if m.set[s] > 0:
-                put_velocity_derivatives(tree, at, n, rows, s, dJ[own + first : own + end], m)
-                add_force_derivatives(tree, contact, at, n, s, T, m)
-    for s in range(1, SETS):
-        if m.set[s] == 0:
-            repeat(tree, s, rows * count, dJ, T)
+        at = place_of(contacts[c])
+        for side in range(2):
+            add_row(tree, int(contacts[c, BODY + side]), 1 - 2 * side, at, rows, J[rows * c : rows * (c + 1)], m)
 
 
-contact_row_derivatives_states = entry(
-    contact_row_derivatives,
-    {"dynamics": dynamics_memory, "m": scratch_for},
+contact_rows_states = entry(
+    contact_rows,
+    (scratch_for,),
     {"counts": "TableOfIntegers"},
     {"C": "counts[0]", "R": "counts[0] * counts[1]"},
     q="nq",
-    **{f"{label}{s}": "nv" for label in "wy" for s in range(SETS)},
     contacts=f"C, {CONTACT} | unchecked",
     J="-> R, nv'",
-    dJ=f"-> {SETS} * R, nv'",
-    T=f"-> nv', {SETS + 1}, nv'",
+    M="-> nv', nv'",
     expands=True,
-)  # fmt: skip
+    angles=True,
+)
+
+
+# ---- gradients
+
+
+def put_velocities(tree, motion, V, m):
+    """Write the velocities V of all bodies under a motion."""
+    put_motion(V, 0, zero_motion(tree))
+    for i in range(1, tree.n_bodies + 1):
+        velocity = parent_motion(tree, i, V)
+        for k in range(tree.v_start[i], tree.v_start[i + 1]):
+            velocity = motion_scaled_add(velocity, motion_at(m.S, k), motion[k])
+        put_motion(V, i, velocity)
+
+
+def put_inertial(tree, V, F, m):
+    """F = -I V of each body."""
+    for i in range(1, tree.n_bodies + 1):
+        put_force(F, i, force_scale(rigid_apply(rigid_at(m.Ic, i), motion_at(V, i)), -1))
+
+
+def add_force(F, i, f):
+    """Add a force to row i."""
+    put_force(F, i, force_add(force_at(F, i), f))
+
+
+def add_to_parents(tree, F):
+    """Add to the wrenches on each body those on all bodies behind it."""
+    for i in range(tree.n_bodies, 0, -1):
+        if tree.parent[i] > 0:
+            add_force(F, tree.parent[i], force_at(F, i))
+
+
+class Impulse(NamedTuple):
+    """Linear and angular impulse of a contact."""
+
+    f: Vector
+    n: Vector
+
+
+def impulse_of(numbers, first, rows, at):
+    """Return the impulse whose components along the axes of a contact are the numbers from `first` on."""
+    f = rotate(at.axes, vector_at(numbers, first))
+    n = scale(f, 0)
+    if rows == BOTH:
+        n = rotate(at.axes, vector_at(numbers, first + LINEAR))
+    return Impulse(f, n)
+
+
+def add_wrenches(contact, impulse, at, F, m):
+    """Add an impulse of a contact to the wrenches on its bodies."""
+    for side in range(2):
+        i = int(contact[BODY + side])
+        if i > 0:
+            add_force(F, i, force_scale(wrench_of(impulse, sub(at.x, vector_of(m.origin, i))), 1 - 2 * side))
+
+
+def wrench_of(impulse, arm):
+    """Return the wrench of an impulse at an arm from the origin."""
+    return Force(add(cross(arm, impulse.f), impulse.n), impulse.f)
+
+
+def transposed(contact, first, x):
+    """Return the product of the transpose of a matrix (3, 6) of a contact and x: its linear part, then its moment."""
+    A = contact[first : first + 18].reshape((3, 6))
+    return Force(
+        Vector(
+            A[0, 3] * x.x + A[1, 3] * x.y + A[2, 3] * x.z,
+            A[0, 4] * x.x + A[1, 4] * x.y + A[2, 4] * x.z,
+            A[0, 5] * x.x + A[1, 5] * x.y + A[2, 5] * x.z,
+        ),
+        Vector(
+            A[0, 0] * x.x + A[1, 0] * x.y + A[2, 0] * x.z,
+            A[0, 1] * x.x + A[1, 1] * x.y + A[2, 1] * x.z,
+            A[0, 2] * x.x + A[1, 2] * x.y + A[2, 2] * x.z,
+        ),
+    )
+
+
+def add_motion_of_place(contact, impulse, V, at, m):
+    """Add the gradient of the power of an impulse, in the motion of the contact's place relative to its bodies, to m.G.
+
+    V: velocities of the bodies. Relative to the first body, the point moves by P t - t_lin, and the axes turn by
+    n x N t - t_ang, for the twist t; relative to the second one by P t and n x N t.
+    """
+    zero = scale(impulse.f, 0)
+    shift, turn, own = zero, zero, Force(zero, zero)  # gradients in P t and n x N t, and in t
+    for side in range(2):
+        i = int(contact[BODY + side])
+        if i > 0:
+            velocity = motion_at(V, i)
+            here = about(velocity, sub(at.x, vector_of(m.origin, i)))
+            on_shift = cross(impulse.f, velocity.ang)
+            on_turn = add(cross(impulse.f, here), cross(impulse.n, velocity.ang))
+            shift, turn = add(shift, scale(on_shift, 1 - 2 * side)), add(turn, scale(on_turn, 1 - 2 * side))
+            if side == 0:
+                own = Force(on_turn, on_shift)
+    normal = cross(turn, vector_at(contact, NORMAL))
+    gradient = force_sub(
+        force_add(transposed(contact, OF_POSITION, shift), transposed(contact, OF_NORMAL, normal)), own
+    )
+    add_wrenches(contact, Impulse(gradient.f, gradient.n), at, m.G, m)
+
+
+def add_to_gradient(tree, gradient, m):
+    """Add the gradient of the power of all wrenches in the configuration.
+
+    m.Fw, m.Fy, m.Fz: wrenches, of which those at the velocities Vw, Vy and Vz do work. m.G: gradients in the motion of
+    places. All are sums of those behind each body.
+    """
+    for i in range(1, tree.n_bodies + 1):
+        found = force_at(m.G, i)
+        if tree.parent[i] > 0:
+            p = tree.parent[i]
+            found = force_sub(found, force_cross(motion_at(m.Vw, p), force_at(m.Fw, i)))
+            found = force_sub(found, force_cross(motion_at(m.Vy, p), force_at(m.Fy, i)))
+            found = force_sub(found, force_cross(motion_at(m.Vz, p), force_at(m.Fz, i)))
+        for k in range(tree.v_start[i], tree.v_start[i + 1]):
+            gradient[k] += force_dot(found, motion_at(m.S, k))
+
+
+def add_set(tree, rows, s, contacts, rho, z, gradient, m):
+    """Add the gradient of rho' J w + z' (J' lambda - M y) of set s.
+
+    m.Vw, m.Vy: velocities. m.Fz: wrenches of lambda and M y, summed up.
+    """
+    put_velocities(tree, z, m.Vz, m)
+    put_inertial(tree, m.Vz, m.Fy, m)
+    m.Fw[:] = 0
+    m.G[:] = 0
+    for c in range(contacts.shape[0]):
+        contact = contacts[c]
+        at = place_of(contact)
+        push, weight = impulse_of(contact, IMPULSES + 6 * s, rows, at), impulse_of(rho, rows * c, rows, at)
+        add_wrenches(contact, weight, at, m.Fw, m)
+        add_motion_of_place(contact, push, m.Vz, at, m)
+        add_motion_of_place(contact, weight, m.Vw, at, m)
+    add_to_parents(tree, m.Fy)
+    add_to_parents(tree, m.Fw)
+    add_to_parents(tree, m.G)
+    add_to_gradient(tree, gradient, m)
+
+
+def put_set(tree, rows, s, contacts, w, y, m):
+    """Write what all gradients of a set have in common."""
+    put_velocities(tree, w, m.Vw, m)
+    put_velocities(tree, y, m.Vy, m)
+    put_inertial(tree, m.Vy, m.Fz, m)
+    for c in range(contacts.shape[0]):
+        at = place_of(contacts[c])
+        add_wrenches(contacts[c], impulse_of(contacts[c], IMPULSES + 6 * s, rows, at), at, m.Fz, m)
+    add_to_parents(tree, m.Fz)
+
+
+def acts(x):
+    """Return whether any number is not zero."""
+    found = False
+    for k in range(x.size):
+        found = found or some(x[k] != 0)
+    return found
+
+
+def configuration_gradient(tree, counts, q, contacts, w, y, rho, z, gradient, m: Any):
+    """Gradients in q of the sums of rho' J w + z' (J' lambda - M y) over SETS sets, at constant rho, w, z, lambda, y.
+
+    counts: as of `contact_rows`, then the number K of gradients. w, y (SETS, nv). rho (K SETS, R), z (K SETS, nv).
+    """
+    rows, K = counts[1], counts[2]
+    gradient.reshape(gradient.size)[:] = 0
+    put_places(tree, q, m)
+    for s in range(SETS):
+        used = False
+        for k in range(K):
+            row = SETS * k + s
+            if acts(z[row]) or acts(rho[row]):
+                if not used:
+                    put_set(tree, rows, s, contacts, w[s], y[s], m)
+                used = True
+                add_set(tree, rows, s, contacts, rho[row], z[row], gradient[k], m)
+
+
+configuration_gradient_states = entry(
+    configuration_gradient,
+    (scratch_for,),
+    {"counts": "TableOfIntegers"},
+    {"C": "counts[0]", "R": "counts[0] * counts[1]", "K": "counts[2]"},
+    q="nq",
+    contacts=f"C, {CONTACT} | unchecked",
+    w=f"{SETS}, nv",
+    y=f"{SETS}, nv",
+    rho=f"{SETS} * K, R",
+    z=f"{SETS} * K, nv",
+    gradient="-> K, nv'",
+    expands=True,
+    angles=True,
+)

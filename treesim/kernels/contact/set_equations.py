@@ -8,8 +8,8 @@ It is multiplied by a mobility g along s, and by g / (1 + g k) across, so that n
 
 from typing import Any, NamedTuple
 
-from ..algebra.numbers import absolute, maximum, sqrt
-from ..algebra.pivoted import add_product, copy, factor_pivoted, invert_definite
+from ..algebra.numbers import absolute, maximum, sqrt, vectorized
+from ..algebra.pivoted import add_product, copy, factor_from_last, factor_pivoted, solve_upper
 from ..entries.scratch import scratch_memory
 from .layout import numbered
 from .rolling_friction import EQUAL
@@ -70,16 +70,16 @@ ALL = f"(sizes[{SIZE.contacts}] * sizes[{SIZE.rows}] + sizes[{SIZE.n}])"  # rows
 N = f"sizes[{SIZE.n}]"
 
 scratch_for = scratch_memory(
-    given="sizes", W=f"{N}, {N}", M=f"{N}, {N}", J=f"{ALL}, {N}", Jt=f"{N}, {ALL}", Z=f"{ALL}, {N}",
+    given="sizes", M=f"{N}, {N}", L=f"{N}, {N}", Lt=f"{N}, {N}", J=f"{ALL}, {N}", Y=f"{ALL}, {N}", Yt=f"{N}, {ALL}",
     A=f"{ALL}, {ALL}", F=f"{ALL}, {ALL}", own=f"2, {ALL}", P=f"{ALL}, 2",
     row=f"{ALL} | integers", block=f"{ALL} | integers", order=f"{ALL} | integers",
-    impulse=ALL, sigma=ALL, mobility=ALL, eta=ALL, rho=ALL, left=ALL, slip=ALL, u=N, z=N, force=N, moved=N,
+    impulse=ALL, sigma=ALL, mobility=ALL, eta=ALL, rho=ALL, left=ALL, slip=ALL, u=N, z=N, force=N, rounding=N,
     through=f"sizes[{SIZE.weights}], {N}",
 )  # fmt: skip
 
 
 class Given(NamedTuple):
-    """What a step was, and its rows (`contact_row_derivatives`).
+    """What a step was, and its rows J and mass matrix M (`contact_rows`).
 
     w, y (SETS, n): velocities after each set, and its changes. gaps (2, n): of lower and upper joint limits.
     """
@@ -91,8 +91,7 @@ class Given(NamedTuple):
     gaps: Any
     contacts: Any
     J: Any
-    dJ: Any
-    T: Any
+    M: Any
     added: Any
 
 
@@ -194,7 +193,7 @@ def put_motion_of_set(given, s, m):
         for r in range(rows):
             m.impulse[rows * c + r] = given.contacts[c, IMPULSES + 6 * s + r]
     for i in range(n):
-        m.force[i], m.sigma[R + i] = given.T[i, SETS, i] * 0, given.w[s, i]
+        m.force[i], m.sigma[R + i] = given.settings[0] * 0, given.w[s, i]
     add_product(m.M, n, given.y[s], m.force)
     for r in range(R):
         J, total, f = given.J[r], given.settings[0] * 0, m.impulse[r]
@@ -208,18 +207,15 @@ def put_joint_rows(given, s, state, n, m):
     """Add the rows of joints at limits or held by friction, from row n on; return how many rows there are."""
     R = given.J.shape[0]
     for d in range(given.sizes[SIZE.n]):
-        rounding = state[1]
-        for j in range(given.sizes[SIZE.n]):
-            rounding += absolute(m.M[d, j]) * m.moved[j]
         m.impulse[R + d] = given.settings[0] * 0
-        if is_at_rest(given, s, d, m.force[d], rounding):
+        if is_at_rest(given, s, d, m.force[d], m.rounding[d] + state[1]):
             m.impulse[R + d] = m.force[d]
             n = put_row(R + d, n, given, n, m)
     return n
 
 
 def put_jacobian(given, n, m):
-    """Gather the n rows J, and compute Z = J W and the matrix A = Z J'."""
+    """Gather the n rows J, and compute Y = J L^-1 and the matrix A = Y Y'."""
     R, nv = given.J.shape[0], given.sizes[SIZE.n]
     for a in range(n):
         row = m.row[a]
@@ -229,12 +225,14 @@ def put_jacobian(given, n, m):
                 x = given.J[row, i]
             elif row - R == i:
                 x = x + 1
-            m.J[a, i], m.Jt[i, a], m.Z[a, i] = x, x, 0.0
+            m.J[a, i] = m.Y[a, i] = x
+        solve_upper(m.L, m.Y[a])
+        for i in range(nv):
+            m.Yt[i, a] = m.Y[a, i]
     for a in range(n):
-        add_product(m.W, nv, m.J[a], m.Z[a])
         A = m.A[a, :n]
         A[:] = 0
-        add_product(m.Jt, nv, m.Z[a], A)
+        add_product(m.Yt, nv, m.Y[a], A)
 
 
 def put_friction(given, s, a, count, mu, total, column, m, n):
@@ -278,10 +276,11 @@ def put_friction(given, s, a, count, mu, total, column, m, n):
 
 
 def put_equations(given, s, n, m):
-    """Write A and P of the n rows, from A = J W J'."""
+    """Write A and P of the n rows, from A = J W J', and mobilities: of joints, and means of contacts."""
     rows, R, a, count = given.sizes[SIZE.rows], given.J.shape[0], 0, 0
     for b in range(n):
-        if b + 2 < n:
+        m.mobility[b] = m.A[b, b]
+        if b + 2 < n and m.row[b + 2] < R:
             m.mobility[b] = (m.A[b, b] + m.A[b + 1, b + 1] + m.A[b + 2, b + 2]) / 3
     for b in range(n):
         m.slip[b] = 0.0
@@ -320,7 +319,7 @@ def factor_set(given, s, state, m):
 
 def put_factor(n, m):
     """Factorize A + rho."""
-    largest = m.W[0, 0] * 0
+    largest = m.M[0, 0] * 0
     for a in range(n):
         for b in range(n):
             m.F[a, b] = m.A[a, b]
@@ -331,14 +330,17 @@ def put_factor(n, m):
 
 
 def put_mass(given, armature, state, m):
-    """Write M + D, its inverse W, and the rounding of velocities."""
-    for i in range(given.sizes[SIZE.n]):
+    """Write M + D, its factor L, and the rounding of forces."""
+    n = given.sizes[SIZE.n]
+    for i in range(n):
+        copy(given.M[i], m.M[i])
+        m.M[i, i] += armature[i]
+        m.rounding[i] = armature[i] * 0
+    for i in range(n):
         largest = absolute(given.w[0, i])
         for s in range(SETS):
             largest = maximum(largest, maximum(absolute(given.w[s, i]), absolute(given.y[s, i])))
-        m.moved[i] = ROUNDING * largest + state[0]
-        for j in range(given.sizes[SIZE.n]):
-            m.M[i, j] = given.T[i, SETS, j]
-        m.M[i, i] += armature[i]
-        copy(m.M[i], m.W[i])
-    invert_definite(m.W)
+        row, moved = m.M[i], ROUNDING * largest + state[0]
+        for d in vectorized(range(n)):
+            m.rounding[d] += absolute(row[d]) * moved
+    factor_from_last(m.M, m.L, m.Lt)

@@ -83,6 +83,12 @@ def expand_motion(mimic, y, v):
         v[mimic.v[b]] = mimic.multiplier[b] * v[mimic.mimicked_v[b]]
 
 
+def expand_motions(mimic, y, v):
+    """Expand the motions in the rows of a matrix."""
+    for k in range(y.shape[0]):
+        expand_motion(mimic, y[k], v[k])
+
+
 def pick_motion(mimic, v, y):
     """y from v = G y."""
     for j in range(mimic.nv):

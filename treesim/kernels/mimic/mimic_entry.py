@@ -75,7 +75,7 @@ def mimic_entry(states: Any) -> Callable[..., int]:
 def _between() -> dict[str, Any]:
     """Return the functions of `mimic` that generated sources call, by name."""
     names = ("expand_positions", "pick_positions", "expand_motion", "pick_motion", "expand_force", "contract_force")
-    names += ("pick_matrix", "contract_columns", "contract_matrix", "contract_matrices")
+    names += ("expand_motions", "pick_matrix", "contract_columns", "contract_matrix", "contract_matrices")
     return {name: getattr(between, name) for name in names}
 
 
@@ -170,6 +170,8 @@ def _full_shape(x: Array) -> str:
 
 def _expansion(x: Array) -> str:
     """Return the source line that expands an argument of one state to the spanning tree."""
+    if len(x.shape) == 2 and x.shape[1] == "nv":
+        return f"expand_motions(mimic, {state_of(x)}, full_{x.name})"
     kind = {("nq",): "positions", ("nv",): "force" if x.dual[0] else "motion"}[x.shape]
     return f"expand_{kind}(mimic, {state_of(x)}, full_{x.name})"
 
