@@ -16,10 +16,12 @@ from treesim import ArgumentError, UnsupportedError
 from treesim.model import generators
 from treesim.rollouts.replay import OTHER_PROCESSOR, changes, first_difference
 from treesim.simulation import provenance
+from treesim.simulation.continuation import RunStart
 from treesim.validation import schema
 
 CHAIN = generators.chain(3)
 START = [0.5, -0.2, 0.1]
+BEGIN = RunStart(np.array(START), np.zeros(3))
 
 
 def swing(robot=CHAIN, duration=0.05, q0=START, **how):
@@ -176,11 +178,11 @@ def test_settings_that_do_not_fit_are_refused():
     run = swing(duration=0.002)
     for settings in ({"colour": 1}, {"backend": "none of these"}):
         wrong = provenance.DeferredProvenance(
-            treesim.World(CHAIN), treesim.PD(CHAIN, START), {"duration": 0.002, **settings}
+            treesim.World(CHAIN), treesim.PD(CHAIN, START), {"duration": 0.002, **settings}, BEGIN
         )
         with pytest.raises(ArgumentError, match=r"colour|none of these"):
             treesim.replay(replace(run, provenance=wrong))
-    without = provenance.DeferredProvenance(treesim.World(CHAIN), treesim.PD(CHAIN, START), {})
+    without = provenance.DeferredProvenance(treesim.World(CHAIN), treesim.PD(CHAIN, START), {}, BEGIN)
     with pytest.raises(ArgumentError, match="duration"):
         treesim.replay(replace(run, provenance=without))
 

@@ -27,7 +27,7 @@ def case(name):
 def one_by_one(stepper):
     """The same stepper without sequences."""
     other = pickle.loads(pickle.dumps(stepper))
-    other.code.sequence = lambda count: StepSequence(PartCode(None, None, stepper.code._shapes), count)
+    other.code.sequence = lambda count, *_: StepSequence(PartCode(None, None, stepper.code._shapes), count)
     return other
 
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from ..errors import ArgumentError, quoted
 from ..system.display import ReprMixin
-from ..validation.values import finite_or_nan, one_of, parts_or_none, positive_number, short_repr
+from ..validation.values import checked_flag, finite_or_nan, one_of, parts_or_none, positive_number, short_repr
 
 LARGEST = 1e12  # of parameters, so that products do not overflow
 GAINS = ("implicit", "explicit")
-OPTIONAL = ("effort_limit", "velocity_limit", "voltage_limit", "current_limit")  # None: see the classes
+BEFORE = ("zero", "first", "start")  # commands that act until the first one arrives
+OPTIONAL = (  # None: see the classes
+    "effort_limit", "velocity_limit", "voltage_limit", "current_limit", "rate_limit", "period",
+)  # fmt: skip
 
 
 class Law(NamedTuple):
@@ -22,6 +26,22 @@ class Law(NamedTuple):
     kp: float = 0.0
     kd: float = 0.0
     explicit: bool = False
+
+
+class Late(NamedTuple):
+    """How commands reach an actuator: the control is delayed, then its rate is limited, then it is filtered.
+
+    least, most: delay [s]; each rollout has a constant one between these. interpolate: whether delayed controls are
+    linear between steps. rate: largest rate [unit of the control/s], infinity without a limit. lag: time constant [s].
+    before: a number of BEFORE.
+    """
+
+    least: float = 0.0
+    most: float = 0.0
+    interpolate: bool = False
+    rate: float = math.inf
+    lag: float = 0.0
+    before: int = 0
 
 
 class Line(NamedTuple):
@@ -39,10 +59,51 @@ class Actuator(ReprMixin):
     rotor_inertia: float = 0.0
     damping: float = 0.0
     joint_friction: float = 0.0
+    delay: float | tuple[float, float] = 0.0
+    interpolate: bool = False
+    before: Literal["zero", "first", "start"] | None = None
+    lag: float = 0.0
+    rate_limit: float | None = None
 
     def __post_init__(self) -> None:
-        for name in ("effort_limit", "rotor_inertia", "damping", "joint_friction"):
+        for name in ("effort_limit", "rotor_inertia", "damping", "joint_friction", "lag"):
             self._check(name, zero=True)
+        self._check("rate_limit")
+        checked_flag("interpolate", self.interpolate)
+        object.__setattr__(self, "delay", self._checked_delay())
+        if self.before is not None:
+            self._check_before()
+        if self.interpolate and not self._late.most:
+            raise ArgumentError(f"interpolate of {self._label} is for delayed controls: give delay= in seconds")
+
+    def _checked_delay(self) -> float | tuple[float, float]:
+        bounds = parts_or_none(self.delay)
+        given = [self.delay] if bounds is None else bounds
+        times = [finite_or_nan(part) for part in given]
+        ordered = bounds is None or (len(times) == 2 and times[0] <= times[1])
+        if not ordered or not all(0 <= time <= LARGEST for time in times):
+            raise ArgumentError(
+                f"delay of {self._label} must be a time in seconds, not negative, or a pair (least, most) of them, got "
+                f"{short_repr(self.delay)}"
+            )
+        return times[0] if bounds is None else (times[0], times[1])
+
+    def _check_before(self) -> None:
+        one_of("before", self.before, BEFORE)
+        late = self._late
+        if not (late.most or late.lag or late.rate < math.inf):
+            raise ArgumentError(f"before of {self._label} needs delay, lag or rate_limit: without, the control acts")
+        if self.before == "start" and not isinstance(self, PositionServo):
+            raise ArgumentError(f'before="start" of {self._label} would be a position: only PositionServo takes it')
+
+    @property
+    def _late(self) -> Late:
+        """How commands reach the actuator."""
+        least, most = self.delay if isinstance(self.delay, tuple) else (self.delay, self.delay)
+        rate = math.inf if self.rate_limit is None else self.rate_limit
+        default = "start" if isinstance(self, PositionServo) else "zero"
+        before = BEFORE.index(self.before or default)
+        return Late(least, most, self.interpolate, rate, self.lag, before)
 
     @property
     def _label(self) -> str:
@@ -52,6 +113,16 @@ class Actuator(ReprMixin):
     def _law(self) -> Law:
         """Law of the force at the joint."""
         raise NotImplementedError
+
+    @property
+    def _period(self) -> float | None:
+        """Period [s] of a digital controller that evaluates the law; None if integrators do."""
+        return getattr(self, "period", None)
+
+    @property
+    def _time_constant(self) -> float:
+        """Inductance by resistance of the winding [s]."""
+        return 0.0
 
     @property
     def _armature(self) -> float:
@@ -142,6 +213,19 @@ class Motor(_WithLine):
         Viscous damping, added to the joint's own [N m s/rad, N s/m].
     joint_friction : float
         Coulomb friction, added to the joint's own [N m, N].
+    delay : float or (float, float)
+        Time after which a control acts [s]. Controls change at the beginning of a step, so a delay of several steps
+        shifts the response by this number of steps. (least, most): each rollout has a constant delay, drawn from the
+        uniform distribution by its seed and number.
+    interpolate : bool
+        Delayed controls are linear between the beginnings of steps, instead of constant.
+    before : {"zero", "first", "start"}, optional
+        What acts until the first delayed control arrives, and from where lag and rate limit start: a control of zero,
+        the first control, or the position at the start. The default is "start" for `PositionServo`, "zero" for others.
+    lag : float
+        Time constant of a first-order filter of the control [s]. Its mean over each substep acts.
+    rate_limit : float, optional
+        Largest rate of the control, in its unit per second. Delay, rate limit and lag act in this order.
     velocity_limit : float, optional
         Speed of the joint [rad/s, m/s] at which the largest force has fallen linearly from the effort limit to 0. Above
         this speed, the motor can only brake. By default the largest force does not depend on the speed.
@@ -177,13 +261,14 @@ class Motor(_WithLine):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class DCMotor(Actuator):
-    """Direct-current motor without inductance, whose control is its voltage [V].
+    """Direct-current motor, whose control is its voltage [V].
 
-    The force of the joint is gear * torque_constant * (voltage - back_emf * gear * v) / resistance at its velocity v.
+    Without inductance, the force of the joint is gear * torque_constant * (voltage - back_emf * gear * v) / resistance
+    at its velocity v. With inductance, the current is a state.
 
     Parameters
     ----------
-    effort_limit, rotor_inertia, damping, joint_friction
+    effort_limit, rotor_inertia, damping, joint_friction, delay, interpolate, before, lag, rate_limit
         As of `Motor`.
     gear : float
         As of `Motor`.
@@ -193,8 +278,11 @@ class DCMotor(Actuator):
         Torque of the rotor for a current [N m/A].
     back_emf : float, optional
         Voltage for a speed of the rotor [V s/rad]. By default the torque constant, of which it is the same number.
+    inductance : float
+        Inductance of the winding [H]. Implicit integrators simulate it: the current is evaluated at the time within a
+        step at which damping is.
     voltage_limit : float, optional
-        Largest voltage [V]. It gives the motor its torque-speed line.
+        Largest voltage [V]. Without inductance, it gives the motor its torque-speed line.
     current_limit : float, optional
         Largest current [A].
 
@@ -213,6 +301,7 @@ class DCMotor(Actuator):
     resistance: float
     torque_constant: float
     back_emf: float | None = None
+    inductance: float = 0.0
     voltage_limit: float | None = None
     current_limit: float | None = None
 
@@ -222,12 +311,18 @@ class DCMotor(Actuator):
             object.__setattr__(self, "back_emf", self.torque_constant)
         for name in ("gear", "resistance", "torque_constant", "back_emf", "voltage_limit", "current_limit"):
             self._check(name)
+        self._check("inductance", zero=True)
 
     @property
     def _law(self) -> Law:
-        """Law of the force at the joint."""
+        """Law of the force at the joint, without inductance."""
         gain = self.gear * self.torque_constant / self.resistance
         return Law(gain=gain, kd=gain * self.gear * self.back_emf)  # type: ignore[operator]
+
+    @property
+    def _time_constant(self) -> float:
+        """Inductance by resistance of the winding [s]."""
+        return self.inductance / self.resistance
 
     def _effort(self, of_joint: float) -> float:
         """Return the effort limit [N m, N], for a joint with its own."""
@@ -238,18 +333,24 @@ class DCMotor(Actuator):
 
     def _line(self, effort: float) -> Line:
         """Return the torque-speed line at the largest voltage; zeros without one."""
-        return Line() if self.voltage_limit is None else Line(self._law.gain * self.voltage_limit, self._law.kd)
+        if self.voltage_limit is None or self.inductance:  # else the voltage is limited, and not the force
+            return Line()
+        return Line(self._law.gain * self.voltage_limit, self._law.kd)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class _Servo(_WithLine):
     """Gains of servos, which may be implicit or explicit."""
 
-    gains: str = "implicit"
+    gains: Literal["implicit", "explicit"] = "implicit"
+    period: float | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         one_of("gains", self.gains, GAINS)
+        self._check("period")
+        if self.period is not None and self.gains != "explicit":
+            raise ArgumentError(f'{self._label}: period is that of a digital controller: give gains="explicit" with it')
         for name in ("kp", "kd"):
             if hasattr(self, name):
                 self._check(name, zero=True)
@@ -265,11 +366,16 @@ class PositionServo(_Servo):
         Position gain [N m/rad, N/m].
     kd : float
         Velocity gain [N m s/rad, N s/m].
-    effort_limit, rotor_inertia, damping, joint_friction, velocity_limit, curve
+    effort_limit, rotor_inertia, damping, joint_friction
         As of `Motor`; a rotor's inertia is that at the joint, behind its gear.
+    delay, interpolate, before, lag, rate_limit, velocity_limit, curve
+        As of `Motor`.
     gains : {"implicit", "explicit"}
         "implicit": integrators evaluate the gains within the step, as those of `Stepper`, so that stiff gains are
         stable. "explicit": the force at the start of a substep acts during all of it, as in a digital controller.
+    period : float, optional
+        Period of explicit gains [s]: the force is evaluated at its multiples, and constant between. It must be a
+        multiple of the substep, which is the default.
 
     Raises
     ------
@@ -299,7 +405,11 @@ class VelocityServo(_Servo):
     ----------
     kd : float
         Velocity gain [N m s/rad, N s/m].
-    effort_limit, rotor_inertia, damping, joint_friction, velocity_limit, curve, gains
+    effort_limit, rotor_inertia, damping, joint_friction
+        As of `PositionServo`.
+    delay, interpolate, before, lag, rate_limit, velocity_limit, curve
+        As of `Motor`.
+    gains, period
         As of `PositionServo`.
 
     Raises

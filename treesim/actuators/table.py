@@ -15,17 +15,19 @@ from ..model.joints import Joint
 from ..model.parts import changed_joints
 from ..model.tree import Tree
 from ..validation.values import checked_text, short_repr
-from .actuators import Actuator, checked_actuator
+from .actuators import Actuator, Law, checked_actuator
 
 
 @dataclass(frozen=True, eq=False)
 class ActuatorTable:
     """Numbers (nv,) of the actuators of a robot, 0 for joints without one.
 
-    driven: 1 for joints with an actuator. gain, kp, kd, explicit: see `Law`. stall, slope: see `Line`.
+    by_joint: the actuators. driven: 1 for joints with an actuator. gain, kp, kd, explicit: see `Law`. stall, slope: see
+    `Line`. time_constant: inductance by resistance of the winding [s].
     """
 
     robot: Tree
+    by_joint: Mapping[str, Actuator]
     driven: np.ndarray
     gain: np.ndarray
     kp: np.ndarray
@@ -33,6 +35,21 @@ class ActuatorTable:
     explicit: np.ndarray
     stall: np.ndarray
     slope: np.ndarray
+    time_constant: np.ndarray
+
+    @property
+    def of_digital(self) -> dict[str, Actuator]:
+        """Actuators whose law is evaluated at multiples of a period, by joint."""
+        return {name: actuator for name, actuator in self.by_joint.items() if actuator._period}
+
+    def electrical_theta(self, h: float, least: float) -> np.ndarray:
+        """Return the point (nv,) within a step of h [s] at which currents are evaluated, at least `least`."""
+        return np.clip(1 - self.time_constant / h, least, 1.0) * (self.time_constant > 0)
+
+    def admittance(self, h: float, theta: np.ndarray) -> np.ndarray:
+        """Return R / (L/(theta h) + R), by which inductance reduces the law of a motor in a step of h [s]."""
+        share: np.ndarray = 1 / (1 + self.time_constant / (theta * h))
+        return share
 
     def with_gains(self, kp: np.ndarray, kd: np.ndarray) -> list[np.ndarray]:
         """Return gains kp and kd (nv,) with those of actuators; raises ArgumentError for a joint that has both."""
@@ -136,9 +153,10 @@ def equipped(robot: Tree, actuators: Mapping[str, Actuator]) -> Tree:
 
 def actuator_table(robot: Tree, actuators: Mapping[str, Actuator]) -> ActuatorTable:
     """Return the table of actuators (by joint) of an `equipped` robot."""
-    numbers = np.zeros((7, robot.nv))
+    numbers = np.zeros((8, robot.nv))
     for name, actuator in actuators.items():
-        k, law = robot.v_index[name].start, actuator._law
+        k, law = robot.v_index[name].start, Law(gain=1.0) if actuator._period else actuator._law
         line = actuator._line(min(float(robot.effort_limit[k]), UNLIMITED))
-        numbers[:, k] = 1, law.gain, law.kp, law.kd, law.explicit, line.stall, line.slope
-    return ActuatorTable(robot, *(frozen(row) for row in numbers))
+        own = actuator._time_constant
+        numbers[:, k] = 1, law.gain, law.kp, law.kd, law.explicit, line.stall, line.slope, own
+    return ActuatorTable(robot, dict(actuators), *(frozen(row) for row in numbers))

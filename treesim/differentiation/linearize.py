@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from ..contact.base import ContactSolver
 from ..errors import UnsupportedError, quoted
+from ..simulation.actuator_memory import has_memory
 from ..simulation.stepper import Stepper
 from ..simulation.world import World
 from ..system.display import arrays, html_table
@@ -157,7 +158,9 @@ def _linearized(stepper: Stepper, q: np.ndarray, v: np.ndarray, control: np.ndar
 
 def refuse_steps(world: World, contact_solver: str | ContactSolver) -> None:
     """Raise UnsupportedError for steps that have no derivatives."""
+    actuators = {} if world.actuator_table is None else world.actuator_table.by_joint
     refused = {
+        "delay, lag, rate limit, period or inductance of actuators": any(map(has_memory, actuators.values())),
         "kinematic bodies": bool(world.kinematic),
         "loops and constraints": world.m > 0,
         "contacts that coal computes": bool(world.convex.pairs),

@@ -18,6 +18,7 @@ from ..kernels.stepping.step_entry import step_entry
 from ..model.named_axes import coordinate_argument, velocity_argument
 from ..model.quaternions import unit_quaternions
 from ..model.tree import Tree
+from ..simulation.actuator_memory import ActuatorMemory, actuator_memory
 from ..simulation.options import StepOptions
 from ..simulation.robot_warnings import warn_of_friction, warn_of_limits
 from ..simulation.sensor_draws import LARGEST_SEED
@@ -51,6 +52,7 @@ class Method(NamedTuple):
     dynamics: Any  # the entry of forward dynamics
     code: StepCode | None  # of steps with contact or external forces; SIMD code takes their unconstrained part
     code_of: Callable[[bool], StepCode]  # returns the code of steps without or with external forces
+    memory: ActuatorMemory | None = None  # of the world's actuators
 
     @property
     def dt(self) -> float:
@@ -125,10 +127,11 @@ def _method(world: World, options: StepOptions, fields: frozenset[str], work: bo
             world, dynamics, settings, options, work=work, with_forces=with_forces, own_gains=own_gains, pairs=False
         )
 
-    by_steps = touching or world.kinematic or settings.may_saturate(rule, own_gains)
+    memory = actuator_memory(world, rule, options.dt, substeps, settings)
+    by_steps = touching or world.kinematic or memory is not None or settings.may_saturate(rule, own_gains)
     forward, code = dynamics.entry_for(robot), code_of(False) if by_steps else None
     entry = step_entry(rule, forward, bool(world.m), results=(), carried=("work",) if work else ())
-    return Method(world, options, substeps, entry, constants, work, rule, forward, code, code_of)
+    return Method(world, options, substeps, entry, constants, work, rule, forward, code, code_of, memory)
 
 
 _remembered = lru_cache(maxsize=16)(_method)  # short rollouts are called repeatedly

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -47,6 +47,29 @@ from .new_parameters import new_parameters
 from .parameters import given_fields, own_limits, physics_of_rollouts, world_with_rows
 from .rollout import unconstrained_steps
 from .sensors import LastStep, method_for_sensors
+
+
+class Stored(NamedTuple):
+    """What the next steps of a `BatchStepper` depend on.
+
+    impulses: of contact; actuators: their memory. wrench: of contact in the last step. last: of `LastStep`. keys: of
+    random numbers. physics: arrays of model parameters of each state.
+    """
+
+    q: np.ndarray
+    v: np.ndarray
+    finite: np.ndarray
+    residual: np.ndarray | None
+    impulses: np.ndarray | None
+    actuators: np.ndarray | None
+    wrench: np.ndarray | None
+    last: Any
+    warned: set[str]
+    has_stepped: bool
+    taken: int
+    age: np.ndarray
+    keys: np.ndarray
+    physics: Any
 
 
 class BatchStepper(ReprMixin):
@@ -89,8 +112,8 @@ class BatchStepper(ReprMixin):
     contact_wrenches : bool
         Compute the attribute `contact_wrench`.
     seed : int
-        Seed of the random numbers of the world's sensors. State i is rollout i; each `put` of a state that was stepped
-        begins a new episode, with other numbers.
+        Seed of the random numbers of the world's sensors, and of delays of actuators. State i is rollout i; each `put`
+        of a state that was stepped begins a new episode, with other numbers.
 
     Attributes
     ----------
@@ -183,10 +206,14 @@ class BatchStepper(ReprMixin):
         self._age = np.zeros(self.count, np.int64)  # steps of each state since it was put
         self._used = threading.Lock()
         self._method, self._physics = method, None if physics is None else physics.of_each(self.count)
-        self._last = LastStep(method, self._start(None), fields, self.steps) if world.sensors else None
+        self._keys = np.zeros((3, self.count), np.uint64)  # seed, rollout and number of each state's episode
+        self._keys[0], self._keys[1] = self.seed, np.arange(self.count)
+        self._last = LastStep(method, self._start(None), fields, self.steps, self._keys) if world.sensors else None
         # segments, and their steps with contact, by whether there are external forces
         self._pieces: dict[bool, tuple[RolloutSegment, ContactSteps | None]] = {}
         self._kept = self._piece(None)[1] if nv else None  # the steps that took the last one, if these are step by step
+        if self._kept is not None and method.memory is not None:
+            self._kept.begin(self._q)
 
     def _first_wrench(self, method: Method) -> np.ndarray:
         """Return `contact_wrench` before the first step; raises ArgumentError if nothing can touch."""
@@ -238,33 +265,27 @@ class BatchStepper(ReprMixin):
 
     def __reduce__(self) -> tuple[Any, ...]:
         with self._alone("copying"):
-            impulses = None if self._kept is None else self._kept.impulses()
-            arrays = self._q, self._v, self.finite, self.residual, impulses, self._contact_wrench
-            flags = self._warned.copy(), self._has_stepped
-            last = None if self._last is None else copy.deepcopy(self._last.stored())
-            physics = None if self._physics is None else [x.copy() for x in self._physics.arrays]
-            state = (
-                *(x if x is None else x.copy() for x in arrays),
-                last,
-                flags,
-                self._taken,
-                self._age.copy(),
-                physics,
-            )
-        return unwarned, (self._again,), state
+            kept, last = self._kept, self._last
+            stored = Stored(
+                self._q, self._v, self.finite, self.residual, None if kept is None else kept.impulses(),
+                None if kept is None else kept.actuators, self._contact_wrench, None if last is None else last.stored(),
+                self._warned, self._has_stepped, self._taken, self._age, self._keys,
+                None if self._physics is None else [*self._physics.arrays],
+            )  # fmt: skip
+            return unwarned, (self._again,), copy.deepcopy(stored)
 
-    def __setstate__(self, state: tuple[Any, ...]) -> None:
-        q, v, finite, residual, impulses, self._contact_wrench, last, flags, self._taken, self._age, own = state
-        self._warned, self._has_stepped = flags
-        self._q[...], self._v[...], self.finite[...] = q, v, finite
+    def __setstate__(self, stored: Stored) -> None:
+        self._q[...], self._v[...], self.finite[...] = stored.q, stored.v, stored.finite
+        self._contact_wrench, self._warned, self._has_stepped = stored.wrench, stored.warned, stored.has_stepped
+        self._taken, self._age, self._keys[...] = stored.taken, stored.age, stored.keys
         if self.residual is not None:
-            self.residual[...] = residual
-        if impulses is not None and self._kept is not None:
-            self._kept.restore(impulses)
+            self.residual[...] = stored.residual
+        if stored.impulses is not None and self._kept is not None:
+            self._kept.restore(stored.impulses, stored.actuators)
         if self._last is not None:
-            self._last.restore(last)
+            self._last.restore(stored.last)
         if self._physics is not None:
-            self._physics.put(slice(None), own)
+            self._physics.put(slice(None), stored.physics)
 
     def __repr__(self) -> str:
         return f"<BatchStepper of {self.robot.name!r}: {self.count} states, {self.steps} steps of {self.dt:g} s a call>"
@@ -315,8 +336,8 @@ class BatchStepper(ReprMixin):
             Velocities.
         episode : (array_like, array_like, array_like), optional
             Seed, number of the rollout and number of the episode of each state, below 2^64, 2^64 and 2^31: the key of
-            random numbers of sensors. By default those of the stepper and of the state, and the next episode, unless
-            the state was put before and not stepped.
+            random numbers of sensors and actuators. By default those of the stepper and of the state, and the next
+            episode, unless the state was put before and not stepped.
         model_parameters : mapping, optional
             Model parameters of these states from now on: some fields of the stepper, with arrays for these states. The
             states keep their other parameters. Gravity and position limits cannot be replaced, nor inertial fields in a
@@ -360,13 +381,24 @@ class BatchStepper(ReprMixin):
             self.finite[rows] = True
             if new is not None and self._physics is not None:
                 self._physics.put(rows, new)
+            if key is None:
+                self._keys[2, rows] += (self._age[rows] > 0).astype(np.uint64)
+            else:
+                self._keys[0, rows], self._keys[1, rows], self._keys[2, rows] = key
             if self._kept is not None:
-                self._kept.restart(rows)
+                self._kept.restart(rows, self._begun_actuators(rows, q))
             if self._contact_wrench is not None:
                 self._contact_wrench[rows] = 0.0
             if self._last is not None:
-                self._last.forget(rows, self._age, key)
+                self._last.forget(rows)
             self._age[rows] = 0
+
+    def _begun_actuators(self, rows: Any, q: np.ndarray) -> np.ndarray | None:
+        """Return the memory of the actuators of states that begin at q (count, nq); None if they have none."""
+        if self._method.memory is None:
+            return None
+        seed, rollout, episode = self._keys[:, rows]
+        return self._method.memory.begin(q, seed, rollout, episode.astype(np.int64))
 
     def _rows(self, rows: Any) -> slice | np.ndarray:
         """Return rows of the states: a slice, or an array of indices or a mask; raises ArgumentError for others."""

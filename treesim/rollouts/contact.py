@@ -98,15 +98,15 @@ class ContactSteps:
         self.part: LaneSteps | None = None  # of the rollouts that are stepped, if these are on SIMD lanes
         # first of the current rollouts, their impulses, and memory for those of the next step
         self.first, self.kept, self.next = -1, np.empty((0, 0)), np.empty((0, 0))
+        self.actuators = np.empty((0, 0))  # memory of the current rollouts' actuators
         self.info = begin_info(0)  # diagnostics of the current rollouts, see `ContactLanes.bound`
         # whether their growth is measured
         self.overlaps = stage is not None and method.world.touching.largest_overlap < np.inf
         self.memory: LaneMemory | None = None  # of the current rollouts, if these are on SIMD lanes
         self.wrench = np.zeros(1)  # mean wrenches in the current step, times substeps
         self.control = np.empty((0, 0))  # of a policy that takes contact, in the last step
-        self.applied: np.ndarray = np.empty(
-            (0, 0)
-        )  # mean forces (count, nv) of the controls in the last step, if requested
+        self.force: np.ndarray = np.empty((0, 0))  # mean forces (count, nv) of the controls in the last substep
+        self.applied: np.ndarray = np.empty((0, 0))  # and in the last step, if requested
 
     def _batched(self, physics: Physics | None) -> tuple[BatchedTables | None, BatchedTables | None]:
         """Return the batched model parameters in the constants of unconstrained steps, and of the contact solve."""
@@ -142,7 +142,7 @@ class ContactSteps:
     def _carry(self, rows: slice, steps: slice, states: Arrays, results: Arrays, every: int) -> Carried:
         """Step rollouts as `carry`, which then checks the controls that are given."""
         count = len(states[0])
-        self._begin(rows, steps, count)
+        self._begin(rows, steps, states[0])
         if self.touch is None:
             controls, measured = partial(self._control, rows), self.measured and self.measured.of(rows)
             carried = self._walk(controls, self.checks.residual[rows], steps, states, results, every, measured)
@@ -185,6 +185,7 @@ class ContactSteps:
         one.first = own.start
         one.own = [x[part] for x in self.own]
         one.own_gains = None if self.own_gains is None else self.own_gains.of(part)
+        one.actuators = self.actuators[part]
         if self.policy is not None and self.policy.takes_contact:
             one.wrench, one.control = self.wrench[part], self.control[part]
         measured = self.measured and self.measured.of(own)
@@ -209,13 +210,20 @@ class ContactSteps:
             )  # fmt: skip
         return parts[key]
 
-    def _begin(self, rows: slice, steps: slice, count: int) -> None:
-        """Reset the warm start unless the same rollouts continue; select these rollouts' model parameters."""
+    def _begin(self, rows: slice, steps: slice, q: np.ndarray) -> None:
+        """Reset the warm start unless the same rollouts continue; select these rollouts' model parameters.
+
+        q (count, nq): current configurations of these rollouts, from which the memory of their actuators begins.
+        """
         self.own = [] if self.free is None else [self.free.numbers[rows]]
         self.own_touching = None if self.touching is None else self.touching.of(rows)
         self.own_gains = None if self.gains is None else self.gains.of(rows)
         if steps.start == 0 or rows.start != self.first:
-            self._reset(rows.start, count)
+            self._reset(rows.start, len(q))
+            memory, numbers = self.method.memory, self.start.rollouts
+            if memory is not None:
+                numbers = np.arange(rows.start, rows.stop) if numbers is None else numbers[rows]
+                self.actuators = memory.begin(np.asarray(q, float), self.start.seed, numbers)
 
     def _reset(self, first: int, count: int) -> None:
         """Set all impulses of `count` rollouts from `first` on to zero."""
@@ -231,10 +239,19 @@ class ContactSteps:
             robot = self.method.world.robot
             self.wrench, self.control = np.zeros((count, 6 * (robot.n_bodies + 1))), np.zeros((count, robot.nv))
 
-    def restart(self, rows: Any) -> None:
-        """Reset the warm start and the checks of some of the first rollouts, whose states are new."""
+    def begin(self, q: np.ndarray) -> None:
+        """Begin the first rollouts at configurations q (count, nq)."""
+        self._begin(slice(0, len(q)), slice(0, 1), q)
+
+    def restart(self, rows: Any, actuators: np.ndarray | None = None) -> None:
+        """Reset the warm start and the checks of some of the first rollouts, whose states are new.
+
+        actuators: memory of their actuators, if they have any.
+        """
         self.checks.reset(rows)
         if self.first == 0:
+            if actuators is not None:
+                self.actuators[rows] = actuators
             self.kept[rows] = 0.0
             self.info[rows, INFO.growth], self.info[rows, INFO.worst], self.info[rows, INFO.before] = 0.0, 0.0, np.inf
 
@@ -272,11 +289,11 @@ class ContactSteps:
             self.first = -1
             return
         self._begin_with(other.first, other.kept)
-        self.info[...] = other.info
+        self.info[...], self.actuators = other.info, other.actuators.copy()
 
     def settled(self, q: np.ndarray, v: np.ndarray, control: np.ndarray) -> tuple[StepResult, np.ndarray]:
         """Return a part of a step of all rollouts without contact, and controls that respect the effort limits."""
-        self._begin(slice(0, len(q)), slice(0, 1), len(q))
+        self._begin(slice(0, len(q)), slice(0, 1), q)
         result = self.code.new_result((len(q),))
         call = StepCall(self._free, q, v, None, result, gains=self.own_gains)
         return result, self.code.settle(call, control)[1]
@@ -289,8 +306,11 @@ class ContactSteps:
         clear_unlisted(found, self.method.world.touching)
         return found
 
-    def restore(self, impulses: np.ndarray) -> None:
-        """Set the impulses for the warm start to those that `impulses` returned, also that of an older version."""
+    def restore(self, impulses: np.ndarray, actuators: np.ndarray | None = None) -> None:
+        """Set the impulses for the warm start to those that `impulses` returned, also that of an older version.
+
+        actuators: memory of the rollouts' actuators, if they have any.
+        """
         known = current_impulses(impulses, self.method.world.touching)
         if known is None:
             warn(
@@ -298,6 +318,8 @@ class ContactSteps:
             )
         else:
             self._begin_with(0, known)
+            if actuators is not None:
+                self.actuators = actuators.copy()
 
     def _begin_with(self, first: int, impulses: np.ndarray) -> None:
         """Set the impulses (count, R) of the rollouts from `first` on."""
@@ -318,9 +340,13 @@ class ContactSteps:
         places = results[: len(now) + len(self.recorded)]  # records do not contain the measures' memory
         finite, residuals, motion = True, worst, None
         for step in range(steps.start, steps.stop):
-            control = self._stored(controls(step, now))
+            control, commands = controls(step, now), None
             if self.policy is not None:
                 finite = bool(np.isfinite(control).all()) and finite
+            if self.method.memory is None:
+                control = self._stored(control)
+            else:
+                commands = self.method.memory.commands(self.actuators, np.array(control, dtype=float, order="C"))
             if self.wrenches:
                 self.wrench = np.zeros(1)
             if measured:
@@ -329,7 +355,13 @@ class ContactSteps:
                 motion = self.code.motion(self._time(step, len(worst)), self.method.dt, self.method.substeps)
             self.applied = np.zeros(1)
             for k in range(self.method.substeps):
+                if commands is not None:
+                    control = self._stored(commands(k, *now[:2]))
                 now = self._substep(control, now, residuals, k, motion)
+                if commands is not None:
+                    commands.end(self.force)
+            if commands is not None:
+                self.actuators[...] = commands.memory
             self.applied = self.applied / self.method.substeps
             if measured:
                 residuals[kept[0][:, ENDED] != 0] = 0.0
@@ -403,6 +435,7 @@ class ContactSteps:
                 motion.end(k, found[0])
                 moved = LaneResult(*found, part.applied, part.wrench)
                 total = [x + self._work_of_motion(motion, before, moved) for x in total]
+            self.force = part.applied
             if self.reports_controls:
                 self.applied = self.applied + part.applied
             if self.measured is not None:
@@ -419,7 +452,7 @@ class ContactSteps:
             motion.end(k, result.q)
             if total:
                 total = [x + self._work_of_motion(motion, before, result) for x in total]
-        total = [x + result.work for x in total]
+        total, self.force = [x + result.work for x in total], result.force
         if self.reports_controls:
             self.applied = self.applied + result.force
         if self.code.stage is None:

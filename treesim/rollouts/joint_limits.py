@@ -40,6 +40,7 @@ def under_contact(
         and world.robot.mimic_map is None
         and not world.m
         and not world.kinematic
+        and method.memory is None
         and policy is None
         and start.forces is None
         and not controls
@@ -103,8 +104,8 @@ class WatchedSteps(ContactSteps):
         self.own_watched: list[np.ndarray] = []
         return super()._batched(physics)
 
-    def _begin(self, rows: slice, steps: slice, count: int) -> None:
-        super()._begin(rows, steps, count)
+    def _begin(self, rows: slice, steps: slice, q: np.ndarray) -> None:
+        super()._begin(rows, steps, q)
         self.own_watched = [] if self.watched is None else [self.watched.numbers[rows]]
 
     def _free(self, *arrays: np.ndarray) -> int:
@@ -126,7 +127,7 @@ class WatchedSteps(ContactSteps):
             carried = super()._carry(rows, steps, states, results, every)
             self.crowded = bool(np.count_nonzero(self.kept.any(axis=1)) > CROWDED * len(self.kept))
             return carried
-        self._begin(rows, steps, len(states[0]))
+        self._begin(rows, steps, states[0])
         ends, near = self._freely(rows, steps, states, results, every)
         again = near.nonzero()[0]
         self.crowded = again.size > CROWDED * near.size

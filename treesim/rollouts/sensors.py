@@ -8,7 +8,6 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from ..engine.call.steps import Arrays, Carried, Measured, RolloutSegment
 from ..kernels.stepping.measured_step import ENDED, SEEN
@@ -270,25 +269,24 @@ class LastStep(SensorSteps):
 
     last: states (B, n) before and after it, its other results, and the numbers of its rollouts; None before the first
     step. found: the readings (B, n), of sensors that depend on earlier steps. first: number of the first step of a
-    call. keys (3, B): seed, rollout and number of each state's episode. ages (B,): steps in it before the call.
+    call. keys (3, B): seed, rollout and number of each state's episode, the stepper's. ages (B,): steps in it before
+    the call.
     """
 
-    def __init__(self, method: Method, start: Start, fields: Mapping[str, Given], first: int) -> None:
+    def __init__(self, method: Method, start: Start, fields: Mapping[str, Given], first: int, keys: np.ndarray) -> None:
         super().__init__(method, start, fields)
         self.last: tuple[list[np.ndarray], list[np.ndarray], Taken, Draws] | None = None
         self.found: list[np.ndarray] | None = None
         self.first = first
-        count = len(start.q)
-        self.ages, self.keys = np.zeros(count, np.int64), np.zeros((3, count), np.uint64)
-        self.keys[0], self.keys[1] = start.seed, np.arange(count)
+        self.ages, self.keys = np.zeros(len(start.q), np.int64), keys
 
     def stored(self) -> tuple[Any, ...]:
         """Return what the next readings depend on, besides the states."""
-        return self.last, self.found, self._memory, self.keys
+        return self.last, self.found, self._memory
 
     def restore(self, state: tuple[Any, ...]) -> None:
         """Load the results of `stored`."""
-        self.last, self.found, self._memory, self.keys = copy.deepcopy(state)
+        self.last, self.found, self._memory = copy.deepcopy(state)
 
     def draws(self, rows: slice, steps: slice) -> Draws:
         """Return the numbers of the states `rows` at the first of the steps, for random numbers of sensors."""
@@ -312,15 +310,8 @@ class LastStep(SensorSteps):
         taken = Taken() if by is None else Taken(**{name: getattr(by, name)[:, None] for name in self.recorded})
         self.last = begun, last, self.with_forces(taken, rows, steps), self.draws(rows, steps)
 
-    def forget(self, rows: Any, ages: np.ndarray, episode: tuple[ArrayLike, ArrayLike, ArrayLike] | None) -> None:
-        """Delete the readings of some states, and begin an episode, by default the next one of states that have moved.
-
-        ages (B,): steps in the episodes. episode: seed, rollout and number.
-        """
-        if episode is None:
-            self.keys[2, rows] += (ages[rows] > 0).astype(np.uint64)
-        else:
-            self.keys[0, rows], self.keys[1, rows], self.keys[2, rows] = episode
+    def forget(self, rows: Any) -> None:
+        """Delete the readings of some states."""
         for x in (*(() if self.last is None else self.last[0]), *(self.found or ())):
             x[rows] = np.nan
 

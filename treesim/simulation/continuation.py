@@ -29,7 +29,8 @@ class RunStart(NamedTuple):
 
     q (nq,), v (nv,) at time t [s]. work (2,): work done before t [J], by the controller and by all passive
     forces. impulses (R,): those of contacts, joint limits and joint friction in the step before; None if there
-    are none. readings: memory of sensors whose readings depend on earlier steps; None before the first step.
+    are none. readings: memory of sensors whose readings depend on earlier steps; None before the first step. actuators
+    (na,): memory of actuators; None if nothing was commanded before.
     """
 
     q: np.ndarray
@@ -38,6 +39,7 @@ class RunStart(NamedTuple):
     work: np.ndarray = NO_WORK
     impulses: np.ndarray | None = None
     readings: np.ndarray | None = None
+    actuators: np.ndarray | None = None
 
 
 def initial_array(robot: Tree, label: str, value: Any, default: np.ndarray) -> np.ndarray:
@@ -50,15 +52,16 @@ def initial_array(robot: Tree, label: str, value: Any, default: np.ndarray) -> n
 
 
 def run_start(
-    start: Trajectory | State | RunStart | Pair, world: World, has_contact: bool, errors: WorldErrors | None = None
-) -> RunStart:
+    start: Trajectory | State | RunStart | Pair, world: World, has_contact: bool, errors: WorldErrors | None = None,
+    actuators: int = 0,
+) -> RunStart:  # fmt: skip
     """Return the start of a run from a trajectory's last state, a stepper's state, or (q, v) without contact before.
 
     has_contact: whether the run's steps solve contact, joint limits or joint friction. errors: of the world's sensors.
-    Raises ArgumentError if the start does not fit the world's robot. Warns with ContinuationWarning if impulses or the
-    memory of sensors are needed and unknown.
+    actuators: size of the memory of the world's actuators. Raises ArgumentError if the start does not fit the world's
+    robot. Warns with ContinuationWarning if impulses or the memory of sensors or actuators are needed and unknown.
     """
-    robot, size, readings = world.robot, 0 if errors is None else errors.size, None
+    robot, size, readings, memory = world.robot, 0 if errors is None else errors.size, None, None
     if isinstance(start, Trajectory):
         made = _end_of(start, robot)
         impulses = stored_array(start, "end")
@@ -69,16 +72,24 @@ def run_start(
                 "start holds no last readings of this world's sensors, which have drop, delay or rate: they begin with "
                 "the first step", ContinuationWarning,
             )  # fmt: skip
+        memory, continues = stored_array(start, "end_actuators"), len(start) > 1
         if has_contact and impulses is None:
             _warn("holds no impulses of contact of its last step", "an older version, or no simulation, made it")
     elif isinstance(start, State):
         made, impulses = RunStart(start.q, start.v, start.t), start.contact
+        memory, continues = start.actuators, True
     else:
         parts = parts_or_none(start)
         if parts is None or not (len(parts) == 2 or isinstance(start, RunStart)):
             raise ArgumentError(f"start must be a Trajectory, a State, or a pair (q, v), got {short_repr(start)}")
         made = RunStart(*parts)
-        impulses, readings = made.impulses, made.readings
+        impulses, readings, memory, continues = made.impulses, made.readings, made.actuators, False
+    if actuators and (memory.shape != (actuators,) if memory is not None else continues):
+        memory = None
+        warn(
+            "start holds no memory of this world's actuators, which have delay, lag, rate limit, period or inductance: "
+            "they begin as if nothing had been commanded before", ContinuationWarning,
+        )  # fmt: skip
     if not has_contact:
         impulses = None
     elif impulses is not None:
@@ -94,6 +105,7 @@ def run_start(
         t=finite_seconds("start: t", made.t),
         impulses=impulses,
         readings=readings,
+        actuators=memory if actuators else None,
     )
 
 
@@ -101,7 +113,7 @@ def first_state(run: Trajectory) -> RunStart:
     """Return the first state of a recorded run, from which the run can be repeated."""
     return RunStart(
         run.q[0].copy(), run.v[0].copy(), float(run.t[0]), run.work[0].copy(), stored_array(run, "start"),
-        stored_array(run, "start_readings"),
+        stored_array(run, "start_readings"), stored_array(run, "start_actuators"),
     )  # fmt: skip
 
 

@@ -22,6 +22,7 @@ from ..plugins import DEFAULT_INTEGRATOR
 from ..states.arguments import short_repr
 from ..validation.arrays import coerce
 from ..validation.labels import in_order
+from .actuator_memory import ActuatorMemory, StepCommands, actuator_memory, commands_of
 from .control import (
     StatelessController,
     Zero,
@@ -69,13 +70,14 @@ class Progress(NamedTuple):
 
     impulses (R,): those of the last step, None before the first. work (2,): work of the controller and of all
     passive forces [J]. contact: the last step's report. latest: the last torque of a controller that may have a
-    state.
+    state. actuators (na,): memory of the world's actuators, None before the first step.
     """
 
     impulses: np.ndarray | None
     work: np.ndarray
     contact: ContactReport
     latest: GivenTorque | None = None
+    actuators: np.ndarray | None = None
 
 
 class ControlledRobot:
@@ -92,6 +94,7 @@ class ControlledRobot:
     ) -> None:
         self.options, self.world = options, as_world(robot)
         self.impulses: np.ndarray | None = None  # of contact in the step before; no step writes into this array
+        self.actuators: np.ndarray | None = None  # their memory, likewise
         self.robot = robot = self.world.robot
         self.contact = ContactReport.empty(robot, self.world.touching, ())
         self.records_points = contact_points
@@ -117,7 +120,7 @@ class ControlledRobot:
             warn_of_limits(robot)
         self._bound = Dynamics(robot, backend=options.backend, engine=options.engine, gravity=options.gravity)
         self.work = np.zeros(2)  # of the controller, and of all passive forces, so far [J]
-        self._steps: dict[tuple[str, float, bool], tuple[StepCode, int]] = {}
+        self._steps: dict[tuple[str, float, bool], tuple[StepCode, int, ActuatorMemory | None]] = {}
         self._zero = np.zeros(robot.nv)
         self._passive = bool(robot.damping.any() or robot.joint_friction.any() or robot.stiffness.any())
         self.stiffness = self._gains_of("stiffness")
@@ -171,8 +174,14 @@ class ControlledRobot:
         tau, robot, actuators = self.torque(t, q, v), self.robot, self.world.actuator_table
         if actuators is None:
             return self._clipped(tau)
-        rule, gains = RULES[DEFAULT_INTEGRATOR], (self.stiffness, self.damping)
-        settings = StepSettings.of(robot, rule, self.options.dt, *gains, driven=False, actuators=actuators)
+        for code, _, memory in self._steps.values():  # those of the steps so far are the same for any external forces
+            settings = code.settings
+            if memory is not None:
+                tau = memory.command(0, self._memory_at(memory, q), q, v, tau)[1]
+            break
+        else:
+            rule, gains = RULES[DEFAULT_INTEGRATOR], (self.stiffness, self.damping)
+            settings = StepSettings.of(robot, rule, self.options.dt, *gains, driven=False, actuators=actuators)
         tree, force = tree_tables(*constants_of(robot.spanning)), np.zeros(robot.spanning.nv)
         motion = robot.expand(q), robot.expand_velocity(v), on_mimicked(robot, tau)
         actuate(tree, settings_of(tree, settings.table), *motion, force)
@@ -255,15 +264,22 @@ class ControlledRobot:
         """
         self.table = table = self._wrenches(t, q, v)
         key = rule, dt, table is not None
-        code, count = self._steps.get(key) or self._step_code(*key)
+        code, count, memory = self._steps.get(key) or self._step_code(*key)
         if self._stateless is not None:
             self._stateless.begin(code.settings, code.rule)
         tau = self.torque(t, q, v)
         given = tau if table is None else np.concatenate([tau, table])
         start: Any = code, q, v, self.impulses, count
-        blocks = None if self._in_parts else code.sequence(count).run(q, v, given, self.impulses)
+        blocks, commands, before = None, None, None if memory is None else self._memory_at(memory, q)
+        in_parts = self._in_parts or (memory is not None and memory.has_feedback)
+        if not in_parts:
+            if memory is not None:
+                commands = memory.commands(before, given)
+                given = commands.of_all(q, v)
+            blocks = code.sequence(count, memory is not None).run(q, v, given, self.impulses)
         if blocks is None:
-            end = self._step_in_parts(start, (tau, table), t, dt)
+            commands = None if memory is None else memory.commands(before, tau)
+            end = self._step_in_parts(start, (tau, table), t, dt, commands)
         else:
             out, sequence = blocks.out, blocks.sequence
             for part in sequence.works:
@@ -271,18 +287,25 @@ class ControlledRobot:
             self.applied = mean_of([*map(out.__getitem__, sequence.forces)])
             if sequence.contact is not None:
                 self.impulses = out[sequence.contact]
-                self.contact = ContactReport(self.world.touching, blocks, partial(points_again, *start, given))
+                again = partial(points_again, *start, given if memory is None else commands_of(given, count, table))
+                self.contact = ContactReport(self.world.touching, blocks, again)
             end = out[sequence.q], out[sequence.v]
+        self.actuators = None if commands is None else commands.memory
         self.last = t, dt, q, v, *end
         return end
 
+    def _memory_at(self, memory: ActuatorMemory, q: np.ndarray) -> np.ndarray:
+        """Return the memory (na,) of the actuators before a step from q."""
+        return memory.begin(q, self.seed) if self.actuators is None else self.actuators
+
     def _step_in_parts(
-        self, start: Any, given: tuple[np.ndarray, np.ndarray | None], t: float, dt: float
-    ) -> tuple[np.ndarray, np.ndarray]:
+        self, start: Any, given: tuple[np.ndarray, np.ndarray | None], t: float, dt: float,
+        commands: StepCommands | None,
+    ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
         """Take the substeps of a step one by one; return (q, v) at the end.
 
         start: code, q, v, impulses, and number of substeps. given: the torque at the start, and the table of external
-        forces.
+        forces. commands: of actuators with memory, under this torque.
         """
         (code, q, v, impulses, count), (tau, table), stateless = start, given, self._stateless
         used: list[Any] = []  # the control of each substep, with the gains of a stateless controller
@@ -293,7 +316,11 @@ class ControlledRobot:
             return code.under(*used[-1])
 
         def control(k: int, q_now: np.ndarray, v_now: np.ndarray) -> np.ndarray:
-            return put(self._held(tau, (q, v), (q_now, v_now), t + k * dt / count) if k and self._follows else tau)
+            held = self._held(tau, (q, v), (q_now, v_now), t + k * dt / count) if k and self._follows else tau
+            if commands is not None:
+                commands.control = held
+                held = commands(k, q_now, v_now)
+            return put(held)
 
         def limited(force: np.ndarray) -> np.ndarray | None:
             held = None if stateless is None else stateless.limited(force)
@@ -309,7 +336,9 @@ class ControlledRobot:
 
         points: list[np.ndarray] | None = [] if self.records_points and code.stage is not None else None
         motion = code.motion(t, dt, count)
-        _, results = substeps(code, q, v, impulses, count, control, failed, points=points, motion=motion, again=limited)
+        _, results = substeps(
+            code, q, v, impulses, count, control, failed, points=points, motion=motion, again=limited, commands=commands
+        )
         for part in results:
             self.work += part.work
         self.applied, end = mean_of([part.force for part in results]), results[-1]
@@ -369,8 +398,11 @@ class ControlledRobot:
             self.on_welds = wrench_table(self.robot, forces, t, welds=True).ravel()
         return table.ravel()
 
-    def _step_code(self, rule: str, dt: float, with_forces: bool) -> tuple[StepCode, int]:
-        """Make the code of substeps of an integrator; return it and their number; with_forces: with external forces."""
+    def _step_code(self, rule: str, dt: float, with_forces: bool) -> tuple[StepCode, int, ActuatorMemory | None]:
+        """Make the code of substeps of an integrator; return it, their number, and the memory of actuators in them.
+
+        with_forces: with external forces.
+        """
         options, compiled = replace(self.options, integrator=rule), RULES[rule]
         substeps = substeps_of(self.robot, compiled, dt, options.substeps)
         settings = StepSettings.of(
@@ -380,7 +412,8 @@ class ControlledRobot:
         if self._stateless is not None:  # gains change, so they cannot be constants of the code
             settings, options = StepSettings(settings.table.copy()), replace(options, engine="generic")
         solver = forward_solver(self.robot, options.backend)
-        made = StepCode(self.world, solver, settings, options, with_forces=with_forces), substeps
+        memory = actuator_memory(self.world, compiled, dt, substeps, settings)
+        made = StepCode(self.world, solver, settings, options, with_forces=with_forces), substeps, memory
         self._steps = {key: code for key, code in self._steps.items() if key[:2] == (rule, dt)}
         self._steps[rule, dt, with_forces] = made
         return made
@@ -388,26 +421,27 @@ class ControlledRobot:
     def forget(self) -> None:
         """Reset the warm start: forget impulses, contact report and torque of the step before."""
         self.impulses, self.contact = None, ContactReport.empty(self.robot, self.world.touching, ())
-        self.latest = self.repeated = self.last = None
+        self.latest = self.repeated = self.last = self.actuators = None
 
-    def go_on(self, impulses: np.ndarray | None) -> None:
+    def go_on(self, impulses: np.ndarray | None, actuators: np.ndarray | None = None) -> None:
         """Load the warm start of a continued run.
 
-        impulses (R,): those of the step before, None for none. The controller's last torque is used again if the
-        first step is at the same time and state.
+        impulses (R,): those of the step before, None for none. actuators (na,): their memory, None if nothing was
+        commanded. The controller's last torque is used again if the first step is at the same time and state.
         """
         latest = self.latest
         self.forget()
-        self.impulses, self.repeated = impulses, latest
+        self.impulses, self.actuators, self.repeated = impulses, actuators, latest
 
     @property
     def progress(self) -> Progress:
         """Copies of impulses, work, contact report and latest torque of the steps so far."""
         impulses = None if self.impulses is None else self.impulses.copy()
-        return Progress(impulses, self.work.copy(), self.contact, self.latest)
+        actuators = None if self.actuators is None else self.actuators.copy()
+        return Progress(impulses, self.work.copy(), self.contact, self.latest, actuators)
 
     @progress.setter
     def progress(self, progress: Progress) -> None:
         self.impulses = None if progress.impulses is None else progress.impulses.copy()
-        self.work, self.contact = progress.work.copy(), progress.contact
+        self.work, self.contact, self.actuators = progress.work.copy(), progress.contact, progress.actuators
         self.latest = progress.latest and progress.latest._replace(tau=progress.latest.tau.astype(float))

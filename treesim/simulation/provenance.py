@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -26,6 +26,9 @@ from .serialization import plain, restored
 from .trajectory import Trajectory
 from .world import World
 
+if TYPE_CHECKING:
+    from .continuation import RunStart
+
 FORMAT = 1
 SETTINGS = (  # arguments of `Simulation` besides world and controller
     "backend", "integrator", "dt", "gravity", "engine", "substeps", "contact_solver", "external_forces",
@@ -35,7 +38,8 @@ ROBOT = "robot"  # name of the world's robot, with its free bodies, in a seriali
 ALONE = "robot alone"  # and without free bodies
 
 
-STORED = ("start", "end", "start_readings", "end_readings")  # arrays
+# arrays
+STORED = ("start", "end", "start_readings", "end_readings", "start_actuators", "end_actuators")
 
 
 @dataclass(frozen=True)
@@ -46,7 +50,7 @@ class Provenance:
     `treesim.Simulation`, by name. surroundings: versions and processor, see `surroundings`. missing: reasons
     why parts could not be serialized, by name. start, end: contact impulses (R,) in the steps before the first
     and the last state, None without contact. start_readings, end_readings: memory of sensors whose readings depend on
-    earlier steps, None without.
+    earlier steps, None without. start_actuators, end_actuators: memory of actuators, None without.
     """
 
     world: Any
@@ -58,24 +62,23 @@ class Provenance:
     end: Any = None
     start_readings: Any = None
     end_readings: Any = None
+    start_actuators: Any = None
+    end_actuators: Any = None
     format: int = FORMAT
 
 
 class DeferredProvenance:
     """Provenance of a simulation; the immutable world is serialized on demand, the controller at once.
 
-    start: contact impulses (R,) before the first step. start_readings: memory of sensors before it. end, end_readings:
-    those of the last step, set after the run.
+    begin: state before the first step. end, end_readings, end_actuators: contact impulses (R,) and memory of sensors
+    and actuators after the last step, set after the run.
     """
 
-    def __init__(
-        self, world: World, controller: Controller, settings: Mapping[str, Any], start: np.ndarray | None = None,
-        start_readings: np.ndarray | None = None,
-    ) -> None:  # fmt: skip
+    def __init__(self, world: World, controller: Controller, settings: Mapping[str, Any], begin: RunStart) -> None:
         self.world = world
-        self.start, self.start_readings = start, start_readings
+        self.start, self.start_readings, self.start_actuators = begin.impulses, begin.readings, begin.actuators
         self.end: np.ndarray | None = None
-        self.end_readings = start_readings
+        self.end_readings, self.end_actuators = begin.readings, begin.actuators
         self.missing: dict[str, str] = {}
         self.settings = {name: self._by_name(name, value) for name, value in settings.items()}
         self.controller = self._described("controller", controller, controller_name(controller), _named(world))
@@ -190,9 +193,10 @@ def _named(world: World) -> dict[str, Any]:
 
 
 def stored_array(
-    trajectory: Trajectory, where: Literal["start", "end", "start_readings", "end_readings"]
+    trajectory: Trajectory,
+    where: Literal["start", "end", "start_readings", "end_readings", "start_actuators", "end_actuators"],
 ) -> np.ndarray | None:
-    """Return the contact impulses (R,) or the memory of sensors before a trajectory's first step or after its last.
+    """Return the contact impulses (R,) or the memory of sensors or actuators at a trajectory's first or last state.
 
     None if they are unknown or there are none. Raises ArgumentError if the recording is damaged.
     """
@@ -203,7 +207,8 @@ def stored_array(
         return getattr(provenance, where)
     found = restored(getattr(unpacked(provenance() if callable(provenance) else provenance), where))
     if found is not None and not isinstance(found, np.ndarray):
-        what = "memory of sensors" if where.endswith("readings") else "impulses of contact"
+        _, _, kind = where.partition("_")
+        what = {"readings": "memory of sensors", "actuators": "memory of actuators"}.get(kind, "impulses of contact")
         raise ArgumentError(f"the recording's {what} are damaged: {short_repr(found)} is no array")
     return found
 

@@ -30,10 +30,10 @@ def record_run(
     k, q_next = 0, q
     system = simulation.system
     system.applied, system.failure, system.work = None, None, begin.work.copy()
-    work, impulses = system.work, system.impulses
+    work, impulses, actuators = system.work, system.impulses, system.actuators
     try:
         for k in range(steps):
-            work, impulses = system.work.copy(), system.impulses
+            work, impulses, actuators = system.work.copy(), system.impulses, system.actuators
             q_next, v_next = simulation.step(time(k), q, v)
             recording.add(time(k), q, v, system.applied, work)
             recording.add_contact(system.contact)
@@ -41,7 +41,7 @@ def record_run(
             q, v = q_next, v_next
             if progress is not None and (k + 1) % every == 0:
                 progress(k + 1, steps)
-        k, system.applied, work, impulses = steps, None, system.work, system.impulses
+        k, system.applied, work, impulses, actuators = steps, None, system.work, system.impulses, system.actuators
         if not (np.isfinite(q).all() and np.isfinite(v).all()):
             raise NonFiniteError("the state is not finite")
         recording.add(time(steps), q, v, system.force(time(steps), q, v), work)
@@ -52,7 +52,7 @@ def record_run(
             done = work if recording.count == k else system.work
             recording.add(time(recording.count), q, v, known, done)
         if recording.count == k + 1:  # the last state is that before the step which failed
-            system.impulses = impulses
+            system.impulses, system.actuators = impulses, actuators
         raise
 
 

@@ -19,7 +19,7 @@ from ..contact.description import described
 from ..contact.unsolved import warn_of_run
 from ..dynamics.base import DynamicsBackend, check_supported, chosen_backend
 from ..errors import ArgumentError, DivergedWarning, TreesimError, keep_with
-from ..kernels.stepping.rules import IN_PYTHON
+from ..kernels.stepping.rules import IN_PYTHON, Rule
 from ..model.named_axes import coordinate_argument, velocity_argument
 from ..model.tree import Tree
 from ..states.arguments import checked_progress
@@ -28,6 +28,7 @@ from ..system.user_warnings import warn
 from ..types import Engine
 from ..validation.arrays import Argument, coerce
 from ..validation.values import checked_flag, finite_seconds, whole_number
+from .actuator_memory import actuator_memory
 from .continuation import Pair, RunStart, initial_array, run_start
 from .control import Controller, controller_name
 from .controlled import REAL, ControlledRobot
@@ -45,7 +46,7 @@ from .sensor_draws import LARGEST_SEED, step_number
 from .start_limits import warn_of_start
 from .state import State
 from .step import check_rows, touches
-from .step_settings import check_inertia, substeps_of
+from .step_settings import StepSettings, check_inertia, substeps_of
 from .trajectory import Trajectory
 from .world import World, as_world, started
 
@@ -164,6 +165,7 @@ class Simulation(ReprMixin):
             whole_number("seed", seed, 0, LARGEST_SEED),
         )
         self.system = ControlledRobot(self.world, options, controller, external_forces, self.contact_points, self.seed)
+        self._memory_size = self._size_of_memory(rule, h)
         if not self.world.m:
             gains = self.system.stiffness, self.system.damping
             check_inertia(robot, rule, h, *gains, actuators=world.actuator_table)
@@ -226,6 +228,15 @@ class Simulation(ReprMixin):
         self.system.applied = None
         q, v = self._method.step(self.system, t, q, v, self.dt)
         return q, v
+
+    def _size_of_memory(self, rule: Rule, h: float) -> int:
+        """Return the size of the memory of the world's actuators in substeps of h [s]; raises for unsuitable ones."""
+        actuators = self.world.actuator_table
+        if actuators is None:
+            return 0
+        settings = StepSettings.of(self.robot, rule, h, driven=False, actuators=actuators)
+        memory = actuator_memory(self.world, rule, self.dt, round(self.dt / h), settings)
+        return 0 if memory is None else memory.size
 
     def _one(self, made: Callable[..., Argument], label: str, value: Any) -> np.ndarray:
         """Return the q or v of one state as float64."""
@@ -392,10 +403,10 @@ class Simulation(ReprMixin):
         True
         """
         checked_progress(progress)
-        begin = run_start(start, self.world, self.touches, self.system.errors)
+        begin = run_start(start, self.world, self.touches, self.system.errors, self._memory_size)
         if self.touches and type(start) is tuple:  # other starts continue a run
             warn_of_start(self.world, begin.q, self.gravity)
-        self.system.go_on(begin.impulses)
+        self.system.go_on(begin.impulses, begin.actuators)
         return self._run(duration, begin, progress)
 
     def _run(self, duration: float, begin: RunStart, progress: Progress | None) -> Trajectory:
@@ -411,7 +422,7 @@ class Simulation(ReprMixin):
             made = recording.trajectory(self.gravity, metadata, isinstance(self._method, CompiledRule))
             warn_of_run(made.contact, made.t, made.metadata["energy_range"])
             deep_overlaps.warn_of_run(self.world.touching, made.contact, made.t, self.dt)
-            provenance.end = self._impulses()
+            provenance.end, provenance.end_actuators = self._impulses(), self.system.actuators
             gravity = self.robot.gravity if self.gravity is None else self.gravity
             readings = recording.readings(self.world.sensors, gravity, partial(self._with_errors, provenance, begin))
             return replace(made, provenance=provenance, sensors=readings)
@@ -456,7 +467,7 @@ class Simulation(ReprMixin):
 
     def _provenance(self, duration: float, begin: RunStart) -> DeferredProvenance:
         settings = {name: getattr(self, name) for name in SETTINGS} | {"duration": float(duration)}
-        return DeferredProvenance(self.world, self.system.controller, settings, begin.impulses, begin.readings)
+        return DeferredProvenance(self.world, self.system.controller, settings, begin)
 
     def _metadata(self, duration: float, seconds: float, stopped: str | None) -> dict[str, Any]:
         ground = [described(surface) for surface in self.world.ground]

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import quoted
+from ..model.frozen import frozen
 from ..system.display import ReprMixin, arrays
 
 if TYPE_CHECKING:
     from .step_sequence import StepSequence
+
+NO_MEMORY = frozen(np.empty(0))
 
 
 @dataclass(frozen=True, repr=False)
@@ -33,7 +36,9 @@ class State(ReprMixin):
         the impulses of each contact, room for more contacts, and the impulses of joint limits, joint friction and
         constraints.
     seed : int
-        Seed of the random numbers of the world's sensors.
+        Seed of the random numbers of the world's sensors, and of delays of actuators.
+    actuators : ndarray, shape (..., na)
+        Memory of the world's actuators: commands on their way, outputs of filters, and currents; empty without.
 
     Examples
     --------
@@ -48,6 +53,7 @@ class State(ReprMixin):
     impulses: np.ndarray
     contact: np.ndarray
     seed: int = 0
+    actuators: np.ndarray = field(default_factory=lambda: NO_MEMORY)
 
     def __repr__(self) -> str:
         many = f"{self.q.shape[0]} states" if self.q.ndim > 1 else "one state"
@@ -66,17 +72,22 @@ class State(ReprMixin):
         return {name: getattr(self, name) for name in FIELDS}
 
     def _repr_fields(self) -> list[tuple[str, Any]]:
-        return [*arrays(self, "q", "v", "impulses", "contact")]
+        return [*arrays(self, "q", "v", "impulses", "contact", "actuators")]
 
 
 FIELDS = tuple(State.__dataclass_fields__)
+State.actuators = NO_MEMORY  # of states that are made without the constructor
 
 
-def new_state(t: float, q: np.ndarray, v: np.ndarray, impulses: np.ndarray, contact: np.ndarray) -> State:
+def new_state(
+    t: float, q: np.ndarray, v: np.ndarray, impulses: np.ndarray, contact: np.ndarray, actuators: np.ndarray
+) -> State:
     """Return the state with these values, in a third of the time that the constructor of a frozen class takes."""
     state: State = object.__new__(State)
     values = state.__dict__
     values["t"], values["q"], values["v"], values["impulses"], values["contact"] = t, q, v, impulses, contact
+    if actuators.size:
+        values["actuators"] = actuators
     return state
 
 

@@ -157,7 +157,7 @@ class StepCode:
             entry = step_entry(rule, forward, results=("force", "work", "extra"), extra=KINEMATICS)
             results = (*results, self._kinematics)
             self._single = BoundEntry(unfused(entry), self.constants, inputs, results, engine=alone)
-        self._sequences: dict[int, StepSequence] = {}
+        self._sequences: dict[tuple[int, bool], StepSequence] = {}
         self._outside = bool(world.convex.pairs)
         kept = world.touching.warm_start_size if self.stage is not None else 0
         self._cold = np.zeros(kept)  # warm start of one state without impulses
@@ -240,19 +240,19 @@ class StepCode:
         kinematics = None if self._kinematics is None or q.ndim > 1 else np.empty(self._kinematics)
         return StepCall(self._free, q, v, warm_start, result, None, kinematics, points, ends)
 
-    def sequence(self, count: int) -> StepSequence:
-        """Return the `count` equal parts of a step of one state as one call.
+    def sequence(self, count: int, own_controls: bool = False) -> StepSequence:
+        """Return the `count` equal parts of a step of one state as one call; own_controls: as of `StepSequence`.
 
         Its compilation begins in the background with what takes longest. There is another one when memory has grown.
         """
-        sequence = self._sequences.get(count)
+        sequence = self._sequences.get((count, own_controls))
         if sequence is None or sequence.bound is not (self.stage and self.stage.bound):
             free = None if self._outside else self._single
             if free is not None and self.stage is not None:
                 self.stage.begin()
             with_kinematics = self._kinematics is not None
             code = PartCode(free, self.stage, self._shapes, self.forces, self.effort, with_kinematics)
-            sequence = self._sequences[count] = StepSequence(code, count)
+            sequence = self._sequences[count, own_controls] = StepSequence(code, count, own_controls)
         return sequence
 
     def step_with(self, step: StepCall, control: np.ndarray) -> int:

@@ -13,6 +13,7 @@ from ..validation.arrays import in_layout
 from .effort_limits import REPEATS
 
 if TYPE_CHECKING:
+    from .actuator_memory import StepCommands
     from .kinematic import StepMotion
     from .step import StepCode
 
@@ -60,16 +61,17 @@ def substeps(
     points: list[np.ndarray] | None = None,
     motion: StepMotion | None = None,
     again: Callable[[np.ndarray], np.ndarray | None] | None = None,
+    commands: StepCommands | None = None,
 ) -> tuple[int, Sequence[Any]]:
     """Take the `count` equal parts of a step of one state or a batch; return the worst status, and each part's results.
 
     Here, arrays of one state get the layout that compiled code takes. The results have the attributes of `StepResult`.
-    warm_start (..., R): contact impulses of the step before; None for
-    zeros. control: constant (..., nv), or control(k, q, v) of the k-th part, which starts at (q, v). failed(q, v,
-    control): called for a part whose status is not FINE, to raise. at_once: False if parts under constant control
+    warm_start (..., R): contact impulses of the step before; None for zeros. control: constant (..., nv), control(k, q,
+    v) of the k-th part, which starts at (q, v). failed(q, v, control): called for a
+    part whose status is not FINE, to raise. at_once: False if parts under constant control
     cannot be taken by one call. points: list to which the contact points of each part of a step of one state are
     appended. motion: that of kinematic bodies. again(force): returns the control of a part that is taken again because
-    of the mean forces in it, else None.
+    of the mean forces in it, else None. commands: of actuators with memory, which continue after each part.
     """
     batch, constant = q.shape[:-1], isinstance(control, np.ndarray)
     if not batch:
@@ -103,19 +105,21 @@ def substeps(
             points.append(code.contact_points(q, v, u, warm_start, velocities=velocities))
         if motion is not None:
             motion.end(k, result.q)
+        if commands is not None:
+            commands.end(result.force)
         results.append(result)
         q, v, warm_start = result.q, result.v, result.warm_start
     return worst, results
 
 
-def points_again(code: StepCode, *start: Any, motion: StepMotion | None = None) -> list[np.ndarray]:
+def points_again(code: StepCode, *start: Any, **how: Any) -> list[np.ndarray]:
     """Take a step of one state again; return the contact points of each part.
 
-    start: arguments of `substeps` up to the control.
+    start, how: arguments of `substeps` up to the control, and others by name.
     """
     points: list[np.ndarray] = []
     q, v, warm_start, count, control = start
-    substeps(code, q, v, warm_start, count, control, points=points, motion=motion)
+    substeps(code, q, v, warm_start, count, control, points=points, **how)
     return points
 
 

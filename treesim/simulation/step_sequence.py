@@ -96,10 +96,11 @@ class StepSequence:
     control, out)` starts at the state at the end of another step's `out`. Both are built-in functions if `free`, the
     unconstrained step, and the contact solve have code that code can call; otherwise they return BAD_LAYOUT.
 
-    code: of each part. solves: whether the contact solve is called in any case.
+    code: of each part. own_controls: whether `control` is one of each part, one after the other. solves: whether the
+    contact solve is called in any case.
     """
 
-    def __init__(self, code: PartCode, count: int, solves: bool = False) -> None:
+    def __init__(self, code: PartCode, count: int, own_controls: bool = False, solves: bool = False) -> None:
         free, stage, shapes, *_ = self._code = code
         self.bound = None if stage is None else stage.bound  # another one when memory has grown
         self.size = 0
@@ -114,6 +115,7 @@ class StepSequence:
         self._near_limits: list[View] = [self._view((1,)) for _ in self.parts if quick]
         self._beyond: list[View] = [self._view(shapes.force) for _ in self.parts if code.effort is not None]
         self._solved: StepSequence | None = None
+        self._own_controls = own_controls
         if free is not None:
             self._write()
 
@@ -121,14 +123,16 @@ class StepSequence:
         """Replace `call` and `go_on` by the calls of the parts, if there is code of all."""
         _, stage, shapes, forces, effort, _ = self._code
         given = [shape[0] for shape in (shapes.q, shapes.v, shapes.force, shapes.warm_start or (0,))]
-        wrenches = Place(CONTROL, given[CONTROL], 0 if forces is None else forces.size)
         q, v, control, warm_start = (Place(k, 0, size) for k, size in enumerate(given))
         external, at_start = np.empty((2, control.size))
+        given[CONTROL] *= len(self.parts) if self._own_controls else 1
+        wrenches = Place(CONTROL, given[CONTROL], 0 if forces is None else forces.size)
         given[CONTROL] += wrenches.size
         near = [view.place for view in self._near_limits]
         between = [] if stage is None or near else [np.empty(shape) for shape in stage.between]
         state, calls = [q, v, warm_start], list[Call | None]()
         for k, part in enumerate(self.parts):
+            control = control._replace(first=k * control.size if self._own_controls else 0)
             if forces is None:
                 controls: list[Any] = [control]
             else:
@@ -228,7 +232,7 @@ class StepSequence:
     def _with_contact(self) -> StepSequence:
         """The same step with the contact solve in any case."""
         if self._solved is None:
-            self._solved = StepSequence(self._code, len(self.parts), solves=True)
+            self._solved = StepSequence(self._code, len(self.parts), self._own_controls, solves=True)
         return self._solved
 
     def _view(self, shape: tuple[int, ...] | None) -> Any:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -28,6 +29,7 @@ from ..system.display import ReprMixin, vector
 from ..types import Engine
 from ..validation.arrays import check_copy, coerce
 from ..validation.values import checked_part, finite_seconds, whole_number
+from .actuator_memory import StepCommands, actuator_memory
 from .external_forces import Wrenches, wrench_table
 from .options import StepOptions
 from .report import Report, summed
@@ -36,7 +38,7 @@ from .sensor_draws import LARGEST_SEED
 from .sensor_errors import errors_of
 from .sensors import reads_welds
 from .start_limits import warn_of_start
-from .state import State, new_state, state_in
+from .state import NO_MEMORY, State, new_state, state_in
 from .step import StepCode, check_rows, compiled_rule, forward_solver
 from .step_result import points_again, substeps
 from .step_sequence import StepSequence
@@ -145,6 +147,7 @@ class Stepper(ReprMixin):
         self._warned: set[str] = set() if self.world.touching.counts.slots else {"depth"}  # what a warning has said
         self._reads_welds = reads_welds(self.robot, self.world.sensors)
         self.errors = errors_of(self.world.sensors, robot, self.dt)
+        self.memory = actuator_memory(self.world, self.rule, self.dt, self.substeps, self.settings)
         warn_of_friction(robot, integrator)
         self.code = StepCode(self.world, self._solver, self.settings, options, pairs=False)
         self._code_with_forces: StepCode | None = None  # of steps with external forces
@@ -181,12 +184,12 @@ class Stepper(ReprMixin):
         t : float
             Time [s].
         seed : int
-            Seed of the random numbers of the world's sensors.
+            Seed of the random numbers of the world's sensors, and of delays of actuators.
 
         Returns
         -------
         State
-            The state, with impulses 0.
+            The state, with impulses 0. Nothing has been commanded to actuators before.
 
         Raises
         ------
@@ -209,7 +212,8 @@ class Stepper(ReprMixin):
         q = started(self.world, q)
         if self.code.stage is not None and "start" not in self._warned and warn_of_start(self.world, q, self.gravity):
             self._warned.add("start")
-        return State(t, q, v, impulses, contact, whole_number("seed", seed, 0, LARGEST_SEED))
+        state = State(t, q, v, impulses, contact, whole_number("seed", seed, 0, LARGEST_SEED))
+        return state if self.memory is None else replace(state, actuators=self.memory.begin(q, state.seed))
 
     def _checked_states(self, labels: tuple[str, str], q: ArrayLike, v: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
         """Return new arrays q, v of one state or a batch (B, n); labels: names of both in errors."""
@@ -291,13 +295,20 @@ class Stepper(ReprMixin):
 
     def _step(self, state: State, u: Any, with_forces: bool) -> tuple[State, Report]:
         """Take a step; with_forces: whether the controls u end with a table of external forces."""
-        if self.world.kinematic:
+        if self.world.kinematic or (self.memory is not None and self.memory.has_feedback):
             return self._step_by_parts(state, u, with_forces)
         sequence = self._sequences[with_forces]
         if sequence is None:
             if state.q.ndim > 1:  # a batch needs no code of one state
                 return self._step_by_parts(state, u, with_forces)
-            sequence = self._sequences[with_forces] = self._code(with_forces).sequence(self.substeps)
+            code, own_controls = self._code(with_forces), self.memory is not None
+            sequence = self._sequences[with_forces] = code.sequence(self.substeps, own_controls)
+        given, memory = u, NO_MEMORY
+        if self.memory is not None:
+            if state.q.ndim > 1:
+                return self._step_by_parts(state, u, with_forces)
+            commands = self._commands(state, u if with_forces else self._control(state.v, u))
+            u, memory = commands.of_all(state.q, state.v), commands.memory
         out, values = sequence.new(sequence.size), state.__dict__
         own: Any = values.get("_sequence")
         if own is sequence:
@@ -309,35 +320,58 @@ class Stepper(ReprMixin):
             results = sequence.results_of(status, out, state.q, state.v, u, state.contact)
             if results is None:
                 self._sequences[with_forces] = None  # memory may grow
-                return self._step_by_parts(state, u, with_forces)
+                return self._step_by_parts(state, given, with_forces)
             if not results.solved:
                 self._warn(results)
             if self._constrained:
                 impulses = summed([each.constraint_impulses for each in results])
             sequence, out = results.sequence, results.out
         after = state_in(out, sequence, state.t + self.dt, impulses, state)
-        if self.errors is not None:
+        if memory.size:
+            after.__dict__["actuators"] = memory
+        if self.errors is not None or memory.size:
             after.__dict__["seed"] = state.seed
-        return after, Report(self, state, u, after, results, FINE)
+        return after, Report(self, state, given, after, results, FINE)
 
     def _step_by_parts(self, state: State, given: Any, with_forces: bool) -> tuple[State, Report]:
         """Take the parts of a step one by one, of a batch or where `StepSequence.run` cannot step."""
         u, code = given if with_forces else self._control(state.v, given), self._code(with_forces)
-        motion = code.motion(state.t, self.dt, self.substeps)
-        before = current_impulses(state.contact, self.world.touching) if self.code.stage is not None else None
+        take, commands = self._parts(code, state, u)
         with nullcontext() if self.threads is None else use_threads(self.threads):
-            start = state.q, state.v, state.contact if before is None else before, self.substeps, u
-            worst, results = substeps(code, *start, at_once=u is not given, motion=motion)
+            worst, results = take(substeps, at_once=u is not given)
         end, impulses, contact = results[-1], state.impulses, state.contact
         if self._constrained:
             impulses = summed([each.constraint_impulses for each in results])
         if self.code.stage is not None:
             contact = end.warm_start
             self._warn(results)
-        after = new_state(state.t + self.dt, end.q, end.v, impulses, contact)
-        if self.errors is not None:
+        memory = NO_MEMORY if commands is None else commands.memory
+        after = new_state(state.t + self.dt, end.q, end.v, impulses, contact, memory)
+        if self.errors is not None or memory.size:
             after.__dict__["seed"] = state.seed
         return after, Report(self, state, u, after, results, worst)
+
+    def _parts(self, code: StepCode, state: State, u: np.ndarray) -> tuple[Callable[..., Any], StepCommands | None]:
+        """Return a function that calls `substeps` or `points_again` on a step under controls u, and its commands.
+
+        The controls may end with a table of external forces.
+        """
+        before = current_impulses(state.contact, self.world.touching) if self.code.stage is not None else None
+        commands = None if self.memory is None else self._commands(state, u)
+        control = u if commands is None else commands
+        start = code, state.q, state.v, state.contact if before is None else before, self.substeps, control
+        how = {"motion": code.motion(state.t, self.dt, self.substeps), "commands": commands}
+        return lambda function, **more: function(*start, **how, **more), commands
+
+    def _commands(self, state: State, u: np.ndarray) -> StepCommands:
+        """Return the commands of the substeps of a step under the controls u, which may end with external forces."""
+        assert self.memory is not None
+        memory, wanted = state.actuators, (*state.q.shape[:-1], self.memory.size)
+        if memory.shape != wanted:
+            raise ArgumentError(
+                f"state: its memory of actuators has shape {memory.shape}, but {wanted} is needed: begin with reset"
+            )
+        return self.memory.commands(memory, u)
 
     def _code(self, with_forces: bool) -> StepCode:
         """Return the code of steps without or with external forces; the latter is made when it is needed."""
@@ -361,9 +395,9 @@ class Stepper(ReprMixin):
     def _contact_points(self, state: State, control: Any) -> list[np.ndarray]:
         """Take a step of one state again, and return the contact points of each substep; control: as `_explain`."""
         u, with_forces = self._control_again(state, control)
-        code = self._code(with_forces)
-        motion = code.motion(state.t, self.dt, self.substeps)
-        return points_again(code, state.q, state.v, state.contact, self.substeps, u, motion=motion)
+        take, _ = self._parts(self._code(with_forces), state, u)
+        found: list[np.ndarray] = take(points_again)
+        return found
 
     def _pair_wrenches(self, state: State, control: Any) -> list[np.ndarray]:
         """Take a step again; return the wrenches (..., P, 12) of pairs in each substep. control: as `_explain`."""
@@ -371,8 +405,8 @@ class Stepper(ReprMixin):
         code = self._codes_with_pairs.get(with_forces)
         if code is None:
             code = self._codes_with_pairs[with_forces] = self._new_code(with_forces, True)
-        motion = code.motion(state.t, self.dt, self.substeps)
-        _, results = substeps(code, state.q, state.v, state.contact, self.substeps, u, motion=motion)
+        take, _ = self._parts(code, state, u)
+        _, results = take(substeps)
         return [each.pairs for each in results]
 
     def _control_again(self, state: State, control: Any) -> tuple[np.ndarray, bool]:
