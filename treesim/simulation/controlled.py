@@ -270,7 +270,8 @@ class ControlledRobot:
         tau = self.torque(t, q, v)
         given = tau if table is None else np.concatenate([tau, table])
         start: Any = code, q, v, self.impulses, count
-        blocks, commands, before = None, None, None if memory is None else self._memory_at(memory, q)
+        before: Any = None if memory is None else self._memory_at(memory, q)
+        blocks, commands = None, None
         in_parts = self._in_parts or (memory is not None and memory.has_feedback)
         if not in_parts:
             if memory is not None:
