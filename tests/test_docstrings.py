@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Iterator
+from operator import attrgetter
 
 import pytest
 from numpydoc.validate import validate
@@ -27,6 +29,11 @@ def public() -> Iterator[str]:
                     value, property | classmethod | staticmethod | type(public)
                 ):
                     yield f"treesim.{name}.{member}"
+
+
+def test_public_docstrings_name_pages_not_files():
+    texts = {name: attrgetter(name.partition(".")[2])(treesim).__doc__ or "" for name in public()}
+    assert [name for name, text in texts.items() if re.search(r"docs/|\.md\b", text)] == []
 
 
 @pytest.mark.parametrize("name", [name for name in public() if name not in OTHERWISE])

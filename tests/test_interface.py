@@ -40,6 +40,20 @@ def test_names_of_other_libraries_are_answered_with_the_call(name, call):
     assert hasattr(treesim, call)
 
 
+@pytest.mark.parametrize(
+    "name", ["compare", "control", "errors", "formats", "live", "measures", "numbers", "policies", "testing"]
+)
+def test_modules_list_their_public_names_only(name):
+    module = getattr(treesim, name)
+    assert len(dir(module)) > 5 and [each for each in dir(module) if inspect.ismodule(getattr(module, each))] == []
+    assert [each for each in dir(module) if each.startswith("_")] == []
+
+
+def test_robots_list_no_internal_tables():
+    robot = treesim.load("ur5")
+    assert not {"ints", "reals", "spanning_tables"} & set(dir(robot)) and {"nq", "joints", "neutral"} < set(dir(robot))
+
+
 def test_unknown_attributes_of_robots_are_answered_with_similar_ones():
     robot = treesim.load("ur5")
     with pytest.raises(AttributeError, match=r"no attribute 'njoints': did you mean n_joints "):

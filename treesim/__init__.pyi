@@ -110,6 +110,7 @@ from .rollouts.gradient import RolloutGradient, rollout_vjp
 from .rollouts.replay import Repetition, replay
 from .rollouts.rollout import Rollouts, rollout
 from .simulation.control import PD, Pushed
+from .simulation.controlled import ControllerError
 from .simulation.external_forces import ExternalForce
 from .simulation.ground_heights import ground_heights
 from .simulation.motions import Conveyor, Waypoints
@@ -148,6 +149,7 @@ __all__ = [
     "ContactReport",
     "ContactWarning",
     "ContinuationWarning",
+    "ControllerError",
     "ConventionWarning",
     "ConvergenceError",
     "ConversionWarning",

@@ -3,3 +3,4 @@
 from .simulation.control import PD, Controller, Function, Pushed, Zero, default_controller, make_controller
 
 __all__ = ["PD", "Controller", "Function", "Pushed", "Zero", "default_controller", "make_controller"]
+__dir__ = __all__.copy

@@ -483,3 +483,8 @@ def keep_with(error: BaseException, label: str, value: Any, what: str) -> None:
     with suppress(Exception):  # an exception of a class that takes no further attributes
         setattr(error, label, value)
         error.add_note(f"treesim: {what} computed before this error: see the attribute {label!r} of the exception")
+
+
+def __dir__() -> list[str]:
+    """Return the names of errors and warnings, without the functions that write their messages."""
+    return [name for name, kind in globals().items() if isinstance(kind, type) and issubclass(kind, Exception)]

@@ -20,3 +20,4 @@ __all__ = [
     "Measure", "all_", "any_", "energy", "first_time", "histogram", "joint_wrench", "last", "maximum", "mean",
     "minimum", "position", "stop",
 ]  # fmt: skip
+__dir__ = __all__.copy

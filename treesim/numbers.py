@@ -3,3 +3,4 @@
 from .kernels.algebra.numbers import absolute, atan2, cos, exp, less, maximum, minimum, select, sin, sqrt, tanh
 
 __all__ = ["absolute", "atan2", "cos", "exp", "less", "maximum", "minimum", "select", "sin", "sqrt", "tanh"]
+__dir__ = __all__.copy

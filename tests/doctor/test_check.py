@@ -1,6 +1,7 @@
 """`treesim.check` as a whole: it never raises for a bad file, tells of the tiers that are wanted, and can be strict."""
 
 import json
+import pickle
 import random
 import warnings
 
@@ -131,3 +132,13 @@ def test_real_robots():
         "wrist_3_link",
     }
     assert not treesim.check("g1_29dof_rev_1_0").of("warning"), "a careful description has nothing to be warned of"
+
+
+@pytest.mark.parametrize("source", ["ur5", "<robot name='r'><!--\n\n--><link/></robot>", "<mujoco/>"])
+def test_a_diagnosis_pickles_with_its_lines(source):
+    found = treesim.check(source)
+    again = pickle.loads(pickle.dumps(found))
+    assert again == found and repr(again.robot) == repr(found.robot)
+    if found.document is not None:
+        assert [e.sourceline for e in again.document.root.iter()] == [e.sourceline for e in found.document.root.iter()]
+        assert again.document.to_text() == found.document.to_text()

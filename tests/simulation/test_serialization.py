@@ -2,6 +2,9 @@
 
 import json
 import pickle
+import re
+from io import BytesIO
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,11 +13,13 @@ from hypothesis import strategies as st
 
 import treesim
 from treesim import ArgumentError, UnsupportedError
+from treesim.formats import npz
 from treesim.model import generators
 from treesim.model.joints import VECTORS
 from treesim.simulation.control import Zero
-from treesim.simulation.serialization import plain, restored
+from treesim.simulation.serialization import LISTED, plain, restored
 
+PAGE = Path(__file__).parents[2] / "docs" / "replay.md"
 ANY_JOINT = generators.random_tree(np.random.default_rng(3), 9)
 
 
@@ -127,6 +132,28 @@ def test_controllers_come_back_on_the_robot_that_is_named():
     assert through_json(Zero(robot)) is None
 
 
+@pytest.mark.parametrize("count", [LISTED, LISTED + 1])
+@pytest.mark.parametrize("exact", [True, False], ids=["of four bytes", "of eight bytes"])
+def test_many_numbers_come_back_bit_for_bit(count, exact):
+    numbers = np.random.default_rng(0).normal(size=(count, 1))
+    numbers[:3, 0] = -0.0, 1e300 if not exact else 0.5, -1.0
+    numbers = numbers.astype(np.float32).astype(float) if exact else numbers
+    assert plain(numbers).get("packed") == (None if count == LISTED else "<f4" if exact else "<f8")
+    assert same_bits(through_json(numbers), numbers)
+
+
+def test_recordings_have_the_size_that_pages_state():
+    robot = treesim.load("g1", base="floating")
+    world = treesim.World(robot, ground=treesim.Ground())
+    run = treesim.Simulation(world).run(0.001, q0=treesim.standing(robot, robot.neutral()))
+    size = len(run.provenance())
+    stated = int(re.search(r"this line has about (\d+) kB", PAGE.read_text(encoding="utf-8"))[1])
+    assert size == pytest.approx(1000 * stated, rel=0.1)
+    stream = BytesIO()
+    npz.write(run, stream)
+    assert len(stream.getvalue()) < 1.2 * size
+
+
 def test_what_cannot_be_held_is_named():
     class Mine(treesim.PD):
         """Another law under the same name."""
@@ -144,6 +171,11 @@ def test_what_cannot_be_held_is_named():
         {"is": "os.system", "of": ["true"]},
         {"is": "named", "name": "robot"},
         {"is": "array", "of": "object", "shape": [1], "numbers": [0]},
+        {"is": "array", "of": "float64", "shape": [1], "numbers": "AAAA", "packed": "<f4"},
+        {"is": "array", "of": "float64", "shape": [1], "numbers": "!", "packed": "<f4"},
+        {"is": "array", "of": "float64", "shape": [1], "numbers": "AAAAAA==", "packed": "<i4"},
+        {"is": "array", "of": "float64", "shape": [2], "numbers": "AAAAAA==", "packed": "<f4"},
+        {"is": "array", "of": "int64", "shape": [1], "numbers": "AAAAAA==", "packed": "<f4"},
         {"of": 1},
     ],
 )

@@ -59,3 +59,4 @@ __all__ = [
     "installed_engines",
     "take_census",
 ]
+__dir__ = __all__.copy

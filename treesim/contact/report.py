@@ -238,7 +238,7 @@ class ContactReport(ReprMixin):
     def certificate(self) -> np.ndarray:
         """Change of kinetic energy by the contact solver's impulses in the step [J], shape (...).
 
-        A correct solution never increases the energy; see docs/contact_model.md. Impulses of soft surfaces, which act
+        A correct solution never increases the energy (page "The contact model"). Impulses of soft surfaces, which act
         as springs, are not included.
         """
         return self.solver_info[..., INFO.certificate]

@@ -149,7 +149,7 @@ def convert_state(
 
     The conventions "pinocchio" and "mujoco" are those of the models that `to_pinocchio` and `to_mujoco` return. The
     convention "drake" is that of a MultibodyPlant that contains only this robot. The convention "pybullet" is the pose
-    of the base, followed by the joints in PyBullet's order. The page docs/conventions.md compares all conventions.
+    of the base, followed by the joints in PyBullet's order. The page "Conventions" compares all of them.
     Pinocchio represents some angles by cosine and sine; such an angle is between -pi and pi after the conversion to
     treesim.
 

@@ -81,8 +81,7 @@ def forward_dynamics(
     model_parameters : mapping, optional
         Batched model parameters, whose leading axes are broadcast with the leading axes of the states: mass (...,
         n_bodies), center_of_mass (..., n_bodies, 3), inertia (..., n_bodies, 3, 3) about the centre of mass in body
-        axes, armature (..., nv), gravity (..., 3). Values of single bodies and joints are given as {name: array}. See
-        docs/parameters.md.
+        axes, armature (..., nv), gravity (..., 3). Values of single bodies and joints are given as {name: array}.
 
     Returns
     -------

@@ -8,3 +8,4 @@ from .mcap import write_mcap
 __all__ = [
     "described", "load", "read_description", "restored", "save", "suffixes", "write_lerobot", "write_mcap",
 ]  # fmt: skip
+__dir__ = __all__.copy

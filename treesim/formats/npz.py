@@ -34,14 +34,14 @@ def write(trajectory: Trajectory, stream: IO[bytes]) -> None:
         if contact.points is not None:
             arrays |= {"contact_points": contact.points, "first_point": contact.first_point}
     arrays |= {f"sensor_{k}": readings for k, readings in enumerate(trajectory.sensors.values())}
-    np.savez(stream, description=np.array(described(trajectory)), **arrays)
+    np.savez(stream, description=np.array(described(trajectory).encode()), **arrays)
 
 
 def read(source: Path | BytesIO) -> Trajectory:
     """Return the trajectory of an archive; nothing in it is executed."""
     with open_arrays(source, LARGEST_RECORDING) as archive:
         arrays: dict[str, Any] = {name: archive[name] for name in ARRAYS if name != "work" or name in archive}
-        description = read_description(str(archive["description"]))
+        description = read_description(archive["description"].item())  # bytes; a str in files of older versions
         solver_info = next((archive[name] for name in ("solver_info", OLD_SOLVER_INFO) if name in archive), None)
         if solver_info is not None:
             contact = description.contact(archive["wrench"], solver_info, archive.get("pairs"))

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 __all__ = ["Body", "Frame", "Tree", "Visual"]
 
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
+INTERNALS = {"body_rotations", "ints", "kept", "last_dof", "reals", "spanning_tables", "with_shared_rotors"}
 T = TypeVar("T")
 
 
@@ -400,10 +401,13 @@ class Tree(Immutable):
                 places = [f"follows {body.joint.mimic.joint}", ""]
             yield i, body.parent, body.joint.name, body.joint.type, *places, body.name, f"{body.inertia.mass:.4g}"
 
+    def __dir__(self) -> list[str]:
+        return [name for name in super().__dir__() if name not in INTERNALS]
+
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            near = [] if name.startswith("_") else similar(name, dir(Tree))
+            near = [] if name.startswith("_") else similar(name, dir(self))
             hint = f": did you mean {' or '.join(near)}?" if near else ""
             raise AttributeError(f"'Tree' object has no attribute {name!r}{hint}")
 

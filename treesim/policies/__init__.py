@@ -6,3 +6,4 @@ from .onnx import from_onnx
 from .policy import Policy, load
 
 __all__ = ["Contract", "Network", "Policy", "Port", "from_onnx", "load"]
+__dir__ = __all__.copy

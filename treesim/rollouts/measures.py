@@ -1,4 +1,4 @@
-"""Measures of rollouts: reductions of their states in compiled code while they run; see docs/measures.md.
+"""Measures of rollouts: reductions of their states in compiled code while they run.
 
 A measure is made from a function of (t, q, v), (t, q, v, p), (t, q, v, p, c) or (t, q, v, p, c, s): time [s],
 configuration (nq,), velocity (nv,), the rollout's row of `parameters`, the mean contact wrenches (N + 1, 6) in the
@@ -73,7 +73,7 @@ class any_(Measure):
     Parameters
     ----------
     function : callable
-        Function that returns the condition. Its arguments are described in docs/measures.md.
+        Function that returns the condition. The page "Measure rollouts" lists its arguments.
 
     Raises
     ------
@@ -106,7 +106,7 @@ class all_(any_):
     Parameters
     ----------
     function : callable
-        Function that returns the condition. Its arguments are described in docs/measures.md.
+        Function that returns the condition. The page "Measure rollouts" lists its arguments.
 
     Raises
     ------
@@ -134,7 +134,7 @@ class first_time(Measure):
     Parameters
     ----------
     function : callable
-        Function that returns the condition. Its arguments are described in docs/measures.md.
+        Function that returns the condition. The page "Measure rollouts" lists its arguments.
 
     Raises
     ------
@@ -170,7 +170,7 @@ class stop(first_time):
     Parameters
     ----------
     function : callable
-        Function that returns the condition. Its arguments are described in docs/measures.md.
+        Function that returns the condition. The page "Measure rollouts" lists its arguments.
 
     Raises
     ------
@@ -197,7 +197,7 @@ class minimum(Measure):
     Parameters
     ----------
     function : callable
-        Function that returns the value. Its arguments are described in docs/measures.md.
+        Function that returns the value. The page "Measure rollouts" lists its arguments.
 
     Raises
     ------
@@ -232,7 +232,7 @@ class maximum(minimum):
     Parameters
     ----------
     function : callable
-        Function that returns the value. Its arguments are described in docs/measures.md.
+        Function that returns the value. The page "Measure rollouts" lists its arguments.
 
     Raises
     ------
@@ -260,7 +260,7 @@ class last(minimum):
     Parameters
     ----------
     function : callable
-        Function that returns the value. Its arguments are described in docs/measures.md.
+        Function that returns the value. The page "Measure rollouts" lists its arguments.
 
     Raises
     ------
@@ -293,7 +293,7 @@ class mean(Measure):
     Parameters
     ----------
     function : callable
-        Function that returns the value. Its arguments are described in docs/measures.md.
+        Function that returns the value. The page "Measure rollouts" lists its arguments.
 
     Raises
     ------
@@ -333,7 +333,7 @@ class histogram(Measure):
     Parameters
     ----------
     function : callable
-        Function that returns the value. Its arguments are described in docs/measures.md.
+        Function that returns the value. The page "Measure rollouts" lists its arguments.
     bins : int
         Number of bins of equal size, at most 64.
     range : (float, float)

@@ -137,7 +137,7 @@ def rollout(
     work : bool
         Integrate the work of controls, and of damping, friction, joint limits and contacts (`Rollouts.work`). The work
         is then compared with the change of energy (`Rollouts.energy_error`). The bits of states do not depend on this
-        option. docs/integrators.md states its cost.
+        option. The page "Integrators" states its cost.
     contact_solver : str or ContactSolver
         As in `treesim.Stepper`.
     model_parameters : mapping, optional
@@ -145,9 +145,9 @@ def rollout(
         3), and inertia (B, n_bodies, 3, 3) about the centre of mass along the body's axes. For degrees of freedom, (B,
         nv) each: armature, damping, joint_friction, lower, upper, effort_limit, kp, kd, stiffness, rest. For the world:
         gravity (B, 3) and ground_friction (B,). An array without the axis B holds for all rollouts; {name: array} sets
-        values of some bodies or joints. See docs/parameters.md.
+        values of some bodies or joints.
     measure : mapping of str to Measure, optional
-        Measures by name, see `treesim.measures` and docs/measures.md. A measure reduces the states of a rollout to a
+        Measures by name, see `treesim.measures`. A measure reduces the states of a rollout to a
         few numbers. It uses the states after all steps, also those that are not recorded. The attribute
         `Rollouts.measures` contains the results.
     keep : {"all", "last", "none"}

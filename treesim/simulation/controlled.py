@@ -49,7 +49,15 @@ REAL = np.dtype(np.float64)
 
 
 class ControllerError(ArgumentError):
-    """Error of a controller that did not return (nv,) real numbers; the message names what it returned."""
+    """Raised if a controller does not return (nv,) real numbers; the message contains what it returned.
+
+    Examples
+    --------
+    >>> treesim.Simulation(treesim.load("ur5"), controller=lambda t, q, v: [0.0]).run(0.01)
+    Traceback (most recent call last):
+        ...
+    treesim.simulation.controlled.ControllerError: the controller '<lambda>' returned shape (1,), but (6,) is needed
+    """
 
 
 class NonFiniteTorqueError(ControllerError, NonFiniteError):

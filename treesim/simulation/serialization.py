@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import fields
@@ -45,6 +46,8 @@ OLDER: dict[str, dict[str, str]] = {  # arguments' names in files of older versi
     },
 }  # fmt: skip
 NUMBERS = ("float64", "int64", "bool")  # of arrays
+PACKED = ("<f4", "<f8")  # types of the bytes of arrays of more floats than LISTED
+LISTED = 64
 
 
 class Made(NamedTuple):
@@ -150,7 +153,7 @@ def plain(value: Any, named: Mapping[str, Any] | None = None) -> Any:
     if type(value) in (tuple, list):
         return [plain(one, named) for one in value]
     if isinstance(value, np.ndarray) and value.dtype.name in NUMBERS:
-        return {"is": "array", "of": value.dtype.name, "shape": list(value.shape), "numbers": value.ravel().tolist()}
+        return {"is": "array", "of": value.dtype.name, "shape": list(value.shape), **_numbers(value)}
     if RECORDS.get(type(value).__name__) is type(value):
         return {"is": type(value).__name__} | {
             field.name: plain(getattr(value, field.name), named) for field in fields(value)
@@ -158,6 +161,16 @@ def plain(value: Any, named: Mapping[str, Any] | None = None) -> Any:
     if type(value) in MADE:
         return {"is": type(value).__name__, "of": plain(MADE[type(value)].arguments(value), named)}
     raise UnsupportedError(f"{short_repr(value)} is nothing that a recording can hold")
+
+
+def _numbers(array: np.ndarray) -> dict[str, Any]:
+    """Return the numbers of an array as a list, or many floats as bytes in base64: of four bytes each if exact."""
+    if array.dtype.kind != "f" or array.size <= LISTED:
+        return {"numbers": array.ravel().tolist()}
+    with np.errstate(over="ignore"):
+        single = array.astype(PACKED[0])  # as vertices of STL files are
+    stored = single if (single == array).all() else array.astype(PACKED[1])
+    return {"numbers": base64.b64encode(stored.tobytes()).decode(), "packed": stored.dtype.str}
 
 
 def restored(description: Any, named: Mapping[str, Any] | None = None) -> Any:
@@ -220,11 +233,14 @@ def _renamed(kind: str, arguments: dict[str, Any]) -> dict[str, Any]:
     return {names.get(name, name): value for name, value in arguments.items()}
 
 
-def _array(of: Any, shape: Any, numbers: Any) -> np.ndarray:
+def _array(of: Any, shape: Any, numbers: Any, packed: Any = None) -> np.ndarray:
     """Return an array from its serialized type, shape and numbers; raises ArgumentError if they do not fit together."""
     if not is_name_of(of, NUMBERS):
         raise ArgumentError(f"arrays of {quoted(of)} are not known: {', '.join(NUMBERS)} are")
-    found = np.array(numbers) if isinstance(numbers, list) else np.array(None)
+    if packed is not None and is_name_of(packed, PACKED) and isinstance(numbers, str):
+        found = np.frombuffer(base64.b64decode(numbers, validate=True), packed)
+    else:
+        found = np.array(numbers) if isinstance(numbers, list) else np.array(None)
     kinds = {"float64": "fi", "int64": "i", "bool": "b"}[of]
     if found.ndim != 1 or (found.size and found.dtype.kind not in kinds):
         raise ArgumentError(f"numbers of an array of {of} must be a list of such, got {short_repr(numbers)}")

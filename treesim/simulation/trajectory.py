@@ -451,7 +451,7 @@ class Trajectory(ReprMixin):
         text with one comment line of metadata, a header, and all digits of the numbers. A `.parquet` file contains the
         table that `to_arrow` returns. A `.nc` file contains the dataset that `to_xarray` returns, as netCDF. A `.mcap`
         file contains ROS 2 messages and the robot. A `.mcap` file can store only trajectories of simulations.
-        docs/formats.md compares the formats.
+        The page "File formats" compares them.
 
         Parameters
         ----------

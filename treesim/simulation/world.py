@@ -89,7 +89,7 @@ class World(ReprMixin):
     surface : Surface, optional
         Contact properties of links that are not listed in `surfaces`.
     surfaces : mapping of str to Surface, optional
-        {link: contact properties}. If two links touch, the properties of both are mixed; see docs/contact.md.
+        {link: contact properties}. If two links touch, the properties of both are mixed (page "Contact forces").
     pairs : mapping of (str, str) to Surface, optional
         {(name, name): contact properties} of two links, or of a link and a surface of the ground, in any order. These
         properties are used without mixing. The name "ground" means all surfaces of the ground.

@@ -41,3 +41,4 @@ __all__ = [
     "random_state",
     "sample_robots",
 ]
+__dir__ = __all__.copy

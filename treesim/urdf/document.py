@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -35,6 +35,10 @@ class Document:
     file: str
     path: Path | None = None
     codes: tuple[str, ...] = ()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        lines = [element.sourceline for element in self.root.iter()]
+        return _of_lines, (self.to_text(), lines, self.file, self.path, self.codes)
 
     @classmethod
     def of_text(cls, text: str) -> Document:
@@ -130,6 +134,14 @@ class Document:
         copy = self.copy()
         edit(copy.root)
         return copy
+
+
+def _of_lines(text: str, lines: Sequence[int | None], *others: Any) -> Document:
+    """Return an unpickled document, whose elements have the lines of the file."""
+    root = Document.of_text(text).root
+    for element, line in zip(root.iter(), lines, strict=True):
+        element.sourceline = line
+    return Document(root, *others)
 
 
 def _first_by(key: Callable[[_Element], str], elements: Iterable[_Element]) -> dict[str, _Element]:

@@ -8,3 +8,4 @@ from .session import LiveSession
 from .settings import Settings
 
 __all__ = ["LiveSession", "ReferenceSettings", "Replay", "Scene", "Settings", "engine_motion"]
+__dir__ = __all__.copy

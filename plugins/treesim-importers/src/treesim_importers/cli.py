@@ -26,8 +26,8 @@ def readers(
 ) -> None:
     """List how other programs change or refuse ROBOT's file, and a fix for each case.
 
-    The command predicts the changes by rules; docs/readers.md lists all rules and their evidence. The exit code is 1 if
-    a program refuses the file, or if --verify finds a difference that no rule predicts.
+    The command predicts the changes by rules; the page "How other programs read a URDF" lists them. The exit code is
+    1 if a program refuses the file, or if --verify finds a difference that no rule predicts.
 
     Options
     -------
