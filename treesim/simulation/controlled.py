@@ -56,7 +56,7 @@ class ControllerError(ArgumentError):
     >>> treesim.Simulation(treesim.load("ur5"), controller=lambda t, q, v: [0.0]).run(0.01)
     Traceback (most recent call last):
         ...
-    treesim.simulation.controlled.ControllerError: the controller '<lambda>' returned shape (1,), but (6,) is needed
+    treesim.simulation.controlled.ControllerError: the controller '<lambda>' returned shape (1,), but ...
     """
 
 
