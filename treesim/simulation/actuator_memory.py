@@ -139,8 +139,8 @@ class ActuatorMemory:
             flat = memory.reshape(-1, self.size)
             numbers = np.arange(len(flat)) if rollouts is None else rollouts
             draws = Draws(seed, numbers, np.broadcast_to(episodes, len(flat)), np.zeros(len(flat), np.int64))
-            for name, (place, late) in self.delays.items():
-                share = draws.uniforms(f"delay of the actuator of {name}", np.zeros((len(flat), 1), np.int64))[:, 0]
+            shares = draws.first_uniforms([f"delay of the actuator of {name}" for name in self.delays])
+            for share, (place, late) in zip(shares.T, self.delays.values(), strict=True):
                 flat[:, place] = (late.least + share * (late.most - late.least)) / self.dt
         return memory
 

@@ -7,6 +7,7 @@ on threads, on the number of rollouts, on the division of a run into calls, or o
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -71,6 +72,16 @@ class Draws(NamedTuple):
     def uniforms(self, label: str, samples: np.ndarray) -> np.ndarray:
         """Return a uniform number (B, K) in the open interval (0, 1) for each sample, which decides on its loss."""
         return _unit(self.words(label, DROP, samples, 1)[..., 0] >> HALF)
+
+    def first_uniforms(self, labels: Sequence[str]) -> np.ndarray:
+        """Return the number (B, n) of `uniforms` for each of n labels and sample 0."""
+        count, n = len(self.rollouts), len(labels)
+        sensors = np.tile(np.array([sensor_number(label) for label in labels], np.uint64), count)
+        seed, rollout, episode = (
+            np.broadcast_to(np.asarray(x).astype(np.uint64), count).repeat(n)
+            for x in (self.seed, self.rollouts, self.episodes * EPISODE)
+        )
+        return _unit(random_words(1, seed, rollout, sensors, episode, DROP).reshape(count, n) >> HALF)
 
     def numbers(self, label: str, kind: int, samples: np.ndarray, count: int) -> np.ndarray:
         """Return `count` uniform numbers (B, K, count) in (0, 1) for each sample, two for each word."""

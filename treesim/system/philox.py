@@ -9,13 +9,13 @@ import numpy as np
 
 WORDS = 4  # of a counter, and of its result
 ROUNDS = 10
-M0, M1 = np.uint64(0xD2E7470EE14C6C93), np.uint64(0xCA5A826395121157)  # table 2
-W0, W1 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBB67AE8584CAA73B)
+M = np.array([0xD2E7470EE14C6C93, 0xCA5A826395121157], np.uint64)  # table 2
+W = np.array([0x9E3779B97F4A7C15, 0xBB67AE8584CAA73B], np.uint64)
 HALF, LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
 
 
 def random_words(
-    count: int, key0: np.ndarray, key1: np.ndarray, counter2: int = 0, counter3: object = 0, counter1: int = 0
+    count: int, key0: np.ndarray, key1: np.ndarray, counter2: object = 0, counter3: object = 0, counter1: int = 0
 ) -> np.ndarray:
     """Return the first random words (n, count) of each of n keys.
 
@@ -54,18 +54,28 @@ def random_words(
 
 def _blocks(counter: np.ndarray, key0: np.ndarray, key1: np.ndarray) -> np.ndarray:
     """Return the random words (4, ...) of counters (4, ...)."""
-    c0, c1, c2, c3 = counter
+    x, y = counter[::2], counter[1::2]  # words that are multiplied, and that are not
+    axes = (slice(None), *(None,) * (counter.ndim - 1))
+    factor, weyl, keys = M[axes], W[axes], np.stack([key0, key1])
     for k in range(ROUNDS):
         if k:
-            key0, key1 = key0 + W0, key1 + W1
-        (high0, low0), (high1, low1) = _product(M0, c0), _product(M1, c2)
-        c0, c1, c2, c3 = high1 ^ c1 ^ key0, low1, high0 ^ c3 ^ key1, low0
-    return np.stack([c0, c1, c2, c3])
+            keys = keys + weyl
+        high, low = _product(factor, x)
+        x, y = high[::-1] ^ y ^ keys, low[::-1]
+    return np.stack([x[0], y[0], x[1], y[1]])
 
 
-def _product(a: np.uint64, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _product(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the high and low 64 bits of a b, from products of halves."""
     a_high, a_low, b_high, b_low = a >> HALF, a & LOW, b >> HALF, b & LOW
-    middle = a_high * b_low + (a_low * b_low >> HALF)
-    carry = a_low * b_high + (middle & LOW)
-    return a_high * b_high + (middle >> HALF) + (carry >> HALF), a * b
+    middle = a_low * b_low
+    middle >>= HALF
+    middle += a_high * b_low
+    carry = a_low * b_high
+    carry += middle & LOW
+    carry >>= HALF
+    middle >>= HALF
+    high = a_high * b_high
+    high += middle
+    high += carry
+    return high, a * b
