@@ -1,10 +1,13 @@
 """Train a registered task by PPO of stable-baselines3, and print the learning curve.
 
 python plugins/treesim-gymnasium/learn.py balance 1000000
+python plugins/treesim-gymnasium/learn.py velocity --out go2_velocity.onnx
 """
 
 import argparse
 import time
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -15,17 +18,45 @@ from treesim_gymnasium import TreesimVectorEnv
 from treesim_gymnasium.stable_baselines import StableBaselinesEnv, network_of
 from treesim_gymnasium.tasks import STEPS
 
-ENVIRONMENTS, ROLLOUT = 64, 64
 RATE = 1e-3  # at the start; it falls to 0
-DISCOUNT = {"balance": 0.99, "reach": 0.95, "stand": 0.97, "walk": 0.99}
+
+
+class Training(NamedTuple):
+    """Settings of PPO for a task.
+
+    steps: default number, of all environments together. rollout: steps of each environment between two updates, each of
+    which takes `epochs` times all samples, in batches. deviation: logarithm of that of actions at the start.
+    """
+
+    discount: float
+    steps: int = 1_000_000
+    environments: int = 64
+    rollout: int = 64
+    batch: int = 512
+    epochs: int = 10
+    units: tuple[int, ...] = (64, 64)
+    activation: type[torch.nn.Module] = torch.nn.Tanh
+    deviation: float = 0.0
+
+
+TRAININGS = {
+    "balance": Training(0.99),
+    "reach": Training(0.95),
+    "stand": Training(0.97),
+    "walk": Training(0.99, 4_000_000),
+    "velocity": Training(0.99, 12_000_000, 256, 24, 1536, 4, (128, 128), torch.nn.ELU, -0.7),
+}
 
 
 class Curve(BaseCallback):
-    """Callback that regularly prints steps, seconds, and the mean return and length of the last 100 episodes."""
+    """Callback that regularly prints steps, seconds, and the mean return and length of the last 100 episodes.
 
-    def __init__(self, lines: int, total: int) -> None:
+    out: file to which the network is written each time, None for none.
+    """
+
+    def __init__(self, lines: int, total: int, out: Path | None) -> None:
         super().__init__()
-        self.every, self.next, self.began = total // lines, 0, time.perf_counter()
+        self.every, self.next, self.began, self.out = total // lines, 0, time.perf_counter(), out
 
     def _on_step(self) -> bool:
         return True
@@ -37,6 +68,17 @@ class Curve(BaseCallback):
             means = [float(np.mean([episode[key] for episode in episodes])) for key in ("r", "l")]
             seconds = time.perf_counter() - self.began
             print(f"{self.num_timesteps:9d} {seconds:8.0f} {means[0]:10.1f} {means[1]:8.1f}", flush=True)
+            write(self.model, self.out)
+
+
+def write(model: PPO, out: Path | None) -> None:
+    """Write the network of the mean action to a file .onnx or .npz, if there is one."""
+    if out is not None:
+        network = network_of(model, model.get_vec_normalize_env())
+        if out.suffix == ".onnx":
+            out.write_bytes(network.to_onnx())
+        else:
+            network.save(out)
 
 
 def environments(task: str, count: int) -> StableBaselinesEnv:
@@ -61,25 +103,31 @@ def evaluated(model: PPO, normalized: VecNormalize, task: str, count: int = 100)
 def main() -> None:
     """Train, print the curve, and the returns of 100 new episodes."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("task", choices=DISCOUNT)
-    parser.add_argument("steps", type=int)
+    parser.add_argument("task", choices=TRAININGS)
+    parser.add_argument("steps", type=int, nargs="?")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--out", help="write the network to this .npz file, for treesim_gymnasium.network")
+    parser.add_argument(
+        "--out", type=Path, help="write the network to this file: .npz for treesim_gymnasium.network, or .onnx"
+    )
     given = parser.parse_args()
     torch.set_num_threads(1)
-    normalized = VecNormalize(VecMonitor(environments(given.task, ENVIRONMENTS)), gamma=DISCOUNT[given.task])
+    how = TRAININGS[given.task]
+    steps = how.steps if given.steps is None else given.steps
+    normalized = VecNormalize(VecMonitor(environments(given.task, how.environments)), gamma=how.discount)
     model = PPO(
-        "MlpPolicy", normalized, n_steps=ROLLOUT, batch_size=512, n_epochs=10, seed=given.seed, device="cpu",
-        learning_rate=lambda left: RATE * left, gamma=DISCOUNT[given.task],
+        "MlpPolicy", normalized, n_steps=how.rollout, batch_size=how.batch, n_epochs=how.epochs, seed=given.seed,
+        device="cpu", learning_rate=lambda left: RATE * left, gamma=how.discount,
+        policy_kwargs={
+            "net_arch": list(how.units), "activation_fn": how.activation, "log_std_init": how.deviation
+        },
     )  # fmt: skip
     print(f"{'steps':>9} {'seconds':>8} {'return':>10} {'length':>8}")
-    model.learn(given.steps, callback=Curve(16, given.steps))
+    model.learn(steps, callback=Curve(16, steps, given.out))
     normalized.training = False
     returns, lengths = evaluated(model, normalized, given.task)
     print(f"100 new episodes by the mean action: return {returns.mean():.1f} +- {returns.std():.1f}, ", end="")
     print(f"{lengths.mean():.1f} steps of at most {STEPS[given.task]}")
-    if given.out:
-        network_of(model, normalized).save(given.out)
+    write(model, given.out)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from treesim.simulation.sensor_draws import Draws
 from treesim.types import Engine
 
 from .functions import WRENCH, Seen, functions_of
-from .noise import ObservationNoise, RandomParameters
+from .noise import PARAMETERS, ObservationNoise, RandomParameters
 from .perception import Perception
 from .philox import uniform
 from .task import Task
@@ -81,8 +81,16 @@ class Episodes:
     def begin(self, rows: np.ndarray) -> None:
         """Begin the next episode of environments, by index."""
         key = self._seeds[rows], self._streams[rows], self._episodes[rows]
-        q, v, self._p[rows] = self.functions.begin(uniform(*key, self.task.random))
-        drawn = self._random.drawn(*key) if self._random.count else None
+        drawn = None
+        if self._random.count:  # one call for all random numbers
+            count = max(self.task.random, self._random.count)
+            twice = (np.concatenate([part, part]) for part in key)
+            both = uniform(*twice, count, np.repeat(np.array([0, PARAMETERS], np.uint64), len(key[0])))
+            x, shares = both[: len(key[0]), : self.task.random], both[len(key[0]) :, : self._random.count]
+            drawn = self._random.at(shares)
+        else:
+            x = uniform(*key, self.task.random)
+        q, v, self._p[rows] = self.functions.begin(x)
         self.stepper.put(rows, q, v, (*key[:2], key[2] % EPISODES), model_parameters=drawn)
         self._episodes[rows] += np.uint64(1)
         self.elapsed[rows], self._a[rows] = 0, 0.0

@@ -11,10 +11,9 @@ from numpy.typing import ArrayLike
 from treesim.errors import ArgumentError, quoted
 from treesim.simulation.sensor_draws import NOISE, Draws, sensor_number
 
-from .philox import uniform
-
 KINDS = ("uniform", "normal")
-OBSERVATIONS, PARAMETERS = "noise of observations", "parameters of episodes"  # labels of random numbers
+OBSERVATIONS = "noise of observations"  # label of random numbers
+PARAMETERS = sensor_number("parameters of episodes")  # in counters of random numbers
 
 
 class ObservationNoise:
@@ -46,12 +45,16 @@ class ObservationNoise:
 
 
 class Range(NamedTuple):
-    """Range of a field of model parameters, or of the part of it that belongs to a link or joint."""
+    """Range of a field of model parameters, or of the part of it that belongs to a link or joint.
+
+    width: of the elements `drawn`; the others are `low`, which may be infinite.
+    """
 
     field: str
     name: str | None
     low: np.ndarray
-    high: np.ndarray
+    drawn: np.ndarray
+    width: np.ndarray
 
 
 class RandomParameters:
@@ -66,19 +69,16 @@ class RandomParameters:
             for field, value in given.items()
             for name, bounds in (value.items() if isinstance(value, Mapping) else [(None, value)])
         ]
-        self.count = sum(each.low.size for each in self._ranges)
-
-    def drawn(self, seeds: np.ndarray, streams: np.ndarray, episodes: np.ndarray) -> dict[str, Any]:
-        """Return the model parameters of n episodes, by their keys and numbers, uint64 (n,) each."""
-        return self.at(uniform(seeds, streams, episodes, self.count, block=sensor_number(PARAMETERS)))
+        self.count = sum(each.width.size for each in self._ranges)
 
     def at(self, x: np.ndarray) -> dict[str, Any]:
-        """Return the model parameters for numbers x (n, count) from 0 for `low` to 1 for `high`."""
+        """Return the model parameters for numbers x (n, count) from 0 for the lower bounds to 1 for the upper ones."""
         found: dict[str, Any] = {}
         end = 0
-        for field, name, low, high in self._ranges:
-            start, end = end, end + low.size
-            values = low + (high - low) * x[:, start:end].reshape(len(x), *low.shape)
+        for field, name, low, drawn, width in self._ranges:
+            start, end = end, end + width.size
+            values = np.repeat(low[None], len(x), axis=0)
+            values[:, drawn] += width * x[:, start:end]
             if name is None:
                 found[field] = values
             else:
@@ -91,12 +91,14 @@ def _range(field: str, name: str | None, bounds: Any) -> Range:
     label = f"randomize[{quoted(field)}]" + (f"[{quoted(name)}]" if name is not None else "")
     try:
         low, high = (np.asarray(bound, float) for bound in _pair(bounds))
-        fits = low.shape == high.shape and bool((np.isfinite(low) & np.isfinite(high) & (low <= high)).all())
-    except (TypeError, ValueError):
+        drawn = np.atleast_1d(low != high)
+        width = np.atleast_1d(high)[drawn] - np.atleast_1d(low)[drawn]
+        fits = low.shape == high.shape and bool((np.isfinite(width) & (width > 0)).all())
+    except (TypeError, ValueError, IndexError):
         fits = False
     if not fits:
-        raise ArgumentError(f"{label} must be (low, high), finite and increasing, got {quoted(bounds)}")
-    return Range(field, name, low, high)
+        raise ArgumentError(f"{label} must be (low, high), increasing or equal, got {quoted(bounds)}")
+    return Range(field, name, low, drawn.reshape(low.shape), width)
 
 
 def _pair(bounds: Any) -> Sequence[Any]:

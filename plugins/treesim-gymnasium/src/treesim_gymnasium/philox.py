@@ -7,7 +7,9 @@ import numpy as np
 from treesim.system.philox import random_words
 
 
-def uniform(seeds: np.ndarray, streams: np.ndarray, episodes: np.ndarray, count: int, block: int = 0) -> np.ndarray:
+def uniform(
+    seeds: np.ndarray, streams: np.ndarray, episodes: np.ndarray, count: int, block: int | np.ndarray = 0
+) -> np.ndarray:
     """Return random numbers (n, count) in [0, 1) for each key (seed, stream) and episode, uint64 (n,) each.
 
     The numbers are those of `np.random.Generator(np.random.Philox(key=[seed, stream], counter=[0, 0,

@@ -17,6 +17,7 @@ from .task import Task
 NETWORK, CONTRACT = (Path(__file__).parent / "policies" / f"go2_velocity.{kind}" for kind in ("onnx", "toml"))
 KP, KD = 40.0, 1.0  # N m/rad, N m s/rad
 ROTOR = 0.01  # kg m^2, at the joint
+DELAY = (0.0, 0.02)  # s: of targets, of each joint in each episode
 SPEED, CALF_SPEED = 30.1, 15.7  # rad/s: speeds at which the torque of motors has fallen to 0
 LOW, HIGH = np.array([-0.6, -0.4, -1.0]), np.array([1.0, 0.4, 1.0])  # commands: m/s, m/s, rad/s
 AT_REST = 0.1  # part of the commands that are 0
@@ -30,14 +31,14 @@ NEAR, NEAR_TURNING = 0.1, 0.15  # m^2/s^2, rad^2/s^2: squared errors at which re
 # costs of a step: motion along z, rolling and pitching, leaning, height, change of actions, torques, postures of all
 # joints, of hips, of a robot at rest, of diagonal legs to each other, and feet that swing low
 COSTS = {
-    "bounce": 1.0, "roll": 0.05, "lean": 2.5, "height": 15.0, "change": 0.12, "torque": 1e-4, "speed": 1e-4,
-    "posture": 0.03, "hips": 0.3, "rest": 0.5, "diagonal": 0.1, "swing": 0.25,
+    "bounce": 1.0, "roll": 0.05, "lean": 2.5, "height": 15.0, "change": 0.25, "torque": 1e-4, "speed": 1e-4,
+    "posture": 0.03, "hips": 0.3, "rest": 1.0, "diagonal": 0.1, "swing": 0.4,
 }  # fmt: skip
 
 
 def with_motors(robot: Go2) -> Go2:
-    """Return the robot with position servos that have limits, a torque-speed line and rotors."""
-    servo: dict[str, Any] = {"gains": "explicit", "rotor_inertia": ROTOR}
+    """Return the robot with position servos that have limits, a torque-speed line, rotors and delays."""
+    servo: dict[str, Any] = {"gains": "explicit", "rotor_inertia": ROTOR, "delay": DELAY}
     actuators = {
         "*_calf_joint": treesim.PositionServo(KP, KD, velocity_limit=CALF_SPEED, **servo),
         "*": treesim.PositionServo(KP, KD, velocity_limit=SPEED, **servo),
@@ -48,13 +49,13 @@ def with_motors(robot: Go2) -> Go2:
 
 def randomized(robot: treesim.Tree) -> dict[str, Any]:
     """Return the ranges of the model parameters of episodes."""
-    joints = {name: robot.joint(name).effort_limit.item() for name in robot.joint_names[1:]}
+    joints, effort = np.repeat((0.0, 1.0), (6, robot.nv - 6)), robot.effort_limit
     return {
         "mass": {robot.body_names[0]: MASS},
         "ground_friction": FRICTION,
-        "kp": {name: (KP * STIFFNESS[0], KP * STIFFNESS[1]) for name in joints},
-        "kd": {name: (KD * DAMPING[0], KD * DAMPING[1]) for name in joints},
-        "effort_limit": {name: (STRENGTH[0] * limit, STRENGTH[1] * limit) for name, limit in joints.items()},
+        "kp": (KP * STIFFNESS[0] * joints, KP * STIFFNESS[1] * joints),
+        "kd": (KD * DAMPING[0] * joints, KD * DAMPING[1] * joints),
+        "effort_limit": (STRENGTH[0] * effort, STRENGTH[1] * effort),
     }
 
 
@@ -124,7 +125,7 @@ def velocity(*, ground: Any = None) -> Task:
         linear = 1.0 / (1.0 + ((v[0] - x) ** 2 + (v[1] - y) ** 2) / NEAR)
         turning = 1.0 / (1.0 + (v[5] - turn) ** 2 / NEAR_TURNING)
         cost = costs(robot, q, v, a, b, less(absolute(x) + absolute(y) + absolute(turn), 0.05))
-        return 2.0 * linear + 1.0 * turning + 1.0 / (1.0 + cost) - 0.1 * cost
+        return 2.0 * linear + 1.0 * turning + 1.0 / (1.0 + cost) - 0.2 * cost
 
     def reset(x: Any, q: Any, v: Any, p: Any) -> None:
         thrown(robot, x[:20], q, v, 0.1, 0.2)
