@@ -262,20 +262,29 @@ def test_a_batch_stepper_under_a_policy(go2):
     assert stepper.finite.all() and np.array_equal(stepper.q[0], stepper.q[2]) and (stepper.q[0] != stepper.q[1]).any()
 
 
-def test_rollouts_compile_policies_without_memory(go2):
+@pytest.mark.parametrize(
+    "more",
+    [
+        (), ('{term = "last_action", delay = 0.02}', '{term = "joint_velocity", history = 3, order = "oldest_first"}',
+        '{term = "projected_gravity", history = 2, delay = 0.04}'),
+    ], ids=["no memory", "memory"],
+)  # fmt: skip
+def test_rollouts_compile_policies(go2, more):
     """As a loop over steps of a BatchStepper; sums and sines may be rounded differently."""
     terms = (
         '{term = "base_linear_velocity", frame = "world"}', '{term = "projected_gravity"}',
         '{term = "command", names = ["a"]}', '{term = "joint_position", clip = [-0.01, 0.01]}',
-        '{term = "clock", period = 0.5}', '{term = "constant", value = 3}',
+        '{term = "clock", period = 0.5}', '{term = "constant", value = 3}', *more,
     )  # fmt: skip
     text = (
         with_terms(*terms)
         .decode()
         .replace(EXPLICIT, 'gains = "implicit"')
         .replace("terms =", "clip = [-1, 2]\nterms =")
+        .replace("scale = 0.25", "scale = 0.25\ndelay = 0.02" if more else "scale = 0.25")
     )
-    policy = load(linear(22, weight=0.1 * RANDOM.normal(size=(12, 22))), text.encode(), go2)
+    size = 76 if more else 22
+    policy = load(linear(size, weight=0.1 * RANDOM.normal(size=(12, size))), text.encode(), go2)
     assert policy.command_names == ("a",)
     q0, options = np.tile(policy.posture, (3, 1)), {"dt": 0.02, "substeps": 4, **policy.gains}
     q0[1, 7:] += 0.1
@@ -290,12 +299,9 @@ def test_rollouts_compile_policies_without_memory(go2):
     assert np.allclose(stepper.q, runs.q[:, -1], rtol=0, atol=1e-11) and np.ptp(stepper.q, axis=0).max() > 0.01
 
 
-def test_rollouts_refuse_policies_with_memory(go2):
-    policy = load(linear(48), GO2_IMPLICIT.encode(), go2)
-    with pytest.raises(UnsupportedError, match="have no memory, but the contract needs it for 'last_action': call"):
-        policy.for_rollouts(0.02)
+def test_rollouts_refuse_other_periods_and_explicit_gains(go2):
     with pytest.raises(ArgumentError, match=r"dt must be the period of the policy, 0.02 s, got 0.01"):
-        policy.for_rollouts(0.01)
+        load(linear(48), GO2_IMPLICIT.encode(), go2).for_rollouts(0.01)
     with pytest.raises(UnsupportedError, match="the gains of the contract are explicit"):
         load(linear(1), with_terms('{term = "base_height"}'), go2).for_rollouts(0.02)
 

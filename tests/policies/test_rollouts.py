@@ -143,7 +143,7 @@ def test_networks_where_they_cannot_be_called_are_refused_by_name():
 
     with pytest.raises(ArgumentError, match=rf"observation \(obs \({SIZES[0]}\)\) has shape"):
         treesim.rollout(ROBOT, q, v, wrong_size, steps=2)
-    with pytest.raises(UnsupportedError, match=r"states \(h_in \(2\)\), for which policies"):
+    with pytest.raises(ArgumentError, match=r"has states .h_in .2..: store them in the memory m of a policy"):
         treesim.rollout(ROBOT, q, v, recurrent, steps=2)
     with pytest.raises(UnsupportedError, match="a network can be called in a policy"):
         treesim.rollout(ROBOT, q, v, np.zeros((2, 2, ROBOT.nv)), measure={"m": treesim.measures.last(measured)})
@@ -164,3 +164,95 @@ def test_other_weights_are_another_policy():
 
     one, two, three = (Policy(f, ROBOT.nq, ROBOT.nv, 1) for f in (law, same, same))
     assert one != two and two == three and str(one) != str(two)
+
+
+def counting(t, q, v, p, u, c, m):
+    u[:3] = p[0] * m[:3]
+    m[:3] = m[:3] + q[:3]
+    m[3] = m[3] + 1
+
+
+@pytest.mark.parametrize("options", [{}, {"engine": "generic"}, {"threads": 1, "substeps": 2}], ids=str)
+@pytest.mark.parametrize("ground", [False, True])
+def test_memory_is_what_the_policy_wrote_in_the_step_before(ground, options, box):
+    world, q, v = box if ground else (box[0].robot, *box[1:])
+    begin = np.random.default_rng(3).normal(size=(20, 4))
+    runs = treesim.rollout(world, q, v, counting, steps=6, policy_parameters=[2.0], policy_memory=begin, **options)
+    wanted = begin.copy()
+    wanted[:, :3] += q[:, :3] + runs.q[:, :-1, :3].sum(axis=1)
+    wanted[:, 3] += 6
+    assert np.allclose(runs.policy_memory, wanted, rtol=0, atol=1e-13)
+    u = np.zeros((20, 6, 6))
+    passed = np.concatenate([np.zeros((20, 1, 3)), q[:, None, :3], runs.q[:, :4, :3]], axis=1)
+    u[:, :, :3] = 2 * (begin[:, None, :3] + np.cumsum(passed, axis=1))
+    given = treesim.rollout(world, q, v, u, **options)
+    assert np.allclose(runs.q, given.q, rtol=0, atol=1e-12)
+    options = options | {"policy_parameters": [2.0], "policy_memory": begin[3]}
+    alone = treesim.rollout(world, q[3], v[3], counting, steps=6, **options)
+    assert np.array_equal(alone.q[0], runs.q[3]) and np.array_equal(alone.policy_memory[0], runs.policy_memory[3])
+
+
+def test_a_run_continues_from_its_memory():
+    q, v, begin = *starts(5), np.zeros(4)
+
+    def law(t, q, v, p, u, c, m):
+        u[:] = m[0] - 0.5 * v
+        m[:] = m + q[:1] + 1
+
+    whole = treesim.rollout(ROBOT, q, v, law, steps=9, policy_memory=begin)
+    first = treesim.rollout(ROBOT, q, v, law, steps=4, policy_memory=begin)
+    rest = treesim.rollout(ROBOT, first.q[:, -1], first.v[:, -1], law, steps=5, policy_memory=first.policy_memory)
+    assert np.array_equal(rest.q[:, -1], whole.q[:, -1]) and np.array_equal(rest.policy_memory, whole.policy_memory)
+
+
+def test_recurrent_networks_keep_their_states_in_the_memory():
+    network, (q, v) = network_of(WEIGHTS, ROBOT.nv), starts(7)
+
+    def law(t, q, v, p, u, c, m):
+        u[:], m[:] = network(np.array([*q[: ROBOT.nv], *v, t]), m)
+        u[:] = u + m
+
+    law.memory = np.full(ROBOT.nv, 0.5)
+    runs = treesim.rollout(ROBOT, q, v, law, steps=5, dt=2e-3)
+    stepper, state = treesim.BatchStepper(ROBOT, 7, 2e-3), np.full((7, ROBOT.nv), 0.5)
+    stepper.put(slice(None), q, v)
+    for _ in range(5):
+        t = np.full((7, 1), stepper.t)
+        u, state = network(np.concatenate([stepper.q[:, : ROBOT.nv], stepper.v, t], axis=1), state)
+        stepper.step(u + state)
+    assert np.allclose(stepper.q, runs.q[:, -1], rtol=0, atol=1e-12) and np.array_equal(runs.policy_memory, state)
+
+
+def five(t, q, v, p, u):
+    u[0] = q[0]
+
+
+def text_in_memory(t, q, v, p, u, c, m):
+    m[0] = "late"
+
+
+@pytest.mark.parametrize(
+    ("law", "memory", "message"),
+    [
+        (counting, None, "the policy 'counting' takes memory m: give policy_memory"),
+        (five, [0.0], r"the policy 'five' has memory: it must take \(t, q, v, p, u, c, m\)"),
+        (np.zeros((2, 6)), [0.0], "policy_memory is that of a policy"),
+        (counting, np.zeros((3, 4)), "different numbers of rollouts"),
+        (counting, [np.nan] * 4, "policy_memory.*finite"),
+        (counting, np.zeros((1, 1, 4)), "policy_memory has shape"),
+        (text_in_memory, [0.0], r"writes 'late' to m\[0\]: a number is needed"),
+        (lambda t, q, v: None, None, r"must take \(t, q, v, p, u\) or .* or \(t, q, v, p, u, c, m\)"),
+    ],
+)
+def test_invalid_memory(law, memory, message, box):
+    world, q, v = box
+    with pytest.raises((ArgumentError, treesim.NonFiniteError), match=message):
+        steps = None if isinstance(law, np.ndarray) else 2
+        treesim.rollout(world, q[:2], v[:2], law, steps=steps, policy_memory=memory)
+
+
+def test_policies_with_memory_have_no_gradients():
+    law = lambda t, q, v, p, u, c, m: None  # noqa: E731
+    law.memory = [0.0]
+    with pytest.raises(UnsupportedError, match="take contact wrenches or memory have no gradients"):
+        treesim.rollout_vjp(ROBOT, *starts(2), law, steps=2)

@@ -93,7 +93,7 @@ def test_what_is_no_policy_is_refused(policy, error, message, engine):
     [
         ({"control": None}, "parameters are those of a policy"),
         ({"steps": None}, "number of steps"),
-        ({"policy_parameters": np.zeros((3, 1, 2))}, "parameters have shape"),
+        ({"policy_parameters": np.zeros((3, 1, 2))}, "policy_parameters has shape"),
         ({"policy_parameters": np.zeros((3, 2)), "q0": np.zeros((2, 4))}, "different numbers of rollouts"),
         ({"policy_parameters": [np.inf, 0.0]}, r"parameters\[0\] is inf"),
     ],

@@ -105,8 +105,7 @@ def sweep(
         Policy: FILE.py:FUNCTION for a function policy(t, q, v, p, u), or FILE.npz:TASK for a network of
         treesim-gymnasium. With --contract, an ONNX file.
     --contract
-        TOML file that describes observations, actions and actuators of an ONNX file. It must need no memory. The
-        parameters p are the command.
+        TOML file that describes observations, actions and actuators of an ONNX file. The parameters p are the command.
     --parameters
         Parameters p of --policy, such as 10,0.5. The option --vary p[0]=... varies the first parameter.
     --keep

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..engine.graph.calls import is_traced
+from ..numbers import select
 from .contract import Contract
 
 
@@ -32,7 +34,11 @@ class Memory:
         if not count:
             return present[..., None, :]
         before = memory[..., self.parts[part]].reshape(*present.shape[:-1], count, present.shape[-1])
-        before = np.where(memory[..., 0, None, None] > 0, before, present[..., None, :])
+        if is_traced(memory):
+            pairs = zip(before, np.broadcast_to(present, before.shape), strict=True)
+            before = np.array([[select(memory[0], *x) for x in zip(*each, strict=True)] for each in pairs], object)
+        else:
+            before = np.where(memory[..., 0, None, None] > 0, before, present[..., None, :])
         values = np.concatenate([before, present[..., None, :]], axis=-2)
         memory[..., self.parts[part]] = values[..., 1:, :].reshape(*present.shape[:-1], -1)
         return values

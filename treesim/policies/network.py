@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from ..engine.call.evaluate import run_states
 from ..engine.call.generic import runs_compiled
 from ..engine.graph.calls import is_traced, traced_call
-from ..errors import ArgumentError, NonFiniteError, UnsupportedError
+from ..errors import ArgumentError, NonFiniteError
 from ..kernels.entries.status import FINE
 from ..kernels.policies.network import network_of_state, network_on_lanes
 from ..system.display import ReprMixin
@@ -104,7 +104,7 @@ class Network(ReprMixin):
     ) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
         """Return the actions of observations, and the next states if the network has states.
 
-        A policy of `treesim.rollout` may call a network without states.
+        A policy of `treesim.rollout` may call networks, and store their states in its memory.
 
         Parameters
         ----------
@@ -128,7 +128,7 @@ class Network(ReprMixin):
             If a number, or an action, is not finite.
         """
         if is_traced(observation):
-            return self._traced(np.asarray(observation, dtype=object))
+            return self._traced(np.asarray(observation, dtype=object), state)
         if state is not None and not self.states:
             raise ArgumentError("state is for networks with recurrent layers, and this network has none: leave it out")
         of_states = (self.state_size,)
@@ -146,17 +146,22 @@ class Network(ReprMixin):
         action = y[:, : self.output.size].reshape(*batch, self.output.size)
         return (action, y[:, self.output.size :].reshape(batch + of_states)) if self.states else action
 
-    def _traced(self, observation: np.ndarray) -> np.ndarray:
-        """Return the symbolic action of an observation in a policy."""
+    def _traced(self, observation: np.ndarray, state: Any) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
+        """Return the symbolic action of an observation in a policy, and the next state if the network has states."""
+        given = [(f"observation ({_named(self.inputs)})", observation, self.observation_size)]
         if self.states:
-            raise UnsupportedError(
-                f"this network has states ({_named(self.states)}), for which policies of rollouts have no memory: call "
-                "it between the steps of a BatchStepper"
-            )
-        if observation.shape != (self.observation_size,):
-            what = f"observation ({_named(self.inputs)})"
-            raise ArgumentError(f"{what} has shape {observation.shape}, but ({self.observation_size},) is needed")
-        return traced_call(self, observation, self.output.size)
+            if state is None:
+                raise ArgumentError(
+                    f"this network has states ({_named(self.states)}): store them in the memory m of a policy(t, q, v, "
+                    "p, u, c, m), and pass them as state"
+                )
+            given.append((f"state ({_named(self.states)})", np.asarray(state, dtype=object), self.state_size))
+        for what, x, size in given:
+            if x.shape != (size,):
+                raise ArgumentError(f"{what} has shape {x.shape}, but ({size},) is needed")
+        numbers = np.concatenate([x for _, x, _ in given])
+        found = traced_call(self, numbers, self.output.size + self.state_size)
+        return (found[: self.output.size], found[self.output.size :]) if self.states else found
 
     def columns(self, x: np.ndarray) -> np.ndarray:
         """Return the results (B, n) for observations (B, k); they may be NaN or infinite."""

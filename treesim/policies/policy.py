@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import ArgumentError, UnsupportedError, listed, quoted
+from ..errors import ArgumentError, UnsupportedError, quoted
 from ..model.named_axes import coordinate_argument, velocity_argument
 from ..model.tree import Tree
 from ..states.arguments import checked_robot, whole_number
@@ -244,19 +244,22 @@ class Policy(ReprMixin):
             If a number is not finite, or the network overflows.
         """
         known, memory = self._arguments(t, q, v, command, memory)
+        control = np.broadcast_to(self.servos.targets, (*memory.shape[:-1], self.robot.nv)).copy()
+        control[..., self._at] = self._actions(known, memory)
+        return control, memory
+
+    def _actions(self, known: Known, memory: Any) -> Any:
+        """Return the controls of the joints with actions, and update the memory."""
         observation, memory = self._observation(known, memory)
         states, delay = self._memory.parts["states"], self.contract.action.delay
         if self.network.states:
             found, memory[..., states] = self.network(observation, memory[..., states])
         else:
             found = np.asarray(self.network(observation))
-        target = self._target(found, known.q)
-        values = self._memory.append("delayed", target, delay, memory)
+        values = self._memory.append("delayed", self._target(found, known.q), delay, memory)
         memory[..., self._memory.parts["last"]] = found
         memory[..., 0] = 1.0
-        control = np.broadcast_to(self.servos.targets, (*target.shape[:-1], self.robot.nv)).copy()
-        control[..., self._at] = values[..., 0, :]
-        return control, memory
+        return values[..., 0, :]
 
     def _target(self, found: Any, q: Any) -> Any:
         """Return the controls of actions; q: configurations."""
@@ -322,35 +325,34 @@ class Policy(ReprMixin):
         Returns
         -------
         callable
-            Function of (t, q, v, p, u).
+            Function of (t, q, v, p, u); of a policy that needs its memory, of (t, q, v, p, u, c, m), with the attribute
+            `memory` at the start.
 
         Raises
         ------
         ArgumentError
             If dt is not the period of the policy.
         UnsupportedError
-            If the policy needs memory, or the gains are explicit. A loop over a `BatchStepper` and `step` is possible.
+            If the gains are explicit. A loop over a `BatchStepper` and `step` is possible.
         """
         if self.steps(dt) != 1:
             raise ArgumentError(f"dt must be the period of the policy, {1 / self.contract.rate:g} s, got {dt:g}")
         terms = self.contract.terms
-        needs = [term.name for term in terms if term.name == "last_action" or term.history + term.delay > 1]
-        needs += ["a delay of actions"] * bool(self.contract.action.delay) + [port.name for port in self.network.states]
-        if needs:
-            raise UnsupportedError(
-                f"policies of rollouts have no memory, but the contract needs it for {listed(needs)}: call policy.step "
-                "between the steps of a BatchStepper"
-            )
+        needs = any(term.name == "last_action" or term.history + term.delay > 1 for term in terms)
+        needs = needs or bool(self.contract.action.delay or self.network.states)
         self._check_implicit()
 
         def policy(t: Any, q: Any, v: Any, p: Any, u: Any) -> None:
-            known = Known(t, q, v, p, None)
-            values = [np.broadcast_to(value(known), term.size) for value, term in zip(self._values, terms, strict=True)]
-            found = self.network(limited(np.concatenate(values), self.contract.clip))
-            u[:] = self.servos.targets
-            u[self._at] = self._target(found, q)
+            with_memory(t, q, v, p, u, None, self.begin().astype(object))
 
-        return policy
+        def with_memory(t: Any, q: Any, v: Any, p: Any, u: Any, c: Any, m: Any) -> None:
+            u[:] = self.servos.targets
+            u[self._at] = self._actions(Known(t, q, v, p, m[self._memory.parts["last"]]), m)
+
+        if not needs:
+            return policy
+        with_memory.memory = self.begin()  # type: ignore[attr-defined]
+        return with_memory
 
     def command_argument(self, value: ArrayLike) -> Argument:
         """Return the argument of commands."""

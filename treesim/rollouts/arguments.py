@@ -141,6 +141,7 @@ class RolloutInput(NamedTuple):
     """Arguments of `rollout` that determine the motion and readings, besides the world and the options of steps.
 
     rollouts (B,): numbers of the rollouts, 0, 1, ... by default, which random numbers of sensors depend on.
+    policy_memory: at the start.
     """
 
     q0: ArrayLike
@@ -152,6 +153,14 @@ class RolloutInput(NamedTuple):
     f_ext: Any = None
     seed: int = 0
     rollouts: np.ndarray | None = None
+    policy_memory: ArrayLike | None = None
+
+
+class PolicyMemory(NamedTuple):
+    """Memory (B, k) of the policy of B rollouts, at the start and after the steps so far, which overwrite `end`."""
+
+    start: np.ndarray
+    end: np.ndarray
 
 
 class Start(NamedTuple):
@@ -159,6 +168,7 @@ class Start(NamedTuple):
 
     number: type of all numbers. q (B, nq), v (B, nv). u: controls (B, steps, nv), 0 under a policy. p:
     parameters (B, k). law: the policy, None for controls. forces: external forces. seed, rollouts: as `RolloutInput`.
+    memory: of the policy, None without.
     """
 
     number: Any
@@ -170,6 +180,7 @@ class Start(NamedTuple):
     forces: RolloutForces | None = None
     seed: int = 0
     rollouts: np.ndarray | None = None
+    memory: PolicyMemory | None = None
 
     @property
     def steps(self) -> int:
@@ -184,10 +195,12 @@ def start_of(method: Method, given: RolloutInput, counts: Iterable[int], measure
     parameters.
     """
     world = method.world
-    q0, v0, control, steps, parameters, _, f_ext, seed, rollouts = given
+    q0, v0, control, steps, parameters, _, f_ext, seed, rollouts, memory = given
     law = control if callable(control) else None
     if law is not None:
-        control = None
+        control, memory = None, getattr(law, "memory", None) if memory is None else memory
+    elif memory is not None:
+        raise ArgumentError("policy_memory is that of a policy: give a function as control, or no policy_memory")
     elif parameters is not None and not measures:
         raise ArgumentError(
             "parameters are those of a policy, or of measures: give a function as control, or no parameters"
@@ -203,12 +216,17 @@ def start_of(method: Method, given: RolloutInput, counts: Iterable[int], measure
         )
     forces = None if f_ext is None else RolloutForces(world, f_ext, method.dt)
     counts = {*counts, *(forces.counts if forces else ())}
+    kept = None if memory is None else _of_policy("policy_memory", memory, np.float64)
+    counts |= {len(kept)} - {1} if kept is not None and kept.ndim > 1 else set()
     q, v, u, p = state_arrays(world.robot, q0, v0, control, parameters, steps, number, counts)
     if forces:
         forces.check_steps(u.shape[1])
     if world.kinematic:
         q, v = world.kinematic_bodies.begin(0.0, method.dt, q, v)
-    return Start(number, started(world, q), v, u, p, law, forces, whole_number("seed", seed, 0, LARGEST_SEED), rollouts)
+    seed = whole_number("seed", seed, 0, LARGEST_SEED)
+    begun = None if kept is None else _repeated(kept, len(q), 1)
+    held = None if begun is None else PolicyMemory(begun, begun.copy())
+    return Start(number, started(world, q), v, u, p, law, forces, seed, rollouts, held)
 
 
 def state_arrays(
@@ -249,7 +267,7 @@ def state_arrays(
     refuse_non_finite(given[:2], (q, v))  # controls are checked when used
     axes = [(unit_quaternions(robot, "q0", q), 1), (v, 1), (u, 2)]  # of one rollout
     if parameters is not None:
-        axes.append((_policy_parameters(parameters, number), 1))
+        axes.append((_of_policy("policy_parameters", parameters, number), 1))
     sizes = {x.shape[0] for x, own in axes if x.ndim > own and x.shape[0] != 1}.union(counts)
     if len(sizes) > 1:
         also = ", model_parameters, f_ext" if counts else ""
@@ -261,12 +279,12 @@ def state_arrays(
     return arrays if parameters is not None else [*arrays, np.empty((count, 0), number)]
 
 
-def _policy_parameters(value: ArrayLike, number: type[np.floating]) -> np.ndarray:
-    """Return a policy's parameters (k,) or (B, k), checked to be finite."""
-    argument = Argument("policy_parameters", value, ())
+def _of_policy(label: str, value: ArrayLike, number: type[np.floating]) -> np.ndarray:
+    """Return a policy's parameters or memory (k,) or (B, k), checked to be finite."""
+    argument = Argument(label, value, ())
     p = coerce(argument, number)
     if p.ndim not in (1, 2):
-        raise ArgumentError(f"parameters have shape {p.shape}, but (k,) or (B, k) is needed")
+        raise ArgumentError(f"{label} has shape {p.shape}, but (k,) or (B, k) is needed")
     refuse_non_finite((argument,), (p,))
     return p
 

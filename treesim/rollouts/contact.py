@@ -104,7 +104,8 @@ class ContactSteps:
         self.overlaps = stage is not None and method.world.touching.largest_overlap < np.inf
         self.memory: LaneMemory | None = None  # of the current rollouts, if these are on SIMD lanes
         self.wrench = np.zeros(1)  # mean wrenches in the current step, times substeps
-        self.control = np.empty((0, 0))  # of a policy that takes contact, in the last step
+        self.control = np.empty((0, 0))  # of a policy that takes it, in the last step
+        self.policy_memory = np.empty((0, 0))  # of the current rollouts
         self.force: np.ndarray = np.empty((0, 0))  # mean forces (count, nv) of the controls in the last substep
         self.applied: np.ndarray = np.empty((0, 0))  # and in the last step, if requested
 
@@ -170,7 +171,7 @@ class ContactSteps:
             self.applied = np.concatenate([own[part].applied for part in sorted(done)])
         if self.wrenches:
             self.wrench = np.concatenate([own[part].wrench for part in sorted(done)])
-        if self.policy is not None and self.policy.takes_contact:
+        if self.policy is not None and self.policy.takes_control:
             self.control = np.concatenate([own[part].control for part in sorted(done)])
         return Carried(ends, all(part.finite for part in parts))
 
@@ -186,8 +187,8 @@ class ContactSteps:
         one.own = [x[part] for x in self.own]
         one.own_gains = None if self.own_gains is None else self.own_gains.of(part)
         one.actuators = self.actuators[part]
-        if self.policy is not None and self.policy.takes_contact:
-            one.wrench, one.control = self.wrench[part], self.control[part]
+        if self.policy is not None and self.policy.takes_control:
+            one.wrench, one.control, one.policy_memory = self.wrench[part], self.control[part], self.policy_memory[part]
         measured = self.measured and self.measured.of(own)
         given = [x[part] for x in states], [x[part] for x in results]
         one.part = self._lane_steps(part, one._bound_free, given[0])
@@ -224,6 +225,9 @@ class ContactSteps:
             if memory is not None:
                 numbers = np.arange(rows.start, rows.stop) if numbers is None else numbers[rows]
                 self.actuators = memory.begin(np.asarray(q, float), self.start.seed, numbers)
+            if self.start.memory is not None:
+                self.policy_memory = self.start.memory.end[rows]  # a view
+                self.policy_memory[...] = self.start.memory.start[rows]
 
     def _reset(self, first: int, count: int) -> None:
         """Set all impulses of `count` rollouts from `first` on to zero."""
@@ -235,7 +239,7 @@ class ContactSteps:
             make = LaneMemory if self.touching is not None else begin_memory  # model parameters are its inputs
             self.memory = make(self.touch, self.lanes, self.wrenches, count)
             self.kept, self.next, self.info = self.memory.kept, self.memory.following, self.memory.info
-        if self.policy is not None and self.policy.takes_contact:
+        if self.policy is not None and self.policy.takes_control:
             robot = self.method.world.robot
             self.wrench, self.control = np.zeros((count, 6 * (robot.n_bodies + 1))), np.zeros((count, robot.nv))
 
@@ -290,6 +294,7 @@ class ContactSteps:
             return
         self._begin_with(other.first, other.kept)
         self.info[...], self.actuators = other.info, other.actuators.copy()
+        self.control, self.wrench, self.policy_memory = other.control, other.wrench, other.policy_memory
 
     def settled(self, q: np.ndarray, v: np.ndarray, control: np.ndarray) -> tuple[StepResult, np.ndarray]:
         """Return a part of a step of all rollouts without contact, and controls that respect the effort limits."""
@@ -395,8 +400,7 @@ class ContactSteps:
             u = self.start.u[rows, step]
         else:
             given = self._time(step, len(now[0])), *now[:2], self.start.p[rows].astype(float)
-            before = (self.control, self.mean_wrench.reshape(len(now[0]), -1)) if self.policy.takes_contact else ()
-            u = self.control = self.policy_columns(*given, *before)
+            u = self._policy_control(*given)
         if self.forces is None:
             return u
         table = self.forces.at(rows, step)
@@ -405,6 +409,21 @@ class ContactSteps:
             return np.concatenate([u, table], axis=1)
         self.part.table = table
         return u
+
+    def _policy_control(self, *given: np.ndarray | float) -> np.ndarray:
+        """Return the control of the policy at t, q, v with parameters p, and update its memory."""
+        policy, columns = self.policy, self.policy_columns
+        assert policy is not None
+        assert columns is not None
+        if not policy.takes_control:
+            return columns(*given)
+        wrench = self._mean if policy.takes_contact else np.broadcast_to(0.0, (len(self.control), policy.sizes[5]))
+        before = self.control, wrench, *([self.policy_memory] if policy.memory else [])
+        found = columns(*given, *before)
+        self.control = found[:, : found.shape[1] - policy.memory]
+        if policy.memory:
+            self.policy_memory[...] = found[:, self.control.shape[1] :]
+        return self.control
 
     def _stored(self, control: np.ndarray) -> np.ndarray:
         """Store a control where the steps read it."""

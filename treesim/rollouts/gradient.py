@@ -336,9 +336,12 @@ def _policy_of(method: Method, start: Start) -> Policy | None:
     if start.law is None:
         return None
     robot = method.world.robot
-    policy = Policy(start.law, robot.nq, robot.nv, start.p.shape[1], bodies_in_contact(method))
-    if policy.takes_contact:
-        raise UnsupportedError("policies that take contact wrenches have no gradients: let them take (t, q, v, p, u)")
+    memory = None if start.memory is None else start.memory.start.shape[1]
+    policy = Policy(start.law, robot.nq, robot.nv, start.p.shape[1], bodies_in_contact(method), memory=memory)
+    if policy.takes_control:
+        raise UnsupportedError(
+            "policies that take contact wrenches or memory have no gradients: let them take (t, q, v, p, u)"
+        )
     return policy
 
 

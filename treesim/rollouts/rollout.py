@@ -80,6 +80,7 @@ def rollout(
     keep: Keep = "all",
     f_ext: Wrenches | None = None,
     seed: int = 0,
+    policy_memory: ArrayLike | None = None,
 ) -> Rollouts:
     """Simulate B rollouts of a robot in compiled code.
 
@@ -160,7 +161,11 @@ def rollout(
         `ExternalForce` objects. Effort limits do not apply to external forces. Their work is added to the work of the
         controls. With external forces, slower code steps the states one by one, in double precision.
     seed : int
-        Seed of the random numbers of the world's sensors, which also depend on the numbers of rollout and step.
+        Seed of the random numbers of the world's sensors and of delays of actuators, which also depend on the numbers
+        of rollout and step.
+    policy_memory : array_like, shape (k,) or (B, k), optional
+        Memory of a policy at the start; by default its attribute `memory`, if it has one. `Rollouts.policy_memory`
+        contains the memory at the end.
 
     Returns
     -------
@@ -205,13 +210,16 @@ def rollout(
     steps. A policy may use + - * /, integer powers, and NumPy's sin, cos, tan and their inverses, sqrt, exp, tanh and
     products of arrays. It may also use maximum, minimum, absolute, less, select and atan2 of `treesim.numbers`. A
     policy cannot branch on its arguments, and cannot draw random numbers: give noise as `policy_parameters`. A policy
-    may call networks without states (`treesim.policies.Network`).
+    may call networks (`treesim.policies.Network`).
 
     A policy may also have the form policy(t, q, v, p, u, c). The array c (N + 1, 6) then contains the mean contact
     wrenches on the bodies in the step before, by name as in `ContactReport.wrench`: c["foot"]. Row 0 is c["ground"];
     it is the sum over all surfaces of the ground, whose own wrenches SIMD code does not compute. The array u contains
     the control of the step before. At the start, c and u are 0. With such a policy, contact is solved by slower code,
     state by state.
+
+    A policy with memory has the form policy(t, q, v, p, u, c, m). It overwrites the array m (k,), which contains what
+    it wrote in the step before. Such a policy runs between the steps, as one that calls a network.
 
     Examples
     --------
@@ -227,7 +235,9 @@ def rollout(
         threads=threads, contact_solver=contact_solver,
     )  # fmt: skip
     save = SaveAt(every=every, keep=keep, work=work, out=out, measure=checked_measures(measure))
-    given = RolloutInput(q0, v0, control, steps, policy_parameters, model_parameters, f_ext, seed)
+    given = RolloutInput(
+        q0, v0, control, steps, policy_parameters, model_parameters, f_ext, seed, policy_memory=policy_memory
+    )
     return roll_out(world, given, options, save, progress)
 
 
@@ -316,8 +326,11 @@ def steps_of(
     policy = None
     if start.law is not None:
         named = partial(NamedWrenches.of, rows=method.world.touching.wrench_rows)
-        policy = Policy(start.law, robot.nq, robot.nv, start.p.shape[1], bodies_in_contact(method), named)
+        memory = None if start.memory is None else start.memory.start.shape[1]
+        policy = Policy(start.law, robot.nq, robot.nv, start.p.shape[1], bodies_in_contact(method), named, memory)
         check_clock(start.steps, number)
+        if policy.memory and method.code is None:
+            method = method._replace(code=method.code_of(False))
     elif measured is None and start.steps % every:
         refuse_non_finite_controls(u[:, start.steps - start.steps % every :], u)  # these steps are not computed
     if not moves:

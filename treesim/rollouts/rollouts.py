@@ -75,6 +75,8 @@ class Rollouts(ReprMixin):
         Index of the first recorded state that is not finite; -1 if all recorded states are finite. Computed by default.
     ended_at : ndarray of int, shape (B,), optional
         Number of the step after which a measure ended the rollout; -1 if no measure did.
+    policy_memory : ndarray, shape (B, k), optional
+        Memory of a policy after the last step; None for policies without memory.
 
     Examples
     --------
@@ -103,6 +105,7 @@ class Rollouts(ReprMixin):
     sensors: Readings = NO_READINGS
     diverged_at: np.ndarray = None  # type: ignore[assignment]  # see __post_init__
     ended_at: np.ndarray = None  # type: ignore[assignment]  # see __post_init__
+    policy_memory: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         """Complete flags by indices, and indices by flags; integers in the place of flags are indices."""
@@ -286,6 +289,8 @@ class Run(NamedTuple):
         own = None if own is None else own.of(slice(len(q)))
         residual = None if checks is None else checks.residual
         details: dict[str, Any] = {"residual": residual, "own": own, "sensors": readings, "diverged_at": diverged_at}
+        if start.memory is not None:
+            details["policy_memory"] = start.memory.end[: len(q)]
         if measuring is not None:
             details |= measuring.fields(len(q))
         if not work:

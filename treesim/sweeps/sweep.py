@@ -89,7 +89,7 @@ def sweep(
     v0 : array_like, shape (nv,), optional
         Nominal initial velocity. 0 by default.
     control : array_like, shape (steps, nv), or callable, optional
-        Controls, or a function policy(t, q, v, p, u) or policy(t, q, v, p, u, c), as in `treesim.rollout`.
+        Controls, or a policy as in `treesim.rollout`, whose memory starts at its attribute `memory`.
     steps : int
         Number of steps.
     samples : int
