@@ -394,3 +394,28 @@ def test_the_plan_is_readable(whole):
     details = json.loads((whole.path / "treesim" / "plan.json").read_text())
     assert details["seed"] == 5 and details[f"vary['mass[{LINK}]']"] == "scale(Uniform(low=0.5, high=2.0))"
     assert repr(whole) == "<Study of 'chain_2': 40 samples of 10 steps>"
+
+
+def remembering(t, q, v, p, u, c, m):
+    u[:] = m[0] - p[0] * v
+    m[0] = m[0] + 0.1
+
+
+remembering.memory = [0.5]
+
+
+def test_memory_of_policies_and_actuators_does_not_depend_on_chunks(tmp_path):
+    """Nor does a delay, which each sample draws by its number."""
+    world = treesim.World(ROBOT, actuators={"*": treesim.Motor(delay=(0.0, 0.005), lag=0.01)})
+    given = {"control": remembering, "policy_parameters": [2.0], "steps": STEPS, "seed": 5, "workers": 1}
+    study = treesim.sweep(
+        world, samples=12, vary={"p[0]": Uniform(1, 3)}, chunk=5, keep="last", measure=MEASURE,
+        store=tmp_path / "s.zarr", **given,
+    )  # fmt: skip
+    inputs = study.plan.inputs(np.arange(12))
+    runs = treesim.rollout(
+        world, ROBOT.neutral(), np.zeros(ROBOT.nv), remembering, steps=STEPS, policy_parameters=inputs.p, seed=5,
+        measure=MEASURE,
+    )  # fmt: skip
+    assert np.array_equal(study.summary["fastest"], runs.measures["fastest"])
+    assert np.unique(runs.q[:, -1, 0]).size == 12 and np.array_equal(study.replay(7).q[0, -1], runs.q[7, -1])

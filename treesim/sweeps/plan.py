@@ -130,7 +130,11 @@ class Plan:
             return "none" if self.policy is None else _digest(np.asarray(self.policy).tolist())
         robot = self.world.robot
         named = partial(NamedWrenches.of, rows=self.world.touching.wrench_rows)
-        return str(Policy(self.policy, robot.nq, robot.nv, len(self.fields["p"].nominal), robot.n_bodies + 1, named))
+        begin = getattr(self.policy, "memory", None)
+        memory = None if begin is None else _array(Argument("the policy's memory", begin, (np.size(begin),)))
+        sizes = robot.nq, robot.nv, len(self.fields["p"].nominal), robot.n_bodies + 1
+        traced = Policy(self.policy, *sizes, named, None if memory is None else memory.size)
+        return str(traced) if memory is None else f"{traced} {_digest(memory.tolist())}"
 
     def _measure_identity(self, name: str) -> str:
         """Return a digest of a measure's computation, independent of its source code."""
