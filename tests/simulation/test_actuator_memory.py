@@ -319,5 +319,3 @@ def test_states_of_other_actuators_are_refused():
         stepper.step(foreign, [0.0])
     with pytest.warns(treesim.ContinuationWarning, match="no memory of this world's actuators"):
         simulation.run_from(0.01, foreign)
-    with pytest.raises(UnsupportedError, match="delay, lag, rate limit, period or inductance of actuators"):
-        treesim.linearize(stepper, [0.0], [0.0], [0.0])

@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..contact.base import ContactSolver
-from ..errors import UnsupportedError, quoted
-from ..simulation.actuator_memory import has_memory
+from ..errors import ArgumentError, UnsupportedError, quoted
 from ..simulation.stepper import Stepper
 from ..simulation.world import World
 from ..system.display import arrays, html_table
+from ..validation.arrays import Argument, coerce, refuse_non_finite
 from ..validation.values import checked_part
+from .command_gradient import CommandGradient, refuse_memory
 from .part_pullback import PartPullback, PartTape
 from .step_gradient import StepGradient
 from .step_sweep import BatchedPlaces
@@ -26,13 +27,14 @@ SOLVERS = ("pgs", "admm")  # contact solvers with Coulomb's conditions
 class Linearization(NamedTuple):
     """Derivatives of a time step: dx+ = A dx + B du, x = (q, v), u the control.
 
-    Changes of q are displacements along the velocity coordinates (`Tree.integrate`, `Tree.difference`).
+    Changes of q are displacements along the velocity coordinates (`Tree.integrate`, `Tree.difference`). If actuators
+    have memory, x = (q, v, m) with their memory m (na,), and n = 2 nv + na; else n = 2 nv.
 
     Parameters
     ----------
-    A : ndarray, shape (..., 2 nv, 2 nv)
+    A : ndarray, shape (..., n, n)
         Derivative of the state at the end of the step in the state at its start.
-    B : ndarray, shape (..., 2 nv, nv)
+    B : ndarray, shape (..., n, nv)
         Derivative in the control.
     next_q : ndarray, shape (..., nq)
         Configuration at the end of the step.
@@ -64,7 +66,9 @@ class Linearization(NamedTuple):
         return html_table(repr(self), arrays(self, "A", "B", "next_q", "next_v"))
 
 
-def linearize(stepper: Stepper, q: ArrayLike, v: ArrayLike, control: ArrayLike | None) -> Linearization:
+def linearize(
+    stepper: Stepper, q: ArrayLike, v: ArrayLike, control: ArrayLike | None, actuators: ArrayLike | None = None
+) -> Linearization:
     """Return the derivatives of a time step in its state and control, in free motion and in contact.
 
     Parameters
@@ -77,6 +81,8 @@ def linearize(stepper: Stepper, q: ArrayLike, v: ArrayLike, control: ArrayLike |
         Velocities.
     control : array_like, shape (nv,) or (B, nv), or None
         Controls of the step: forces [N, N m], or target positions if the stepper has gains. None means 0.
+    actuators : array_like, shape (na,) or (B, na), optional
+        Memory of actuators, `State.actuators`. By default that before the first command.
 
     Returns
     -------
@@ -88,9 +94,9 @@ def linearize(stepper: Stepper, q: ArrayLike, v: ArrayLike, control: ArrayLike |
     ArgumentError, NonFiniteError
         As `Stepper.reset` and `Stepper.step`.
     UnsupportedError
-        For what has no derivatives: kinematic bodies, loops and other constraints, contacts that coal computes, other
-        contact solvers than "pgs" and "admm", and steps whose restitution was reduced because it would have added
-        energy. The message names it.
+        For what has no derivatives: actuators with a period, inductance or drawn delays, kinematic bodies, loops and
+        other constraints, contacts that coal computes, other contact solvers than "pgs" and "admm", and steps whose
+        restitution was reduced because it would have added energy. The message names it.
 
     Warns
     -----
@@ -131,6 +137,7 @@ def linearize(stepper: Stepper, q: ArrayLike, v: ArrayLike, control: ArrayLike |
     start = stepper._checked_states(("q", "v"), q, v)
     u, nv, one = stepper._control(start[1], control), stepper.robot.nv, start[0].ndim == 1
     states, size = [np.atleast_2d(x) for x in (*start, u)], max(1, ROWS // max(1, 2 * nv))
+    states.append(_memory(stepper, states[0], actuators))
     blocks = [slice(first, first + size) for first in range(0, len(states[0]), size)] or [slice(0)]
     parts = [_linearized(stepper, *(x[own] for x in states)) for own in blocks]
     *arrays, gradients = zip(*parts, strict=True)
@@ -139,28 +146,53 @@ def linearize(stepper: Stepper, q: ArrayLike, v: ArrayLike, control: ArrayLike |
     return Linearization(*(x[0] for x in found)) if one else found
 
 
-def _linearized(stepper: Stepper, q: np.ndarray, v: np.ndarray, control: np.ndarray) -> Linearization:
+def _memory(stepper: Stepper, q: np.ndarray, given: ArrayLike | None) -> np.ndarray:
+    """Return the memory (B, na) of the actuators in states with configurations q (B, nq)."""
+    if stepper.memory is None:
+        if given is not None and np.size(given):
+            raise ArgumentError(
+                f"actuators: those of {quoted(stepper.world)} have no memory, got {np.size(given)} numbers"
+            )
+        return np.empty((len(q), 0))
+    if given is None:
+        return stepper.memory.begin(q)
+    argument = Argument("actuators", given, (stepper.memory.size,))
+    memory = coerce(argument)
+    refuse_non_finite([argument], [memory])
+    return np.array(np.broadcast_to(memory, (len(q), stepper.memory.size)), float)
+
+
+def _linearized(
+    stepper: Stepper, q: np.ndarray, v: np.ndarray, control: np.ndarray, memory: np.ndarray
+) -> Linearization:
     """Return the derivatives of a step from B states, as gradients of each number of the state at its end."""
     pullback, nv, before = PartPullback(stepper, BatchedPlaces(), stepper.code), stepper.robot.nv, None
     model, parts = pullback.model(np.empty((len(q), 0))), list[PartTape]()
-    for _ in range(stepper.substeps if v.size else 0):
-        parts.append(pullback.tape(q, v, control, model, before))
+    layout, kept, command = stepper.memory, [memory], control
+    for k in range(stepper.substeps if v.size else 0):
+        if layout is not None:
+            memory, command = layout.command(k, memory, q, v, control)
+            kept.append(memory)
+        parts.append(pullback.tape(q, v, command, model, before))
         result = parts[-1].solved.result
         q, v, before = result.q, result.v, result.warm_start
-    A = np.tile(np.eye(2 * nv), (len(q), 1, 1))
-    B = np.zeros((len(q), 2 * nv, nv))
-    for part in reversed(parts):
+    A = np.tile(np.eye(2 * nv + memory.shape[1]), (len(q), 1, 1))
+    B, (A, on_memory) = np.zeros((*A.shape[:2], nv)), np.split(A, [2 * nv], axis=2)
+    through = None if layout is None else CommandGradient(layout)
+    for k, part in reversed([*enumerate(parts)]):
         A, in_control, _ = pullback.back(part, A)
+        if through is not None:
+            on_memory, in_control = through.back(k, kept[k], control, on_memory, in_control)
         B = B + in_control
+    A = np.concatenate([A, on_memory], axis=2)
     rows = [[row for k, part in enumerate(parts) for row in part.rows(b, k)] for b in range(len(q))]
     return Linearization(A, B, q, v, tuple(map(StepGradient, rows)))
 
 
 def refuse_steps(world: World, contact_solver: str | ContactSolver) -> None:
     """Raise UnsupportedError for steps that have no derivatives."""
-    actuators = {} if world.actuator_table is None else world.actuator_table.by_joint
+    refuse_memory(world)
     refused = {
-        "delay, lag, rate limit, period or inductance of actuators": any(map(has_memory, actuators.values())),
         "kinematic bodies": bool(world.kinematic),
         "loops and constraints": world.m > 0,
         "contacts that coal computes": bool(world.convex.pairs),

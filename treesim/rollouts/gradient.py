@@ -34,6 +34,7 @@ from ..validation.arrays import Argument, Shape, real_numbers, refuse_non_finite
 from ..validation.values import known_name
 from .arguments import Method, RolloutInput, Start, bodies_in_contact, method_of, start_of
 from .checkpoints import Checkpoints, RecordedStates, States
+from .commanded_gradient import CommandedReverse
 from .free_gradient import TABLES, FreeGradient, places_of
 from .parameter_gradients import in_fields, refuse_fields
 from .parameters import given_fields, physics_of_rollouts
@@ -168,8 +169,9 @@ def rollout_vjp(
     ArgumentError, NonFiniteError, UnknownNameError
         As `treesim.rollout`. NonFiniteError also if a state or a gradient is not finite.
     UnsupportedError
-        For what has no derivatives. The message names it: float32, sensors, policies that take contact wrenches,
-        limits and joint friction of each rollout, and what `treesim.linearize` does not support.
+        For what has no derivatives. The message names it: float32, sensors, policies that take contact wrenches or
+        memory or control actuators with memory, limits and joint friction of each rollout, and what
+        `treesim.linearize` does not support.
 
     Notes
     -----
@@ -199,15 +201,26 @@ def rollout_vjp(
         threads=threads, contact_solver=contact_solver,
     )  # fmt: skip
     given = RolloutInput(q0, v0, control, steps, policy_parameters, model_parameters)
-    found = _Reverse(as_world(robot), given, options, known_name("keep", keep, ("all", "last")) == "all")
+    found = _reverse(as_world(robot), given, options, known_name("keep", keep, ("all", "last")) == "all")
     return found.rollouts, found.pullback
+
+
+def _reverse(world: World, given: RolloutInput, options: StepOptions, everything: bool) -> Any:
+    """Return rollouts and their gradients; everything: whether all states are recorded."""
+    refuse_steps(world, options.contact_solver)
+    fields = given_fields(world, given.model_parameters, options.integrator)
+    method = method_of(world, options, frozenset(fields))
+    if method.memory is None:
+        return _Reverse(world, given, options, everything)
+    physics = physics_of_rollouts(method, fields)
+    start = start_of(method, given, () if physics is None else physics.counts, False)
+    return CommandedReverse(_Reverse, method, start, given, options, everything)
 
 
 class _Reverse:
     """Rollouts and their gradients; everything: whether all states are recorded."""
 
     def __init__(self, world: World, given: RolloutInput, options: StepOptions, everything: bool) -> None:
-        refuse_steps(world, options.contact_solver)
         if world.sensors:
             raise UnsupportedError(f"{quoted(world)}: rollouts with sensors have no gradients")
         fields = given_fields(world, given.model_parameters, options.integrator)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,7 +39,7 @@ class ActuatorMemory:
         columns = settings.table[1:].reshape(COLUMNS, -1)[:, self.robot.kept()[1]]
         self._theta, h = columns[5], dt / substeps
         self.delays: dict[str, tuple[int, Late]] = {}  # place of own delays of rollouts, by joint
-        self._starts: list[tuple[slice, int]] = []  # parts of the memory that start at the position, and of which joint
+        self.starts: list[tuple[slice, int]] = []  # parts of the memory that start at a coordinate, and its place
         self._currents: list[tuple[int, int, float, float]] = []  # place, joint, force per current, theta
         self._samples = False  # whether digital controllers read states
         rows, numbers = [], []
@@ -97,7 +97,7 @@ class ActuatorMemory:
         if late.lag:
             parts["filtered"] = self._take(1)
         if late.before == BEFORE.index("start"):
-            self._starts.append((slice(begun, self.size), coordinate))
+            self.starts.append((slice(begun, self.size), coordinate))
         if late.most > late.least:
             parts["delay"] = self._take(1)
             self.delays[name] = parts["delay"], late
@@ -133,7 +133,7 @@ class ActuatorMemory:
         seed, rollouts (B,), episodes: key of the random delays; by default, states are rollouts 0, 1, ...
         """
         memory = np.zeros((*q.shape[:-1], self.size))
-        for part, coordinate in self._starts:
+        for part, coordinate in self.starts:
             memory[..., part] = q[..., coordinate, None]
         if self.delays:
             flat = memory.reshape(-1, self.size)
@@ -168,11 +168,10 @@ class ActuatorMemory:
         """Whether commands depend on states or forces within a step."""
         return self._samples or bool(self._currents)
 
-    @property
-    def labels(self) -> Iterator[tuple[str, int]]:
-        """Pairs of a motor's joint and the place of its current."""
-        names = {self.robot.v_index[name].start: name for name in self.robot.joint_names if self.robot.v_index[name]}
-        return ((names[dof], place) for place, dof, _, _ in self._currents)
+    def dof_of(self, coordinate: int) -> int:
+        """Return the degree of freedom of a joint's coordinate."""
+        index = self.robot.q_index
+        return next(self.robot.v_index[name].start for name in index if index[name].start == coordinate)
 
 
 class StepCommands:
