@@ -44,7 +44,7 @@ TRAININGS = {
     "reach": Training(0.95),
     "stand": Training(0.97),
     "walk": Training(0.99, 4_000_000),
-    "velocity": Training(0.99, 12_000_000, 256, 24, 1536, 4, (128, 128), torch.nn.ELU, -0.7),
+    "velocity": Training(0.99, 8_000_000, 256, 24, 1536, 4, (128, 128), torch.nn.ELU, -0.7),
 }
 
 

@@ -115,7 +115,7 @@ class ContactLanes:
         wrench = np.empty((1, *stage.shapes.wrench)) if result.wrench is None else result.wrench
         pairs, solver_info = np.empty((1, *stage.shapes.pairs)), result.solver_info[:, :RESULT_INFO]
         result = result._replace(wrench=wrench, pairs=pairs, solver_info=solver_info)
-        own = None if batched is None else batched.of(np.array([k]))
+        own = None if batched is None else batched.of(slice(k, k + 1))  # a view: parameters may be replaced
         bind, deep = partial(stage.bound_to, given, result, own, kinematics), stage.touching.largest_overlap
         calls = bind()
 

@@ -34,7 +34,7 @@ from ..simulation.step import StepCall, StepCode
 from ..simulation.step_result import StepResult
 from ..system.user_warnings import warn
 from .arguments import Method, Start
-from .contact_lanes import BoundFree, LaneMemory, LaneResult, LaneSteps, begin_memory
+from .contact_lanes import LaneMemory, LaneResult, LaneSteps, begin_memory
 from .parameters import Physics
 
 STATES_PER_THREAD = 16  # fewer are stepped by the calling thread
@@ -186,30 +186,51 @@ class ContactSteps:
         one.first = own.start
         one.own = [x[part] for x in self.own]
         one.own_gains = None if self.own_gains is None else self.own_gains.of(part)
+        one.own_touching = None if self.own_touching is None else self.own_touching.of(part)
         one.actuators = self.actuators[part]
         if self.policy is not None and self.policy.takes_control:
             one.wrench, one.control, one.policy_memory = self.wrench[part], self.control[part], self.policy_memory[part]
         measured = self.measured and self.measured.of(own)
         given = [x[part] for x in states], [x[part] for x in results]
-        one.part = self._lane_steps(part, one._bound_free, given[0])
+        one.part = one._lane_steps(part)
         how = self.checks.residual[own], steps, *given, every, measured
-        return one._walk(partial(one._control, own), *how), one
+        one.part.few = one._few_steps
+        try:
+            return one._walk(partial(one._control, own), *how), one
+        finally:
+            one.part.few = None  # which refers to the controls of all steps
 
-    def _lane_steps(self, part: slice, free: BoundFree, states: Arrays) -> LaneSteps:
-        """Return the substeps of a part of the current rollouts, with states like those given."""
-        assert self.touch is not None
+    def _lane_steps(self, part: slice) -> LaneSteps:
+        """Return the substeps of a part of the current rollouts, of which the model parameters are selected."""
         assert self.memory is not None
         parts, key = self.memory.parts, (part.start, part.stop)
         if key not in parts:
-            q, v = states[:2]
-            effort, gains = self.code.effort, None if self.own_gains is None else self.own_gains.of(part)
             self.memory.exchanged = self.kept is not self.memory.kept
-            parts[key] = LaneSteps(
-                free, self.touch, q.shape, v.shape, self.kept[part], self.next[part], self.info[part],
-                self.method.world.m, None if effort is None else partial(effort.bound_to, batched=gains),
-                self.code.forces, None if self.own_touching is None else self.own_touching.of(part), self.wrenches,
-            )  # fmt: skip
+            parts[key] = self._new_lane_steps(self.kept[part], self.next[part], self.info[part])
         return parts[key]
+
+    def _new_lane_steps(self, kept: np.ndarray, following: np.ndarray, info: np.ndarray) -> LaneSteps:
+        """Return substeps of the rollouts that `own`, `own_gains` and `own_touching` are of."""
+        assert self.touch is not None
+        effort, robot, count = self.code.effort, self.method.world.robot, len(kept)
+        return LaneSteps(
+            self._bound_free, self.touch, (count, robot.nq), (count, robot.nv), kept, following, info,
+            self.method.world.m, None if effort is None else partial(effort.bound_to, batched=self.own_gains),
+            self.code.forces, self.own_touching, self.wrenches,
+        )  # fmt: skip
+
+    def _few_steps(self, count: int) -> tuple[LaneSteps, list[tuple[np.ndarray, np.ndarray]]]:
+        """Return substeps of `count` rollouts, and pairs of arrays: their model parameters, and those of all."""
+        few, pairs = copy(self), [(x[:count].copy(), x) for x in self.own]
+        few.own = [own for own, _ in pairs]
+        for name in ("own_gains", "own_touching"):
+            given = getattr(self, name)
+            if given is not None:
+                pairs.append((given.numbers[:count].copy(), given.numbers))
+                setattr(few, name, given._replace(numbers=pairs[-1][0]))
+        assert self.touch is not None
+        kept, following = np.zeros((2, count, self.touch.stage.touching.warm_start_size))
+        return few._new_lane_steps(kept, following, begin_info(count)), pairs
 
     def _begin(self, rows: slice, steps: slice, q: np.ndarray) -> None:
         """Reset the warm start unless the same rollouts continue; select these rollouts' model parameters.

@@ -20,6 +20,7 @@ from ..simulation.effort_limits import REPEATS, MeanForces
 from ..simulation.external_forces import ExternalJointForces
 from ..simulation.kinematic import EndVelocities
 
+FEWEST = 8  # states whose steps are repeated at a time
 MOST_MEMORIES, LARGEST = 8, 1 << 22  # memories that are kept for later rollouts, and bytes of impulses in one of them
 
 # returns the function that takes the unconstrained steps from (q, v, control) to (q, v, applied controls, work)
@@ -92,8 +93,11 @@ class LaneSteps:
     substep; after an odd number of substeps these two have exchanged their roles. info: diagnostics of the states
     (`ContactLanes.bound`), overwritten. rows: number of constrained rows. mean_forces: those of implicit gains, whose
     effort limits are kept. forces: of external forces, whose table is `table` in the next substeps. batched: model
-    parameters of the contact solve. wrenches: whether those on bodies (N + 1, 6) are requested.
+    parameters of the contact solve. wrenches: whether those on bodies (N + 1, 6) are requested. few: returns substeps
+    of a number of states, and pairs of arrays: of their model parameters, and of those of all states; None without.
     """
+
+    few: Callable[[int], tuple[LaneSteps, list[tuple[np.ndarray, np.ndarray]]]] | None = None
 
     def __init__(
         self, free: BoundFree, touch: ContactLanes, q: tuple[int, ...], v: tuple[int, ...], kept: np.ndarray,
@@ -127,6 +131,7 @@ class LaneSteps:
             if mean_forces is not None
         ]
         self._solve = [touch.bound(*each, batched) for each in zip(self.inputs, self.results, strict=True)]
+        self._smaller: dict[int, tuple[LaneSteps, list[tuple[np.ndarray, np.ndarray]]]] = {}  # by number of states
 
     @property
     def residuals(self) -> np.ndarray:
@@ -183,12 +188,43 @@ class LaneSteps:
             if changed is None:
                 break
             control = self.control.copy() if control is None else control
-            self.control[...], self.info[...] = changed, info
-            self._step(turn, q, v, velocities)
+            self.control[...] = changed
+            rows = np.flatnonzero((forces.beyond > 0).any(axis=1))
+            if velocities is not None or not self._repeat(turn, rows, info):
+                self.info[...] = info
+                self._step(turn, q, v, velocities)
             forces = self._means[turn]()
         if control is not None:
             self.control[...] = control
         self.applied[...] = forces.mean
+
+    def _repeat(self, turn: int, rows: np.ndarray, info: np.ndarray) -> bool:
+        """Repeat the step of some states under `control`; return False, without a step, if all are to be repeated.
+
+        The bits of a state's step do not depend on which other states are stepped. info: diagnostics before the step.
+        """
+        size = max(FEWEST, 1 << (rows.size - 1).bit_length())
+        if self.few is None or 2 * size > len(self.control) or not self.finite:
+            return False
+        if size not in self._smaller:
+            self._smaller[size] = self.few(size)
+        steps, parameters = self._smaller[size]
+        rows = np.append(rows, np.full(size - rows.size, rows[-1]))  # the rest are copies of the last one
+        given, own = self.inputs[turn], steps.inputs[turn]
+        pairs = [(steps.control, self.control), (steps.info, info), (own.warm_start, given.warm_start), *parameters]
+        pairs += zip(steps.states[turn], self.states[turn], strict=True)
+        if given.external is not None and own.external is not None:
+            pairs.append((own.external, given.external))
+        for part, whole in pairs:
+            part[...] = whole[rows]
+        steps._step(turn, *steps.states[turn], None)
+        if not steps.finite:
+            return False
+        self.applied[rows] = steps.applied
+        for whole, part in zip(self.results[turn], steps.results[turn], strict=True):
+            if whole is not None and part is not None:
+                whole[rows] = part
+        return True
 
     def _step_finite(self, given: StepInput, result: StepOutput) -> None:
         """Add contact to the unconstrained steps that are finite."""

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from treesim_gymnasium import TreesimVectorEnv, stand, walk
 from treesim_gymnasium.quadruped import CLEARANCE, FOOT, LEANING, LOWEST, SPEEDS, go2, thrown, up
+from treesim_gymnasium.velocity import motors
 
 import treesim
 
@@ -76,3 +77,20 @@ def test_gymnasium_makes_them(task):
     assert env.observation_space.contains(observation)
     observation, _, terminated, truncated, _ = env.step(env.action_space.sample())
     assert env.observation_space.contains(observation) and not (terminated or truncated)
+
+
+def test_bits_do_not_depend_on_which_motors_are_at_their_limits():
+    """Only the states whose forces are beyond a limit are stepped again, with parameters of their own."""
+    robot, rng, count = go2(), np.random.default_rng(0), 40
+    world = treesim.World(robot.world.robot, ground=robot.world.ground, actuators=motors(0.0))
+    q = np.tile(np.r_[robot.world.robot.neutral()[:7], robot.posture], (count, 1))
+    q[:, 2] = robot.height + 0.02
+    u = np.zeros((count, 12, 18))
+    u[:, :, 6:] = robot.posture + np.linspace(0.0, 1.0, count)[:, None, None] * rng.uniform(-1, 1, (count, 12, 12))
+    limits = np.broadcast_to(robot.world.robot.effort_limit, (count, 18)) * rng.uniform(0.6, 1.0, (count, 1))
+    options = {"dt": 4e-3, "substeps": 1, "integrator": "semi_implicit_euler"}
+    run = treesim.rollout(world, q, np.zeros(18), u, model_parameters={"effort_limit": limits}, **options)
+    for k in (0, 5, 20, count - 1):
+        own = {"effort_limit": limits[[k]]}
+        alone = treesim.rollout(world, q[[k]], np.zeros(18), u[[k]], model_parameters=own, **options)
+        assert np.array_equal(alone.q[0], run.q[k]) and np.array_equal(alone.v[0], run.v[k])

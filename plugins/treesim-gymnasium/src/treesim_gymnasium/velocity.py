@@ -36,15 +36,13 @@ COSTS = {
 }  # fmt: skip
 
 
-def with_motors(robot: Go2) -> Go2:
-    """Return the robot with position servos that have limits, a torque-speed line, rotors and delays."""
-    servo: dict[str, Any] = {"gains": "explicit", "rotor_inertia": ROTOR, "delay": DELAY}
-    actuators = {
+def motors(delay: float | tuple[float, float] = DELAY) -> dict[str, treesim.PositionServo]:
+    """Return position servos of all joints with limits, a torque-speed line, rotors and a delay [s]."""
+    servo: dict[str, Any] = {"gains": "explicit", "rotor_inertia": ROTOR, "delay": delay}
+    return {
         "*_calf_joint": treesim.PositionServo(KP, KD, velocity_limit=CALF_SPEED, **servo),
         "*": treesim.PositionServo(KP, KD, velocity_limit=SPEED, **servo),
     }
-    world = robot.world
-    return robot._replace(world=treesim.World(world.robot, ground=world.ground, actuators=actuators))
 
 
 def randomized(robot: treesim.Tree) -> dict[str, Any]:
@@ -115,7 +113,8 @@ def velocity(*, ground: Any = None) -> Task:
     >>> velocity().randomize["ground_friction"]
     (0.4, 1.2)
     """
-    robot = with_motors(go2(ground))
+    robot = go2(ground)
+    world = treesim.World(robot.world.robot, ground=robot.world.ground, actuators=motors())
 
     def observe(t: Any, q: Any, v: Any, p: Any) -> list[Any]:
         return [*v[3:6], *(-x for x in up(q)), *command(t, p), *(q[7:] - robot.posture), *v[6:]]
@@ -136,7 +135,7 @@ def velocity(*, ground: Any = None) -> Task:
         p[6] = CHANGE[0] + (CHANGE[1] - CHANGE[0]) * x[28]
 
     return Task(
-        world=robot.world,
+        world=world,
         observe=observe,
         reward=reward,
         terminated=fallen,
