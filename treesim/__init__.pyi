@@ -128,6 +128,7 @@ from .states.support import lowest_point
 from .sweeps.sweep import sweep
 from .urdf import Repaired, load, repair, to_urdf
 from .viewing import live as live
+from .viewing.live.show import show
 from .viewing.view import View, viewer
 
 __version__: str
@@ -289,6 +290,7 @@ __all__ = [
     "rollout",
     "rollout_vjp",
     "schedule",
+    "show",
     "solve_ik",
     "solve_mass_matrix",
     "sparse_jacobian",

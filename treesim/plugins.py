@@ -84,7 +84,15 @@ BUILT_IN: dict[PluginKind, dict[str, str]] = {
         "nc": "treesim.formats.xarray",
         "mcap": "treesim.formats.mcap",
     },
-    "plots": {"trajectory": "treesim.plotting:draw"},
+    "plots": {
+        "trajectory": "treesim.plotting.trajectory:draw",
+        "rollouts": "treesim.plotting.results:draw_rollouts",
+        "inverse_kinematics": "treesim.plotting.results:draw_inverse_kinematics",
+        "diagnosis": "treesim.plotting.results:draw_diagnosis",
+        "comparison": "treesim.plotting.comparison.plots:draw",
+        "study": "treesim.plotting.study:draw",
+        "notebook": "treesim.plotting.notebook:with_plot",
+    },
     "policies": {},
 }
 DEFAULT_INTEGRATOR = "implicit_midpoint"

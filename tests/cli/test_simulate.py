@@ -290,11 +290,10 @@ def test_failed_picture_does_not_cost_the_data(
 ) -> None:
     pytest.importorskip("matplotlib")
 
-    def no_room(*_: object) -> None:
+    def no_room(*_: object, **options: object) -> None:
         raise OSError(28, "No space left on device")
 
-    get = plugins.get
-    monkeypatch.setattr(plugins, "get", lambda kind, name: no_room if kind == "plots" else get(kind, name))
+    monkeypatch.setattr("matplotlib.figure.Figure.savefig", no_room)
     result = treesim("simulate", robot, *QUICK, "--out", tmp_path / "run.npz", "--plot", tmp_path / "run.png")
     assert result.exit_code == 1 and "run.png: No space left on device: it needs" in result.stderr
     assert len(load(tmp_path / "run.npz")) == 101 and "run.npz" in result.stdout

@@ -56,6 +56,11 @@ def test_angles_beyond_a_full_turn_and_the_limits_are_warned_of_once(use):
     assert messages(lambda: use(robot, above)) == [], "once for each joint"
 
 
+@pytest.mark.parametrize(("angle", "count"), [(0.99e4, 1), (1.01e4, 0)])
+def test_absurd_angles_are_not_taken_for_degrees(angle, count):
+    assert len(messages(lambda: treesim.PD(knee(), [angle, 0.0, 0.0]))) == count
+
+
 def test_limits_beyond_a_full_turn_are_usual():
     assert messages(lambda: treesim.PD(knee(upper=20.0), [20.0, 0.0, 0.0])) == []
     assert len(messages(lambda: treesim.PD(knee(upper=20.0), [20.01, 0.0, 0.0]))) == 1

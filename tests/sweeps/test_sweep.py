@@ -336,7 +336,7 @@ def test_parquet_and_pictures(whole, tmp_path):
 
 
 def test_means_over_bins():
-    from treesim.sweeps.plot import binned
+    from treesim.plotting.study import binned
 
     x, mean, error = binned(np.array([0.0, 1, 1, 4]), np.array([1.0, 2, 4, 8]), 4)
     assert (x.tolist(), mean.tolist()) == ([0, 1, 4], [1, 3, 8])

@@ -43,8 +43,7 @@ class Outputs:
     ) -> Outputs:
         """Return the outputs if each can be written; otherwise raises ArgumentError or PluginError."""
         from ..formats import suffixes
-        from ..plotting import require_matplotlib
-        from ..simulation.trajectory import PLOT_SUFFIXES
+        from ..plotting import PLOT_SUFFIXES, require_matplotlib
         from ..system.files import checked_output
 
         for path, allowed in ((out, suffixes()), (plot, PLOT_SUFFIXES), (html, (".html", ".htm"))):
@@ -68,7 +67,7 @@ class Outputs:
         written, failed = [], []
         for path, write in (
             (self.out, trajectory.save),
-            (self.plot, trajectory.plot),
+            (self.plot, lambda path: trajectory.plot(path=path)),
             (self.html, record),
             (self.record, record),
         ):

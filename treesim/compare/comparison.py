@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
+from .. import plugins
 from ..errors import ArgumentError, UnsupportedError
 from ..system.display import ReprMixin
 from ..types import BaseChoice
@@ -20,6 +22,9 @@ from .report import Report
 from .scene_checks import chosen_scenes
 from .scene_comparison import with_scenes
 from .source import RobotSource, read
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True, repr=False)
@@ -72,6 +77,29 @@ class Comparison(ReprMixin):
     def versions(self) -> dict[str, str]:
         """Versions of treesim and of the compared engines."""
         return {name: number for report in self.reports for name, number in report.versions.items()}
+
+    def plot(self, *, axes: Any = None, path: str | os.PathLike[str] | None = None) -> Figure:
+        """Plot the largest error of every quantity over its tolerance, for every engine and level.
+
+        Parameters
+        ----------
+        axes : matplotlib.axes.Axes, optional
+            Axes to draw into. By default those of a new figure.
+        path : path-like, optional
+            File for the figure: .png, .svg or .pdf.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure, which a notebook shows.
+
+        Raises
+        ------
+        ArgumentError
+            If matplotlib is not installed, or the file cannot be written.
+        """
+        figure: Figure = plugins.get("plots", "comparison")(self, axes, path)
+        return figure
 
     def report(self, engine: str) -> Report:
         """Return the report of the comparison with one engine.

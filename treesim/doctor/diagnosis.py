@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from .. import plugins
 from ..model.tree import Tree
 from ..system.display import ReprMixin
 from ..urdf.document import Document
 from ..urdf.findings import CODES, Finding, Severity
 from .advice import ADVICE, TIER_OF
 from .element_usage import Entry
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
 
@@ -102,6 +107,29 @@ class Diagnosis(ReprMixin):
 
     def _repr_fields(self) -> Iterable[Sequence[Any]]:
         return [(found.code, found.line or "", found.message) for found in self.findings]
+
+    def plot(self, *, axes: Any = None, path: str | os.PathLike[str] | None = None) -> Figure:
+        """Plot how often each finding occurs, coloured by severity.
+
+        Parameters
+        ----------
+        axes : matplotlib.axes.Axes, optional
+            Axes to draw into. By default those of a new figure.
+        path : path-like, optional
+            File for the figure: .png, .svg or .pdf.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure, which a notebook shows.
+
+        Raises
+        ------
+        ArgumentError
+            If matplotlib is not installed, or the file cannot be written.
+        """
+        figure: Figure = plugins.get("plots", "diagnosis")(self, axes, path)
+        return figure
 
     def to_dict(self) -> dict[str, Any]:
         """Return the diagnosis as a dictionary for JSON, without the robot's tree.

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .tree import Tree
 
 FULL_TURN = 2 * np.pi
+ABSURD = 1e4  # [rad] of a run that diverges, not degrees
 MOST_STATES = 64  # of a batch, whose numbers are compared
 
 
@@ -36,6 +37,7 @@ def warn_of_conventions(robot: Tree, label: str, q: np.ndarray) -> None:
     unusual = (states < usual.lower) | (states > usual.upper) | (states == usual.unusual)
     if True not in unusual:  # without the Python functions of `any`
         return
+    unusual &= np.abs(states) < ABSURD
     found = [name for name, where in robot.q_index.items() if unusual[:, where].any() and name not in usual.warned]
     usual.warned.update(found)
     turned = [name for name in found if robot.joint(name).type != "revolute"]

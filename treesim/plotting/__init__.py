@@ -1,6 +1,6 @@
-"""Plots of trajectories (`draw`) by matplotlib, which is imported on demand."""
+"""Plots by matplotlib, which is imported on demand; the registry has them by name (`plugins.get("plots", ...)`)."""
 
-from .figures import require_matplotlib
+from .figures import PLOT_SUFFIXES, require_matplotlib
 from .trajectory import draw
 
-__all__ = ["draw", "require_matplotlib"]
+__all__ = ["PLOT_SUFFIXES", "draw", "require_matplotlib"]

@@ -1,16 +1,20 @@
-"""Plots of a trajectory: the joints that move most, the floating base, contact, the energy."""
+"""Plots of a trajectory: the joints that move most, the floating base, contact, the energy; or chosen quantities."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
 from textwrap import fill
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ..contact.unsolved import UNSOLVED, is_solved
-from ..errors import ArgumentError
-from .figures import new_figure, require_matplotlib
+from ..errors import ArgumentError, unknown_name
+from ..simulation.readings import unit_of
+from ..validation.values import checked_texts, finite_vector
+from .figures import draw_curves, panels_of, save
 
 if TYPE_CHECKING:
     from ..contact.history import ContactHistory
@@ -26,48 +30,94 @@ TITLE_WIDTH = 100  # characters of a line
 MOST_BODIES = 6  # whose contact forces are drawn
 USUAL = 98.0  # percentile of the largest force of a step; peaks far above it are impacts and cut off
 HEADROOM = 1.5  # of the axis, over that
+OVERVIEW = ("position", "velocity", "base", "contact", "energy")
+QUANTITIES = (*OVERVIEW, "torque")
+ALIASES = {"q": "position", "v": "velocity", "tau": "torque"}
+SAME_TIME = 1e-9  # [s] times of steps are products, and contain rounding errors
 
 
 class _Curve(NamedTuple):
-    """Plotted data of one joint: a label, its position (K,) and its speed (K,)."""
+    """Plotted data of one joint: a label, and position, speed and torque (K,) each."""
 
     label: str
     position: np.ndarray
     speed: np.ndarray
+    torque: np.ndarray
+
+
+class _Panel(NamedTuple):
+    """Curves over times t, with the label of their axis; a range below `still` is drawn as constant."""
+
+    label: str
+    t: np.ndarray
+    curves: list[tuple[str, np.ndarray]]
+    still: float = 0.0
+    top: float | None = None  # of the axis, below the peaks of impacts
+    missed: tuple[np.ndarray, str] | None = None  # times of unsolved steps, and their label
 
 
 @np.errstate(over="ignore", invalid="ignore")  # states may be not finite
-def draw(trajectory: Trajectory, stream: IO[bytes], picture_format: str) -> None:
-    """Write the plot of `trajectory` to `stream` in matplotlib's `picture_format`.
+def draw(
+    run: Trajectory,
+    quantity: str | Sequence[str] | None = None,
+    joints: str | Sequence[str] | None = None,
+    t: Sequence[float] | None = None,
+    axes: Any = None,
+    path: str | os.PathLike[str] | None = None,
+) -> Any:
+    """Return the figure of `Trajectory.plot`.
 
     At most eight joints are drawn, those with the widest range of positions; a spherical joint shows its angle
     from the start. Values that are not finite leave a gap; huge values are drawn on a logarithmic axis. In
     contact, the largest forces on at most six bodies are drawn, or those of pairs if bodies touch each other.
-    Peaks of impacts are cut off, and the axis label contains the largest. Raises ArgumentError if matplotlib is
-    missing, or there is no state.
+    Peaks of impacts are cut off, and the axis label contains the largest.
     """
-    require_matplotlib()
-    if not len(trajectory):
+    if not len(run):
         raise ArgumentError("a trajectory without states cannot be drawn")
-    curves = sorted(_joint_curves(trajectory), key=lambda curve: -_extent(curve.position))
-    shown = curves[:MOST_LINES]
-    base = trajectory.q[:, :3] if trajectory.joint_types[:1] == ("floating",) else None
-    forces = _contact_forces(trajectory)
-    rows = 1 + 2 * bool(shown) + (base is not None) + bool(forces)
-    figure, panels = new_figure(1, 10, 2.4 * rows + 0.8, rows, sharex=True)
-    axes = iter(panels)
-    figure.suptitle(_title(trajectory, shown, len(curves)), fontsize=11)
-    if shown:
-        _panel(next(axes), trajectory.t, "position [rad, m]", [(c.label, c.position) for c in shown], STILL)
-        _panel(next(axes), trajectory.t, "velocity [rad/s, m/s]", [(c.label, c.speed) for c in shown], STILL)
-    if base is not None:
-        _panel(next(axes), trajectory.t, "base position [m]", list(zip("xyz", base.T, strict=True)), STILL)
-    if forces:
-        _contact_panel(next(axes), trajectory, forces)
-    last = next(axes)
-    _panel(last, trajectory.t, "energy change [J]", _energy_lines(trajectory))
-    last.set_xlabel("time [s]")
-    figure.savefig(stream, format=picture_format, dpi=110)
+    curves = _joint_curves(run, joints)
+    shown = sorted(curves, key=lambda curve: -_extent(curve.position))[:MOST_LINES] if joints is None else curves
+    names = OVERVIEW if quantity is None else checked_texts("quantity", quantity)
+    names = tuple(ALIASES.get(name, name) for name in names)
+    found = {name: _panel(run, name, shown) for name in names}
+    panels = [panel for panel in found.values() if panel is not None]
+    if len(panels) < len(found) and quantity is not None:
+        raise ArgumentError(f"the run has no {next(name for name in names if found[name] is None)} to plot")
+    span = None if t is None else finite_vector("t", t, 2)
+    figure, drawn = panels_of(axes, len(panels), 10, 2.4)
+    if axes is None:
+        figure.suptitle(_title(run, shown, len(curves)), fontsize=11)
+    for each, panel in zip(drawn, panels, strict=True):
+        _draw_panel(each, panel, span)
+    drawn[-1].set_xlabel("time [s]")
+    return save(figure, path)
+
+
+def _panel(run: Trajectory, name: str, shown: Sequence[_Curve]) -> _Panel | None:
+    """Return the panel of a quantity, or of a sensor; None if the run has none."""
+    if name in run.sensors:
+        columns = run.sensors.columns[name]
+        units = ", ".join(dict.fromkeys(map(unit_of, columns)))
+        return _Panel(f"{name} [{units}]", run.t, list(zip(columns, run.sensors[name].T, strict=True)))
+    if name == "base":
+        if run.joint_types[:1] != ("floating",):
+            return None
+        return _Panel("base position [m]", run.t, list(zip("xyz", run.q[:, :3].T, strict=True)), STILL)
+    if name == "contact":
+        return _contact_panel(run)
+    if name == "energy":
+        return _Panel("energy change [J]", run.t, _energy_lines(run))
+    if name not in QUANTITIES:
+        raise unknown_name("quantity", name, [*QUANTITIES, *run.sensors])
+    label, attribute = _OF_JOINTS[name]
+    still = STILL if name != "torque" else 0.0
+    return _Panel(label, run.t, [(c.label, getattr(c, attribute)) for c in shown], still) if shown else None
+
+
+_OF_JOINTS = {
+    "position": ("position [rad, m]", "position"),
+    "velocity": ("velocity [rad/s, m/s]", "speed"),
+    "torque": ("torque [N m, N]", "torque"),
+}
 
 
 def _energy_lines(trajectory: Trajectory) -> list[tuple[str, np.ndarray]]:
@@ -100,19 +150,19 @@ def _touching(contact: ContactHistory) -> tuple[list[str], np.ndarray]:
     return [" and ".join(pair) for pair in contact.pairs], contact.pair_wrench_array
 
 
-def _contact_panel(axes: Any, trajectory: Trajectory, forces: list[tuple[str, np.ndarray]]) -> None:
-    """Draw forces at the start of each step, with peaks cut off, and mark steps whose contact solve failed."""
-    assert trajectory.contact is not None  # as there are forces
-    t, missed = trajectory.t[:-1], ~is_solved(trajectory.contact.solver_info[:-1])
+def _contact_panel(run: Trajectory) -> _Panel | None:
+    """Return the forces at the start of each step, with peaks cut off, and the steps whose contact solve failed."""
+    forces = _contact_forces(run)
+    if not forces or run.contact is None:
+        return None
+    t, missed = run.t[:-1], ~is_solved(run.contact.solver_info[:-1])
     largest = np.max([np.where(force < FARTHEST, force, 0.0) for _, force in forces], axis=0)
     peak, usual = largest.max(), HEADROOM * np.percentile(largest[largest > 0], USUAL)
     cut = peak > HEADROOM * usual
+    label = f"contact force [N]\n(impacts to {peak:,.4g} N)" if cut else "contact force [N]"
+    marks = f"residual above {UNSOLVED:g} m/s\nin {missed.sum()} of {len(t)} steps"
     top = usual if cut else HEADROOM * peak
-    if missed.any():
-        label = f"residual above {UNSOLVED:g} m/s\nin {missed.sum()} of {len(t)} steps"
-        axes.plot(t[missed], np.full(missed.sum(), 0.03), "r|", transform=axes.get_xaxis_transform(), label=label)
-    _panel(axes, t, f"contact force [N]\n(impacts to {peak:,.4g} N)" if cut else "contact force [N]", forces)
-    axes.set_ylim(-0.07 * top, top)
+    return _Panel(label, t, forces, top=top, missed=(t[missed], marks) if missed.any() else None)
 
 
 def _title(trajectory: Trajectory, shown: list[_Curve], joints: int) -> str:
@@ -126,18 +176,25 @@ def _title(trajectory: Trajectory, shown: list[_Curve], joints: int) -> str:
     return title if trajectory.stopped is None else f"{title}\n{fill(f'stopped: {trajectory.stopped}', TITLE_WIDTH)}"
 
 
-def _panel(axes: Any, t: np.ndarray, label: str, lines: list[tuple[str, np.ndarray]], still: float = 0.0) -> None:
-    """Draw lines over time; a range below `still` is drawn as constant."""
-    drawn = [np.where(np.abs(values) < FARTHEST, values, np.nan) for _, values in lines]
-    finite = np.concatenate([values[np.isfinite(values)] for values in drawn])
-    _scale(axes, finite, still)
-    for (name, _), values in zip(lines, drawn, strict=True):
-        alone = np.isfinite(values).sum() == 1
-        axes.plot(t, values, label=name, linewidth=1.2, marker="o" if alone else None)
-    axes.set_ylabel(label)
+def _draw_panel(axes: Any, panel: _Panel, span: np.ndarray | None) -> None:
+    """Draw the curves of a panel over a span of time, by default all."""
+    t, curves = panel.t, [(name, np.where(np.abs(x) < FARTHEST, x, np.nan)) for name, x in panel.curves]
+    if span is not None:
+        inside = (t >= span[0] - SAME_TIME) & (t <= span[1] + SAME_TIME)
+        t, curves = t[inside], [(name, x[inside]) for name, x in curves]
+    finite = np.concatenate([x[np.isfinite(x)] for _, x in curves])
+    _scale(axes, finite, panel.still)
+    if panel.missed is not None:
+        times, label = panel.missed
+        place = np.full(len(times), 0.03)
+        axes.plot(times, place, "r|", transform=axes.get_xaxis_transform(), label=label)
+    draw_curves(axes, t, curves, panel.top or 0.0)
+    axes.set_ylabel(panel.label)
     axes.grid(alpha=0.3)
-    if t[0] < t[-1]:
+    if len(t) and t[0] < t[-1]:
         axes.set_xlim(t[0], t[-1])
+    if panel.top is not None:
+        axes.set_ylim(-0.07 * panel.top, panel.top)
     axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), fontsize=8, frameon=False)
 
 
@@ -152,13 +209,27 @@ def _scale(axes: Any, finite: np.ndarray, still: float) -> None:
         axes.set_ylim(finite.mean() - STILL_SPAN / 2, finite.mean() + STILL_SPAN / 2)
 
 
-def _joint_curves(trajectory: Trajectory) -> Iterator[_Curve]:
-    for name, kind in zip(trajectory.joint_names, trajectory.joint_types, strict=True):
-        joint = trajectory[name]
+def _joint_curves(run: Trajectory, joints: str | Sequence[str] | None) -> list[_Curve]:
+    """Return the curves of joints with one coordinate and of spherical ones, or those of names and patterns."""
+    known = dict(zip(run.joint_names, run.joint_types, strict=True)) | dict.fromkeys(run.mimic_joints, "revolute")
+    wanted = list(run.joint_names)
+    if joints is not None:
+        wanted = []
+        for pattern in checked_texts("joints", joints):
+            found = [name for name in known if fnmatchcase(name, pattern)]
+            if not found:
+                raise unknown_name("joint", pattern, known, of=repr(run.robot_name))
+            wanted += [name for name in found if name not in wanted]
+    curves = []
+    for name in wanted:
+        joint, kind = run[name], known[name]
         if joint.q.ndim == 1:
-            yield _Curve(f"{name} [m]" if kind == "prismatic" else name, joint.q, joint.v)
+            label = f"{name} [m]" if kind == "prismatic" else name
+            curves.append(_Curve(label, joint.q, joint.v, joint.tau))
         elif kind == "spherical":
-            yield _Curve(f"{name} (angle)", _angle_from_start(joint.q), np.linalg.norm(joint.v, axis=1))
+            of = _angle_from_start(joint.q), *(np.linalg.norm(x, axis=1) for x in (joint.v, joint.tau))
+            curves.append(_Curve(f"{name} (angle)", *of))
+    return curves
 
 
 def _extent(values: np.ndarray) -> float:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -22,6 +23,9 @@ from .arguments import Method, Start
 from .energy import BatchedRobots, balance, total_energy, warn_of_errors
 from .reduction import Measuring
 from .time_slices import Progress
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 BLOCK = 256  # rollouts searched together for states that are not finite
 
@@ -198,6 +202,42 @@ class Rollouts(ReprMixin):
         200
         """
         return plugins.get("formats", "parquet").table_of_rollouts(self)
+
+    def plot(
+        self,
+        quantity: str | Sequence[str] | None = None,
+        *,
+        joints: str | Sequence[str] | None = None,
+        axes: Any = None,
+        path: str | os.PathLike[str] | None = None,
+    ) -> Figure:
+        """Plot the median of all rollouts over time, with a band from the 5th to the 95th percentile.
+
+        Parameters
+        ----------
+        quantity : str or sequence of str, optional
+            "position", "velocity", "energy", or names of sensors. By default position and velocity.
+        joints : str or sequence of str, optional
+            Joints or coordinates to draw, as names or patterns. By default the four coordinates of the widest range.
+        axes : matplotlib.axes.Axes or sequence of them, optional
+            Axes to draw into, one for each quantity. By default those of a new figure.
+        path : path-like, optional
+            File for the figure: .png, .svg or .pdf.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure, which a notebook shows.
+
+        Raises
+        ------
+        UnknownNameError
+            For an unknown quantity or joint.
+        ArgumentError
+            If matplotlib is not installed, or the file cannot be written.
+        """
+        figure: Figure = plugins.get("plots", "rollouts")(self, quantity, joints, axes, path)
+        return figure
 
     def __repr__(self) -> str:
         count, records, _ = self.q.shape

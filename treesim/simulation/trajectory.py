@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import isnan
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -23,7 +23,6 @@ from ..model.named_axes import coordinates_of, velocities_of
 from ..model.tree import Tree
 from ..states.arguments import checked_robot
 from ..system.display import ReprMixin, arrays, html_table, span
-from ..system.files import checked_output, write_whole
 from ..validation.arrays import Argument, coerce
 from ..validation.labels import Axis, NamedAxis
 from ..validation.values import (
@@ -37,8 +36,10 @@ from ..validation.values import (
 )
 from .readings import NO_READINGS, Readings
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 ONE_COORDINATE = {name for name, kind in JOINT_TYPES.items() if kind.nq == 1}
-PLOT_SUFFIXES = (".png", ".svg", ".pdf")
 
 
 def _coordinates(run: Trajectory) -> NamedAxis:
@@ -575,27 +576,57 @@ class Trajectory(ReprMixin):
         """
         return plugins.get("formats", "nc").trajectory_of(dataset)
 
-    def plot(self, path: str | os.PathLike[str]) -> Path:
-        """Plot the joints that move most, the floating base, contact forces and energy over time.
+    def plot(
+        self,
+        quantity: str | Sequence[str] | None = None,
+        *,
+        joints: str | Sequence[str] | None = None,
+        t: tuple[float, float] | None = None,
+        axes: Any = None,
+        path: str | os.PathLike[str] | None = None,
+    ) -> Figure:
+        """Plot quantities over time: by default joints, floating base, contact forces and energy.
+
+        Curves that coincide with another one are dashed, so that both are visible.
 
         Parameters
         ----------
-        path : path-like
-            Path of the image file, with the suffix .png, .svg or .pdf.
+        quantity : str or sequence of str, optional
+            "position", "velocity", "torque", "base", "contact", "energy", or names of sensors.
+        joints : str or sequence of str, optional
+            Joints to draw, as names or patterns such as "left_*". By default the eight that move most.
+        t : (float, float), optional
+            First and last time to draw [s]. By default the whole run.
+        axes : matplotlib.axes.Axes or sequence of them, optional
+            Axes to draw into, one for each quantity. By default those of a new figure.
+        path : path-like, optional
+            File for the figure: .png, .svg or .pdf.
 
         Returns
         -------
-        Path
-            The path.
+        matplotlib.figure.Figure
+            The figure, which a notebook shows.
 
         Raises
         ------
+        UnknownNameError
+            For an unknown quantity or joint.
         ArgumentError
-            If matplotlib is not installed, or the file cannot be written.
+            If matplotlib is not installed, the run lacks the quantity, or the file cannot be written.
+
+        Examples
+        --------
+        >>> run = treesim.Simulation(treesim.load("ur5")).run(0.1)
+        >>> figure = run.plot(["position", "energy"], joints="wrist_*", t=(0.0, 0.05))
+        >>> [panel.get_ylabel() for panel in figure.axes]
+        ['position [rad, m]', 'energy change [J]']
         """
-        draw = plugins.get("plots", "trajectory")
-        path = checked_output(path, PLOT_SUFFIXES)
-        return write_whole(path, lambda stream: draw(self, stream, path.suffix[1:].lower()))
+        figure: Figure = plugins.get("plots", "trajectory")(self, quantity, joints, t, axes, path)
+        return figure
+
+    def _repr_html_(self) -> str:
+        html: str = plugins.get("plots", "notebook")(self, super()._repr_html_())
+        return html
 
 
 def _check_joints(names: tuple[str, ...], types: tuple[str, ...]) -> None:

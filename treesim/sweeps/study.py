@@ -11,6 +11,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .. import plugins
 from ..errors import ArgumentError, SweepError
 from ..rollouts.rollout import Rollouts
 from ..simulation.provenance import surroundings
@@ -263,9 +264,8 @@ class Study(ReprMixin):
         ArgumentError
             For a column of several numbers, or if matplotlib is not installed.
         """
-        from .plot import plot
-
-        return plot(self, name, over, path, bins)
+        figure: Figure = plugins.get("plots", "study")(self, name, over, path, bins)
+        return figure
 
     def to_parquet(self, path: str | os.PathLike[str]) -> Path:
         """Write draws and results of all finished samples to a Parquet file, with one row per sample.

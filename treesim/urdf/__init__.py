@@ -34,8 +34,8 @@ __all__ = [
 
 def load(
     source: Source,
-    *,
     base: BaseChoice = "fixed",
+    *,
     mimic: Mimic | None = None,
     strict: bool = False,
     repair: Repairs = False,

@@ -105,8 +105,11 @@ def checked_text(label: str, value: Any) -> str:
 
 
 def checked_texts(label: str, values: Any) -> tuple[str, ...]:
-    """Return a sequence of str as a tuple; raises ArgumentError naming `label` and the index of another value."""
-    return tuple(checked_text(f"{label}[{k}]", one) for k, one in enumerate(checked_parts(label, values, object)))
+    """Return a str, or a sequence of str, as a tuple; raises ArgumentError naming `label` and the index otherwise."""
+    parts = (values,) if isinstance(values, str) else parts_or_none(values)
+    if parts is None:
+        raise ArgumentError(f"{label} must be a text or a sequence of texts, got {short_repr(values)}")
+    return tuple(checked_text(f"{label}[{k}]", one) for k, one in enumerate(parts))
 
 
 def checked_file(label: str, value: Any) -> str | None:

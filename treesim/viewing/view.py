@@ -370,7 +370,20 @@ def viewer(
     """
     if not isinstance(robot, World):
         checked_robot(robot)
-    browser = checked_flag("browser", browser)
+    browser, window = checked_flag("browser", browser), opened(viewer, port)
+    try:
+        view = View(robot, window, q)
+    except BaseException:
+        if window is not viewer:  # nobody else can close it
+            window.close()
+        raise
+    if browser:
+        browse(view.url)
+    return view
+
+
+def opened(viewer: str | Viewer, port: int = 0) -> Any:
+    """Return a viewer by name, or the given one, whose page will be at a port, 0 for any; it shows nothing yet."""
     window = plugins.get("viewers", viewer) if isinstance(viewer, str) else viewer
     if not isinstance(window, Viewer):
         raise ArgumentError(
@@ -380,17 +393,15 @@ def viewer(
         if not isinstance(window, InteractiveViewer):
             raise UnsupportedError(f"port: {type(window).__name__} serves no page at a port that one can choose")
         window.port = port
-    try:
-        view = View(robot, window, q)
-    except BaseException:
-        if window is not viewer:  # nobody else can close it
-            window.close()
-        raise
-    if browser and view.url:
+    return window
+
+
+def browse(url: str | None) -> None:
+    """Open a page in the web browser, if there is one."""
+    if url:
         import webbrowser
 
-        webbrowser.open(view.url)
-    return view
+        webbrowser.open(url)
 
 
 def _named(name: str) -> str:

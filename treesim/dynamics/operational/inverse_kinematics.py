@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ... import plugins
 from ...engine.call.evaluate import evaluate
 from ...engine.call.fast_entry import FastEntry
 from ...errors import ArgumentError, ModelError, NonFiniteError, ReachWarning, listed, quoted
@@ -32,6 +34,9 @@ from .frames import in_world_axes
 from .motion import massive
 from .rows import is_all, row_matrix
 from .tasks import CenterOfMassTask, FrameTask, RelativeTask
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 IKTask: TypeAlias = str | FrameTask | RelativeTask | CenterOfMassTask
 FAST, NO_POSTURE = FastEntry(inverse_kinematics_states), np.empty(0)
@@ -141,6 +146,29 @@ class IKResult(NamedTuple):
         largest = {name: float(np.max(error, initial=0.0)) for name, error in self.error.items()}
         name = max(largest, key=lambda each: largest[each])
         return f"largest error {largest[name]:.3g} of {name!r}"
+
+    def plot(self, *, axes: Any = None, path: str | os.PathLike[str] | None = None) -> Figure:
+        """Plot the errors of all states by target, sorted; crosses mark states that have not converged.
+
+        Parameters
+        ----------
+        axes : matplotlib.axes.Axes, optional
+            Axes to draw into. By default those of a new figure.
+        path : path-like, optional
+            File for the figure: .png, .svg or .pdf.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure, which a notebook shows.
+
+        Raises
+        ------
+        ArgumentError
+            If matplotlib is not installed, or the file cannot be written.
+        """
+        figure: Figure = plugins.get("plots", "inverse_kinematics")(self, axes, path)
+        return figure
 
     def report(self) -> str:
         """Return the names of missed targets, and of joints at their limits, as text.

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import io
+import os
 import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..figures import new_figure
+from ..figures import new_figure, panels_of, save
 
 if TYPE_CHECKING:
     from ...compare import Comparison, Report
@@ -65,9 +66,25 @@ def conservation(runs: Sequence[Conservation], what: str, name: str) -> str:
 
 def overview(found: Comparison) -> str:
     """Return the plot of the largest errors of all quantities over their tolerances, by engine and level."""
-    rows = [(report, row) for report in found.reports for row in report.rows]
-    names = list(dict.fromkeys(row.quantity for _, row in rows))
-    figure, axes = _axes("largest error / tolerance", "", height=0.32 * len(names) + 1.6)
+    figure, axes = _axes("", "", height=0.32 * len(_quantities(found)) + 1.6)
+    _draw_overview(found, axes)
+    return _svg(figure, axes, "overview")
+
+
+def draw(found: Comparison, axes: Any, path: str | os.PathLike[str] | None) -> Any:
+    """Return the figure of `Comparison.plot`."""
+    figure, (panel,) = panels_of(axes, 1, 8, 0.32 * len(_quantities(found)) + 0.8)
+    _draw_overview(found, panel)
+    panel.legend(fontsize=8)
+    return save(figure, path)
+
+
+def _quantities(found: Comparison) -> list[str]:
+    return list(dict.fromkeys(row.quantity for report in found.reports for row in report.rows))
+
+
+def _draw_overview(found: Comparison, axes: Any) -> None:
+    names = _quantities(found)
     for report, colour in zip(found.reports, COLOURS, strict=False):
         for level in dict.fromkeys(row.level for row in report.rows):
             own, mark = [row for row in report.rows if row.level == level], MARKS.get(level, "X")
@@ -77,10 +94,10 @@ def overview(found: Comparison) -> str:
             axes.scatter(shares, places, marker=mark, s=26, facecolors=face, edgecolors=colour,
                          label=f"{report.engine}, {level}")  # fmt: skip
     axes.set_xscale("log")
+    axes.set_xlabel("largest error / tolerance")
     axes.axvline(1.0, color=COLOURS[4], linewidth=1.2, linestyle="--")
     axes.set_yticks(range(len(names)), [name.replace("_", " ") for name in names])
     axes.set_ylim(len(names) - 0.5, -0.5)
-    return _svg(figure, axes, "overview")
 
 
 def _axes(x: str, y: str, height: float = HEIGHT) -> tuple[Any, Any]:

@@ -115,13 +115,18 @@ class Replay:
         end = math.inf if duration is None else self.t + duration
         steered = duration is None and self._screen.is_interactive
         before = self._clock()
-        while self.t < end and (self.running or steered):
+        self._ended = False
+        while self.t < end and (self.running or steered) and not self._ended:
             self._events.wait(before + 1 / FPS - self._clock())
             now = self._clock()
             if self.running:
                 self._go_on(min(self.t + self.speed * (now - before), end))
             before = now
         return self.t
+
+    def end(self) -> None:
+        """End the method `run` before the next frame; any thread may call this method."""
+        self._events.post(partial(setattr, self, "_ended", True))
 
     def receive(self, message: Message, reply: Reply) -> None:
         """Queue a request from a page for the playback; any thread may call this method.

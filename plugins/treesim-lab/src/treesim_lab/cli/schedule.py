@@ -45,8 +45,7 @@ def schedule(
     """
     from treesim.dynamics.compiled.schedules import schedule as schedule_of
     from treesim.dynamics.compiled.schedules import scheduled_methods
-    from treesim.plotting import require_matplotlib
-    from treesim.simulation.trajectory import PLOT_SUFFIXES
+    from treesim.plotting import PLOT_SUFFIXES, require_matplotlib
     from treesim.system.files import checked_output
 
     if plot is not None:

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..errors import ArgumentError, quoted, unknown_name
-from ..plotting.figures import new_figure, save
-from ..simulation.trajectory import PLOT_SUFFIXES
 from ..states.arguments import whole_number
-from ..system.files import checked_output
-from .study import Study
+from ..sweeps.study import Study
+from .figures import new_figure, save
 
 
-def plot(study: Study, name: str, over: str, path: str | os.PathLike[str] | None, bins: int) -> Any:
+def draw(study: Study, name: str, over: str, path: str | os.PathLike[str] | None, bins: int) -> Any:
     """Return the figure of `Study.plot`."""
-    target = None if path is None else checked_output(path, PLOT_SUFFIXES)
     data = study.summary
     sound = study.finished & (data["failed_reason"].values == 0)
     y, x = (_column(data, one)[sound] for one in (name, over))
@@ -28,9 +24,7 @@ def plot(study: Study, name: str, over: str, path: str | os.PathLike[str] | None
     figure, (axes,) = new_figure(1, 6, 4)
     axes.errorbar(centers, means, errors, fmt="o-", capsize=2)
     axes.set(xlabel=over, ylabel=f"mean of {name}", title=_title(len(finite), len(x)))
-    if target is not None:
-        save(figure, Path(target))
-    return figure
+    return save(figure, path)
 
 
 def _title(samples: int, finite: int) -> str:
