@@ -12,8 +12,9 @@ from ..engine.graph.expressions import Expression
 from ..errors import UnsupportedError, quoted
 from ..kernels.stepping.command import commands
 from ..simulation.actuator_memory import ActuatorMemory, has_memory
+from ..simulation.step_traces import empty
 from ..simulation.world import World
-from .step_pullback import Function, Numbers, empty
+from .step_pullback import Function, Numbers
 
 
 class CommandGradient:
