@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Literal, NamedTuple
 
+import numpy as np
+
 from ..errors import ArgumentError, quoted
 from ..system.display import ReprMixin
 from ..validation.values import checked_flag, finite_or_nan, one_of, parts_or_none, positive_number, short_repr
@@ -191,7 +193,7 @@ class _WithLine(Actuator):
             return Line(f0 + slope * v0, slope)
         if self.velocity_limit is None:
             return Line()
-        if effort > LARGEST:
+        if np.any(effort > LARGEST):
             raise ArgumentError(
                 f"{self._label}: velocity_limit needs an effort_limit, from which the force falls: the joint has none"
             )
@@ -326,10 +328,10 @@ class DCMotor(Actuator):
 
     def _effort(self, of_joint: float) -> float:
         """Return the effort limit [N m, N], for a joint with its own."""
-        limit = super()._effort(of_joint)
+        limit = of_joint if self.effort_limit is None else self.effort_limit
         if self.current_limit is None:
             return limit
-        return min(limit, self.gear * self.torque_constant * self.current_limit)
+        return np.minimum(limit, self.gear * self.torque_constant * self.current_limit)  # type: ignore[no-any-return]
 
     def _line(self, effort: float) -> Line:
         """Return the torque-speed line at the largest voltage; zeros without one."""

@@ -65,10 +65,13 @@ class ActuatorTable:
         """Return the implicit ones of gains (..., nv), those of actuators included."""
         return [gain * (1 - self.explicit) for gain in (kp, kd)]
 
-    def implicit(self, kp: np.ndarray, kd: np.ndarray) -> list[np.ndarray]:
-        """Return the largest gains (..., nv) that steps may treat implicitly: of laws, or of torque-speed lines."""
+    def implicit(self, kp: np.ndarray, kd: np.ndarray, slope: np.ndarray | None = None) -> list[np.ndarray]:
+        """Return the largest gains (..., nv) that steps may treat implicitly: of laws, or of torque-speed lines.
+
+        slope (..., nv): of these lines, if not the table's.
+        """
         kp, kd = self.of_laws(kp, kd)
-        return [kp, np.maximum(kd, self.slope)]
+        return [kp, np.maximum(kd, self.slope if slope is None else slope)]
 
 
 def with_actuators(

@@ -29,11 +29,12 @@ from ..states.arguments import whole_number
 from ..states.states import mimic_constants
 from ..validation.arrays import Argument, check_copy, coerce, precision, refuse_non_finite
 from ..validation.values import checked_flag
+from .actuator_parameters import OF_ACTUATORS
 from .external_forces import RolloutForces
 
 COUNTED_IN_SINGLE = 1 << 24  # steps: counted by a policy's clock; float32 represents no larger consecutive integers
 
-GAINS = {"kp", "kd", "effort_limit"}  # model parameters with which gains may saturate
+GAINS = {"kp", "kd", "effort_limit", *OF_ACTUATORS}  # model parameters with which gains may saturate
 
 
 class Method(NamedTuple):

@@ -28,6 +28,7 @@ from ..engine.threads import over_threads, use_threads
 from ..errors import ContinuationWarning
 from ..kernels.contact.layout import INFO
 from ..kernels.entries.status import FINE
+from ..kernels.stepping.command import commands_states
 from ..kernels.stepping.measured_step import ENDED
 from ..simulation.kinematic import StepMotion, Times
 from ..simulation.step import StepCall, StepCode
@@ -80,6 +81,9 @@ class ContactSteps:
         self.gains = None
         if physics is not None and self.code.effort is not None:
             self.gains = physics.within(self.code.effort.bound.entry, "settings", count=len(start.q))
+        # delays, lags and rate limits of each rollout, and of the current ones
+        self.rates = None if physics is None else physics.within(commands_states, "rates", count=len(start.q))
+        self.own_rates: BatchedTables | None = None
         fields = {} if physics is None else physics.fields
         self.gravity = fields["gravity"].values[..., 0, :] if "gravity" in fields else None
         # parameters of the current rollouts: inputs of unconstrained steps, and constants of the contact solve
@@ -187,6 +191,7 @@ class ContactSteps:
         one.own = [x[part] for x in self.own]
         one.own_gains = None if self.own_gains is None else self.own_gains.of(part)
         one.own_touching = None if self.own_touching is None else self.own_touching.of(part)
+        one.own_rates = None if self.own_rates is None else self.own_rates.of(part)
         one.actuators = self.actuators[part]
         if self.policy is not None and self.policy.takes_control:
             one.wrench, one.control, one.policy_memory = self.wrench[part], self.control[part], self.policy_memory[part]
@@ -240,6 +245,7 @@ class ContactSteps:
         self.own = [] if self.free is None else [self.free.numbers[rows]]
         self.own_touching = None if self.touching is None else self.touching.of(rows)
         self.own_gains = None if self.gains is None else self.gains.of(rows)
+        self.own_rates = None if self.rates is None else self.rates.of(rows)
         if steps.start == 0 or rows.start != self.first:
             self._reset(rows.start, len(q))
             memory, numbers = self.method.memory, self.start.rollouts
@@ -372,7 +378,8 @@ class ContactSteps:
             if self.method.memory is None:
                 control = self._stored(control)
             else:
-                commands = self.method.memory.commands(self.actuators, np.array(control, dtype=float, order="C"))
+                given = np.array(control, dtype=float, order="C")
+                commands = self.method.memory.commands(self.actuators, given, self.own_rates)
             if self.wrenches:
                 self.wrench = np.zeros(1)
             if measured:

@@ -213,6 +213,7 @@ def _reverse(world: World, given: RolloutInput, options: StepOptions, everything
     if method.memory is None:
         return _Reverse(world, given, options, everything)
     physics = physics_of_rollouts(method, fields)
+    refuse_fields(method, physics)
     start = start_of(method, given, () if physics is None else physics.counts, False)
     return CommandedReverse(_Reverse, method, start, given, options, everything)
 

@@ -10,6 +10,7 @@ import numpy as np
 from ..errors import UnsupportedError, quoted
 from ..kernels.stepping.step import Settings
 from ..states.physics import OF_ROBOT, Given, field_gradient, robot_numbers
+from .actuator_parameters import OF_ACTUATORS
 from .arguments import Method
 from .parameters import FIELDS, OF_CONTACT, Physics
 
@@ -22,7 +23,7 @@ def refuse_fields(method: Method, physics: Physics | None) -> None:
     if physics is None:
         return
     for name in physics.fields:
-        if name in OF_CONTACT and name != FRICTION:
+        if (name in OF_CONTACT and name != FRICTION) or name in OF_ACTUATORS:
             raise UnsupportedError(f"model_parameters[{quoted(name)}]: rollouts have no gradients in it: leave it out")
     if FRICTION in physics.fields and method.world.touching.counts.shapes:
         raise UnsupportedError(

@@ -44,6 +44,7 @@ from ..states.physics import (
     refuse_first,
     robot_numbers,
 )
+from .actuator_parameters import OF_ACTUATORS, checked_actuators, of_joints, rates_numbers
 from .arguments import Method
 from .energy import BatchedRobots
 
@@ -62,7 +63,8 @@ OF_CONTACT = {
     "ground_friction": Field(WORLD, (), "", least=0.0),
 }
 OF_SPRINGS = ("stiffness", "rest")
-FIELDS = {**OF_ROBOT, **OF_STEP, **OF_CONTACT}
+FIELDS = {**OF_ROBOT, **OF_STEP, **OF_CONTACT, **OF_ACTUATORS}
+OF_LAWS = ("gain", "stall", "slope")  # further columns of settings, which fields of actuators change
 FAR = 1e7  # rad, m: limit of a robot without one, where some rollouts have one
 STATES = 1024  # rollouts whose mass matrices are in memory at a time
 
@@ -192,6 +194,7 @@ def given_fields(world: World, model_parameters: Parameters | None, integrator: 
             "and pairs"
         )
     _check_gains(world, fields)
+    fields = checked_actuators(world, fields)
     _check_limits(world.robot, fields)
     return _without_kinematic(world, fields)
 
@@ -330,13 +333,14 @@ def physics_of_rollouts(method: Method, fields: dict[str, Given]) -> Physics | N
     if not fields:
         return None
     world = method.world
-    own = robot_numbers(world.kinematic_bodies.stepped, fields)
-    settings = _settings_numbers(method, fields, own)
-    contact = _contact_numbers(world, fields)
-    found = Physics({"reals": own, "settings": settings, "geometry": contact}, fields, [])
+    whole = of_joints(world, fields)
+    own = robot_numbers(world.kinematic_bodies.stepped, whole)
+    settings = _settings_numbers(method, whole, own)
+    contact, rates = _contact_numbers(world, fields), rates_numbers(method.memory, fields)
+    found = Physics({"reals": own, "settings": settings, "geometry": contact, "rates": rates}, fields, [])
     if len(found.counts) > 1:
         raise ArgumentError(f"model_parameters is for different numbers of rollouts: {sorted(found.counts)}")
-    if found.needs_armature:
+    if found.needs_armature or "armature" in whole:
         check_supported(chosen_backend(method.options.backend), world.robot, 1.0)
     return found
 
@@ -350,7 +354,8 @@ def _settings_numbers(method: Method, fields: Mapping[str, Given], own: Numbers)
         name: fields[name].over(x) if name in fields else x
         for name, x in (("kp", gains[0]), ("kd", gains[1]), ("damping", robot.damping))
     }
-    parts = [_column(robot, name, fields[name].which, fields[name].values) for name in OF_STEP if name in fields]
+    columns = (name for name in (*OF_STEP, *OF_LAWS) if name in fields)
+    parts = [_column(robot, name, fields[name].which, fields[name].values) for name in columns]
     for part in parts:
         np.minimum(part.values, UNLIMITED, out=part.values)
     driven = _which(fields, "kp", "kd")
@@ -367,7 +372,9 @@ def _implicit_numbers(
     robot, rule, actuators = method.world.robot, method.rule, method.world.actuator_table
     laws = gains = [full["kp"], full["kd"]]
     if actuators is not None:
-        laws, gains = actuators.of_laws(*gains), actuators.implicit(*gains)
+        slope = fields["slope"].over(actuators.slope) if "slope" in fields else actuators.slope
+        kp, kd = gains
+        laws, gains = actuators.of_laws(kp, kd), actuators.implicit(kp, kd, slope)
     effort = fields["effort_limit"].over(robot.effort_limit) if "effort_limit" in fields else robot.effort_limit
     limited = has_limited_gains(robot, rule, laws[0], laws[1], effort)
     stiffness = step_stiffness(method.dt / method.substeps, full["damping"], *gains)

@@ -10,7 +10,9 @@ import numpy as np
 
 from ..actuators.actuators import BEFORE, Actuator, DCMotor, Late
 from ..dynamics.tables import constants_of
+from ..engine.call.batched import BatchedTables
 from ..engine.call.bound_entry import BoundEntry
+from ..engine.call.evaluate import run_states
 from ..errors import ArgumentError, UnsupportedError, quoted
 from ..kernels.stepping.command import ABSENT, NUMBERS, Numbers, Places, commands_states
 from ..kernels.stepping.rules import Rule
@@ -48,6 +50,7 @@ class ActuatorMemory:
                 self._check(name, actuator, rule)
                 rows.append(self._places(name, actuator))
                 numbers.append(self._numbers(actuator, rows[-1], h))
+        self.dofs = [row.dof for row in rows]  # of the actuators with memory
         q, v = (self.robot.nq,), (self.robot.nv,)
         table = np.array([q[0], v[0], self.size, len(rows), *(x for row in rows for x in row)], np.int64)
         constants = *constants_of(self.robot.spanning), table, np.array([x for row in numbers for x in row], float)
@@ -144,16 +147,25 @@ class ActuatorMemory:
                 flat[:, place] = (late.least + share * (late.most - late.least)) / self.dt
         return memory
 
-    def commands(self, memory: np.ndarray, control: np.ndarray) -> StepCommands:
+    def commands(self, memory: np.ndarray, control: np.ndarray, batched: BatchedTables | None = None) -> StepCommands:
         """Return the commands of a step that starts with a memory (..., size), under a control (..., nv)."""
-        return StepCommands(self, memory, control)
+        return StepCommands(self, memory, control, batched)
 
     def command(
-        self, k: int, memory: np.ndarray, q: np.ndarray, v: np.ndarray, control: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the memory (..., size) after the commands of the k-th substep, and these commands (..., nv)."""
+        self, k: int, memory: np.ndarray, q: np.ndarray, v: np.ndarray, control: np.ndarray,
+        batched: BatchedTables | None = None,
+    ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+        """Return the memory (..., size) after the commands of the k-th substep, and these commands (..., nv).
+
+        batched: numbers of delays, lags and rate limits of each state.
+        """
         after, command, number = np.empty(memory.shape), np.empty(v.shape), self._numbers_of_substeps[k]
         substep = number if v.ndim == 1 else np.broadcast_to(number, (len(v), 1))
+        if batched is not None:
+            entry, constants = batched.taken_by(self.bound.entry, self.bound.constants, 7, 5)
+            given = [substep, memory, q, v, control, batched.numbers]
+            run_states(entry, constants, given, [after, command], "generic")
+            return after, command
         run_bound(self.bound, [substep, memory, q, v, control], [after, command], "generic" if v.ndim > 1 else None)
         return after, command
 
@@ -177,13 +189,15 @@ class ActuatorMemory:
 class StepCommands:
     """Commands of the substeps of one step of a state or a batch; `memory` (..., size) is that after the latest one."""
 
-    def __init__(self, of: ActuatorMemory, memory: np.ndarray, control: np.ndarray) -> None:
-        self.of, self.memory, self.control = of, memory, control
+    def __init__(
+        self, of: ActuatorMemory, memory: np.ndarray, control: np.ndarray, batched: BatchedTables | None
+    ) -> None:
+        self.of, self.memory, self.control, self._batched = of, memory, control, batched
 
     def __call__(self, k: int, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return the commands (..., nv) of the k-th substep, which starts at (q, v)."""
         nv = v.shape[-1]
-        self.memory, command = self.of.command(k, self.memory, q, v, self.control[..., :nv])
+        self.memory, command = self.of.command(k, self.memory, q, v, self.control[..., :nv], self._batched)
         if self.control.shape[-1] == nv:
             return command
         return np.concatenate([command, self.control[..., nv:]], axis=-1)  # with the table of external forces

@@ -12,6 +12,7 @@ import numpy as np
 from ..contact.surface import Surface
 from ..errors import ArgumentError, quoted, unknown_name
 from ..model.coordinates import configuration_names, velocity_names
+from ..rollouts.actuator_parameters import nominal_actuators
 from ..simulation.step_settings import simple_joints
 from ..simulation.world import World
 from .distributions import Around, Distribution, Scale, as_distribution, values_of
@@ -107,6 +108,7 @@ def fields(world: World, starts: Mapping[str, np.ndarray], gains: Mapping[str, n
     of_simple = {**gains, "stiffness": robot.stiffness, "rest": robot.rest}
     simple = np.flatnonzero(simple_joints(robot))
     found |= {name: Field(value, "joint", v, simple) for name, value in of_simple.items()}
+    found |= {name: Field(nominal, "joint", v, meant) for name, (nominal, meant) in nominal_actuators(world).items()}
     if world.ground:
         found["ground_friction"] = Field(np.array(_ground_friction(world.ground)), "", {})
     return found
