@@ -1,4 +1,4 @@
-"""Measure environments of the task `walk` as it is, and with motors, delays, noise, and friction of each episode.
+"""Measure environments of the task `walk` as it is, and with motors, noise, and delay and friction of each episode.
 
 python docs/measure/motors.py [ENVIRONMENTS ...]
 
@@ -12,8 +12,8 @@ import time
 from dataclasses import replace
 
 import numpy as np
-from treesim_gymnasium import Task, TreesimVectorEnv, walk
-from treesim_gymnasium.velocity import DELAY, FRICTION, NETWORK, motors
+from treesim_gymnasium import Task, TreesimVectorEnv, velocity, walk
+from treesim_gymnasium.velocity import DELAY, NETWORK, motors
 
 import treesim
 
@@ -23,11 +23,16 @@ LIMIT = 500  # steps of an episode
 
 def cases() -> dict[str, Task]:
     """Return the tasks, each with what the one before has."""
-    plain = walk()
-    ground = plain.world.ground
+    plain, ranges = walk(), velocity().randomize
     prompt, late = (
-        replace(plain, world=treesim.World(plain.robot, ground=ground, actuators=motors(delay)), kp=0.0, kd=0.0)
-        for delay in (0.0, DELAY)
+        replace(
+            plain,
+            world=treesim.World(plain.robot, ground=plain.world.ground, actuators=motors(delay)),
+            kp=0.0,
+            kd=0.0,
+            randomize={name: ranges[name] for name in names},
+        )
+        for delay, names in ((0.0, ()), (DELAY, ("actuator_delay",)))
     )
     noisy = replace(late, noise=0.05)
     return {
@@ -35,11 +40,11 @@ def cases() -> dict[str, Task]:
         "with motors": prompt,
         "and delays of 0 to 20 ms": late,
         "and noise": noisy,
-        "and friction of each episode": replace(noisy, randomize={"ground_friction": FRICTION}),
+        "and friction": replace(noisy, randomize={**late.randomize, "ground_friction": ranges["ground_friction"]}),
     }
 
 
-def walked(network: treesim.policies.Network, observations: np.ndarray, actions: np.ndarray) -> np.ndarray:
+def next_actions(network: treesim.policies.Network, observations: np.ndarray, actions: np.ndarray) -> np.ndarray:
     """Return the next actions of the policy of Go2Velocity, which walks at the commanded speeds of Walk."""
     up, speed, turning, joints = np.split(observations[:, 1:34], [3, 6, 9], axis=1)
     command = np.c_[observations[:, 34], np.zeros((len(speed), 2))]
@@ -59,7 +64,7 @@ def main(*counts: int) -> None:
             for label, envs in made.items():
                 used = 0.0
                 for _ in range(STEPS):
-                    actions[label] = walked(network, seen[label], actions[label])
+                    actions[label] = next_actions(network, seen[label], actions[label])
                     began = time.process_time()
                     seen[label] = envs.step(actions[label])[0]
                     used += time.process_time() - began

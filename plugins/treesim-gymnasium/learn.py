@@ -6,6 +6,8 @@ python plugins/treesim-gymnasium/learn.py velocity --out go2_velocity.onnx
 
 import argparse
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,11 +16,12 @@ import torch
 from stable_baselines3 import PPO
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import VecMonitor, VecNormalize
-from treesim_gymnasium import TreesimVectorEnv
+from treesim_gymnasium import Task, TreesimVectorEnv, velocity
 from treesim_gymnasium.stable_baselines import StableBaselinesEnv, network_of
 from treesim_gymnasium.tasks import STEPS
 
 RATE = 1e-3  # at the start; it falls to 0
+EASY = 5 / 8  # part of the steps with an easier task
 
 
 class Training(NamedTuple):
@@ -26,6 +29,7 @@ class Training(NamedTuple):
 
     steps: default number, of all environments together. rollout: steps of each environment between two updates, each of
     which takes `epochs` times all samples, in batches. deviation: logarithm of that of actions at the start.
+    easier: task of the first part of the steps.
     """
 
     discount: float
@@ -37,6 +41,7 @@ class Training(NamedTuple):
     units: tuple[int, ...] = (64, 64)
     activation: type[torch.nn.Module] = torch.nn.Tanh
     deviation: float = 0.0
+    easier: Callable[[], Task] | None = None
 
 
 TRAININGS = {
@@ -44,7 +49,9 @@ TRAININGS = {
     "reach": Training(0.95),
     "stand": Training(0.97),
     "walk": Training(0.99, 4_000_000),
-    "velocity": Training(0.99, 8_000_000, 256, 24, 1536, 4, (128, 128), torch.nn.ELU, -0.7),
+    "velocity": Training(
+        0.99, 8_000_000, 256, 24, 1536, 4, (128, 128), torch.nn.ELU, -0.7, partial(velocity, delay=0.0)
+    ),
 }
 
 
@@ -71,6 +78,26 @@ class Curve(BaseCallback):
             write(self.model, self.out)
 
 
+class Harder(BaseCallback):
+    """Callback that replaces the environments by those of another task after a number of steps."""
+
+    def __init__(self, adapted: StableBaselinesEnv, task: str, after: int, seed: int) -> None:
+        super().__init__()
+        self.adapted, self.task, self.after, self.own_seed = adapted, task, after, seed
+
+    def _on_step(self) -> bool:
+        return True
+
+    def _on_rollout_start(self) -> None:
+        if not self.task or self.num_timesteps < self.after:
+            return
+        self.adapted.environments = environments(self.task, self.adapted.num_envs, STEPS[self.task]).environments
+        self.task = ""
+        self.model.env.seed(self.own_seed)
+        self.model._last_obs = self.model.env.reset()
+        self.model._last_episode_starts = np.ones(self.adapted.num_envs, bool)
+
+
 def write(model: PPO, out: Path | None) -> None:
     """Write the network of the mean action to a file .onnx or .npz, if there is one."""
     if out is not None:
@@ -81,9 +108,9 @@ def write(model: PPO, out: Path | None) -> None:
             network.save(out)
 
 
-def environments(task: str, count: int) -> StableBaselinesEnv:
-    """Return `count` environments of a task, for stable-baselines3."""
-    return StableBaselinesEnv(TreesimVectorEnv(task, count, STEPS[task], "SameStep"))
+def environments(task: Task | str, count: int, steps: int) -> StableBaselinesEnv:
+    """Return `count` environments of a task with at most so many steps, for stable-baselines3."""
+    return StableBaselinesEnv(TreesimVectorEnv(task, count, steps, "SameStep"))
 
 
 def evaluated(model: PPO, normalized: VecNormalize, task: str, count: int = 100) -> tuple[np.ndarray, np.ndarray]:
@@ -113,7 +140,9 @@ def main() -> None:
     torch.set_num_threads(1)
     how = TRAININGS[given.task]
     steps = how.steps if given.steps is None else given.steps
-    normalized = VecNormalize(VecMonitor(environments(given.task, how.environments)), gamma=how.discount)
+    first = given.task if how.easier is None else how.easier()
+    adapted = environments(first, how.environments, STEPS[given.task])
+    normalized = VecNormalize(VecMonitor(adapted), gamma=how.discount)
     model = PPO(
         "MlpPolicy", normalized, n_steps=how.rollout, batch_size=how.batch, n_epochs=how.epochs, seed=given.seed,
         device="cpu", learning_rate=lambda left: RATE * left, gamma=how.discount,
@@ -122,7 +151,10 @@ def main() -> None:
         },
     )  # fmt: skip
     print(f"{'steps':>9} {'seconds':>8} {'return':>10} {'length':>8}")
-    model.learn(steps, callback=Curve(16, steps, given.out))
+    callbacks: list[BaseCallback] = [Curve(16, steps, given.out)]
+    if how.easier is not None:
+        callbacks.append(Harder(adapted, given.task, round(EASY * steps), given.seed))
+    model.learn(steps, callback=callbacks)
     normalized.training = False
     returns, lengths = evaluated(model, normalized, given.task)
     print(f"100 new episodes by the mean action: return {returns.mean():.1f} +- {returns.std():.1f}, ", end="")

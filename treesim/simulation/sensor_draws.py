@@ -62,7 +62,7 @@ class Draws(NamedTuple):
     def words(self, label: str, kind: int, samples: np.ndarray, count: int) -> np.ndarray:
         """Return `count` random words for each of the samples (B, K): (B, K, count)."""
         fourth = (np.asarray(samples, np.int64) + self.episodes[:, None] * EPISODE).astype(np.uint64).ravel()
-        rollout = np.repeat(self.rollouts.astype(np.uint64), samples.shape[1])
+        rollout = np.repeat(self.rollouts.astype(np.uint64, copy=False), samples.shape[1])
         seed = np.broadcast_to(np.asarray(self.seed, np.uint64), len(self.rollouts)).repeat(samples.shape[1])
         sensor = sensor_number(label)
         parts = [slice(k, k + AT_ONCE) for k in range(0, len(rollout), AT_ONCE)]
@@ -86,8 +86,8 @@ class Draws(NamedTuple):
     def numbers(self, label: str, kind: int, samples: np.ndarray, count: int) -> np.ndarray:
         """Return `count` uniform numbers (B, K, count) in (0, 1) for each sample, two for each word."""
         words = self.words(label, kind, samples, (count + 1) // 2)
-        halves = np.stack([words & np.uint64(0xFFFFFFFF), words >> HALF], axis=-1)
-        return _unit(halves.reshape(*samples.shape, -1)[..., :count])
+        halves = words.astype("<u8", copy=False).view("<u4")  # the low half of a word first
+        return _unit(halves[..., :count])
 
     def normals(self, label: str, kind: int, samples: np.ndarray, count: int) -> np.ndarray:
         """Return `count` numbers (B, K, count) of the normal distribution for each sample."""
@@ -149,5 +149,7 @@ def normal_quantiles(p: np.ndarray) -> np.ndarray:
 
 def _unit(words: np.ndarray) -> np.ndarray:
     """Return words of 32 bits as numbers in the open interval (0, 1)."""
-    found: np.ndarray = (words.astype(float) + 0.5) * 2.0**-32
+    found: np.ndarray = words.astype(float)
+    found += 0.5
+    found *= 2.0**-32
     return found

@@ -6,7 +6,7 @@ from dataclasses import replace
 import cloudpickle
 import numpy as np
 import pytest
-from treesim_gymnasium import TreesimEnv, TreesimVectorEnv, reach, velocity
+from treesim_gymnasium import Together, TreesimEnv, TreesimVectorEnv, reach, velocity
 
 import treesim
 from treesim.errors import TreesimError
@@ -116,6 +116,16 @@ def test_parameters_of_episodes_are_those_of_the_stepper(task):
 def test_bad_fields_are_refused(changes, message):
     with pytest.raises(TreesimError, match=message):
         TreesimVectorEnv(replace(reach(), **changes), 2)
+
+
+def test_parameters_may_be_drawn_together():
+    ranges = {"kp": Together(np.full(6, 50.0), np.arange(60.0, 66.0)), "damping": ([0.0, 1, 1, 1, 1, 1], np.ones(6))}
+    envs = TreesimVectorEnv(replace(reach(), randomize=ranges), COUNT)
+    envs.reset(seed=2)
+    kp, damping = (envs.episodes.stepper._physics.fields[name].values for name in ("kp", "damping"))
+    shares = (kp - 50.0) / np.arange(10.0, 16.0)
+    np.testing.assert_allclose(shares, np.broadcast_to(shares[:, :1], shares.shape), rtol=1e-12)
+    assert np.ptp(shares[:, 0]) > 0.1 and np.ptp(damping[:, 0]) > 0.1 and (damping[:, 1:] == 1).all()
 
 
 def test_a_parameter_is_of_the_environment_or_of_the_episode(task):

@@ -1,6 +1,7 @@
 """Gymnasium environments on treesim's compiled steps; the import registers "treesim/Balance-v0" and others."""
 
 from .balance import balance
+from .noise import Together
 from .perception import Heights
 from .pushes import Pushes
 from .quadruped import stand, walk
@@ -15,6 +16,7 @@ __all__ = [
     "Heights",
     "Pushes",
     "Task",
+    "Together",
     "TreesimEnv",
     "TreesimVectorEnv",
     "balance",

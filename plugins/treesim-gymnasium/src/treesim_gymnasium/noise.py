@@ -31,6 +31,7 @@ class ObservationNoise:
             raise ArgumentError(f"noise must be finite and not negative, got {quoted(noise)}")
         self._normal, self._which = kind == "normal", np.flatnonzero(wide)
         self._width = wide[self._which]
+        self._columns = slice(0, size) if wide.all() else self._which
 
     def add(self, observations: np.ndarray, draws: Draws) -> None:
         """Add noise to observations (n, m) of steps."""
@@ -40,14 +41,37 @@ class ObservationNoise:
         if self._normal:
             x = draws.normals(OBSERVATIONS, NOISE, samples, count)
         else:
-            x = 2 * draws.numbers(OBSERVATIONS, NOISE, samples, count) - 1
-        observations[:, self._which] += self._width * x[:, 0]
+            x = draws.numbers(OBSERVATIONS, NOISE, samples, count)
+            x -= 0.5
+            x *= 2.0
+        observations[:, self._columns] += self._width * x[:, 0]
+
+
+class Together(NamedTuple):
+    """Range of model parameters whose elements are drawn together, by one random number.
+
+    Parameters
+    ----------
+    low : array_like
+        Values for the random number 0.
+    high : array_like
+        Values for the random number 1.
+
+    Examples
+    --------
+    >>> from treesim_gymnasium import Together
+    >>> {"actuator_delay": Together(np.zeros(6), np.full(6, 0.02))}
+    {'actuator_delay': Together(low=array([0., ...]), high=array([0.02, ...]))}
+    """
+
+    low: ArrayLike
+    high: ArrayLike
 
 
 class Range(NamedTuple):
     """Range of a field of model parameters, or of the part of it that belongs to a link or joint.
 
-    width: of the elements `drawn`; the others are `low`, which may be infinite.
+    width: of the elements `drawn`; the others are `low`, which may be infinite. count: of random numbers.
     """
 
     field: str
@@ -55,6 +79,7 @@ class Range(NamedTuple):
     low: np.ndarray
     drawn: np.ndarray
     width: np.ndarray
+    count: int
 
 
 class RandomParameters:
@@ -69,14 +94,14 @@ class RandomParameters:
             for field, value in given.items()
             for name, bounds in (value.items() if isinstance(value, Mapping) else [(None, value)])
         ]
-        self.count = sum(each.width.size for each in self._ranges)
+        self.count = sum(each.count for each in self._ranges)
 
     def at(self, x: np.ndarray) -> dict[str, Any]:
         """Return the model parameters for numbers x (n, count) from 0 for the lower bounds to 1 for the upper ones."""
         found: dict[str, Any] = {}
         end = 0
-        for field, name, low, drawn, width in self._ranges:
-            start, end = end, end + width.size
+        for field, name, low, drawn, width, count in self._ranges:
+            start, end = end, end + count
             values = np.repeat(low[None], len(x), axis=0)
             values[:, drawn] += width * x[:, start:end]
             if name is None:
@@ -98,7 +123,8 @@ def _range(field: str, name: str | None, bounds: Any) -> Range:
         fits = False
     if not fits:
         raise ArgumentError(f"{label} must be (low, high), increasing or equal, got {quoted(bounds)}")
-    return Range(field, name, low, drawn.reshape(low.shape), width)
+    count = min(width.size, 1) if isinstance(bounds, Together) else width.size
+    return Range(field, name, low, drawn.reshape(low.shape), width, count)
 
 
 def _pair(bounds: Any) -> Sequence[Any]:

@@ -102,7 +102,8 @@ class Task:
     randomize : mapping
         Ranges (low, high) of model parameters that are drawn uniformly for each episode, by the names of the fields of
         `model_parameters` of `treesim.rollout`: {"ground_friction": (0.4, 1.2), "mass": {"base": (6.0, 8.0)}}. Each
-        number of an array of a field's shape, or of the named links and joints, is drawn on its own.
+        number of an array of a field's shape, or of the named links and joints, is drawn on its own; `Together(low,
+        high)` draws one number for all.
 
     Examples
     --------

@@ -10,6 +10,7 @@ import numpy as np
 import treesim
 from treesim.numbers import absolute, less, select, sqrt
 
+from .noise import Together
 from .pushes import Pushes
 from .quadruped import LEGS, RANGE, Go2, fallen, go2, thrown, up
 from .task import Task
@@ -17,7 +18,7 @@ from .task import Task
 NETWORK, CONTRACT = (Path(__file__).parent / "policies" / f"go2_velocity.{kind}" for kind in ("onnx", "toml"))
 KP, KD = 40.0, 1.0  # N m/rad, N m s/rad
 ROTOR = 0.01  # kg m^2, at the joint
-DELAY = (0.0, 0.02)  # s: of targets, of each joint in each episode
+DELAY = 0.02  # s: largest delay of targets
 SPEED, CALF_SPEED = 30.1, 15.7  # rad/s: speeds at which the torque of motors has fallen to 0
 LOW, HIGH = np.array([-0.6, -0.4, -1.0]), np.array([1.0, 0.4, 1.0])  # commands: m/s, m/s, rad/s
 AT_REST = 0.1  # part of the commands that are 0
@@ -32,11 +33,11 @@ NEAR, NEAR_TURNING = 0.1, 0.15  # m^2/s^2, rad^2/s^2: squared errors at which re
 # joints, of hips, of a robot at rest, of diagonal legs to each other, and feet that swing low
 COSTS = {
     "bounce": 1.0, "roll": 0.05, "lean": 2.5, "height": 15.0, "change": 0.25, "torque": 1e-4, "speed": 1e-4,
-    "posture": 0.03, "hips": 0.3, "rest": 1.0, "diagonal": 0.1, "swing": 0.4,
+    "posture": 0.03, "hips": 0.3, "rest": 0.5, "diagonal": 0.1, "swing": 0.4,
 }  # fmt: skip
 
 
-def motors(delay: float | tuple[float, float] = DELAY) -> dict[str, treesim.PositionServo]:
+def motors(delay: float = DELAY) -> dict[str, treesim.PositionServo]:
     """Return position servos of all joints with limits, a torque-speed line, rotors and a delay [s]."""
     servo: dict[str, Any] = {"gains": "explicit", "rotor_inertia": ROTOR, "delay": delay}
     return {
@@ -45,10 +46,11 @@ def motors(delay: float | tuple[float, float] = DELAY) -> dict[str, treesim.Posi
     }
 
 
-def randomized(robot: treesim.Tree) -> dict[str, Any]:
-    """Return the ranges of the model parameters of episodes."""
+def randomized(robot: treesim.Tree, delay: float) -> dict[str, Any]:
+    """Return the ranges of the model parameters of episodes; delay: the largest one [s], of all joints together."""
     joints, effort = np.repeat((0.0, 1.0), (6, robot.nv - 6)), robot.effort_limit
-    return {
+    delayed = {"actuator_delay": Together(0.0 * joints, delay * joints)} if delay else {}
+    return delayed | {
         "mass": {robot.body_names[0]: MASS},
         "ground_friction": FRICTION,
         "kp": (KP * STIFFNESS[0] * joints, KP * STIFFNESS[1] * joints),
@@ -87,13 +89,14 @@ def costs(robot: Go2, q: Any, v: Any, a: Any, b: Any, at_rest: Any) -> Any:
     return sum(COSTS[name] * part for name, part in parts.items())
 
 
-def velocity(*, ground: Any = None) -> Task:
+def velocity(*, ground: Any = None, delay: float = DELAY) -> Task:
     """Return the task of moving with commanded velocities, with motors, noise and pushes as a robot has them.
 
     Action: targets of the twelve joints, for position servos with torque-speed lines. Observation: angular velocity of
     the trunk, direction of gravity along its axes, commanded velocities to the front, to the left [m/s] and of turning
     [rad/s], joint angles from the posture, their rates, and the last action: 45 numbers, with noise. The command
-    changes once in an episode. Friction, mass of the trunk, gains and strength of the motors differ between episodes.
+    changes once in an episode. Friction, mass of the trunk, delays,
+    gains and strength of the motors differ between episodes.
     Reward: 4 a step at the commanded velocity, less otherwise, minus costs of bouncing, leaning, effort and feet
     that swing low.
 
@@ -101,6 +104,8 @@ def velocity(*, ground: Any = None) -> Task:
     ----------
     ground : Ground, StaticBox, HeightField, StaticMesh or a sequence of them, optional
         As in `stand`.
+    delay : float
+        Largest delay of the targets of joints [s]. Each episode draws one, from 0 on, for all joints.
 
     Returns
     -------
@@ -114,7 +119,7 @@ def velocity(*, ground: Any = None) -> Task:
     (0.4, 1.2)
     """
     robot = go2(ground)
-    world = treesim.World(robot.world.robot, ground=robot.world.ground, actuators=motors())
+    world = treesim.World(robot.world.robot, ground=robot.world.ground, actuators=motors(delay))
 
     def observe(t: Any, q: Any, v: Any, p: Any) -> list[Any]:
         return [*v[3:6], *(-x for x in up(q)), *command(t, p), *(q[7:] - robot.posture), *v[6:]]
@@ -150,6 +155,6 @@ def velocity(*, ground: Any = None) -> Task:
         integrator="semi_implicit_euler",
         last_action=True,
         noise=NOISE,
-        randomize=randomized(robot.world.robot),
+        randomize=randomized(robot.world.robot, delay),
         pushes=Pushes(link="base", low=(-PUSH, -PUSH, 0), high=(PUSH, PUSH, 0), interval=4.0, duration=0.1),
     )
