@@ -321,7 +321,7 @@ class LayoutWarning(TreesimWarning):
 
 
 class LightJointWarning(TreesimWarning):
-    """Issued if a joint has so little effective inertia that it needs more substeps than the automatic choice provides.
+    """Issued if steps, or the period of explicit gains, are too long for the little effective inertia of a joint.
 
     Examples
     --------

@@ -319,3 +319,19 @@ def test_states_of_other_actuators_are_refused():
         stepper.step(foreign, [0.0])
     with pytest.warns(treesim.ContinuationWarning, match="no memory of this world's actuators"):
         simulation.run_from(0.01, foreign)
+
+
+@pytest.mark.parametrize(("kd", "warns"), [(1.9, True), (2.1, False), (399.0, False), (401.0, True)])
+def test_sampled_gains_that_oscillate_are_named(kd, warns):
+    """Stable are kp T/2 < kd < 2 I/T: 2 and 400 here; the motion agrees."""
+    servo = PositionServo(800, kd, gains="explicit", period=5e-3)
+    world = World(one_joint(), actuators={"j": servo})
+    if warns:
+        with pytest.warns(treesim.LightJointWarning, match="joint 'j'.*sampled every 0.005 s: on its least inertia of 1 t"):
+            stepper = Stepper(world, 5e-3, substeps=1)
+    else:
+        stepper = Stepper(world, 5e-3, substeps=1)
+    state = stepper.reset([1.0])
+    for _ in range(4000):
+        state, _ = stepper.step(state, [0.0])
+    assert (abs(state.q[0]) > 1) == warns

@@ -108,6 +108,7 @@ class StepSettings(NamedTuple):
             followed, implicit = np.maximum(followed, actuators.driven), actuators.implicit(*gains)
             laws = actuators.of_laws(*gains)
             more = [actuators.gain, actuators.explicit, actuators.stall, actuators.slope]
+            _warn_of_explicit_gains(actuators, h)
         theta = _theta(robot, rule, h, implicit)
         if actuators is not None and actuators.time_constant.any():
             theta, share = _with_inductance(robot, rule, h, gains[0], implicit[1], actuators)
@@ -212,6 +213,29 @@ def _warn_of_light_joint(robot: Tree, dt: float, count: int) -> None:
         f"Give the joint armature (or load the robot with repair='armature'), make it a fixed joint, or set substeps=",
         LightJointWarning,
     )
+
+
+@lru_cache(maxsize=64)
+def _warn_of_explicit_gains(actuators: ActuatorTable, h: float) -> None:
+    """Warn once of servos that oscillate, since steps of h [s] or a period T sample their gains explicitly.
+
+    A sampled servo on an inertia I is stable if kp T/2 < kd + damping and kd < 2 I/T, by Jury's criterion.
+    """
+    robot = actuators.robot
+    for name, actuator in actuators.by_joint.items():
+        law, k = actuator._law, robot.v_index[name].start
+        if not law.explicit or robot.nv > MANY:
+            continue
+        period, inertia = actuator._period or h, lightest(robot)[k]
+        least, most = law.kp * period / 2 - max(robot.damping[k], 0.0), 2 * inertia / period
+        if not least <= law.kd <= most:
+            wrong = f"at least {least:.3g}" if law.kd < least else f"at most {most:.3g}"
+            warn(
+                f"joint {quoted(name)} of {quoted(robot.name)} has explicit gains kp = {law.kp:g}, kd = {law.kd:g}, which "
+                f"are sampled every {period:g} s: on its least inertia of {inertia:.3g} they are stable for kd of {wrong}. "
+                f"Change kd, sample more often, or take implicit gains",
+                LightJointWarning,
+            )
 
 
 def check_inertia(
