@@ -231,8 +231,8 @@ def _warn_of_explicit_gains(actuators: ActuatorTable, h: float) -> None:
         if not least <= law.kd <= most:
             wrong = f"at least {least:.3g}" if law.kd < least else f"at most {most:.3g}"
             warn(
-                f"joint {quoted(name)} of {quoted(robot.name)} has explicit gains kp = {law.kp:g}, kd = {law.kd:g}, which "
-                f"are sampled every {period:g} s: on its least inertia of {inertia:.3g} they are stable for kd of {wrong}. "
+                f"joint {quoted(name)} of {quoted(robot.name)} has explicit gains kp = {law.kp:g}, kd = {law.kd:g}, "
+                f"sampled every {period:g} s: on its least inertia of {inertia:.3g} they are stable for kd of {wrong}. "
                 f"Change kd, sample more often, or take implicit gains",
                 LightJointWarning,
             )
