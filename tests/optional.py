@@ -17,6 +17,7 @@ ALLOWED_SKIPS = {
     "only root": "as root, in the main step of .ci/run",
     "needs stable-baselines3": "in the nightly workflow: it brings PyTorch, of several GB",
     "could not import 'stable_baselines3'": "in the nightly workflow",
+    "needs basedpyright": "by hand: it brings Node.js, of 280 MB",
     "needs torch": "in the nightly workflow: PyTorch takes several GB",
     "could not import 'torch'": "in the nightly workflow",
     "could not import 'lerobot": "by hand: it brings PyTorch, and pins old versions of other packages",

@@ -44,6 +44,8 @@ treesim.frame_jacobian(robot, q, "hand", reference="local")
 treesim.rollout(robot, q, v, lambda t, q, v, p, u: None, policy_parameters=[1], kp=3)
 Simulation(robot, controller=lambda t, q, v: [0.0] * 9, gravity=[0, 0, 0]).run(1.0, q0=q)
 treesim.ltdl(robot.dof_parent, treesim.mass_matrix(robot, q))
+robot.joint("panda_joint1").lower[0], robot.joints["panda_joint1"].axis.sum()
+Simulation(robot, integrator="of_a_plugin", backend="rjk").run(1.0).contact.wrench["floor"]
 FrameTask("hand", "linear", "local")
 FrameConstraint("hand", rows=[[1, 0, 0, 0, 0, 0]], target=[0.0], reference="local")
 Inertia(1.0, com=(0, 0, 1)), Placement(translation=[0, 0, 1]), Joint("a", "revolute", axis=np.eye(3)[0], lower=[1])
@@ -62,7 +64,24 @@ bound.forward_dynamics(q, v, None)  # wrong
 bound.mass_matrix(q, out=[1.0])  # wrong
 FrameTask("hand", reference="body")  # wrong
 treesim.ltdl(robot.dof_parent, None)  # wrong
+Joint("a", "revolute", lower=None)  # wrong
+Simulation(robot, integrator=4)  # wrong
 """
+
+
+OF_PLUGINS = {
+    types.BackendName: "dynamics",
+    types.OperationalMethod: "operational",
+    types.ConstrainedMethod: "constrained",
+    types.IntegratorName: "integrators",
+    types.ContactSolverName: "contact_solvers",
+}
+
+
+@pytest.mark.parametrize(("names", "kind"), OF_PLUGINS.items(), ids=OF_PLUGINS.values())
+def test_names_of_implementations_are_completed_and_others_allowed(names, kind):
+    own, others = get_args(names)
+    assert get_args(own) == tuple(plugins.BUILT_IN[kind]) and others is str
 
 
 @pytest.mark.parametrize(("names", "known"), KNOWN.items(), ids=map(str, KNOWN))

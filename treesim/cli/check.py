@@ -12,6 +12,7 @@ import treesim
 
 from ..errors import ArgumentError, PluginError
 from ..system.installation import installed_by
+from . import common
 from .common import (
     BASE_CHOICES,
     FAILED,
@@ -43,7 +44,7 @@ FORMATS = ("text", "json", "sarif", "github")
     "treesim check go2 ur5 --strict --format json",
 )
 def check(
-    robots: Annotated[list[str], typer.Argument(metavar="ROBOT", show_default=False)],
+    robots: Annotated[list[str], typer.Argument(metavar="ROBOT", show_default=False, autocompletion=common.ROBOTS)],
     tier: list[str] | None = None,
     strict: bool = False,
     base: BaseOption = "fixed",

@@ -30,11 +30,12 @@ from __future__ import annotations
 import functools
 import inspect
 import math
+import os
 import re
 import warnings
 from collections import ChainMap, defaultdict
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from copy import copy
 from dataclasses import fields, is_dataclass
 from functools import partial
@@ -87,10 +88,36 @@ def documented(docstring: str | None) -> tuple[str, dict[str, str]]:
     return text, {name.strip("-").replace("-", "_"): " ".join(lines.split()) for name, _, lines in entries}
 
 
+def completed(kind: str) -> Callable[[str], list[str]]:
+    """Return the completion of a name by a shell: of "robots", of "joints" of ROBOT, or of a kind of plugins."""
+
+    def matching(incomplete: str) -> list[str]:
+        from .. import plugins
+        from ..urdf import installed_robots, load
+
+        known: list[str] = []
+        with warnings.catch_warnings(action="ignore"), suppress(TreesimError):
+            if kind == "robots":
+                known = [entry.name for entry in installed_robots()]
+            elif kind == "joints":
+                line = os.environ.get("_TYPER_COMPLETE_ARGS") or os.environ.get("COMP_WORDS", "")  # as shells pass it
+                robot = next((word for word in line.split()[2:] if not word.startswith("-")), "")
+                known = [f"{name}=" for name in load(robot, "auto").q_index]
+            else:
+                known = list(plugins.available(kind))  # type: ignore[arg-type]
+        return [name for name in known if name.startswith(incomplete)]
+
+    return matching
+
+
 SHARED = defaultdict(str, documented(__doc__)[1])  # empty without docstrings, as with `python -OO`
-RobotArgument = Annotated[str, typer.Argument(metavar="ROBOT", help=SHARED["robot"], show_default=False)]
+ROBOTS = completed("robots")
+RobotArgument = Annotated[
+    str, typer.Argument(metavar="ROBOT", help=SHARED["robot"], show_default=False, autocompletion=ROBOTS)
+]
 OptionalRobotArgument = Annotated[
-    str | None, typer.Argument(metavar="[ROBOT]", help="A URDF file, or the name of an installed robot.")
+    str | None,
+    typer.Argument(metavar="[ROBOT]", help="A URDF file, or the name of an installed robot.", autocompletion=ROBOTS),
 ]
 BaseOption = Annotated[str, option(help=SHARED["base"], panel=MODEL)]
 MimicOption = Annotated[str | None, option(help=SHARED["mimic"], panel=MODEL)]

@@ -12,6 +12,7 @@ import treesim
 
 from ..errors import ArgumentError, UnknownNameError, quoted
 from ..plugins import DEFAULT_INTEGRATOR
+from . import common
 from .common import (
     CONTACT,
     CONTROL,
@@ -88,7 +89,10 @@ class SimulationOptions:
     mimic: MimicOption = None
     convex_parts: Annotated[bool, option("--convex-parts", panel=MODEL)] = False
     gravity: Annotated[str | None, option(panel=MODEL)] = None
-    q0: Annotated[str | None, option(help=f"Initial configuration: {SPELLINGS}.", panel=START)] = None
+    q0: Annotated[
+        str | None,
+        option(help=f"Initial configuration: {SPELLINGS}.", panel=START, autocompletion=common.completed("joints")),
+    ] = None
     v0: Annotated[str | None, option(help=f"Initial velocity: {SPELLINGS}.", panel=START)] = None
     controller: Annotated[str | None, option(panel=CONTROL)] = "none"
     kp: Annotated[float | None, option(panel=CONTROL, show_default=f"{KP:g}")] = None
@@ -96,10 +100,12 @@ class SimulationOptions:
     ground: Annotated[bool | None, option("--ground", panel=CONTACT)] = False
     ground_friction: Annotated[float | None, option(panel=CONTACT, show_default=f"{FRICTION:g}")] = None
     terrain: Annotated[str | None, option(panel=CONTACT, metavar="FILE")] = None
-    contact_solver: Annotated[str, option(panel=CONTACT)] = SOLVER
+    contact_solver: Annotated[str, option(panel=CONTACT, autocompletion=common.completed("contact_solvers"))] = SOLVER
     dt: Annotated[float, option(panel=INTEGRATOR_PANEL)] = DT
-    integrator: Annotated[str, option(panel=INTEGRATOR_PANEL)] = INTEGRATOR
-    backend: Annotated[str, option(panel=INTEGRATOR_PANEL)] = BACKEND
+    integrator: Annotated[str, option(panel=INTEGRATOR_PANEL, autocompletion=common.completed("integrators"))] = (
+        INTEGRATOR
+    )
+    backend: Annotated[str, option(panel=INTEGRATOR_PANEL, autocompletion=common.completed("dynamics"))] = BACKEND
     substeps: SubstepsOption = None
 
 

@@ -69,7 +69,7 @@ class DisplayOptions:
 )
 def view(
     context: typer.Context,
-    robot: Annotated[str, typer.Argument(metavar="ROBOT", show_default=False)],
+    robot: Annotated[str, typer.Argument(metavar="ROBOT", show_default=False, autocompletion=common.ROBOTS)],
     options: ViewOptions = ViewOptions(),  # noqa: B008
     display: DisplayOptions = DisplayOptions(),
     html: Annotated[Path | None, option(panel=OUTPUT)] = None,

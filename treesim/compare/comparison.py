@@ -24,6 +24,7 @@ from .scene_comparison import with_scenes
 from .source import RobotSource, read
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
@@ -78,7 +79,7 @@ class Comparison(ReprMixin):
         """Versions of treesim and of the compared engines."""
         return {name: number for report in self.reports for name, number in report.versions.items()}
 
-    def plot(self, *, axes: Any = None, path: str | os.PathLike[str] | None = None) -> Figure:
+    def plot(self, *, axes: Axes | None = None, path: str | os.PathLike[str] | None = None) -> Figure:
         """Plot the largest error of every quantity over its tolerance, for every engine and level.
 
         Parameters

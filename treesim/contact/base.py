@@ -9,6 +9,7 @@ from .. import plugins
 from ..errors import ArgumentError
 from ..states.arguments import short_repr
 from ..system.display import Implementation
+from ..types import ContactSolverName
 
 
 class ContactSolver(Implementation):
@@ -34,7 +35,7 @@ class ContactSolver(Implementation):
         return [self.about, "" if self.exact else "convex relaxation"]
 
 
-def chosen_solver(solver: str | ContactSolver) -> ContactSolver:
+def chosen_solver(solver: ContactSolverName | ContactSolver) -> ContactSolver:
     """Return the contact solver of a name, or the one given; raises UnknownNameError or ArgumentError."""
     found = plugins.get("contact_solvers", solver) if isinstance(solver, str) else solver
     if not (hasattr(type(found), "kernel") and hasattr(type(found), "memory")):

@@ -29,7 +29,7 @@ from ..kernels.stepping.rules import Rule
 from ..model.tree import Tree
 from ..states.states import mimic_constants, run_bound
 from ..system.memory import free_memory
-from ..types import Engine
+from ..types import ContactSolverName, Engine
 from ..validation.arrays import Shape
 from .base import ContactSolver, chosen_solver
 from .bodies import engine_of_one_state
@@ -56,7 +56,7 @@ class ContactSolve:
         rule: Rule,
         settings: np.ndarray,
         gravity: np.ndarray | None,
-        solver: str | ContactSolver = "pgs",
+        solver: ContactSolverName | ContactSolver = "pgs",
         work: bool = True,
         tolerance: float = 1e-9,
         engine: Engine = "auto",

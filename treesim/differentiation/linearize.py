@@ -13,6 +13,7 @@ from ..errors import ArgumentError, UnsupportedError, quoted
 from ..simulation.stepper import Stepper
 from ..simulation.world import World
 from ..system.display import arrays, html_table
+from ..types import ContactSolverName
 from ..validation.arrays import Argument, coerce, refuse_non_finite
 from ..validation.values import checked_part
 from .command_gradient import CommandGradient, refuse_memory
@@ -189,7 +190,7 @@ def _linearized(
     return Linearization(A, B, q, v, tuple(map(StepGradient, rows)))
 
 
-def refuse_steps(world: World, contact_solver: str | ContactSolver) -> None:
+def refuse_steps(world: World, contact_solver: ContactSolverName | ContactSolver) -> None:
     """Raise UnsupportedError for steps that have no derivatives."""
     refuse_memory(world)
     refused = {

@@ -17,6 +17,7 @@ from .advice import ADVICE, TIER_OF
 from .element_usage import Entry
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
@@ -108,7 +109,7 @@ class Diagnosis(ReprMixin):
     def _repr_fields(self) -> Iterable[Sequence[Any]]:
         return [(found.code, found.line or "", found.message) for found in self.findings]
 
-    def plot(self, *, axes: Any = None, path: str | os.PathLike[str] | None = None) -> Figure:
+    def plot(self, *, axes: Axes | None = None, path: str | os.PathLike[str] | None = None) -> Figure:
         """Plot how often each finding occurs, coloured by severity.
 
         Parameters

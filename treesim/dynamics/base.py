@@ -22,7 +22,7 @@ from ..states.physics import Numbers
 from ..states.pivots import first_massless_dof
 from ..states.states import on_states, other_fast_call
 from ..system.display import Implementation
-from ..types import Engine
+from ..types import BackendName, Engine
 from ..validation.arrays import check_out
 from .tables import NO_FORCES, constants_of, kernel_wrenches, on_mimicked, shared_rotors, spanning_constants
 
@@ -233,7 +233,7 @@ def is_one_kernel(backend: Any, robot: Tree) -> TypeGuard[CompiledBackend]:
     return backend.runner(robot) is None if robot.mimic_map is None else backend.serves_mimic_joints
 
 
-def chosen_backend(backend: str | DynamicsBackend) -> Any:
+def chosen_backend(backend: BackendName | DynamicsBackend) -> Any:
     """Return the backend of a name, or the given backend; raises UnknownNameError or ArgumentError."""
     if isinstance(backend, str):
         return plugins.get("dynamics", backend)

@@ -17,7 +17,7 @@ from ..model.tree import Tree
 from ..states.arguments import checked_robot, whole_number
 from ..states.physics import Numbers
 from ..states.states import one_state_first
-from ..types import Engine
+from ..types import BackendName, Engine
 from .auto import Auto
 from .base import Backend, CompiledBackend, DynamicsBackend, check_supported, chosen_backend, copied
 from .checked import NO_GRAVITY, CheckedBackend
@@ -36,7 +36,7 @@ def forward_dynamics(
     tau: ArrayLike,
     *,
     f_ext: ArrayLike | None = None,
-    backend: str | DynamicsBackend = "aba",
+    backend: BackendName | DynamicsBackend = "aba",
     gravity: ArrayLike | None = None,
     armature: ArrayLike | None = None,
     refinements: int = 0,

@@ -21,7 +21,7 @@ from ..model.tree import Tree
 from ..states.arguments import checked_robot
 from ..states.physics import Numbers
 from ..states.states import on_states, other_fast_call
-from ..types import Engine
+from ..types import BackendName, Engine
 from ..validation.values import checked_text, checked_texts, known_name, whole_number
 from .auto import Auto
 from .base import DynamicsBackend, chosen_backend, copied
@@ -44,7 +44,7 @@ def joint_wrenches(
     *,
     joints: str | Sequence[str] | None = None,
     f_ext: ArrayLike | None = None,
-    backend: str | DynamicsBackend = "aba",
+    backend: BackendName | DynamicsBackend = "aba",
     gravity: ArrayLike | None = None,
     armature: ArrayLike | None = None,
     refinements: int = 0,

@@ -20,6 +20,7 @@ from ..kernels.stepping.step import COLUMNS
 from ..plugins import DEFAULT_INTEGRATOR
 from ..simulation.step_settings import StepSettings
 from ..simulation.world import World
+from ..types import ContactSolverName
 
 WORD = 8  # bytes of a number, and of a word of the job
 STACK = 1 << 18  # bytes
@@ -64,7 +65,7 @@ class ContactModule(NamedTuple):
         return {name: value for name, value in self._asdict().items() if name not in ("code", "image")}
 
 
-def contact_module(world: World, solver: str | ContactSolver = "pgs") -> ContactModule:
+def contact_module(world: World, solver: ContactSolverName | ContactSolver = "pgs") -> ContactModule:
     """Return the contact solve of a world as WebAssembly.
 
     Raises UnsupportedError for a world without contact, joint limits and joint friction, or with frame

@@ -17,6 +17,7 @@ from ..engine.llvm.webassembly import PAGE, webassembly
 from ..model.tree import Tree
 from ..simulation.step import forward_kernel
 from ..simulation.step_traces import CALLS, EXTERNAL, Sizes, StepTraces, step_traces
+from ..types import BackendName
 
 NUMBER = 8  # bytes of a double
 STACK = 1024  # bytes for pairs of results that functions return
@@ -55,7 +56,7 @@ class StepModule(NamedTuple):
         return {name: value for name, value in self._asdict().items() if name != "code"}
 
 
-def step_module(robot: Tree, backend: str | DynamicsBackend = "aba") -> StepModule:
+def step_module(robot: Tree, backend: BackendName | DynamicsBackend = "aba") -> StepModule:
     r"""Return the time step of a robot, by a backend and all compiled integrators, as WebAssembly.
 
     The step is that of `Stepper` without substeps, joint limits, joint friction and contact, with wrenches

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import KW_ONLY, field
 from operator import gt
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,6 +27,9 @@ from .inertia import IDENTITY, Placement
 from .matrices import cross_matrix, product, rotation_of, unit_vector
 from .mimic import Mimic
 from .pack import axis_rotation
+
+if TYPE_CHECKING:
+    from ..types import ArrayField
 
 FINITE = ("damping", "joint_friction", "armature", "stiffness", "rest")  # limits may be infinite: then there are none
 POSITIONS = ("lower", "upper")  # of each coordinate; the others are of each degree of freedom
@@ -65,6 +68,10 @@ JOINT_TYPES: dict[str, JointType] = {
 
 # no kernel knows fixed joints: a `Tree` has welds instead
 WITH_FIXED = JOINT_TYPES | {"fixed": JointType("fixed", -1, 0, (), has_axis=False)}
+INFINITE: Any = np.inf  # defaults of fields that are read as arrays
+ZERO: Any = 0.0
+Z_AXIS: Any = (0.0, 0.0, 1.0)
+NONE: Any = None
 ZEROS = {kind.nv: frozen(np.zeros(kind.nv)) for kind in WITH_FIXED.values()}
 
 
@@ -135,20 +142,20 @@ class Joint(ReprMixin):
     type: str
     _: KW_ONLY
     placement: Placement = IDENTITY
-    axis: ArrayLike = (0.0, 0.0, 1.0)
-    lower: ArrayLike = -np.inf
-    upper: ArrayLike = np.inf
-    velocity_limit: ArrayLike = np.inf
-    effort_limit: ArrayLike = np.inf
-    damping: ArrayLike = 0.0
-    joint_friction: ArrayLike = 0.0
-    armature: ArrayLike = 0.0
-    stiffness: ArrayLike = 0.0
-    rest: ArrayLike = 0.0
+    axis: ArrayField = Z_AXIS
+    lower: ArrayField = -INFINITE
+    upper: ArrayField = INFINITE
+    velocity_limit: ArrayField = INFINITE
+    effort_limit: ArrayField = INFINITE
+    damping: ArrayField = ZERO
+    joint_friction: ArrayField = ZERO
+    armature: ArrayField = ZERO
+    stiffness: ArrayField = ZERO
+    rest: ArrayField = ZERO
     mimic: Mimic | None = None
-    acceleration_limit: ArrayLike = np.inf
-    deceleration_limit: ArrayLike | None = None
-    jerk_limit: ArrayLike = np.inf
+    acceleration_limit: ArrayField = INFINITE
+    deceleration_limit: ArrayField = NONE
+    jerk_limit: ArrayField = INFINITE
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", checked_text("name of a joint", self.name))

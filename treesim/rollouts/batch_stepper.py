@@ -36,7 +36,7 @@ from ..simulation.world import World, as_world, started
 from ..states.arguments import short_repr, whole_number
 from ..system.display import ReprMixin, arrays
 from ..system.memory import check_memory
-from ..types import Engine
+from ..types import BackendName, ContactSolverName, Engine, IntegratorName
 from ..validation.arrays import check_copy, coerce, refuse_non_finite
 from ..validation.values import checked_flag, checked_parts
 from .arguments import Method, Start, method_of
@@ -160,10 +160,10 @@ class BatchStepper(ReprMixin):
         steps: int = 1,
         kp: ArrayLike = 0.0,
         kd: ArrayLike = 0.0,
-        integrator: str = DEFAULT_INTEGRATOR,
-        backend: str | DynamicsBackend = "aba",
+        integrator: IntegratorName = DEFAULT_INTEGRATOR,
+        backend: BackendName | DynamicsBackend = "aba",
         substeps: int | None = None,
-        contact_solver: str | ContactSolver = "pgs",
+        contact_solver: ContactSolverName | ContactSolver = "pgs",
         engine: Engine = "auto",
         threads: int | None = None,
         model_parameters: Parameters | None = None,

@@ -29,7 +29,7 @@ from ..simulation.options import StepOptions
 from ..simulation.stepper import Stepper
 from ..simulation.world import World, as_world
 from ..system.display import arrays, html_table
-from ..types import Engine
+from ..types import BackendName, ContactSolverName, Engine, IntegratorName
 from ..validation.arrays import Argument, Shape, real_numbers, refuse_non_finite
 from ..validation.values import known_name
 from .arguments import Method, RolloutInput, Start, bodies_in_contact, method_of, start_of
@@ -104,10 +104,10 @@ def rollout_vjp(
     engine: Engine = "auto",
     policy_parameters: ArrayLike | None = None,
     threads: int | None = None,
-    backend: str | DynamicsBackend = "aba",
-    integrator: str = DEFAULT_INTEGRATOR,
+    backend: BackendName | DynamicsBackend = "aba",
+    integrator: IntegratorName = DEFAULT_INTEGRATOR,
     substeps: int | None = None,
-    contact_solver: str | ContactSolver = "pgs",
+    contact_solver: ContactSolverName | ContactSolver = "pgs",
     model_parameters: Parameters | None = None,
     keep: str = "all",
 ) -> tuple[Rollouts, Pullback]:

@@ -27,7 +27,7 @@ from ..simulation.start_limits import warn_of_start
 from ..simulation.world import World, as_world
 from ..states.arguments import checked_progress
 from ..system.user_warnings import warn
-from ..types import Engine, Keep
+from ..types import BackendName, ContactSolverName, Engine, IntegratorName, Keep
 from .arguments import (
     Method,
     RolloutInput,
@@ -70,11 +70,11 @@ def rollout(
     engine: Engine = "auto",
     policy_parameters: ArrayLike | None = None,
     threads: int | None = None,
-    backend: str | DynamicsBackend = "aba",
-    integrator: str = DEFAULT_INTEGRATOR,
+    backend: BackendName | DynamicsBackend = "aba",
+    integrator: IntegratorName = DEFAULT_INTEGRATOR,
     substeps: int | None = None,
     work: bool = False,
-    contact_solver: str | ContactSolver = "pgs",
+    contact_solver: ContactSolverName | ContactSolver = "pgs",
     model_parameters: Parameters | None = None,
     measure: Mapping[str, Measure] | None = None,
     keep: Keep = "all",

@@ -25,6 +25,7 @@ from .reduction import Measuring
 from .time_slices import Progress
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 BLOCK = 256  # rollouts searched together for states that are not finite
@@ -208,7 +209,7 @@ class Rollouts(ReprMixin):
         quantity: str | Sequence[str] | None = None,
         *,
         joints: str | Sequence[str] | None = None,
-        axes: Any = None,
+        axes: Axes | Sequence[Axes] | None = None,
         path: str | os.PathLike[str] | None = None,
     ) -> Figure:
         """Plot the median of all rollouts over time, with a band from the 5th to the 95th percentile.

@@ -15,7 +15,7 @@ from ..engine.call.evaluate import check_engine
 from ..engine.threads import checked_threads
 from ..plugins import DEFAULT_INTEGRATOR
 from ..states.arguments import positive_number
-from ..types import Engine
+from ..types import BackendName, ContactSolverName, Engine, IntegratorName
 from ..validation.values import finite_vector
 
 
@@ -28,15 +28,15 @@ class StepOptions:
     """
 
     dt: float = 1e-3
-    integrator: str = DEFAULT_INTEGRATOR
-    backend: str | DynamicsBackend = "aba"
+    integrator: IntegratorName = DEFAULT_INTEGRATOR
+    backend: BackendName | DynamicsBackend = "aba"
     engine: Engine = "auto"
     kp: ArrayLike = 0.0
     kd: ArrayLike = 0.0
     gravity: Any = None
     substeps: int | None = None
     threads: int | None = field(default=None, compare=False)  # results do not depend on it
-    contact_solver: str | ContactSolver = "pgs"
+    contact_solver: ContactSolverName | ContactSolver = "pgs"
 
     def __post_init__(self) -> None:
         put = partial(object.__setattr__, self)

@@ -25,7 +25,7 @@ from ..model.tree import Tree
 from ..states.arguments import checked_progress
 from ..system.display import ReprMixin, vector
 from ..system.user_warnings import warn
-from ..types import Engine
+from ..types import BackendName, ContactSolverName, Engine, IntegratorName
 from ..validation.arrays import Argument, coerce
 from ..validation.values import checked_flag, finite_seconds, whole_number
 from .actuator_memory import actuator_memory
@@ -119,13 +119,13 @@ class Simulation(ReprMixin):
         robot: Tree | World,
         dt: float = 1e-3,
         *,
-        integrator: str = plugins.DEFAULT_INTEGRATOR,
-        backend: str | DynamicsBackend = "aba",
+        integrator: IntegratorName = plugins.DEFAULT_INTEGRATOR,
+        backend: BackendName | DynamicsBackend = "aba",
         controller: Controller | Callable[..., ArrayLike] | None = None,
         gravity: ArrayLike | None = None,
         engine: Engine = "auto",
         substeps: int | None = None,
-        contact_solver: str | ContactSolver = "pgs",
+        contact_solver: ContactSolverName | ContactSolver = "pgs",
         external_forces: ExternalForces = (),
         contact_points: bool = False,
         seed: int = 0,

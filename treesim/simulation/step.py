@@ -31,6 +31,7 @@ from ..kernels.stepping.rules import CONTACT_RULES, IN_PYTHON, RULES, Rule
 from ..kernels.stepping.step_entry import step_entry
 from ..model.tree import Tree
 from ..states.states import mimic_constants, run_bound
+from ..types import BackendName
 from ..validation.arrays import Shape
 from .effort_limits import REPEATS, EffortLimits
 from .external_forces import ExternalJointForces
@@ -470,7 +471,7 @@ def check_rows(world: World, integrator: str) -> None:
         )
 
 
-def forward_solver(robot: Tree, backend: str | DynamicsBackend) -> Any:
+def forward_solver(robot: Tree, backend: BackendName | DynamicsBackend) -> Any:
     """Return the backend of a name, or the given one; for "auto", the one that it selects for the robot.
 
     Raises UnsupportedError for a joint type that the backend does not support.
@@ -486,7 +487,7 @@ def _has_kernel(solver: DynamicsBackend | CompiledBackend) -> TypeGuard[Compiled
     return isinstance(solver, CompiledBackend) and getattr(type(solver).entry, "one", None) is not None
 
 
-def forward_kernel(robot: Tree, backend: str | DynamicsBackend) -> CompiledBackend:
+def forward_kernel(robot: Tree, backend: BackendName | DynamicsBackend) -> CompiledBackend:
     """Return a backend that is one kernel; raises UnsupportedError, naming it, for others."""
     solver = forward_solver(robot, backend)
     if _has_kernel(solver) and (robot.mimic_map is None or solver.serves_mimic_joints):

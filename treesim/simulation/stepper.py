@@ -26,7 +26,7 @@ from ..model.quaternions import unit_quaternions
 from ..model.tree import Tree
 from ..plugins import DEFAULT_INTEGRATOR
 from ..system.display import ReprMixin, vector
-from ..types import Engine
+from ..types import BackendName, ContactSolverName, Engine, IntegratorName
 from ..validation.arrays import check_copy, coerce
 from ..validation.values import checked_part, finite_seconds, whole_number
 from .actuator_memory import StepCommands, actuator_memory
@@ -113,15 +113,15 @@ class Stepper(ReprMixin):
         robot: Tree | World,
         dt: float = 1e-3,
         *,
-        integrator: str = DEFAULT_INTEGRATOR,
-        backend: str | DynamicsBackend = "aba",
+        integrator: IntegratorName = DEFAULT_INTEGRATOR,
+        backend: BackendName | DynamicsBackend = "aba",
         engine: Engine = "auto",
         kp: ArrayLike = 0.0,
         kd: ArrayLike = 0.0,
         gravity: ArrayLike | None = None,
         substeps: int | None = None,
         threads: int | None = None,
-        contact_solver: str | ContactSolver = "pgs",
+        contact_solver: ContactSolverName | ContactSolver = "pgs",
     ) -> None:
         self.world = as_world(robot)
         self.robot = robot = self.world.robot

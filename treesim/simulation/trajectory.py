@@ -37,8 +37,13 @@ from ..validation.values import (
 from .readings import NO_READINGS, Readings
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from numpy.typing import ArrayLike
 
+    from ..types import Field
+
+NONE: Any = None  # default of fields that are read as another type
 ONE_COORDINATE = {name for name, kind in JOINT_TYPES.items() if kind.nq == 1}
 
 
@@ -134,8 +139,8 @@ class Trajectory(ReprMixin):
     joint_names: tuple[str, ...]
     joint_types: tuple[str, ...]
     metadata: Mapping[str, Any] = field(default_factory=dict)
-    work: np.ndarray = None  # type: ignore[assignment]  # NaN, see __post_init__
-    contact: ContactHistory | None = None
+    work: Field[np.ndarray, ArrayLike | None] = NONE  # NaN, see __post_init__
+    contact: Field[ContactHistory, ContactHistory | None] = NONE  # read without a check where there is contact
     mimic_joints: Mapping[str, tuple[str, float, float]] = field(default_factory=dict)
     provenance: str | Callable[[], str] | None = None
     sensors: Readings = NO_READINGS
@@ -582,7 +587,7 @@ class Trajectory(ReprMixin):
         *,
         joints: str | Sequence[str] | None = None,
         t: tuple[float, float] | None = None,
-        axes: Any = None,
+        axes: Axes | Sequence[Axes] | None = None,
         path: str | os.PathLike[str] | None = None,
     ) -> Figure:
         """Plot quantities over time: by default joints, floating base, contact forces and energy.

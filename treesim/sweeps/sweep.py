@@ -23,10 +23,10 @@ from ..simulation.world import World
 from ..states.arguments import checked_progress, whole_number
 from ..system.progress import progress_bar
 from ..system.user_warnings import warn
-from ..types import Engine
+from ..types import BackendName, ContactSolverName, Engine, IntegratorName
 from .chunk import Task, job_of, nominal_results, sound_chunk
 from .cluster import DaskPool
-from .distributions import Distribution
+from .distributions import Distribution, Scale
 from .estimate import Estimate, check_disk, chunk_size, sample_bytes, sample_seconds
 from .manifest import Manifest, held
 from .plan import Plan, plan_of
@@ -50,7 +50,7 @@ def sweep(
     store: str | os.PathLike[str],
     dt: float = 1e-3,
     seed: int = 0,
-    vary: Mapping[str, Distribution | ArrayLike] | None = None,
+    vary: Mapping[str, Distribution | Scale | ArrayLike] | None = None,
     measure: Mapping[str, Measure] | None = None,
     policy_parameters: ArrayLike | None = None,
     kp: ArrayLike = 0.0,
@@ -63,10 +63,10 @@ def sweep(
     threads: int | None = None,
     progress: Callable[[int, int], None] | bool | None = None,
     announce: Callable[[Estimate], None] | None = None,
-    integrator: str = DEFAULT_INTEGRATOR,
+    integrator: IntegratorName = DEFAULT_INTEGRATOR,
     substeps: int | None = None,
-    backend: str | DynamicsBackend = "aba",
-    contact_solver: str | ContactSolver = "pgs",
+    backend: BackendName | DynamicsBackend = "aba",
+    contact_solver: ContactSolverName | ContactSolver = "pgs",
     engine: Engine = "auto",
     f_ext: Wrenches | None = None,
 ) -> Study:

@@ -19,7 +19,7 @@ from ...kernels.entries.status import FINE
 from ...model.named_axes import velocity_argument
 from ...model.tree import Tree
 from ...system.display import ReprMixin, vector
-from ...types import Engine
+from ...types import BackendName, Engine
 from ...validation.arrays import coerce
 from ..base import DynamicsBackend, check_supported, chosen_backend, copied, explain_failure, is_one_kernel
 from ..derivatives import ForwardDynamicsDerivatives, InverseDynamicsDerivatives, with_mimic_joints
@@ -86,7 +86,7 @@ class Dynamics(KernelFunctions, ReprMixin):
         self,
         robot: Tree,
         *,
-        backend: str | DynamicsBackend = "aba",
+        backend: BackendName | DynamicsBackend = "aba",
         dtype: DTypeLike = np.float64,
         engine: Engine = "auto",
         gravity: ArrayLike | None = None,

@@ -23,7 +23,7 @@ from ...kernels.entries.status import FINE
 from ...kernels.kinematics.bodies import body_poses_states, energy_and_momentum_states, frame_poses_states
 from ...kernels.kinematics.jacobians import jacobian_states
 from ...states.arguments import checked_frames
-from ...types import JacobianReference, Reference
+from ...types import JacobianReference, OperationalMethod, Reference
 from ...validation.values import checked_text, checked_texts
 from ..base import copied
 from ..joint_wrenches import NO_WELDS, rows_of, weld_tables
@@ -315,7 +315,7 @@ class KernelFunctions:
         self,
         q: ArrayLike,
         frames: str | Sequence[str],
-        method: str = "pv_osim",
+        method: OperationalMethod = "pv_osim",
         reference: Reference = "local_world_aligned",
         out: np.ndarray | None = None,
     ) -> np.ndarray:

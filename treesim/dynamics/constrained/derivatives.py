@@ -20,6 +20,7 @@ from ...model.quaternions import configuration
 from ...model.tree import Tree
 from ...states.arguments import checked_robot
 from ...system.display import arrays, batch, html_table
+from ...types import ConstrainedMethod
 from ...validation.arrays import coerce, precision
 from ..derivatives import forward_dynamics_derivatives
 from ..wrenches import LinkWrenches, body_wrenches
@@ -80,7 +81,7 @@ def constrained_dynamics_derivatives(
     constraints: Constraint | Sequence[Constraint],
     *,
     f_ext: LinkWrenches | None = None,
-    method: str = "direct",
+    method: ConstrainedMethod = "direct",
     operational: str = "pv_osim_r",
     gravity: ArrayLike | None = None,
     armature: ArrayLike | None = None,

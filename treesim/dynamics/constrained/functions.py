@@ -14,6 +14,7 @@ from ...engine.call.evaluate import in_precision
 from ...errors import ArgumentError, quoted
 from ...model.tree import Tree
 from ...states.arguments import checked_robot, whole_number
+from ...types import ConstrainedMethod
 from ...validation.arrays import precision
 from ...validation.values import finite_or_nan, parts_or_none, short_repr
 from ..forward_dynamics import forward_dynamics
@@ -31,7 +32,7 @@ def constrained_dynamics(
     constraints: Constraint | Sequence[Constraint],
     *,
     f_ext: ArrayLike | None = None,
-    method: str = "direct",
+    method: ConstrainedMethod = "direct",
     operational: str = "pv_osim_r",
     gravity: ArrayLike | None = None,
     armature: ArrayLike | None = None,

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from ... import plugins
 from ...model.tree import Tree
 from ...states.arguments import checked_frames, checked_robot
-from ...types import Reference
+from ...types import OperationalMethod, Reference
 from .frames import in_world_axes
 from .mimic import inverse_inertia_by
 
@@ -20,7 +20,7 @@ def inverse_operational_inertia(
     q: ArrayLike,
     frames: str | Sequence[str],
     *,
-    method: str = "pv_osim",
+    method: OperationalMethod = "pv_osim",
     reference: Reference = "local_world_aligned",
 ) -> np.ndarray:
     """Return the inverse operational-space inertia Λ^-1 = J M^-1 J' of k frames.

@@ -36,6 +36,7 @@ from .rows import is_all, row_matrix
 from .tasks import CenterOfMassTask, FrameTask, RelativeTask
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 IKTask: TypeAlias = str | FrameTask | RelativeTask | CenterOfMassTask
@@ -147,7 +148,7 @@ class IKResult(NamedTuple):
         name = max(largest, key=lambda each: largest[each])
         return f"largest error {largest[name]:.3g} of {name!r}"
 
-    def plot(self, *, axes: Any = None, path: str | os.PathLike[str] | None = None) -> Figure:
+    def plot(self, *, axes: Axes | None = None, path: str | os.PathLike[str] | None = None) -> Figure:
         """Plot the errors of all states by target, sorted; crosses mark states that have not converged.
 
         Parameters

@@ -22,7 +22,7 @@ from ...model.frozen import frozen
 from ...model.tree import Tree
 from ...states.arguments import checked_robot
 from ...system.display import ReprMixin, arrays, batch, span
-from ...types import Reference
+from ...types import OperationalMethod, Reference
 from ...validation.arrays import Argument, coerce, precision
 from ...validation.values import finite_or_nan, is_name_of, short_repr
 from .frames import in_world_axes
@@ -178,7 +178,7 @@ def operational_space(
     v: ArrayLike,
     tasks: Task | Sequence[Task],
     *,
-    method: str = LTDL,
+    method: OperationalMethod = LTDL,
     reference: Reference = "local_world_aligned",
     f_ext: ArrayLike | None = None,
     gravity: ArrayLike | None = None,

@@ -13,6 +13,7 @@ from ...dynamics.operational.frames import body_poses
 from ...errors import NonFiniteError
 from ...model.tree import Tree
 from ...simulation.trajectory import Trajectory
+from ...types import IntegratorName
 from ...validation.values import known_name
 from .controller import Drive
 from .history import History, Moment
@@ -57,7 +58,7 @@ class ReferenceSettings:
 
     of: str = NONE
     backend: str = SAME
-    integrator: str = SAME
+    integrator: IntegratorName = SAME
     solver: str = SAME
     substeps: int | None = None
 

@@ -13,7 +13,7 @@ from ...errors import ArgumentError
 from ...simulation.control import CONTROLLERS
 from ...simulation.player import FASTEST, SLOWEST
 from ...states.arguments import positive_number, short_repr
-from ...types import ControllerName, PluginKind
+from ...types import ControllerName, IntegratorName, PluginKind
 from ...validation.arrays import Argument, coerce
 from ...validation.values import known_name
 
@@ -55,7 +55,7 @@ class Settings:
     """
 
     backend: str = "aba"
-    integrator: str = plugins.DEFAULT_INTEGRATOR
+    integrator: IntegratorName = plugins.DEFAULT_INTEGRATOR
     solver: str = "pgs"
     gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
     dt: float = 1e-3
