@@ -1,11 +1,10 @@
 """Open every page of the built site in a browser, and report what a reader would see as a fault.
 
-    python docs/check_pages.py FOLDER [PART]
+    python docs/check_pages.py FOLDER [PART ...]
 
-FOLDER: a version's folder of `docs/publish.py`. PART: text that the paths of pages contain, or, with a minus sign in
-front, do not contain. On screens of 1440, 800 and
-390 pixels, light and dark: nothing is wider than the window, text has a contrast of at least 4.5, and no page asks
-another host for a file. Faults are printed, and the exit code is 1.
+FOLDER: a version's folder of `docs/publish.py`. PART: a text that the paths of pages contain; by default, all pages.
+On screens of 1440, 800 and 390 pixels, light and dark: nothing is wider than the window, text has a contrast of at
+least 4.5, and no page asks another host for a file. Faults are printed, and the exit code is 1.
 """
 
 from __future__ import annotations
@@ -96,14 +95,13 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
         """Print nothing."""
 
 
-def main(folder: Path, part: str = "") -> int:
-    """Print the faults of all pages; return 1 if there are any."""
+def main(folder: Path, *parts: str) -> int:
+    """Print the faults of pages; return 1 if there are any, or no page."""
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder)))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     root, faults = f"http://127.0.0.1:{server.server_port}", 0
     every = [path.relative_to(folder) for path in sorted(folder.rglob("*.html"))]
-    wanted, named = not part.startswith("-"), part.removeprefix("-")
-    pages = [path for path in every if not part or (named in path.as_posix()) == wanted]
+    pages = [path for path in every if not parts or any(part in path.as_posix() for part in parts)]
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
         for path in pages:
@@ -114,7 +112,7 @@ def main(folder: Path, part: str = "") -> int:
             page.close()
         browser.close()
     print(f"{len(pages)} pages, {faults} faults")
-    return int(faults > 0)
+    return int(faults > 0 or not pages)
 
 
 def chromium() -> str | None:

@@ -29,6 +29,7 @@ extensions = [
     "api_pages",
     "notfound.extension",
     "command_reference",
+    "front_page",
     "gallery",
     "paper_items",
     "page_list",
@@ -82,6 +83,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "treesim"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_js_files = ["site.js"]
 html_sidebars = {"install": []}  # it has no pages below it
 html_show_sourcelink = False
 html_show_sphinx = False
