@@ -31,6 +31,7 @@ extensions = [
     "command_reference",
     "front_page",
     "gallery",
+    "mathjax",
     "paper_items",
     "page_list",
     "site_links",
@@ -40,7 +41,8 @@ templates_path = ["_templates"]
 
 # pages
 smartquotes = False  # which would make one dash of the two of an option
-myst_enable_extensions = ["colon_fence", "deflist"]
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_update_mathjax = False  # which would leave out formulas that are no MyST
 myst_heading_anchors = 4  # links to headings, spelt as code hosts spell them
 suppress_warnings = ["myst.header"]  # included pages begin at their own level
 nb_execution_mode = "cache"
