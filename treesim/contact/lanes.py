@@ -43,6 +43,7 @@ class ContactLanes:
         layout = stage.touching.without_groups()
         layout[COUNT.capacity] = layout[COUNT.component] = capacity_of(stage.touching.most_contacts)
         tables = [*tables, *NO_MIMIC_JOINTS][:4]
+        self._layout_at = len(tables)
         self.constants = *tables, layout, geometry, rows, frames, settings, scheme
         held, mimics = bool(stage.touching.held[0][0]), stage.robot.mimic_map is not None
         resists = bool(stage.touching.counts.resists)
@@ -52,8 +53,9 @@ class ContactLanes:
     def bound(self, given: StepInput, result: StepOutput, batched: BatchedTables | None = None) -> AddContact:
         """Return the function that adds contact to a batch of unconstrained steps.
 
-        given (count, n): without external contacts. result (count, n), overwritten; wrench: None if it is not
-        requested; pairs, points: None. All arrays are read and written at every call. Impulses are zero at first.
+        given (count, n): without external contacts. result (count, n), overwritten; wrench, points (count, C, POINT):
+        None if they are not requested; pairs: None. Points are those of states that lanes solve, without torques of
+        rolling friction. All arrays are read and written at every call. Impulses are zero at first.
         result.solver_info (count, ALL_INFO), overwritten: diagnostics of the
         same states after an earlier step, or those of `begin_info`. batched: model
         parameters of each state.
@@ -64,9 +66,9 @@ class ContactLanes:
             given.q, given.v, given.q_free, given.v_free, given.force,
             nothing if given.external is None else given.external, given.work_free, given.warm_start, numbers, places,
             result.q, result.v, result.warm_start, nothing if result.wrench is None else result.wrench, solver_info,
-            result.work,
+            result.work, nothing if result.points is None else result.points,
         )  # fmt: skip
-        call = bound_call(self.entry, *self.constants, *(x.reshape(-1) for x in arrays))
+        call = bound_call(self.entry, *self._constants_for(result), *(x.reshape(-1) for x in arrays))
         unsolved, flat = solver_info[:, INFO.unsolved], solver_info.reshape(-1)
         alone: dict[int, Callable[[], None]] = {}  # of states that lanes leave
         kinematics = np.empty(self.stage.between[-1])
@@ -85,6 +87,15 @@ class ContactLanes:
             return bool(np.isfinite(result.q).all() and np.isfinite(result.v).all())
 
         return run
+
+    def _constants_for(self, result: StepOutput) -> tuple[np.ndarray, ...]:
+        """Return the constants of steps, which report contact points if they are requested."""
+        if result.points is None:
+            return self.constants
+        tables, layout = self.constants[: self._layout_at], self.constants[self._layout_at].copy()
+        layout[COUNT.reports_points] = 1
+        layout.setflags(write=False)
+        return *tables, layout, *self.constants[self._layout_at + 1 :]
 
     def _parameters(self, batched: BatchedTables) -> tuple[np.ndarray, np.ndarray]:
         """Return the model parameters of each state, and their places, as `LaneParameters`."""
@@ -110,7 +121,7 @@ class ContactLanes:
     ) -> Callable[[], None]:
         """Return the function that solves state k by itself, in the same arrays at every call."""
         stage, part, info = self.stage, itemgetter(slice(k, k + 1)), result.solver_info[k]
-        given, result = given.mapped(part), result.mapped(part)
+        given, result = given.mapped(part), result._replace(points=None).mapped(part)
         given = given._replace(external_contacts=nothing_found(given.q))
         wrench = np.empty((1, *stage.shapes.wrench)) if result.wrench is None else result.wrench
         pairs, solver_info = np.empty((1, *stage.shapes.pairs)), result.solver_info[:, :RESULT_INFO]

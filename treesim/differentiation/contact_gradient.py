@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -148,6 +149,18 @@ class ContactGradient:
             self.w[b, 0] -= opened
             self.y[b] = np.stack([self.w[b, 0] - given.mean[b], opened, self.y[b, 2]])
         self.added, self.overlaps = added_rows(self, recovers)
+
+    def of(self, states: slice) -> ContactGradient:
+        """Return those of successive states."""
+        found, own = copy(self), [x if x is self.given.taken else x[states] for x in self.given]
+        found.given = StepStates(*own)._replace(taken=self.given.taken[:, states])
+        for name in ("contacts", "surface", "pair", "rounding", "gaps", "w", "y", "on_limits", "J", "M"):
+            setattr(found, name, getattr(self, name)[states])
+        found.added = None if self.added is None else self.added[states]
+        overlaps = [x for x in self.overlaps if states.start <= x.b < states.stop]
+        found.overlaps = [x._replace(b=x.b - states.start) for x in overlaps]
+        found._parameters = self._parameters.of(states)
+        return found
 
     def in_configuration(
         self, states: Any, w: np.ndarray, y: np.ndarray, rho: np.ndarray, z: np.ndarray, contacts: np.ndarray

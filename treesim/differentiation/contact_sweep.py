@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..contact.lanes import begin_info
 from ..engine.graph.policies import Policy
 from ..simulation.step import StepCode
 from ..simulation.stepper import Stepper
-from .part_pullback import PartModel, PartPullback, PartTape
+from .part_pullback import PartModel, PartPullback
+from .solved_part import SolvedPart, joined
 from .step_sweep import BatchedPlaces, Fixed, Gradients, PolicyPullback, Steps
 
-BLOCK = 256  # states whose contact points are in memory at a time
+BLOCK = 256  # states whose contact points are in memory at a time, in all steps
+TAPED = 1024  # states whose rows of contact are in memory at a time, in some of the steps
 
 
 class ContactSweep:
@@ -20,77 +23,70 @@ class ContactSweep:
     """
 
     def __init__(self, stepper: Stepper, policy: Policy | None, batched: BatchedPlaces, code: StepCode) -> None:
-        self._substeps, self._part, self._numbers = (
-            stepper.substeps,
-            PartPullback(stepper, batched, code),
-            sum(map(len, batched)),
-        )
+        self._substeps, self._part = stepper.substeps, PartPullback(stepper, batched, code)
+        self._impulses = stepper.world.touching.warm_start_size
         self._policy = None if policy is None else PolicyPullback(stepper.robot, policy)
 
     def run(
         self, after: Gradients, fixed: Fixed, steps: Steps, controls: np.ndarray, impulses: np.ndarray | None = None
     ) -> Gradients:
         """Return the gradients at the start, see `Sweep`."""
-        before = self._impulses(fixed, steps, impulses)
-        for k in reversed(range(controls.shape[1])):
-            step = Steps(*(x[:, k] for x in steps))
-            weights = after.state + np.concatenate([step.on_q, step.on_v], axis=1)
-            found = [
-                self._through(
-                    step.q[own], step.v[own], step.control[own], self._part.model(fixed.numbers[own]), weights[own], x
-                )
-                for own, x in zip(_blocks(len(weights)), before[k], strict=True)
-            ]
-            state, controls[:, k], numbers = (np.concatenate(x) for x in zip(*found, strict=True))
-            after, parameters = after._replace(numbers=after.numbers + numbers), after.parameters
-            if self._policy is not None:
-                given = step.t, step.q, step.v, fixed.parameters, controls[:, k] + step.on_control
-                *more, in_p = self._policy(*given)
-                state, parameters = state + np.concatenate(more, axis=1), parameters + in_p
-            after = after._replace(state=state, parameters=parameters)
-        return after
-
-    def _impulses(self, fixed: Fixed, steps: Steps, impulses: np.ndarray | None) -> list[list[np.ndarray | None]]:
-        """Return the impulses before each step, by blocks of states."""
-        found: list[list[np.ndarray | None]] = [
-            [None if impulses is None else impulses[own] for own in _blocks(len(steps.q))]
-        ]
-        for k in range(steps.q.shape[1] - 1):
-            ends = []
-            for own, before in zip(_blocks(len(steps.q)), found[-1], strict=True):
-                (q, v), model = (steps.q[own, k], steps.v[own, k]), self._part.model(fixed.numbers[own])
-                for _ in range(self._substeps):
-                    result = self._part.solved(q, v, steps.control[own, k], model, before).result
-                    q, v, before = result.q, result.v, result.warm_start
-                ends.append(before)
-            found.append(ends)
-        return found
+        count, found = len(controls), list[Gradients]()
+        impulses = np.zeros((count, self._impulses)) if impulses is None else impulses
+        for own in (slice(first, first + BLOCK) for first in range(0, count, BLOCK)):
+            given = (
+                Gradients(*(x[own] for x in after)),
+                Fixed(*(x[own] for x in fixed)),
+                Steps(*(x[own] for x in steps)),
+            )
+            found.append(self._through(*given, controls[own], impulses[own]))
+        return Gradients(*map(np.concatenate, zip(*found, strict=True)))
 
     def _through(
-        self,
-        q: np.ndarray,
-        v: np.ndarray,
-        u: np.ndarray,
-        model: PartModel,
-        weights: np.ndarray,
-        before: np.ndarray | None,
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the gradients in the state (B, 2 nv) at the start of a step, in its control, and in the numbers."""
-        parts, now = list[PartTape](), (q, v)
-        for _ in range(self._substeps):
-            parts.append(self._part.tape(*now, u, model, before))
-            result = parts[-1].solved.result
-            now, before = (result.q, result.v), result.warm_start
-        state, control, numbers = (
-            weights[:, None],
-            np.zeros((len(q), 1, v.shape[1])),
-            np.zeros((len(q), 1, self._numbers)),
-        )
-        for part in reversed(parts):
-            state, in_control, in_numbers = self._part.back(part, state)
-            control, numbers = control + in_control, numbers + in_numbers
-        return state[:, 0], control[:, 0], numbers[:, 0]
+        self, after: Gradients, fixed: Fixed, steps: Steps, controls: np.ndarray, impulses: np.ndarray
+    ) -> Gradients:
+        """Return the gradients of a block of states."""
+        count, parts = len(controls), self._solved(fixed, steps, impulses)
+        several, models = max(1, TAPED // count), dict[int, PartModel]()
+        control = np.zeros(0)
+        for first in reversed(range(0, len(parts), several)):
+            group = parts[first : first + several]
+            if len(group) not in models:
+                models[len(group)] = self._part.model(np.tile(fixed.numbers, (len(group), 1)))
+            tape = self._part.tape(joined(group), models[len(group)])
+            for j in reversed(range(len(group))):
+                k, part = divmod(first + j, self._substeps)
+                if part == self._substeps - 1:
+                    after = after._replace(
+                        state=after.state + np.concatenate([steps.on_q[:, k], steps.on_v[:, k]], axis=1)
+                    )
+                    control = np.zeros(controls[:, k].shape)
+                state, in_control, numbers = self._part.back(
+                    tape.of(slice(j * count, (j + 1) * count)), after.state[:, None]
+                )
+                after = after._replace(state=state[:, 0], numbers=after.numbers + numbers[:, 0])
+                control = control + in_control[:, 0]
+                if part == 0:
+                    controls[:, k] = control
+                    after = self._through_policy(after, fixed, Steps(*(x[:, k] for x in steps)), control)
+        return after
 
+    def _solved(self, fixed: Fixed, steps: Steps, before: np.ndarray) -> list[SolvedPart]:
+        """Take all parts of steps; before: impulses of contact."""
+        model, found, info = self._part.model(fixed.numbers), list[SolvedPart](), begin_info(len(before))
+        for k in range(steps.q.shape[1]):
+            q, v = steps.q[:, k], steps.v[:, k]
+            for _ in range(self._substeps):
+                found.append(self._part.solved(q, v, steps.control[:, k], model, before, info))
+                result = found[-1].result
+                q, v, before = result.q, result.v, result.warm_start
+                info = info if found[-1].info is None else found[-1].info
+        return found
 
-def _blocks(count: int) -> list[slice]:
-    return [slice(first, first + BLOCK) for first in range(0, count, BLOCK)]
+    def _through_policy(self, after: Gradients, fixed: Fixed, step: Steps, control: np.ndarray) -> Gradients:
+        """Add the gradients through a policy; control: in its controls, without their weights."""
+        if self._policy is None:
+            return after
+        given = step.t, step.q, step.v, fixed.parameters, control + step.on_control
+        *more, in_p = self._policy(*given)
+        return after._replace(state=after.state + np.concatenate(more, axis=1), parameters=after.parameters + in_p)

@@ -174,7 +174,7 @@ def _linearized(
         if layout is not None:
             memory, command = layout.command(k, memory, q, v, control)
             kept.append(memory)
-        parts.append(pullback.tape(q, v, command, model, before))
+        parts.append(pullback.tape(pullback.solved(q, v, command, model, before), model))
         result = parts[-1].solved.result
         q, v, before = result.q, result.v, result.warm_start
     A = np.tile(np.eye(2 * nv + memory.shape[1]), (len(q), 1, 1))

@@ -7,7 +7,7 @@ go backward: of the second solution, of the forward dynamics at q_h, of the moti
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -36,7 +36,7 @@ class Start(NamedTuple):
     armature: np.ndarray
     table: np.ndarray
 
-    def of(self, states: np.ndarray) -> Start:
+    def of(self, states: Any) -> Start:
         """Return those of some states."""
         (q, v, free), others = self[:3], (x[states] for x in self[3:])
         return Start(q[states], v[states], Motion(*(x[states] for x in free)), *others)
@@ -78,6 +78,13 @@ class MidpointTape(NamedTuple):
     qdd: np.ndarray
     changes: list[np.ndarray]
 
+    def of(self, states: slice) -> MidpointTape:
+        """Return those of successive states."""
+        u, mean, between, q, v, qdd = (x[states] for x in self[4:10])
+        impacts, changes = Impacts(*(x[states] for x in self.impacts)), [x[states] for x in self.changes]
+        solutions = self.first.of(states), self.second.of(states)
+        return MidpointTape(self.start.of(states), *solutions, impacts, u, mean, between, q, v, qdd, changes)
+
 
 class MidpointGradients(NamedTuple):
     """Gradients (B, K, n) in what `Start` contains; those of both solutions; inertia: z of z' (M + D) y of impacts."""
@@ -102,7 +109,7 @@ class MidpointPullback:
     def tape(self, start: Start, once: SolvedPart, whole: SolvedPart, parameters: RowParameters) -> MidpointTape:
         """Take a part again; once: its first solution. whole: both."""
         stepper, q, v, armature = self._stepper, start.q, start.v, start.armature
-        first = ContactGradient(stepper, once.states(v, *start.free, armature), parameters)
+        first = ContactGradient(stepper, once.states(*start.free, armature), parameters)
         impacts, h = impacts_of(first), first.h
         mean = start.free.mean + impacts.y
         between = (mean + (v + first.w[:, 2]) / 2) / 2

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..contact.lanes import begin_info
 from ..errors import ContactWarning
 from ..kernels.contact.layout import SURFACE, pair_of
 from ..kernels.contact.row_derivatives import contact_rows_states
@@ -17,7 +18,7 @@ from ..simulation.stepper import Stepper
 from ..system.user_warnings import warn
 from .contact_gradient import ROBOT, ContactGradient, MotionGradient, RowParameters
 from .midpoint_pullback import SEVERAL, MidpointPullback, MidpointTape, Start, can_correct, is_fast
-from .solved_part import SolvedPart, solved_part, touches, warn_unsolved
+from .solved_part import SolvedPart, solved_part, touches, warn_unsolved, with_motion
 from .step_gradient import Row, rows_of_part
 from .step_parts import Motion
 from .step_pullback import StepInputs, Tape, step_pullback
@@ -48,6 +49,17 @@ class PartTape(NamedTuple):
     contact: ContactGradient | None
     twice: np.ndarray
     corrected: MidpointTape | None
+
+    def of(self, states: slice) -> PartTape:
+        """Return those of successive states."""
+        once, twice = (_among(x, states) for x in (self.once, self.twice))
+        calls = [[x[states] for x in call] for call in self.tape.calls]
+        return PartTape(
+            self.solved.of(states), StepInputs(*(x[states] for x in self.given)),
+            Tape(calls, [x[states] for x in self.tape.accelerations]), self.motion[:, states],
+            self.once[states], self.contact.of(once) if self.contact and once.stop > once.start else None,
+            self.twice[states], self.corrected.of(twice) if self.corrected and twice.stop > twice.start else None,
+        )  # fmt: skip
 
     def rows(self, b: int, number: int) -> list[Callable[[], list[Row]]]:
         """Return functions that return what was differentiated in contact in state b; number: of the part."""
@@ -93,17 +105,16 @@ class PartPullback:
         return pair_of(np.array(self._batched.contact, int))
 
     def solved(
-        self, q: np.ndarray, v: np.ndarray, u: np.ndarray, model: PartModel, before: np.ndarray | None
-    ) -> SolvedPart:
-        """Take a part of a step; before: impulses of contact."""
-        return solved_part(self._stepper, self._code, q, v, u, before, model.step)
+        self, q: np.ndarray, v: np.ndarray, u: np.ndarray, model: PartModel, before: np.ndarray | None,
+        info: np.ndarray | None = None,
+    ) -> SolvedPart:  # fmt: skip
+        """Take a part of a step; before: impulses of contact. info: as of `solved_part`."""
+        return solved_part(self._code, q, v, u, before, model.step, info, self._stepper.options.engine)
 
-    def tape(
-        self, q: np.ndarray, v: np.ndarray, u: np.ndarray, model: PartModel, before: np.ndarray | None
-    ) -> PartTape:
-        """Take a part of a step."""
-        stepper = self._stepper
-        solved = self.solved(q, v, u, model, before)
+    def tape(self, solved: SolvedPart, model: PartModel) -> PartTape:
+        """Return what gradients through parts of steps are computed from."""
+        stepper, solved = self._stepper, with_motion(self._stepper, solved)
+        q, v = solved.q, solved.v
         given = StepInputs(q, v, model.table, solved.control)
         tape = self._free.tape(given)
         free, (_, _, tau, armature) = np.stack(self._free.motion(given, tape)), tape.calls[-1]
@@ -115,7 +126,7 @@ class PartPullback:
         once, contact = touching & ~twice, None
         if once.any():
             own, (mean, end) = solved.of(once), free[:, once]
-            contact = ContactGradient(stepper, own.states(v[once], mean, end, armature[once]), model.rows.of(once))
+            contact = ContactGradient(stepper, own.states(mean, end, armature[once]), model.rows.of(once))
         if touching.any():
             warn_unsolved(solved)
         return PartTape(solved, given, tape, motion, once, contact, twice, corrected)
@@ -132,7 +143,7 @@ class PartPullback:
         some = np.flatnonzero(touching & is_fast(h, solved.taken[1] - end, end, NEARLY))
         if not some.size:
             return twice, None
-        first = self._solved_of(solved, start, model, some)
+        first = self._solved_of(solved, model, some)
         fast = is_fast(h, first.taken[1] - end[some], end[some])
         if not can_correct(stepper):
             if fast.any():
@@ -143,11 +154,12 @@ class PartPullback:
             return twice, None
         return twice, self._midpoint.tape(start.of(twice), first.of(fast), solved.of(twice), model.rows.of(twice))
 
-    def _solved_of(self, solved: SolvedPart, start: Start, model: PartModel, states: np.ndarray) -> SolvedPart:
+    def _solved_of(self, solved: SolvedPart, model: PartModel, states: np.ndarray) -> SolvedPart:
         """Take the first solution of some states."""
         own, parameters = solved.of(states), None if model.step is None else model.step.of(states)
-        given = self._first, own.q, start.v[states], own.given, own.before
-        return solved_part(self._stepper, *given, parameters)
+        info = None if solved.info is None else begin_info(states.size)
+        given = self._first, own.q, own.v, own.given, own.before, parameters, info
+        return with_motion(self._stepper, solved_part(*given, self._stepper.options.engine))
 
     @cached_property
     def _first(self) -> StepCode:
@@ -225,3 +237,9 @@ class PartPullback:
                 np.add.at(in_robot, states, self._free.of_inertia(q[states], y, table[states], z))
                 np.add.at(in_armature, states, z * y[:, None])
         return in_robot, in_armature
+
+
+def _among(chosen: np.ndarray, states: slice) -> slice:
+    """Return which of the chosen states (B,) are within successive ones."""
+    first = int(chosen[: states.start].sum())
+    return slice(first, first + int(chosen[states].sum()))

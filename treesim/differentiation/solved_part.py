@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,10 +12,12 @@ from ..errors import ContactWarning
 from ..kernels.contact.contact_points import POINT
 from ..kernels.contact.layout import INFO
 from ..kernels.entries.status import FINE
-from ..simulation.step import StepCode, StepParameters
+from ..simulation.batch_steps import LaneSolve, UnconstrainedSteps, lanes_with_points
+from ..simulation.step import StepCall, StepCode, StepParameters
 from ..simulation.step_result import StepResult
 from ..simulation.stepper import Stepper
 from ..system.user_warnings import warn
+from ..types import Engine
 from .contact_gradient import StepStates
 from .step_parts import step_parts
 
@@ -22,61 +25,116 @@ SAME = 1e-13  # of the largest number of a state: rounding
 
 
 class SolvedPart(NamedTuple):
-    """Parts of steps from states q (B, nq).
+    """Parts of steps from states q, v (B, n).
 
-    given, control (B, nv): control, and that within the effort limits. before (B, n): warm start, or None. taken (2, B,
-    nv): mean and end velocity, in the joints' axes at the start. points (B, P, POINT): contacts, of which states have
-    `counts` (B,). The last three are None in worlds without contact.
+    given, control (B, nv): control, and that within the effort limits. before (B, n): warm start, or None. points (B,
+    P, POINT): contacts, of which states have `counts` (B,). info (B, n): diagnostics on SIMD lanes
+    (`simulation.batch_steps.LaneSolve`), None without. taken (2, B, nv): mean and end velocity, in the joints' axes at
+    the start (`with_motion`). The last four are None in worlds without contact.
     """
 
     q: np.ndarray
+    v: np.ndarray
     given: np.ndarray
     control: np.ndarray
     before: Any
     result: StepResult
-    taken: Any
-    points: Any
-    counts: Any
+    info: Any = None
+    taken: Any = None
+    points: Any = None
+    counts: Any = None
 
     def of(self, states: Any) -> SolvedPart:
         """Return those of some states."""
+        own: list[Any] = [None if x is None else x[states] for x in (*self[:5], *self[6:7], *self[8:])]
         result = StepResult(*(None if x is None else x[states] for x in self.result))
-        before = None if self.before is None else self.before[states]
-        own = self.q[states], self.given[states], self.control[states], before, result
-        return SolvedPart(*own, self.taken[:, states], self.points[states], self.counts[states])
+        taken = None if self.taken is None else self.taken[:, states]
+        return SolvedPart(*own[:5], result, own[5], taken, *own[6:])
 
-    def states(self, v: np.ndarray, mean: np.ndarray, end: np.ndarray, armature: np.ndarray) -> StepStates:
-        """Return what derivatives in contact are those of; v: velocities at the start; the others as there."""
-        return StepStates(self.q, v, mean, end, armature, self.taken, self.points, self.counts, self.q)
+    def states(self, mean: np.ndarray, end: np.ndarray, armature: np.ndarray) -> StepStates:
+        """Return what derivatives in contact are those of; mean, end, armature: as there."""
+        return StepStates(self.q, self.v, mean, end, armature, self.taken, self.points, self.counts, self.q)
+
+
+def joined(parts: Sequence[SolvedPart]) -> SolvedPart:
+    """Return the states of several parts, one after the other."""
+    if parts[0].points is not None:
+        most = max(x.points.shape[1] for x in parts)
+        parts = [x._replace(points=np.pad(x.points, ((0, 0), (0, most - x.points.shape[1]), (0, 0)))) for x in parts]
+
+    def all_of(arrays: Sequence[Any]) -> Any:
+        return None if arrays[0] is None else np.concatenate(arrays)
+
+    result = StepResult(*map(all_of, zip(*(x.result for x in parts), strict=True)))
+    own: list[Any] = [all_of(x) for x in zip(*((*x[:5], *x[6:]) for x in parts), strict=True)]
+    return SolvedPart(*own[:5], result, *own[5:])
 
 
 def solved_part(
-    stepper: Stepper,
     code: StepCode,
     q: np.ndarray,
     v: np.ndarray,
     control: np.ndarray,
     before: np.ndarray | None,
     parameters: StepParameters | None = None,
+    info: np.ndarray | None = None,
+    engine: Engine = "auto",
 ) -> SolvedPart:
-    """Take a part of a step from states q, v (B, n); raises the error of a state that fails."""
-    stage: Any = code.stage
-    while True:
-        points = None if stage is None else np.zeros((len(q), *stage.new_points().shape))
-        status, result, settled = code.settled(q.copy(), v.copy(), control.copy(), before, points, parameters)
-        if points is None or points.shape[1] == len(stage.new_points()):  # memory grows with the contacts
-            break
+    """Take a part of a step from states q, v (B, n); raises the error of a state that fails.
+
+    info: diagnostics of the part before, if steps are those of rollouts, on SIMD lanes where these are supported.
+    """
+    q, v = q.copy(), v.copy()
+    call, stage = _call(code, q, v, before, parameters, info, engine), code.stage
+    status, settled, points = _settled(code, call, control)
+    result = call.result
     if status != FINE or not (np.isfinite(result.q).all() and np.isfinite(result.v).all()):
         bad = ~(np.isfinite(result.q).all(axis=1) & np.isfinite(result.v).all(axis=1))
         b = int(bad.argmax())
         raise code.explain(q[b], v[b], settled[b])
-    if points is None:
-        return SolvedPart(q, control, settled, before, result, None, None, None)
-    h = np.full((len(q), 1), stepper.settings.table[0])
-    taken = np.stack(step_parts(stepper.robot, stepper.rule).taken(q, result.q, result.v, h))
+    found = SolvedPart(q, v, control, settled, before, result._replace(force=None, work=None, wrench=None, pairs=None))
+    if stage is None:
+        return found
     count = result.solver_info[:, INFO.contacts].astype(int)
-    largest = int(count.max(initial=0))
-    return SolvedPart(q, control, settled, before, result, taken, points[:, :largest].reshape(len(q), -1, POINT), count)
+    info = call.solve.info if isinstance(call.solve, LaneSolve) else None
+    return found._replace(info=info, points=points[:, : int(count.max(initial=0))].copy(), counts=count)
+
+
+def _call(
+    code: StepCode, q: np.ndarray, v: np.ndarray, before: np.ndarray | None, parameters: StepParameters | None,
+    info: np.ndarray | None, engine: Engine,
+) -> StepCall:  # fmt: skip
+    """Return the arguments of `solved_part` as those of a step."""
+    call = code.call_of(q, v, before, code.new_result(q.shape[:-1]), None, None)
+    free, batched, gains = StepParameters(None, None, None) if parameters is None else parameters
+    if code.bound is not None and (info is not None or free is not None):
+        call = call._replace(free=UnconstrainedSteps(code, free, engine))
+    lanes = None if info is None else lanes_with_points(code, batched is not None)
+    if lanes is not None and info is not None:
+        call = call._replace(solve=LaneSolve(lanes, info))
+    return call._replace(batched=batched, gains=gains)
+
+
+def _settled(code: StepCode, call: StepCall, control: np.ndarray) -> tuple[int, np.ndarray, np.ndarray]:
+    """Return the status of a step, the control within the effort limits, and the contact points (B, C, POINT)."""
+    stage, count = code.stage, len(control)
+    if stage is None or isinstance(call.solve, LaneSolve):
+        found = code.settle(call, control.copy())
+        return *found, call.solve.points if isinstance(call.solve, LaneSolve) else np.empty((count, 0, POINT))
+    while True:
+        points = np.zeros((count, *stage.new_points().shape))
+        found = code.settle(call._replace(points=points), control.copy())
+        if points.shape[1] == len(stage.new_points()):  # memory grows with the contacts
+            return *found, points
+
+
+def with_motion(stepper: Stepper, part: SolvedPart) -> SolvedPart:
+    """Return a part with the velocities in the step, in worlds with contact."""
+    if part.points is None:
+        return part
+    h = np.full((len(part.q), 1), stepper.settings.table[0])
+    ends = part.result.q, part.result.v
+    return part._replace(taken=np.stack(step_parts(stepper.robot, stepper.rule).taken(part.q, *ends, h)))
 
 
 def touches(stepper: Stepper, part: SolvedPart, mean: np.ndarray, end: np.ndarray) -> np.ndarray:

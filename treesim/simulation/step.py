@@ -19,7 +19,6 @@ from ..dynamics.forward_dynamics import held_backend
 from ..dynamics.tables import constants_of
 from ..engine.call.batched import BatchedTables
 from ..engine.call.bound_entry import BoundEntry
-from ..engine.call.evaluate import run_states
 from ..errors import NonFiniteError, UnsupportedError, quoted
 from ..kernels.contact.contact_points import POINT
 from ..kernels.contact.layout import INFO
@@ -50,7 +49,8 @@ class StepCall(NamedTuple):
     free: function that takes the unconstrained step. warm_start (..., R): contact impulses of the step before; None for
     zeros. result: overwritten. batched: model parameters for the contact solve. kinematics: of the contact solve, if
     `free` computes them. points: room for the contact points of one state, if they are requested. velocities: of
-    kinematic bodies, if they differ from v. gains: settings of each state.
+    kinematic bodies, if they differ from v. gains: settings of each state. solve: adds contact to a batch as
+    `ContactSolve.run`; None for that function.
     """
 
     free: Callable[..., int]
@@ -63,6 +63,7 @@ class StepCall(NamedTuple):
     points: np.ndarray | None = None
     velocities: EndVelocities | None = None
     gains: BatchedTables | None = None
+    solve: Callable[..., int] | None = None
 
 
 class StepParameters(NamedTuple):
@@ -203,41 +204,12 @@ class StepCode:
         warm_start (..., R): contact impulses of the step before; None for zeros. result: overwritten. points: room for
         the contact points of one state, if they are requested. velocities: of kinematic bodies, if they differ from v.
         """
-        return self.step_with(self._call(q, v, warm_start, result, points, velocities), control)
+        return self.step_with(self.call_of(q, v, warm_start, result, points, velocities), control)
 
-    def settled(
-        self,
-        q: np.ndarray,
-        v: np.ndarray,
-        control: np.ndarray,
-        warm_start: np.ndarray | None,
-        points: Any = None,
-        parameters: StepParameters | None = None,
-    ) -> tuple[int, StepResult, np.ndarray]:
-        """Return the status and the results of a step as `run`, and the control that respects the effort limits.
-
-        parameters: model parameters of each state of a batch, of code that is one kernel.
-        """
-        call = self._call(q, v, warm_start, self.new_result(q.shape[:-1]), points, None)
-        if parameters is not None:
-            free, contact, gains = parameters
-            call = call._replace(batched=contact, gains=gains)
-            if free is not None:
-                call = call._replace(free=partial(self._free_with, free))
-        status, control = self.settle(call, control)
-        return status, call.result, control
-
-    def _free_with(self, parameters: BatchedTables, *arrays: np.ndarray) -> int:
-        """Take the unconstrained step of a batch with model parameters of each state."""
-        bound, n, count = self.bound, self._inputs, len(arrays[0])
-        assert bound is not None
-        entry, constants = parameters.taken_by(bound.entry, bound.constants, len(arrays), n)
-        flat = [x.reshape(count, -1) for x in (*arrays[:n], parameters.numbers, *arrays[n:])]
-        return run_states(entry, constants, flat[: n + 1], flat[n + 1 :], "generic")
-
-    def _call(
+    def call_of(
         self, q: np.ndarray, v: np.ndarray, warm_start: Any, result: StepResult, points: Any, ends: Any
     ) -> StepCall:
+        """Return the arguments of a step as those of `run`."""
         kinematics = None if self._kinematics is None or q.ndim > 1 else np.empty(self._kinematics)
         return StepCall(self._free, q, v, warm_start, result, None, kinematics, points, ends)
 
@@ -281,7 +253,7 @@ class StepCode:
 
     def _step_with(self, step: StepCall, control: np.ndarray) -> int:
         """Take a step as `step_with`, whose result.force is that at the start."""
-        free, q, v, warm_start, result, batched, kinematics, points, velocities, _ = step
+        free, q, v, warm_start, result, batched, kinematics, points, velocities, _, solve = step
         rows, external, given = result.constraint_rows(), None, [q, v, control]
         if self.forces is not None:
             nv = self.robot.nv
@@ -305,7 +277,7 @@ class StepCode:
         touched = StepInput(q, v, q_free, v_free, result.force, external, work_free, warm_start, found)
         output = result.contact_output()._replace(points=points)
         if near is None or near.all():
-            return max(status, self.stage.run(touched, output, batched, kinematics))
+            return max(status, (solve or self.stage.run)(touched, output, batched, kinematics))
         output.q[...], output.v[...], output.work[...] = q_free, v_free, work_free
         for x in (output.warm_start, output.wrench, output.pairs, output.solver_info):
             x[...] = 0.0

@@ -5,11 +5,12 @@ from typing import Any, NamedTuple
 from ..algebra.numbers import maximum, select, some
 from .components import any_member, copy_members, join_all, number_components, partition_number, sort_contacts
 from .constraint_rows import UNBOUNDED
+from .contact_points import LAW
 from .delassus import put_zeros
 from .layout import INFO, LIMIT, SPEED, SUBTREE
 from .warm_start import entry_size, first_row, put_order, store
 
-DROPPED = -1.0  # in the place of a slot: an entry of another solution replaces this one
+DROPPED = -1.0  # in the place of a slot, or of a point's pair: another solution replaces this one
 
 
 class ComponentFunctions(NamedTuple):
@@ -252,6 +253,13 @@ def drop_again(m, nc, where, f):
     drop(f.components.of_lists(m), nc, m.components.again, where, f)
 
 
+def drop_points(room, after, f):
+    """Drop the contact points of states that need a correction, if points are requested."""
+    if room.touch.reports_points == 1:
+        for c in range(room.points.shape[0]):
+            room.points[c, LAW] = select(room.corrected[0] > 0, DROPPED, room.points[c, LAW])
+
+
 def begin_merge(room, after, f):
     """Copy the impulses in `after`, of the first solution, and drop those of components that need a correction."""
     m, x, everywhere = room.components, f.components.of_lists(room), room.count[0] >= 0
@@ -326,7 +334,7 @@ ONE = ComponentFunctions(
     merge=merge_nothing, keep_info=count_one, keep_motion=keep_nothing, needs=needs_always, solve_again=solve_one,
     clear=clear_nothing, has_rows=always, of_lists=same_memory, few=4,
 )  # fmt: skip
-ONE_ON_LANES = ONE._replace(find=one_of_lanes, keep_info=keep_where, needs=needs_on_lanes)
+ONE_ON_LANES = ONE._replace(find=one_of_lanes, keep_info=keep_where, needs=needs_on_lanes, begin_merge=drop_points)
 SEVERAL = ComponentFunctions(
     find=find_components, memory=component_memory, store=store_apart, drop_again=drop_again, begin_merge=begin_merge,
     merge=merge_impulses, keep_info=keep_component, keep_motion=keep_changes, needs=needs_of_members,

@@ -28,25 +28,34 @@ def end_velocity(m, r, n):
     return rate
 
 
-def put_points(m, nc, n, dt):
-    """Write the nc contacts to m.points, if they are requested; n: number of rows."""
+def put_points(m, nc, n, dt, is_active):
+    """Write the nc contacts to m.points, if they are requested; n: number of rows.
+
+    is_active (m, r): where row r is active; others are not written.
+    """
     if m.touch.reports_points == 1:
         for c in range(nc):
-            x, point = vector_of(m.contacts.normal, c), m.points[c]
-            point[LAW] = m.touch.pair[surface_of(m, c), PAIR.number] + dt * 0
-            point[GAP] = m.contacts.gap[c] + dt * m.moved[3 * c + 2]
-            speeds = end_velocity(m, 3 * c, n), end_velocity(m, 3 * c + 1, n), end_velocity(m, 3 * c + 2, n)
-            put_vector(point, POSITION, vector_of(m.contacts.point, c))
-            put_vector(point, NORMAL, x)
-            force = along_axes(x, m.impulse[3 * c], m.impulse[3 * c + 1], m.impulse[3 * c + 2])
-            put_vector(point, FORCE, scale(force, 1 / dt))
-            put_vector(point, VELOCITY, along_axes(x, speeds[0], speeds[1], speeds[2]))
-            put_vector(point, TORQUE, scale(x, 0))
-            put_vector(point, ANGULAR_PUSH, scale(x, 0))
-            point[START], point[SLOT] = m.contacts.gap[c], m.contacts.slot[c] + dt * 0
-            point[RECOVERY] = m.recovery[3 * c + 2]
-            for k in range(3):
-                point[PUSH + k] = m.push[3 * c + k] - m.recovery[3 * c + k]
+            if is_active(m, 3 * c):
+                put_point(m, c, n, dt, m.points[c])
+
+
+def put_point(m, c, n, dt, point):
+    """Write contact c of a problem with n rows."""
+    x = vector_of(m.contacts.normal, c)
+    point[LAW] = m.touch.pair[surface_of(m, c), PAIR.number] + dt * 0
+    point[GAP] = m.contacts.gap[c] + dt * m.moved[3 * c + 2]
+    speeds = end_velocity(m, 3 * c, n), end_velocity(m, 3 * c + 1, n), end_velocity(m, 3 * c + 2, n)
+    put_vector(point, POSITION, vector_of(m.contacts.point, c))
+    put_vector(point, NORMAL, x)
+    force = along_axes(x, m.impulse[3 * c], m.impulse[3 * c + 1], m.impulse[3 * c + 2])
+    put_vector(point, FORCE, scale(force, 1 / dt))
+    put_vector(point, VELOCITY, along_axes(x, speeds[0], speeds[1], speeds[2]))
+    put_vector(point, TORQUE, scale(x, 0))
+    put_vector(point, ANGULAR_PUSH, scale(x, 0))
+    point[START], point[SLOT] = m.contacts.gap[c], m.contacts.slot[c] + dt * 0
+    point[RECOVERY] = m.recovery[3 * c + 2]
+    for k in range(3):
+        point[PUSH + k] = m.push[3 * c + k] - m.recovery[3 * c + k]
 
 
 def put_vector(point, k, a):

@@ -173,7 +173,7 @@ def report_of(rolling):
 
     def report(m, nc, n, dt):
         """Write the contact points, if they are requested."""
-        put_points(m, nc, n, dt)
+        put_points(m, nc, n, dt, is_active)
         rolling.put_point_torques(m, nc, dt)
 
     return report

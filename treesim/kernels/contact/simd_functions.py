@@ -10,13 +10,14 @@ from .component_functions import ONE_ON_LANES
 from .component_solution import overlap_of
 from .components import first_and_end
 from .constraint_rows import MARGIN, put_constrained, put_none_constrained
+from .contact_points import put_points
 from .layout import INFO, PAIR, SCHEME, SUBTREE
 from .pgs import solve_without_stalls
 from .problem import regularize_immobile_rows, relative_velocities
 from .rolling_friction import NO_ROLLING, WITH_ROLLING
 from .simd_collision import MOST
 from .simd_components import FOR_ONE, SEVERAL_ON_LANES
-from .simd_warm_start import ON_LANES
+from .simd_warm_start import ON_LANES, is_active
 from .step_records import StepFunctions
 from .wrenches import put_requested_wrenches
 
@@ -35,7 +36,7 @@ def lane_functions(held, resists, mimic, several):
         put_constrained=put_constrained_where if held else put_none_constrained, is_full=is_full,
         with_rotors=with_rotors, hold=hold, mask_rows=mask_inactive_rows, regularize=regularize,
         mask=mask_inactive, limit_to=limit_to, solve=rolling.solver(solve), solve_once=solve, impulses=ON_LANES,
-        report=put_deepest, put_wrenches=put_wrenches_where,
+        report=report, put_wrenches=put_wrenches_where,
     )  # fmt: skip
 
 
@@ -112,6 +113,12 @@ def solve(problem, impulse, sigma, tolerance, wanted, m, nc, method):
     steps, found = solve_without_stalls(problem, impulse, sigma, tolerance, most, wanted, method.solver_memory)
     m.info[INFO.iterations] += steps
     m.info[INFO.unsolved] = select(wanted and not found <= tolerance, FOR_ONE, m.info[INFO.unsolved])
+
+
+def report(m, nc, n, dt):
+    """Write the deepest body, and the contact points without torques, if they are requested."""
+    put_deepest(m, nc, n, dt)
+    put_points(m, nc, n, dt, is_active)
 
 
 def put_deepest(m, nc, n, dt):

@@ -11,14 +11,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..algebra.elimination import ON_LANES
-from ..algebra.numbers import maximum
+from ..algebra.numbers import maximum, select, some
 from ..algebra.state_lanes import OnLanes, gathered, lane_count, scattered
 from ..algebra.tables import tree_tables
 from ..entries.annotations import Integers, Reals, TableOfIntegers, TableOfReals
 from ..entries.status import FINE, NOT_CONVERGED, status_of
 from ..mimic.contact_mimic import mimic_constraint_memory
 from ..mimic.mimic import expand_force, expand_motion, expand_positions, pick_motion, pick_positions
+from .component_functions import DROPPED
 from .components import no_components
+from .contact_points import LAW, POINT
 from .contact_step import contact_step
 from .lane_parameters import (
     force_memory,
@@ -158,7 +160,7 @@ def pick_motion_of(mimic_constraint, x, size, states, scratch, given):
 class States(NamedTuple):
     """Arrays x, y of all states, with the numbers of each one after the other; `size` impulses each, `count` states.
 
-    x.external, y.wrench: of size 0 if there are no external forces, and if wrenches are not requested.
+    x.external, y.wrench, y.points: of size 0 if there are no external forces, and if they are not requested.
     """
 
     x: StepInput
@@ -180,13 +182,13 @@ class Group(NamedTuple):
     scratch: Any
 
 
-def group_memory(tree, functions, of):
-    """Memory of a group of the states `of`."""
+def group_memory(tree, functions, of, points):
+    """Memory of a group of the states `of`; points: number of contacts that are reported."""
     position, rate, few = np.empty((4, tree.nq), OnLanes), np.empty((5, tree.nv), OnLanes), np.empty(4, OnLanes)
     info, wrench = np.empty(STEP_INFO, OnLanes), np.empty((of.y.wrench.size // (6 * of.count), 6), OnLanes)
     x = StepInput(position[0], rate[0], position[1], rate[1], rate[2], rate[4], few[0:2], of.x.warm_start, 0)
-    none = np.empty((2, 0, 12), OnLanes)
-    y = StepOutput(position[2], rate[3], of.y.warm_start, wrench, none[0], info, few[2:4], none[1])
+    none, found = np.empty((0, 12), OnLanes), np.empty((points, POINT), OnLanes)
+    y = StepOutput(position[2], rate[3], of.y.warm_start, wrench, none, info, few[2:4], found)
     return Group(np.empty(lane_count(), np.int64), functions, x, y, position[3])
 
 
@@ -205,6 +207,8 @@ def step_group(tables, states, room, method, group):
     if given.external.size > 0:
         f.load_force(mimic, given.external, nv, which, group.scratch, x.external)
     s, x = f.under_forces(tables, tree, table, x)
+    for c in range(y.points.shape[0]):
+        y.points[c, LAW] = DROPPED
     done = contact_step(tree, x, y, m, method._replace(settings=s))
     if done:
         f.store_positions(mimic, result.q, nq, which, group.scratch, y.q)
@@ -213,7 +217,27 @@ def step_group(tables, states, room, method, group):
             scattered(result.solver_info, k, ALL_INFO, which, y.solver_info[k])
         store_lanes(result.work, 2, which, y.work)
         store_lanes(result.wrench, y.wrench.size, which, y.wrench.reshape(y.wrench.size))
+        store_points(result.points, result.points.size // states.count, which, y.points, m.contacts)
     return done
+
+
+def store_points(points, size, which, found, x):
+    """Store the contact points of each state, one after the other, in the `size` numbers of each; x: contacts."""
+    for lane in range(lane_count()):
+        x.place[lane] = size * which[lane]
+    for c in range(found.shape[0]):
+        here = found[c, LAW] != DROPPED
+        if some(here):
+            scattered(x.number, 0, 1, x.own, select(here, 1, 0))
+            for lane in range(lane_count()):
+                if x.place[lane] + POINT > size * (which[lane] + 1):
+                    x.place[lane], x.number[lane] = size * which[lane], 0.0
+            written = gathered(x.number, 0, 1, x.own) > 0
+            for k in range(POINT):
+                scattered(points, k, 1, x.place, select(written, found[c, k], gathered(points, k, 1, x.place)))
+            for lane in range(lane_count()):
+                if x.number[lane] > 0:
+                    x.place[lane] += POINT
 
 
 def step_groups(tables, states, room, method, group, which, partition):
@@ -291,7 +315,8 @@ def step_all(functions, tree, room, tables, mimic_constraint, scheme, states):
     infinite overlap before: they determine the groups. Returns NOT_CONVERGED if states are left unsolved.
     """
     finder, count, one = functions.finder, states.count, np.empty(1, OnLanes)
-    group, which = group_memory(tree, functions, states), np.empty(count, np.int64)
+    points = room.touch.reports_points * room.touch.capacity
+    group, which = group_memory(tree, functions, states, points), np.empty(count, np.int64)
     each = finder.memory(room.touch, tree.n_bodies, states.x.q)
     contacts = simd_contacts_memory(room.touch, one, finder.find, each)
     m = room._replace(contacts=contacts._replace(size=states.size, states=group.states))
@@ -313,8 +338,8 @@ def contact_step_on_lanes(finder, variant):
     """Return the entry of steps with contact on SIMD lanes, with a collision detection; variant: `LaneVariant`.
 
     mimic_ints, mimic_reals: of size 0 without mimic joints. external (count * nv,), wrench (count * 6 (N + 1),): of
-    size 0 without external forces, and if wrenches are not requested. numbers, places: model parameters of each state
-    (`lane_parameters.LaneParameters`).
+    size 0 without external forces, and if wrenches are not requested. points (count * C * POINT,): of size 0 unless the
+    layout requests points. numbers, places: model parameters of each state (`lane_parameters.LaneParameters`).
     """
     functions = functions_of(finder, variant)
 
@@ -323,7 +348,7 @@ def contact_step_on_lanes(finder, variant):
         layout: TableOfIntegers, geometry: TableOfReals, rows: TableOfIntegers, frames: TableOfReals,
         settings: TableOfReals, scheme: TableOfReals, q: Reals, v: Reals, q_free: Reals, v_free: Reals, force: Reals,
         external: Reals, work_free: Reals, before: Reals, numbers: Reals, places: Integers, q_new: Reals, v_new: Reals,
-        after: Reals, wrench: Reals, solver_info: Reals, work: Reals,
+        after: Reals, wrench: Reals, solver_info: Reals, work: Reals, points: Reals,
     ) -> int:  # fmt: skip
         """Compute the steps of all states (`step_all`)."""
         tree, count, one = tree_tables(ints, reals), work.size // 2, np.empty(1, OnLanes)
@@ -332,7 +357,7 @@ def contact_step_on_lanes(finder, variant):
         made = contact_memory(tree, touch, rows, frames, one, functions.components_memory, 1)
         tables = functions.tables(ints, reals, settings, touch, numbers, places, functions.force_memory(tree))
         x = StepInput(q, v, q_free, v_free, force, external, work_free, before, 0)
-        y = StepOutput(q_new, v_new, after, wrench, 0, solver_info, work, 0)
+        y = StepOutput(q_new, v_new, after, wrench, 0, solver_info, work, points)
         states = States(x, y, before.size // count, count)
         return step_all(functions, tree, made, tables, constraint, scheme, states)
 
