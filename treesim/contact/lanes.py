@@ -101,11 +101,14 @@ class ContactLanes:
         """Return the model parameters of each state, and their places, as `LaneParameters`."""
         places = dict(zip(batched.tables, batched.places, strict=True))
         at = self.stage.reals_at, self.stage.settings_at, self.stage.geometry_at
-        found = [places.get(k, np.empty(0, np.int64)) for k in at]
-        assert list(places) == [k for k in at if k in places]
+        found, numbers = [places.get(k, np.empty(0, np.int64)) for k in at], batched.numbers
+        if list(places) != [k for k in at if k in places]:
+            ends = np.cumsum([x.size for x in batched.places])[:-1]
+            own = dict(zip(batched.tables, np.split(numbers, ends, axis=1), strict=True))
+            numbers = np.concatenate([own[k] for k in at if k in own], axis=1)
         counts = [len(found[0]), len(found[1])]
         found[2] = self.stage.touching.batched_places(found[2])
-        return np.ascontiguousarray(batched.numbers), np.concatenate([counts, *found]).astype(np.int64)
+        return np.ascontiguousarray(numbers), np.concatenate([counts, *found]).astype(np.int64)
 
     def _one_by_one(
         self, left: np.ndarray, bound: dict[int, Callable[[], None]], bind: Callable[[int], Callable[[], None]]

@@ -116,8 +116,8 @@ class PartPullback:
         stepper, solved = self._stepper, with_motion(self._stepper, solved)
         q, v = solved.q, solved.v
         given = StepInputs(q, v, model.table, solved.control)
-        tape = self._free.tape(given)
-        free, (_, _, tau, armature) = np.stack(self._free.motion(given, tape)), tape.calls[-1]
+        velocities, tape = self._free.motion(given)
+        free, (_, _, tau, armature) = np.stack(velocities), tape.calls[-1]
         touching = np.zeros(len(q), bool) if solved.taken is None else touches(stepper, solved, *free)
         motion = free if solved.taken is None else np.where(touching[:, None], solved.taken, free)
         twice, corrected = self._corrected(

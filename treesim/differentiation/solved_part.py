@@ -46,10 +46,11 @@ class SolvedPart(NamedTuple):
 
     def of(self, states: Any) -> SolvedPart:
         """Return those of some states."""
-        own: list[Any] = [None if x is None else x[states] for x in (*self[:5], *self[6:7], *self[8:])]
+        arrays: dict[str, Any] = {name: x for name, x in self._asdict().items() if name not in ("result", "taken")}
         result = StepResult(*(None if x is None else x[states] for x in self.result))
         taken = None if self.taken is None else self.taken[:, states]
-        return SolvedPart(*own[:5], result, own[5], taken, *own[6:])
+        own: dict[str, Any] = {name: None if x is None else x[states] for name, x in arrays.items()}
+        return SolvedPart(**own, result=result, taken=taken)
 
     def states(self, mean: np.ndarray, end: np.ndarray, armature: np.ndarray) -> StepStates:
         """Return what derivatives in contact are those of; mean, end, armature: as there."""
@@ -66,8 +67,10 @@ def joined(parts: Sequence[SolvedPart]) -> SolvedPart:
         return None if arrays[0] is None else np.concatenate(arrays)
 
     result = StepResult(*map(all_of, zip(*(x.result for x in parts), strict=True)))
-    own: list[Any] = [all_of(x) for x in zip(*((*x[:5], *x[6:]) for x in parts), strict=True)]
-    return SolvedPart(*own[:5], result, *own[5:])
+    own: dict[str, Any] = {
+        name: all_of([getattr(x, name) for x in parts]) for name in parts[0]._fields if name != "result"
+    }
+    return SolvedPart(**own, result=result)
 
 
 def solved_part(

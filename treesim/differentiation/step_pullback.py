@@ -7,7 +7,7 @@ a, is that in q, v and the parameters of the bodies.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 from ..engine.call.expression_code import Columns, states_of
 from ..engine.graph import derivatives
 from ..engine.graph.expressions import Expression
+from ..engine.graph.graph import TooLongError
 from ..kernels.algebra.tables import with_armature
 from ..kernels.dynamics.rnea import inverse_dynamics, scratch_for
 from ..kernels.stepping.rules import Rule
@@ -74,10 +75,41 @@ class Function:
         if weights.ndim < 3:
             return self(*groups, weights)
         count, K, m = weights.shape
+        if K == 1:
+            return [x[:, None] for x in self(*groups, weights[:, 0])]
         rows = [
             np.repeat(x, K, axis=0) if x.strides[0] else np.broadcast_to(x[0], (count * K, x.shape[1])) for x in groups
         ]
         return [x.reshape(count, K, x.shape[1]) for x in self(*rows, weights.reshape(count * K, m))]
+
+
+class Joined:
+    """Function of groups of numbers that calls others, traced as one if it is short enough.
+
+    function(*groups): returns arrays of the given sizes, also of groups (B, n) and of a last one (B, K, n).
+    """
+
+    def __init__(self, function: Callable[..., list[Numbers]], inputs: Sequence[int], sizes: Sequence[int]) -> None:
+        self._function, self._inputs, self._sizes = function, inputs, sizes
+
+    @cached_property
+    def _one(self) -> Function | None:
+        try:
+            return Function(Expression(self._inputs, lambda *x: np.concatenate(self._function(*x))), self._sizes)
+        except TooLongError:
+            return None
+
+    def __call__(self, *groups: Numbers) -> list[Numbers]:
+        """Return the results."""
+        if groups[0].dtype == object or self._one is None:
+            return self._function(*groups)
+        return self._one(*groups)
+
+    def back(self, groups: Sequence[Numbers], weights: Numbers) -> list[Numbers]:
+        """Return the results as `Function.back`."""
+        if groups[0].dtype == object or self._one is None:
+            return self._function(*groups, weights)
+        return self._one.back(groups, weights)
 
 
 def constants(numbers: np.ndarray, like: Numbers) -> Numbers:
@@ -126,6 +158,10 @@ class StepPullback:
         gradient = derivatives.reverse(torques, [True, False, True, False, True])
         self._dynamics, self._response_to = Function(dynamics, [nv]), Function(response, [nv])
         self._torques_back = Function(gradient, [nv, nv, own])
+        state, called = [nq, nv, table, nv], [nq, nv, nv, nv, nv]
+        known = [*state, *called * rule.stages]
+        self._motion_and_calls = Joined(self._taped, state, [nv, nv, *called * rule.stages])
+        self._motion_gradients = Joined(self._of_motion, [*known, 4 * nv], inputs)
 
     def __call__(self, given: StepInputs, weights: Numbers) -> StepGradients:
         """Return the gradients of sum(weights * displacement and velocity at the end of the step)."""
@@ -142,9 +178,17 @@ class StepPullback:
             tape.accelerations.append(self.acceleration(q, v, tau, armature, given.table))
         return tape
 
-    def motion(self, given: StepInputs, tape: Tape) -> list[Numbers]:
-        """Return the mean and end velocity of the step, in the joints' axes at its start."""
-        return self._motion(*given, *tape.accelerations)
+    def motion(self, given: StepInputs) -> tuple[list[Numbers], Tape]:
+        """Return the mean and end velocity of the step, in the joints' axes at its start, and the calls."""
+        mean, end, *calls = self._motion_and_calls(*given)
+        return [mean, end], _tape_of(calls)
+
+    def _taped(self, *given: Numbers) -> list[Numbers]:
+        """Return the same with the numbers of each call, and its acceleration, one after the other."""
+        q, v, table, control = given
+        tape = self.tape(StepInputs(q, v, table, control))
+        calls = [x for call, a in zip(*tape, strict=True) for x in (*call, a)]
+        return [*self._motion(*given, *tape.accelerations), *calls]
 
     def of_motion(
         self, given: StepInputs, tape: Tape, weights: Numbers, in_tau: Numbers, in_armature: Numbers
@@ -153,10 +197,18 @@ class StepPullback:
 
         in_tau, in_armature (..., nv): further gradients in the force and the armature of the last call.
         """
-        still = constants(np.zeros(self._nv), given.q)
-        found = self._motion_back.back((still, *given, *tape.accelerations), weights)
-        in_last = np.concatenate([0 * in_tau, 0 * in_tau, in_tau, in_armature], axis=-1)
-        return self._through_calls(given, tape, found, in_last)
+        calls = [x for call, a in zip(*tape, strict=True) for x in (*call, a)]
+        found = self._motion_gradients.back((*given, *calls), np.concatenate([weights, in_tau, in_armature], axis=-1))
+        return StepGradients(*found)
+
+    def _of_motion(self, *groups: Numbers) -> list[Numbers]:
+        """Return the gradients of `of_motion`; groups: inputs, those of each call, and all weights."""
+        q, v, table, control, *calls, weights = groups
+        given, tape, nv = StepInputs(q, v, table, control), _tape_of(calls), self._nv
+        still = constants(np.zeros(nv), given.q)
+        found = self._motion_back.back((still, *given, *tape.accelerations), weights[..., : 2 * nv])
+        of_call = weights[..., 2 * nv :]
+        return [*self._through_calls(given, tape, found, np.concatenate([0 * of_call, of_call], axis=-1))]
 
     def acceleration(self, q: Numbers, v: Numbers, tau: Numbers, armature: Numbers, table: Numbers) -> Numbers:
         """Return the acceleration of a call of the forward dynamics."""
@@ -229,6 +281,12 @@ class StepPullback:
         motion = source.whole_motion(graph, v), source.whole_motion(graph, a)
         inverse_dynamics(tree, at, *motion, empty(0).reshape(0, 6), tau, *scratch_for(tree, at))
         return source.own_forces(graph, tau)
+
+
+def _tape_of(calls: Sequence[Numbers]) -> Tape:
+    """Return the calls of numbers one after the other: q, v, tau, armature and acceleration of each."""
+    each = [calls[k : k + 5] for k in range(0, len(calls), 5)]
+    return Tape([list(x[:4]) for x in each], [x[4] for x in each])
 
 
 @lru_cache(maxsize=16)
