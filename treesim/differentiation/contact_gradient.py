@@ -24,7 +24,12 @@ from ..kernels.contact.contact_points import (
 from ..kernels.contact.contact_points import RECOVERY as OPENING
 from ..kernels.contact.layout import LIMIT, PAIR, SPEED, SURFACE
 from ..kernels.contact.layout import RECOVERY as OPTION
-from ..kernels.contact.motion_gradient import RESULT, motion_gradient_states
+from ..kernels.contact.motion_gradient import (
+    RESULT,
+    joint_impulses_states,
+    motion_gradient_states,
+    solve_mass_states,
+)
 from ..kernels.contact.row_derivatives import (
     BODY,
     BOTH,
@@ -193,23 +198,11 @@ class ContactGradient:
         of_impulses (B, K, 2, R + nv): weights of position and velocity impulses along the rows, and of joints.
         """
         (B, C, _), nv, K = self.contacts.shape, self.robot.nv, weights.shape[1]
-        sizes = Sizes(C, self.axes, nv, K, int(of_impulses is not None), int(self.added is not None))
-        tables = _table(sizes, np.int64), self._settings
-        given = [
-            self.rounding,
-            self.w,
-            self.y,
-            np.maximum(self.given.armature, 0.0),
-            self.gaps,
-            self.contacts,
-            self.J,
-            self.M,
-        ]
-        given += [_or_nothing(self.added, B), weights, _or_nothing(of_impulses, B)]
+        given = [*self._arrays, weights, _or_nothing(of_impulses, B)]
         rows = K, SETS, C * self.axes + nv
         shapes = (K, len(RESULT), nv), (K, C), rows, (K, C), (2, C + nv, 3)
         results = [np.empty((B, *shape)) for shape in shapes]
-        _run(motion_gradient_states, (self.robot.ints, self.robot.reals, *tables), given, results)
+        _run(motion_gradient_states, (*self._tables(K, of_impulses), self._settings), given, results)
         found, self.shown = results[0], results[4]
         z, rho = found[:, :, RESULT.positions : RESULT.velocities + 1], results[2][..., : C * self.axes]
         if self.added is not None:  # recovery that leaves the gap does not change the velocity before it
@@ -217,6 +210,34 @@ class ContactGradient:
             rho[:, :, POSITIONS] -= rho[:, :, RECOVERY] * self.added[:, None, RECOVERY, : C * self.axes, ADDED.alone]
         found[:, :, RESULT.q] += self.in_configuration(slice(None), self.w, self.y, rho, z, self.contacts)
         return MotionGradient(*np.moveaxis(found, 2, 0), *results[1:4])
+
+    def joint_impulses(self) -> np.ndarray:
+        """Return the position and velocity impulses (B, 2, nv) of joints at limits or held by friction, 0 of others."""
+        found = np.empty((len(self.w), 2, self.robot.nv))
+        _run(joint_impulses_states, (*self._tables(1), self._settings), self._arrays, [found])
+        return found
+
+    def solved_mass(self, forces: np.ndarray) -> np.ndarray:
+        """Return (M + D)^-1 f of forces f (B, K, nv)."""
+        found = np.empty(forces.shape)
+        _run(solve_mass_states, self._tables(forces.shape[1]), [self._armature, self.M, forces], [found])
+        return found
+
+    @property
+    def _armature(self) -> np.ndarray:
+        return np.maximum(self.given.armature, 0.0)
+
+    @property
+    def _arrays(self) -> list[np.ndarray]:
+        """Arrays of kernels of `motion_gradient`."""
+        rows = self.J, self.M, _or_nothing(self.added, len(self.w))
+        return [self.rounding, self.w, self.y, self._armature, self.gaps, self.contacts, *rows]
+
+    def _tables(self, K: int, of_impulses: np.ndarray | None = None) -> tuple[np.ndarray, ...]:
+        """Return the tables of the robot, and sizes."""
+        more = int(of_impulses is not None), int(self.added is not None)
+        sizes = Sizes(self.contacts.shape[1], self.axes, self.robot.nv, K, *more)
+        return self.robot.ints, self.robot.reals, _table(sizes, np.int64)
 
     @property
     def normals(self) -> np.ndarray:

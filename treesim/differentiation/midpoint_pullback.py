@@ -7,6 +7,7 @@ go backward: of the second solution, of the forward dynamics at q_h, of the moti
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +18,7 @@ from ..simulation.stepper import Stepper
 from .contact_gradient import ContactGradient, MotionGradient, RowParameters, StepStates
 from .solved_part import SolvedPart
 from .step_parts import Motion
-from .step_pullback import StepPullback
+from .step_pullback import Joined, StepPullback, constants
 
 SEVERAL = (
     "impulses change a fast motion so much that the step is solved again at its midpoint; in worlds of several robots "
@@ -50,7 +51,6 @@ class Impacts(NamedTuple):
     """
 
     y: np.ndarray
-    W: np.ndarray
     push: np.ndarray
     part: np.ndarray
     clipped: np.ndarray
@@ -100,104 +100,155 @@ class MidpointGradients(NamedTuple):
     inertia: np.ndarray
 
 
+class MidpointParts:
+    """Functions of a part that is solved twice, and their gradients. h: its length [s]. own: varied robot numbers."""
+
+    def __init__(self, free: StepPullback, h: float, own: int) -> None:
+        self._free, self._h, (nq, nv, table) = free, h, free.sizes
+        start = [nq, nv, nv, nv, table, nv]
+        self.move = Joined(self._moved, [*start, nv, nv, nv], [nv, nq, *8 * [nv]])
+        self.move_back = Joined(self._moved_back, [*start, nv, nq, nv, nv, 7 * nv], [*5 * [nv], own, nv])
+        self.changes_back = Joined(self._changed_back, [nq, *3 * [nv], 2 * nv], [nv, nv, 2 * nv])
+
+    def _half(self, like: np.ndarray) -> np.ndarray:
+        return constants(np.full(1, self._h / 2), like)
+
+    def _moved(
+        self, q: np.ndarray, v: np.ndarray, tau: np.ndarray, armature: np.ndarray, table: np.ndarray, mean: np.ndarray,
+        after: np.ndarray, *taken: np.ndarray,
+    ) -> list[np.ndarray]:  # fmt: skip
+        """Return `between`, q, v, qdd and u of a tape; velocities ahead in the axes at the midpoint; and the changes.
+
+        after: velocity after the first solution. taken: mean and end velocity. Velocities ahead are the unconstrained
+        mean and end, and that at the start.
+        """
+        free, h, half = self._free, self._h, self._half(q)
+        between = (mean + (v + after) / 2) / 2
+        q_mid, v_mid = free.end(q, mean, between, half)
+        qdd = free.acceleration(q_mid, v_mid, tau, armature, table)
+        (a,) = free.into(q, mean, v_mid, qdd, half)
+        ends = v + h / 2 * a, v + h * a
+        ahead = [free.end(q, mean, x, half)[1] for x in (mean, *ends, v)]
+        changes = [free.end(q, mean, x - y, half)[1] for x, y in zip(taken, ends, strict=True)]
+        return [between, q_mid, v_mid, qdd, *ahead, *changes]
+
+    def _changed_back(
+        self, q: np.ndarray, mean: np.ndarray, mean_change: np.ndarray, end_change: np.ndarray, weights: np.ndarray
+    ) -> list[np.ndarray]:
+        """Return the gradients in q, in the mean velocity to the midpoint, and in both changes in the axes there."""
+        still, half, nv, found = 0 * mean, self._half(q), mean.shape[-1], list[list[np.ndarray]]()
+        for k, change in enumerate((mean_change, end_change)):
+            own = weights[..., k * nv : (k + 1) * nv]
+            found.append(self._free.into_back.back((still, q, mean, still, change, half), own))
+        one, other = found
+        return [one[0] + other[0], one[1] + other[1], np.concatenate([one[3], other[3]], axis=-1)]
+
+    def _moved_back(
+        self, q: np.ndarray, v: np.ndarray, tau: np.ndarray, armature: np.ndarray, table: np.ndarray, mean: np.ndarray,
+        between: np.ndarray, q_mid: np.ndarray, v_mid: np.ndarray, qdd: np.ndarray, weights: np.ndarray,
+    ) -> list[np.ndarray]:  # fmt: skip
+        """Return the gradients in q, v, the mean velocity to the midpoint, tau, armature, the robot, and in `between`.
+
+        weights: of the mean and end velocity in the axes at the start; of the same, of the velocity at the start and of
+        the mean one to the midpoint, in the axes there; and of the configuration there.
+        """
+        free, h, half, still, nv = self._free, self._h, self._half(q), 0 * mean, mean.shape[-1]
+        of_m, of_e, *of_ahead, in_q_mid = (weights[..., k * nv : (k + 1) * nv] for k in range(7))
+
+        def end_back(x: np.ndarray, of_q: np.ndarray, of_v: np.ndarray) -> list[np.ndarray]:
+            return free.end_back.back((still, q, mean, x, half, q_mid), np.concatenate([of_q, of_v], axis=-1))
+
+        a = free.into(q, mean, v_mid, qdd, half)[0]
+        ends = v + h / 2 * a, v + h * a, v, mean
+        (q0, m0, x0, _), (q1, m1, x1, _), (q2, m2, x2, _), (q3, m3, x3, _) = (
+            end_back(x, 0 * w, w) for x, w in zip(ends, of_ahead, strict=True)
+        )
+        of_m, of_e = of_m + x0, of_e + x1
+        q4, m4, of_v_mid, of_qdd, _ = free.into_back.back((still, q, mean, v_mid, qdd, half), h / 2 * of_m + h * of_e)
+        mid_q, mid_v, *in_call, in_robot = free.of_acceleration((q_mid, v_mid, tau, armature), qdd, table, of_qdd)
+        q5, m5, of_between, _ = end_back(between, in_q_mid + mid_q, of_v_mid + mid_v)
+        in_q, in_v = q0 + q1 + q2 + q3 + q4 + q5, x2 + of_m + of_e + of_between / 4
+        return [in_q, in_v, m0 + m1 + m2 + m3 + x3 + m4 + m5 + of_between / 2, *in_call, in_robot, of_between]
+
+
+@lru_cache(maxsize=16)
+def midpoint_parts(free: StepPullback, h: float, own: int) -> MidpointParts:
+    """Return the functions of parts of steps; equal requests return the same object, with its code."""
+    return MidpointParts(free, h, own)
+
+
 class MidpointPullback:
     """Gradients through parts of a robot's steps that are solved a second time."""
 
     def __init__(self, stepper: Stepper, free: StepPullback) -> None:
-        self._stepper, self._free = stepper, free
+        table = stepper.settings.table
+        self._stepper, self._parts = stepper, midpoint_parts(free, float(table[0]), free.sizes[2] - table.size)
 
     def tape(self, start: Start, once: SolvedPart, whole: SolvedPart, parameters: RowParameters) -> MidpointTape:
         """Take a part again; once: its first solution. whole: both."""
-        stepper, q, v, armature = self._stepper, start.q, start.v, start.armature
-        first = ContactGradient(stepper, once.states(*start.free, armature), parameters)
-        impacts, h = impacts_of(first), first.h
+        first = ContactGradient(self._stepper, once.states(*start.free, start.armature), parameters)
+        impacts = impacts_of(first)
         mean = start.free.mean + impacts.y
-        between = (mean + (v + first.w[:, 2]) / 2) / 2
-        half = np.full((len(q), 1), h / 2)
-        q_mid, v_mid = self._free.end(q, mean, between, half)
-        qdd = self._free.acceleration(q_mid, v_mid, start.tau, armature, start.table)
-        (a,) = self._free.into(q, mean, v_mid, qdd, half)
-        ends = v + h / 2 * a, v + h * a
-        _, u = self._free.end(q, mean, mean, half)
-        ahead = [self._free.end(q, mean, x, half)[1] for x in (*ends, v)]
-        changes = [self._free.end(q, mean, x - y, half)[1] for x, y in zip(whole.taken, ends, strict=True)]
+        given = start.q, start.v, start.tau, start.armature, start.table, mean, first.w[:, 2], *whole.taken
+        between, q, v, qdd, u, *ahead, mean_change, end_change = self._parts.move(*given)
+        changes = [mean_change, end_change]
         reached = np.stack([x + y for x, y in zip(ahead[:2], changes, strict=True)])
-        states = StepStates(q_mid, ahead[2], ahead[0], ahead[1], armature, reached, whole.points, whole.counts, start=q)
-        second = ContactGradient(stepper, states, parameters)
-        return MidpointTape(start, first, second, impacts, u, mean, between, q_mid, v_mid, qdd, changes)
+        points = whole.points, whole.counts
+        states = StepStates(q, ahead[2], ahead[0], ahead[1], start.armature, reached, *points, start=start.q)
+        second = ContactGradient(self._stepper, states, parameters)
+        return MidpointTape(start, first, second, impacts, u, mean, between, q, v, qdd, changes)
 
     def back(self, tape: MidpointTape, weights: np.ndarray) -> MidpointGradients:
         """Return the gradients of sum(weights (B, K, 2 nv) * mean and end velocity)."""
         start, first, second, h, nv = tape.start, tape.first, tape.second, tape.first.h, weights.shape[2] // 2
-        still, half = 0 * start.v, np.full((len(weights), 1), h / 2)
-        of_ends, of_changes = [weights[..., :nv], weights[..., nv:]], []
-        in_q, of_mean = np.zeros((2, *of_ends[0].shape))
-        for w, change in zip(of_ends, tape.changes, strict=True):
-            more_q, more_mean, _, of_change, _ = self._free.into_back.back(
-                (still, start.q, tape.mean, still, change, half), w
-            )
-            in_q, of_mean = in_q + more_q, of_mean + more_mean
-            of_changes.append(of_change)
-        g = second.gradient(np.concatenate(of_changes, axis=-1))
+        in_q, of_mean, of_changes = self._parts.changes_back.back((start.q, tape.mean, *tape.changes), weights)
+        g = second.gradient(of_changes)
         of_gap = g.gap @ second.normals
-        in_q_mid, in_q = g.q + of_gap + _in_speeds(second, tape.u, -h / 2 * g.gap), in_q + g.start
-        of_ahead = [g.mean - of_changes[0], g.end - of_changes[1], g.v, -h / 2 * of_gap]
-        a = self._free.into(start.q, tape.mean, tape.v, tape.qdd, half)[0]
-        ends, found = [start.v + h / 2 * a, start.v + h * a, start.v, tape.mean], []
-        for x, w in zip(ends, of_ahead, strict=True):
-            more_q, more_mean, of_x = self._moved_back(tape, x, 0 * w, w)
-            in_q, of_mean = in_q + more_q, of_mean + more_mean
-            found.append(of_x)
-        of_m, of_e = (x + y for x, y in zip(found[:2], of_ends, strict=True))
-        in_v, of_mean = found[2] + of_m + of_e, of_mean + found[3]
-        given = still, start.q, tape.mean, tape.v, tape.qdd, half
-        more_q, more_mean, in_v_mid, of_qdd, _ = self._free.into_back.back(given, h / 2 * of_m + h * of_e)
-        in_q, of_mean = in_q + more_q, of_mean + more_mean
-        call = tape.q, tape.v, start.tau, start.armature
-        mid_q, mid_v, in_tau, in_armature, in_robot = self._free.of_acceleration(call, tape.qdd, start.table, of_qdd)
-        more_q, more_mean, of_between = self._moved_back(tape, tape.between, in_q_mid + mid_q, in_v_mid + mid_v)
-        in_q, of_mean = in_q + more_q, of_mean + more_mean + of_between / 2
-        in_v = in_v + of_between / 4
+        in_q_mid = g.q + of_gap + _in_speeds(second, tape.u, -h / 2 * g.gap)
+        of_ahead = g.mean - of_changes[..., :nv], g.end - of_changes[..., nv:], g.v, -h / 2 * of_gap
+        known = (
+            start.q,
+            start.v,
+            start.tau,
+            start.armature,
+            start.table,
+            tape.mean,
+            tape.between,
+            tape.q,
+            tape.v,
+            tape.qdd,
+        )
+        more_q, in_v, more_mean, in_tau, in_armature, in_robot, of_between = self._parts.move_back.back(
+            known, np.concatenate([weights, *of_ahead, in_q_mid], axis=-1)
+        )
+        in_q, of_mean = in_q + g.start + more_q, of_mean + more_mean
         z, more_q, of_impulses = _impacts_back(tape, of_mean)
         g1 = first.gradient(np.concatenate([0 * of_between, of_between / 4], axis=-1), of_impulses)
         in_q = in_q + more_q + g1.q + g1.start + g1.gap @ first.normals
         free = np.concatenate([of_mean + g1.mean, g1.end], axis=-1)
         return MidpointGradients(in_q, in_v + g1.v, free, in_tau, in_armature, in_robot, g1, g, z)
 
-    def _moved_back(
-        self, tape: MidpointTape, x: np.ndarray, of_q: np.ndarray, of_v: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the gradients in q, in the mean velocity and in x, from those in the midpoint and in x there."""
-        given = 0 * x, tape.start.q, tape.mean, x, np.full((len(x), 1), tape.first.h / 2), tape.q
-        in_q, of_mean, of_x, _ = self._free.end_back.back(given, np.concatenate([of_q, of_v], axis=-1))
-        return in_q, of_mean, of_x
-
 
 def impacts_of(first: ContactGradient) -> Impacts:
     """Return the impacts of a first solution."""
-    (B, C, _), nv = first.contacts.shape, first.robot.nv
-    first.gradient(np.zeros((B, 1, 2 * nv)))  # for what it shows
-    forces = first.shown[:, :, C:, 0] * first.shown[:, :, C:, 1]
+    (B, C, _), forces = first.contacts.shape, first.joint_impulses()
     low, high = np.minimum(forces[:, 1], 0), np.maximum(forces[:, 1], 0)
     push, impulse = first.contacts[..., IMPULSES : IMPULSES + 3], first.contacts[..., IMPULSES + 14]
     larger = push[..., 2] > impulse
     part = np.divide(impulse, push[..., 2], out=np.ones(larger.shape), where=larger)
-    diagonal = np.maximum(first.given.armature, 0.0)[:, :, None] * np.eye(nv)
-    W = np.linalg.inv(first.M + diagonal)
     acting, force = part[..., None] * push, np.clip(forces[:, 0], low, high)
-    along = (acting.reshape(B, 1, 3 * C) @ first.J)[:, 0]
-    y = (W @ (along + force)[..., None])[..., 0]
+    y = first.solved_mass(acting.reshape(B, 1, 3 * C) @ first.J + force[:, None])[:, 0]
     contacts = first.contacts.copy()
     contacts[..., IMPULSES : IMPULSES + 18] = 0.0
     contacts[..., IMPULSES : IMPULSES + 3] = acting
     clipped = (forces[:, 0] < low) | (forces[:, 0] > high)
-    return Impacts(y, W, push, part, clipped, forces[:, 0] * forces[:, 1] < 0, contacts)
+    return Impacts(y, push, part, clipped, forces[:, 0] * forces[:, 1] < 0, contacts)
 
 
 def _impacts_back(tape: MidpointTape, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return z = W weights, and the gradients in q and in the impulses of the first solution."""
     impacts, (B, C, _), K = tape.impacts, tape.first.contacts.shape, weights.shape[1]
-    z = weights @ impacts.W
+    z = tape.first.solved_mass(weights)
     of_acting = (z @ np.swapaxes(tape.first.J, 1, 2)).reshape(B, K, C, LINEAR)
     part, push = impacts.part[:, None], impacts.push[:, None]
     larger = np.broadcast_to(part < 1, (B, K, C))

@@ -143,8 +143,12 @@ class StepPullback:
         self._source, self._settings = parts.source, settings
         nq, nv, table = robot.nq, robot.nv, settings + len(places)
         self._nv, inputs = nv, [nv, nv, table, nv]
-        self.end, self.end_back = parts.end, Function(parts.end.gradients, [nv, nv, nv, 1])
-        self.into, self.into_back = parts.into_start_axes, Function(parts.into_start_axes.gradients, [*4 * [nv], 1])
+        self.sizes = nq, nv, table
+        self.end, self.end_back = (
+            Function(parts.end.values, [nq, nv]), Function(parts.end.gradients, [nv, nv, nv, 1])
+        )  # fmt: skip
+        into = parts.into_start_axes
+        self.into, self.into_back = Function(into.values, [nv]), Function(into.gradients, [*4 * [nv], 1])
         self._calls = [Function(part.values, [nq, nv, nv, nv]) for part in parts.calls]
         self._end = Function(parts.finish.values, [nq, nv])
         self._end_back = Function(parts.finish.gradients, [*inputs, *[nv] * rule.stages])

@@ -14,7 +14,15 @@ products with W are J W J' = Y Y', and z = L^-1 (L'^-1 o + Y' rho).
 from typing import Any, NamedTuple
 
 from ..algebra.numbers import absolute, maximum, minimum
-from ..algebra.pivoted import add_multiple, add_product, copy, solve_lower, solve_transposed, solve_upper
+from ..algebra.pivoted import (
+    add_multiple,
+    add_product,
+    copy,
+    factor_from_last,
+    solve_lower,
+    solve_transposed,
+    solve_upper,
+)
 from ..entries.entry import entry
 from .layout import numbered
 from .row_derivatives import CONTACT, FRICTION, GAP, IMPULSES, SETS
@@ -32,7 +40,9 @@ from .set_equations import (
     factor_set,
     friction_bound,
     length,
+    put_joint_rows,
     put_mass,
+    put_motion_of_set,
     scratch_for,
     state_of,
 )
@@ -193,6 +203,7 @@ def motion_gradient(
     given = Given(sizes, settings, w, y, gaps, contacts, J, M, added)
     nv = sizes[SIZE.n]
     put_mass(given, armature, state, m)
+    factor_from_last(m.M, m.L, m.Lt)
     gradient.reshape(gradient.size)[:] = 0
     of_gap.reshape(of_gap.size)[:] = 0
     of_rows.reshape(of_rows.size)[:] = 0
@@ -223,21 +234,50 @@ def motion_gradient(
         add_multiple(1, m.u, gradient[k, RESULT.mean])
 
 
+def joint_impulses(sizes, settings, state, w, y, armature, gaps, contacts, J, M, added, impulses, m: Any):
+    """Write the position and velocity impulses (2, n) of joints at limits or held by friction, 0 of others."""
+    given = Given(sizes, settings, w, y, gaps, contacts, J, M, added)
+    put_mass(given, armature, state, m)
+    for k in range(2):
+        s = POSITIONS if k == 0 else VELOCITIES
+        put_motion_of_set(given, s, m)
+        put_joint_rows(given, s, state, 0, m)
+        copy(m.impulse[J.shape[0] : J.shape[0] + sizes[SIZE.n]], impulses[k])
+
+
+def solve_mass(sizes, armature, M, force, y, m: Any):
+    """y = (M + D)^-1 force, of several forces (K, n)."""
+    for i in range(sizes[SIZE.n]):
+        copy(M[i], m.M[i])
+        m.M[i, i] += armature[i]
+    factor_from_last(m.M, m.L, m.Lt)
+    for k in range(sizes[SIZE.weights]):
+        copy(force[k], y[k])
+        solve_upper(m.L, y[k])
+        solve_lower(m.Lt, y[k])
+
+
+TABLES = {"sizes": "TableOfIntegers", "settings": "TableOfReals"}
+SIZES = {
+    "n": N, "C": f"sizes[{SIZE.contacts}]", "R": f"sizes[{SIZE.contacts}] * sizes[{SIZE.rows}]",
+    "K": f"sizes[{SIZE.weights}]",
+}  # fmt: skip
+GIVEN = {
+    "state": "2", "w": f"{SETS}, n", "y": f"{SETS}, n", "armature": "n", "gaps": "2, n",
+    "contacts": f"C, {CONTACT} | unchecked", "J": "R, n", "M": "n, n",
+    "added": f"{SETS} * (R + n) * sizes[{SIZE.added}], n + {len(ADDED)}",
+}  # fmt: skip
+
+joint_impulses_states = entry(joint_impulses, (scratch_for,), TABLES, SIZES, **GIVEN, impulses="-> 2, n")
+solve_mass_states = entry(
+    solve_mass, (scratch_for,), {"sizes": TABLES["sizes"]}, SIZES, armature="n", M="n, n", force="K, n", y="-> K, n"
+)
 motion_gradient_states = entry(
     motion_gradient,
     (scratch_for,),
-    {"sizes": "TableOfIntegers", "settings": "TableOfReals"},
-    {"n": N, "C": f"sizes[{SIZE.contacts}]", "R": f"sizes[{SIZE.contacts}] * sizes[{SIZE.rows}]",
-     "K": f"sizes[{SIZE.weights}]"},
-    state="2",
-    w=f"{SETS}, n",
-    y=f"{SETS}, n",
-    armature="n",
-    gaps="2, n",
-    contacts=f"C, {CONTACT} | unchecked",
-    J="R, n",
-    M="n, n",
-    added=f"{SETS} * (R + n) * sizes[{SIZE.added}], n + {len(ADDED)}",
+    TABLES,
+    SIZES,
+    **GIVEN,
     weights="K, 2 * n",
     of_impulses=f"K * sizes[{SIZE.of_impulses}], 2, R + n",
     gradient=f"-> K, {len(RESULT)}, n",

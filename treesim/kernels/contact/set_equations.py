@@ -9,7 +9,7 @@ It is multiplied by a mobility g along s, and by g / (1 + g k) across, so that n
 from typing import Any, NamedTuple
 
 from ..algebra.numbers import absolute, maximum, sqrt, vectorized
-from ..algebra.pivoted import add_product, copy, factor_from_last, factor_pivoted, solve_upper
+from ..algebra.pivoted import add_product, copy, factor_pivoted, solve_upper
 from ..entries.scratch import scratch_memory
 from .layout import numbered
 from .rolling_friction import EQUAL
@@ -330,7 +330,7 @@ def put_factor(n, m):
 
 
 def put_mass(given, armature, state, m):
-    """Write M + D, its factor L, and the rounding of forces."""
+    """Write M + D, and the rounding of forces."""
     n = given.sizes[SIZE.n]
     for i in range(n):
         copy(given.M[i], m.M[i])
@@ -343,4 +343,3 @@ def put_mass(given, armature, state, m):
         row, moved = m.M[i], ROUNDING * largest + state[0]
         for d in vectorized(range(n)):
             m.rounding[d] += absolute(row[d]) * moved
-    factor_from_last(m.M, m.L, m.Lt)
