@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import cached_property, partial
+from collections.abc import Sequence
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -39,21 +40,20 @@ class States(Protocol):
 class RecordedStates:
     """Recorded states, which become read-only, in segments of `length` steps behind the first one; see `States`.
 
-    parts: the same rollouts with a record of each part of a step, if there are any.
+    parts: the same rollouts with a record of each part of a step, if there are any. impulses: before each segment, of
+    rollouts in contact.
     """
 
     def __init__(
         self,
-        method: Method,
         start: Start,
-        physics: Physics | None,
         rollouts: Rollouts,
         length: int,
         parts: Rollouts | None = None,
+        impulses: list[np.ndarray | None] | None = None,
     ) -> None:
-        self._method, self._physics = method, physics
-        self.rollouts, self._start, self._parts = rollouts, start, parts
-        self.segments = [slice(0, min(1, start.steps)), *_segments(1, start.steps, length)]
+        self.rollouts, self._start, self._parts, self._impulses = rollouts, start, parts, impulses
+        self.segments = _recorded_segments(start.steps, length)
         for x in (rollouts.q, rollouts.v):
             x.setflags(write=False)
 
@@ -69,18 +69,24 @@ class RecordedStates:
         return [x[:, :-1] for x in self._of(self._parts, slice(count * steps.start, count * steps.stop))]
 
     def impulses(self, steps: slice) -> np.ndarray | None:
-        """Return the impulses before a segment, for which the rollouts are computed again."""
-        return self._impulses[self.segments.index(steps)]
-
-    @cached_property
-    def _impulses(self) -> list[np.ndarray | None]:
-        return _passed(self._method, self._start, self._physics, self.segments, None)[1]
+        """Return the impulses before a segment."""
+        return None if self._impulses is None else self._impulses[self.segments.index(steps)]
 
     def _of(self, found: Rollouts, steps: slice) -> list[np.ndarray]:
         if steps.start:
             return [x[:, steps.start - 1 : steps.stop] for x in (found.q, found.v)]
         begin = zip((self._start.q, self._start.v), (found.q, found.v), strict=True)
         return [np.concatenate([x[:, None], recorded[:, : steps.stop]], axis=1) for x, recorded in begin]
+
+
+def recorded_in_contact(method: Method, start: Start, physics: Physics | None, length: int) -> RecordedStates:
+    """Return rollouts in contact that record all states, and the impulses before each segment."""
+    count, steps = len(start.q), start.steps
+    arrays, checks = [empty((count, steps, x.shape[1]), float) for x in (start.q, start.v)], begin_checks(count)
+    impulses = _passed(method, start, physics, _recorded_segments(steps, length), checks, arrays)[1]
+    run = Run(method, start, {}, checks, None, None)
+    rollouts = run.outcome(times(method.dt, 1, steps), arrays, np.full(count, steps))
+    return RecordedStates(start, rollouts, length, impulses=impulses)
 
 
 class Checkpoints:
@@ -123,21 +129,31 @@ def _carry(steps: RolloutSegment | ContactSteps) -> RolloutSegment:
 
 
 def _passed(
-    method: Method, start: Start, physics: Physics | None, segments: list[slice], checks: ContactChecks | None
-) -> tuple[list[list[np.ndarray]], list[np.ndarray | None]]:
-    """Return the states at the starts of segments and at the end of the last one, and the impulses before each."""
+    method: Method, start: Start, physics: Physics | None, segments: list[slice], checks: ContactChecks | None,
+    records: Sequence[np.ndarray] | None = None,
+) -> tuple[list[list[np.ndarray]], list[np.ndarray | None]]:  # fmt: skip
+    """Return the states at the starts of segments and at the end of the last one, and the impulses before each.
+
+    records (B, steps, ...): overwritten by the states after each step, if they are requested.
+    """
     states, impulses, count = [[start.q, start.v]], list[np.ndarray | None](), len(start.q)
     steps = steps_of(method, start, 1, checks, physics, None)
     for part in segments:
         impulses.append(steps.impulses() if isinstance(steps, ContactSteps) and part.start > 0 else None)
-        now = states[-1]
-        after = [np.empty((count, 1, x.shape[1])) for x in now]
+        now, every = states[-1], part.stop - part.start if records is None else 1
+        after = [np.empty((count, 1, x.shape[1])) for x in now] if records is None else [x[:, part] for x in records]
         if steps is None:
-            after = [x[:, None] for x in now]
+            for x, y in zip(after, now, strict=True):
+                x[...] = y[:, None]
         else:
-            _carry(steps)(slice(0, count), part, now, after, part.stop - part.start)
-        states.append([x[:, 0] for x in after])
+            _carry(steps)(slice(0, count), part, now, after, every)
+        states.append([x[:, -1] for x in after])
     return states, impulses
+
+
+def _recorded_segments(steps: int, length: int) -> list[slice]:
+    """Return the segments of recorded states: the first step, whose start is not recorded, then those of the others."""
+    return [slice(0, min(1, steps)), *_segments(1, steps, length)]
 
 
 def _segments(first: int, last: int, length: int) -> list[slice]:

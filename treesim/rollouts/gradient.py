@@ -26,6 +26,7 @@ from ..errors import ArgumentError, NonFiniteError, UnsupportedError, quoted
 from ..model.tree import Tree
 from ..plugins import DEFAULT_INTEGRATOR
 from ..simulation.options import StepOptions
+from ..simulation.start_limits import warn_of_start
 from ..simulation.stepper import Stepper
 from ..simulation.world import World, as_world
 from ..system.display import arrays, html_table
@@ -33,11 +34,11 @@ from ..types import BackendName, ContactSolverName, Engine, IntegratorName
 from ..validation.arrays import Argument, Shape, real_numbers, refuse_non_finite
 from ..validation.values import known_name
 from .arguments import Method, RolloutInput, Start, bodies_in_contact, method_of, start_of
-from .checkpoints import Checkpoints, RecordedStates, States
+from .checkpoints import Checkpoints, RecordedStates, States, recorded_in_contact
 from .commanded_gradient import CommandedReverse
 from .free_gradient import TABLES, FreeGradient, places_of
 from .parameter_gradients import in_fields, refuse_fields
-from .parameters import given_fields, physics_of_rollouts
+from .parameters import given_fields, own_limits, physics_of_rollouts
 from .rollout import roll_out
 from .rollouts import Rollouts, times
 from .save_at import SaveAt
@@ -241,6 +242,8 @@ class _Reverse:
             free = method_of(alone, options, frozenset(fields))
         self._free = FreeGradient(free, start, physics, policy)
         root = math.ceil(math.sqrt(max(1, start.steps)))
+        if method.touches:
+            warn_of_start(world, start.q, own=own_limits(world.robot, fields))
         with use_threads(options.threads):
             if everything:
                 self._states: States = self._recorded(world, given, root)
@@ -256,7 +259,9 @@ class _Reverse:
     def _recorded(self, world: World, given: RolloutInput, length: int) -> RecordedStates:
         """Return rollouts with all states, and those of the parts of steps, if they are few and have given controls."""
         start, options, parts = self._start, self._options, self._method.substeps
-        recorded = partial(RecordedStates, self._method, start, self._physics)
+        recorded = partial(RecordedStates, start)
+        if self._method.touches:
+            return recorded_in_contact(self._method, start, self._physics, length)
         if self._method.code is not None or self._policy is not None or parts > FEW:
             return recorded(roll_out(world, given, options, SaveAt()), length)
         if parts > 1:
