@@ -185,7 +185,7 @@ def rollout_vjp(
     150,000 operations, its parts are called one by one, which takes longer for few states.
 
     Near contacts, at joint limits and with joint friction, a pullback solves all steps again and takes as long as some
-    30 to 40 rollouts. Others are differentiated as in free motion, in segments of about sqrt(steps) steps in which
+    10 to 20 rollouts. Others are differentiated as in free motion, in segments of about sqrt(steps) steps in which
     nothing touches.
 
     Examples
