@@ -29,8 +29,9 @@ class CommandGradient:
             commands(places, rates, substep, before, unread, unread, u, kept, command)
             return np.concatenate([kept, command])
 
-        gradients = derivatives.reverse(Expression([1, size, robot.nv], after), [False, True, True])
-        self._function, self._memory = Function(gradients, [size, robot.nv]), memory
+        gradients = derivatives.gradients_of(Expression([1, size, robot.nv], after), [False, True, True])
+        self._function = Function([1, size, robot.nv, size + robot.nv], gradients, [size, robot.nv])
+        self._memory = memory
 
     def back(
         self, k: int, before: np.ndarray, u: np.ndarray, on_memory: np.ndarray, on_command: np.ndarray

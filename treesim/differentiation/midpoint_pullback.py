@@ -106,9 +106,9 @@ class MidpointParts:
     def __init__(self, free: StepPullback, h: float, own: int) -> None:
         self._free, self._h, (nq, nv, table) = free, h, free.sizes
         start = [nq, nv, nv, nv, table, nv]
-        self.move = Joined(self._moved, [*start, nv, nv, nv], [nv, nq, *8 * [nv]])
-        self.move_back = Joined(self._moved_back, [*start, nv, nq, nv, nv, 7 * nv], [*5 * [nv], own, nv])
-        self.changes_back = Joined(self._changed_back, [nq, *3 * [nv], 2 * nv], [nv, nv, 2 * nv])
+        self.move = Joined([*start, nv, nv, nv], self._moved, [nv, nq, *8 * [nv]])
+        self.move_back = Joined([*start, nv, nq, nv, nv, 7 * nv], self._moved_back, [*5 * [nv], own, nv])
+        self.changes_back = Joined([nq, *3 * [nv], 2 * nv], self._changed_back, [nv, nv, 2 * nv])
 
     def _half(self, like: np.ndarray) -> np.ndarray:
         return constants(np.full(1, self._h / 2), like)

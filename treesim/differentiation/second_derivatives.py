@@ -165,7 +165,7 @@ def _codes(robot: Tree) -> tuple[Columns, Columns]:
 
     try:
         whole = derivatives.reverse(Expression(sizes, force))
-        first = derivatives.Derivative(sizes, gradient)
+        first = derivatives.SteadyExpression(sizes, gradient)
         return states_of(derivatives.forward(first, (True, False, True, True, False))), states_of(first)
     except TooLongError as error:
         raise UnsupportedError(f"second derivatives of {quoted(robot.name)} cannot be compiled: {error}") from error

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..engine.call.expression_code import Columns, states_of
 from ..engine.graph import derivatives
-from ..engine.graph.expressions import Expression
+from ..engine.graph.derivatives import SteadyExpression
 from ..kernels.entries.status import FINE
 from ..kernels.kinematics.configuration import advance, difference, integrate, into_start_axes, retrace
 from ..kernels.stepping.rules import Rule
@@ -59,33 +59,29 @@ class Part:
         place: int | None,
     ) -> None:
         self._source, self._sizes, self._function, self._place = source, list(sizes), function, place
+        self._shapes: list[int] = []
 
     def __call__(self, *arguments: np.ndarray) -> list[np.ndarray]:
         """Return the results (B, n), of arguments (B, n)."""
         found = self._values(*arguments)
         return np.split(found, np.cumsum(self._shapes)[:-1], axis=1)
 
-    @cached_property
-    def values(self) -> Expression:
-        """Results, one after the other, of the arguments."""
-        self._shapes: list[int] = []
-
-        def values(*arguments: Numbers) -> Numbers:
-            found = self._function(None, *arguments)
-            self._shapes = [x.size for x in found]
-            return np.concatenate(found)
-
-        return Expression(self._sizes, values)
+    def values(self, *arguments: Numbers) -> Numbers:
+        """Return the results of symbolic arguments, one after the other."""
+        found = self._function(None, *arguments)
+        self._shapes = [x.size for x in found]
+        return np.concatenate(found)
 
     @cached_property
     def _values(self) -> Columns:
-        return states_of(self.values)
+        return states_of(SteadyExpression(self._sizes, self.values))
 
     @cached_property
-    def gradients(self) -> Expression:
+    def gradients(self) -> Callable[..., list[Any]]:
         """Gradient of a weighted sum of the results, in the displacement and the arguments behind the first one.
 
-        The result that is a configuration is a displacement from a last argument.
+        Function of symbolic numbers; before the gradients it returns the results. The result that is a configuration is
+        a displacement from a last argument.
         """
         nv, nq, place = self._source.robot.nv, self._source.robot.nq, self._place
 
@@ -98,7 +94,7 @@ class Part:
 
         ends = [] if place is None else [nq]
         moving = [True, False, *[True] * (len(self._sizes) - 1), *[False] * len(ends)]
-        return derivatives.reverse(Expression([nv, *self._sizes, *ends], results), moving)
+        return derivatives.gradients_of(SteadyExpression([nv, *self._sizes, *ends], results), moving)
 
 
 class StepParts:

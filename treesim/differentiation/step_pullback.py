@@ -7,24 +7,25 @@ a, is that in q, v and the parameters of the bodies.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, lru_cache
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..engine.call.expression_code import Columns, states_of
 from ..engine.graph import derivatives
-from ..engine.graph.expressions import Expression
+from ..engine.graph.derivatives import SteadyExpression
 from ..engine.graph.graph import TooLongError
+from ..engine.graph.trace import Traced
 from ..kernels.algebra.tables import with_armature
 from ..kernels.dynamics.rnea import inverse_dynamics, scratch_for
 from ..kernels.stepping.rules import Rule
 from ..model.tree import Tree
 from ..simulation.step_traces import empty
-from .step_parts import displaced, step_parts
+from .step_parts import Part, displaced, step_parts
 
 Numbers = np.ndarray  # symbolic (n,), of dtype object, or those of many states (B, n)
 
@@ -48,27 +49,29 @@ class StepGradients(NamedTuple):
 
 
 class Function:
-    """Function of numbers to arrays of given sizes, symbolic or in compiled code for many states.
+    """Function of groups of numbers to arrays of given sizes, in compiled code for many states.
 
-    expression: of its results, one after the other; others may come before them.
+    function: of symbolic groups with the sizes `inputs`, returns all numbers; others may come before those of the
+    results.
     """
 
-    def __init__(self, expression: Expression, sizes: Sequence[int]) -> None:
-        self._expression, ends = expression, np.cumsum([len(expression.results) - sum(sizes), *sizes]).tolist()
-        self._own = [slice(*bounds) for bounds in pairwise(ends)]
+    def __init__(self, inputs: Sequence[int], function: Callable[..., Iterable[Any]], sizes: Sequence[int]) -> None:
+        self._inputs, self._function, self._ends = inputs, function, np.cumsum([0, *sizes]).tolist()
 
     @cached_property
     def _columns(self) -> Columns:
-        return states_of(self._expression)
+        return states_of(SteadyExpression(self._inputs, self._function))
 
     def __call__(self, *groups: Numbers) -> list[Numbers]:
         """Return the results."""
         if groups[0].dtype != object:
             values = self._columns(*groups)
-            return [values[:, own] for own in self._own]
-        found = empty(len(self._expression.results))
-        found[:] = self._expression(*(group.tolist() for group in groups))
-        return [found[own] for own in self._own]
+        else:
+            numbers, given = [*self._function(*groups)], next(x for group in groups for x in group)
+            values = empty(len(numbers))
+            values[:] = [x if isinstance(x, Traced) else given.constant(float(x)) for x in numbers]
+        first = values.shape[-1] - self._ends[-1]
+        return [values[..., first + a : first + b] for a, b in pairwise(self._ends)]
 
     def back(self, groups: Sequence[Numbers], weights: Numbers) -> list[Numbers]:
         """Return the results of groups and weights; (B, K, n) for groups of B states, and weights (B, K, m) of each."""
@@ -83,33 +86,32 @@ class Function:
         return [x.reshape(count, K, x.shape[1]) for x in self(*rows, weights.reshape(count * K, m))]
 
 
-class Joined:
-    """Function of groups of numbers that calls others, traced as one if it is short enough.
+class Joined(Function):
+    """Function that calls others, traced as one if that is short enough.
 
-    function(*groups): returns arrays of the given sizes, also of groups (B, n) and of a last one (B, K, n).
+    function: also of groups (B, n) and of a last one (B, K, n); returns arrays.
     """
 
-    def __init__(self, function: Callable[..., list[Numbers]], inputs: Sequence[int], sizes: Sequence[int]) -> None:
-        self._function, self._inputs, self._sizes = function, inputs, sizes
+    def __init__(self, inputs: Sequence[int], function: Callable[..., list[Numbers]], sizes: Sequence[int]) -> None:
+        super().__init__(inputs, lambda *groups: np.concatenate(function(*groups)), sizes)
+        self._each = function
 
     @cached_property
-    def _one(self) -> Function | None:
+    def _is_short(self) -> bool:
         try:
-            return Function(Expression(self._inputs, lambda *x: np.concatenate(self._function(*x))), self._sizes)
+            return self._columns is not None
         except TooLongError:
-            return None
+            return False
 
     def __call__(self, *groups: Numbers) -> list[Numbers]:
         """Return the results."""
-        if groups[0].dtype == object or self._one is None:
-            return self._function(*groups)
-        return self._one(*groups)
+        numeric = groups[0].dtype != object
+        return self._each(*groups) if numeric and not self._is_short else super().__call__(*groups)
 
     def back(self, groups: Sequence[Numbers], weights: Numbers) -> list[Numbers]:
         """Return the results as `Function.back`."""
-        if groups[0].dtype == object or self._one is None:
-            return self._function(*groups, weights)
-        return self._one.back(groups, weights)
+        numeric = weights.dtype != object
+        return self._each(*groups, weights) if numeric and not self._is_short else super().back(groups, weights)
 
 
 def constants(numbers: np.ndarray, like: Numbers) -> Numbers:
@@ -142,30 +144,28 @@ class StepPullback:
         self._gravity = None if gravity is None else np.asarray(gravity, float)
         self._source, self._settings = parts.source, settings
         nq, nv, table = robot.nq, robot.nv, settings + len(places)
-        self._nv, inputs = nv, [nv, nv, table, nv]
+        self._nv = nv
         self.sizes = nq, nv, table
-        self.end, self.end_back = (
-            Function(parts.end.values, [nq, nv]), Function(parts.end.gradients, [nv, nv, nv, 1])
+        state, gradients, rates = [nq, nv, table, nv], [nv, nv, table, nv], [*[nv] * rule.stages]
+        moved, into = [nq, nv, nv, 1], [nq, nv, nv, nv, 1]
+        self.end, self.end_back = _functions(parts.end, moved, [nq, nv], [nv, nv, nv, 1], nv, nq)
+        self.into, self.into_back = _functions(parts.into_start_axes, into, [nv], [*4 * [nv], 1], nv)
+        self._end, self._end_back = _functions(parts.finish, [*state, *rates], [nq, nv], [*gradients, *rates], nv, nq)
+        self._motion, self._motion_back = _functions(
+            parts.motion, [*state, *rates], [nv, nv], [*gradients, *rates], nv
         )  # fmt: skip
-        into = parts.into_start_axes
-        self.into, self.into_back = Function(into.values, [nv]), Function(into.gradients, [*4 * [nv], 1])
-        self._calls = [Function(part.values, [nq, nv, nv, nv]) for part in parts.calls]
-        self._end = Function(parts.finish.values, [nq, nv])
-        self._end_back = Function(parts.finish.gradients, [*inputs, *[nv] * rule.stages])
-        self._motion = Function(parts.motion.values, [nv, nv])
-        self._motion_back = Function(parts.motion.gradients, [*inputs, *[nv] * rule.stages])
-        self._calls_back = [Function(part.gradients, [*inputs, *[nv] * k]) for k, part in enumerate(parts.calls)]
+        calls = [
+            _functions(part, [*state, *rates[:k]], [nq, nv, nv, nv], [*gradients, *rates[:k]], nv, nq)
+            for k, part in enumerate(parts.calls)
+        ]
+        self._calls, self._calls_back = [[x[k] for x in calls] for k in range(2)]
         own = len(places)
-        dynamics = Expression([nq, nv, nv, nv, own], self._acceleration)
-        response = Expression([nq, nv, own, nv], self._response)
-        torques = Expression([nv, nq, nv, nv, own], self._torques)
-        gradient = derivatives.reverse(torques, [True, False, True, False, True])
-        self._dynamics, self._response_to = Function(dynamics, [nv]), Function(response, [nv])
-        self._torques_back = Function(gradient, [nv, nv, own])
-        state, called = [nq, nv, table, nv], [nq, nv, nv, nv, nv]
-        known = [*state, *called * rule.stages]
-        self._motion_and_calls = Joined(self._taped, state, [nv, nv, *called * rule.stages])
-        self._motion_gradients = Joined(self._of_motion, [*known, 4 * nv], inputs)
+        self._dynamics = Function([nq, nv, nv, nv, own], self._acceleration, [nv])
+        self._response_to = Function([nq, nv, own, nv], self._response, [nv])
+        self._torques_back = Function([nv, nq, nv, nv, own, nv], lambda *x: self._torque_gradients(*x), [nv, nv, own])
+        called = [nq, nv, nv, nv, nv]
+        self._motion_and_calls = Joined(state, self._taped, [nv, nv, *called * rule.stages])
+        self._motion_gradients = Joined([*state, *called * rule.stages, 4 * nv], self._of_motion, gradients)
 
     def __call__(self, given: StepInputs, weights: Numbers) -> StepGradients:
         """Return the gradients of sum(weights * displacement and velocity at the end of the step)."""
@@ -276,6 +276,12 @@ class StepPullback:
     def _own_gravity(self, like: Numbers) -> Numbers | None:
         return None if self._gravity is None else constants(self._gravity, like)
 
+    @cached_property
+    def _torque_gradients(self) -> Callable[..., list[Any]]:
+        nq, nv, own = self.sizes[0], self._nv, self.sizes[2] - self._settings
+        torques = SteadyExpression([nv, nq, nv, nv, own], self._torques)
+        return derivatives.gradients_of(torques, [True, False, True, False, True])
+
     def _torques(self, d: Numbers, q: Numbers, v: Numbers, a: Numbers, own: Numbers) -> Numbers:
         """ID(q, v, a) after a displacement d of q, without rotors."""
         source, graph = self._source, q[0].graph
@@ -285,6 +291,18 @@ class StepPullback:
         motion = source.whole_motion(graph, v), source.whole_motion(graph, a)
         inverse_dynamics(tree, at, *motion, empty(0).reshape(0, 6), tau, *scratch_for(tree, at))
         return source.own_forces(graph, tau)
+
+
+def _functions(
+    part: Part, inputs: Sequence[int], sizes: Sequence[int], gradients: Sequence[int], nv: int, *ends: int
+) -> tuple[Function, Function]:
+    """Return the functions of a part's results and of their gradients; ends: size of a result that is a configuration.
+
+    Either is traced when it is first called.
+    """
+    weights = sum(sizes) - sum(ends) + nv * len(ends)
+    back = Function([nv, *inputs, *ends, weights], lambda *x: part.gradients(*x), gradients)
+    return Function(inputs, part.values, sizes), back
 
 
 def _tape_of(calls: Sequence[Numbers]) -> Tape:

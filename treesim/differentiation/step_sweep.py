@@ -15,8 +15,7 @@ from ..engine.call.evaluate import lanes_for
 from ..engine.call.expression_code import expression_states
 from ..engine.call.specialized import BatchCode
 from ..engine.graph import derivatives
-from ..engine.graph.derivatives import Derivative
-from ..engine.graph.expressions import Expression
+from ..engine.graph.derivatives import SteadyExpression
 from ..engine.graph.graph import TooLongError
 from ..engine.graph.policies import Policy
 from ..kernels.stepping.rules import Rule
@@ -116,9 +115,10 @@ class PolicyPullback:
             at = displaced(source, source.tree(graph), q, d)
             return policy(t[0], source.own_positions(graph, at), v, p)
 
-        expression = Expression([nv, 1, nq, nv, parameters], control)
-        gradients = derivatives.reverse(expression, [True, False, False, True, True])
-        self._function, self._nv = Function(gradients, [nv, nv, parameters]), nv
+        expression = SteadyExpression([nv, 1, nq, nv, parameters], control)
+        gradients = derivatives.gradients_of(expression, [True, False, False, True, True])
+        self._nv, inputs = nv, [nv, 1, nq, nv, parameters, len(expression.results)]
+        self._function = Function(inputs, gradients, [nv, nv, parameters])
 
     def __call__(self, t: Numbers, q: Numbers, v: Numbers, p: Numbers, weights: Numbers) -> list[Numbers]:
         """Return the gradients of sum(weights * control)."""
@@ -171,7 +171,7 @@ class FreeSweep:
         """SIMD code of all steps; None if there is none."""
         sizes = [*self._carried, *self._fixed, *self._steps]
         try:
-            expression = Derivative(sizes, lambda *groups: np.concatenate(self._through(*groups)).tolist())
+            expression = SteadyExpression(sizes, lambda *groups: np.concatenate(self._through(*groups)).tolist())
         except TooLongError:
             return None
         carried, invariant, inputs, results = (

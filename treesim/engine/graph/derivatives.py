@@ -9,7 +9,7 @@ Source: A. Griewank, A. Walther, Evaluating Derivatives, 2nd edition, SIAM 2008,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import compress, repeat
 from typing import Any
 
@@ -57,10 +57,10 @@ RULES: dict[int, tuple[Rule, ...]] = {
 }
 
 
-class Derivative(Expression):
-    """Derivative of an expression: further operations on its graph, recorded by one call of a function of groups."""
+class SteadyExpression(Expression):
+    """Expression of a function which is known to do the same operations in all calls: it is traced once."""
 
-    def __init__(self, sizes: Sequence[int], function: Callable[..., list[Any]]) -> None:
+    def __init__(self, sizes: Sequence[int], function: Callable[..., Iterable[Any]]) -> None:
         self.sizes, self._function = tuple(sizes), function
         self._trace()
         del self._function
@@ -87,7 +87,7 @@ def forward(primal: Expression, moving: Sequence[bool]) -> Expression:
                     _add(tangents, node, rule(tangents[operand], *numbers))
         return [*(known[node] for node in primal.results), *(tangents.get(node, 0.0) for node in primal.results)]
 
-    return Derivative((*primal.sizes, *sizes), differentiate)
+    return SteadyExpression((*primal.sizes, *sizes), differentiate)
 
 
 def reverse(primal: Expression, moving: Sequence[bool] | None = None) -> Expression:
@@ -96,6 +96,11 @@ def reverse(primal: Expression, moving: Sequence[bool] | None = None) -> Express
     moving: for each group of inputs whether the gradient in it is a result; by default in all. Cost: at most 5
     operations for each operation that depends on moving inputs, for any number of inputs. Raises TooLongError.
     """
+    return SteadyExpression((*primal.sizes, len(primal.results)), gradients_of(primal, moving))
+
+
+def gradients_of(primal: Expression, moving: Sequence[bool] | None = None) -> Callable[..., list[Any]]:
+    """Return the function of symbolic numbers whose expression `reverse` returns."""
     chosen = [move for size, move in zip(primal.sizes, moving or repeat(True), strict=False) for _ in range(size)]
     inputs = [node for node, k in _inputs(primal) if chosen[k]]
     moved = set(inputs)
@@ -116,7 +121,7 @@ def reverse(primal: Expression, moving: Sequence[bool] | None = None) -> Express
                     _add(back, operand, rule(back[node], *numbers))
         return [*(known[node] for node in primal.results), *(back.get(node, 0.0) for node in inputs)]
 
-    return Derivative((*primal.sizes, len(primal.results)), differentiate)
+    return differentiate
 
 
 def _numbers(primal: Expression, groups: Sequence[Any]) -> dict[int, Traced]:
