@@ -184,24 +184,26 @@ class LaneSteps:
         """
         forces, control = self._means[turn](), None
         for _ in range(REPEATS):
-            changed = forces.saturated(self.control)
+            rows = np.flatnonzero((forces.beyond > 0).any(axis=1))
+            beyond = MeanForces(forces.mean[rows], forces.beyond[rows])
+            changed = beyond.saturated(self.control[rows])
             if changed is None:
                 break
             control = self.control.copy() if control is None else control
-            self.control[...] = changed
-            rows = np.flatnonzero((forces.beyond > 0).any(axis=1))
-            if velocities is not None or not self._repeat(turn, rows, info):
+            self.control[rows] = changed
+            if velocities is not None or not self._repeat(turn, rows, info, forces):
                 self.info[...] = info
                 self._step(turn, q, v, velocities)
-            forces = self._means[turn]()
+                forces = self._means[turn]()
         if control is not None:
             self.control[...] = control
         self.applied[...] = forces.mean
 
-    def _repeat(self, turn: int, rows: np.ndarray, info: np.ndarray) -> bool:
+    def _repeat(self, turn: int, rows: np.ndarray, info: np.ndarray, forces: MeanForces) -> bool:
         """Repeat the step of some states under `control`; return False, without a step, if all are to be repeated.
 
         The bits of a state's step do not depend on which other states are stepped. info: diagnostics before the step.
+        forces: mean forces of all states, overwritten for those.
         """
         size = max(FEWEST, 1 << (rows.size - 1).bit_length())
         if self.few is None or 2 * size > len(self.control) or not self.finite:
@@ -221,6 +223,8 @@ class LaneSteps:
         if not steps.finite:
             return False
         self.applied[rows] = steps.applied
+        for whole, part in zip(forces, steps._means[turn](), strict=True):
+            whole[rows] = part
         for whole, part in zip(self.results[turn], steps.results[turn], strict=True):
             if whole is not None and part is not None:
                 whole[rows] = part

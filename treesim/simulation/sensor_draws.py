@@ -18,7 +18,7 @@ from ..system.philox import random_words
 
 NOISE, WALK, DROP = range(3)  # kinds of numbers
 EPISODE = 1 << 32  # samples of an episode
-AT_ONCE = 2048  # counters, whose words fit into the cache
+AT_ONCE = 1024  # counters, whose words fit into the cache
 MOST_STEPS = float(1 << 48)
 LARGEST_SEED = (1 << 64) - 1
 HALF, TOP = np.uint64(32), 1 << 63
