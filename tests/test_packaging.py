@@ -1,6 +1,7 @@
 """What is installed: one version for all packages, extras that exist, and a source distribution that can be tested."""
 
 import re
+import runpy
 import subprocess
 import sys
 import tarfile
@@ -88,6 +89,50 @@ def test_the_recipe_for_conda_is_of_this_version_and_needs_the_same():
     everywhere = {one for one in map(Requirement, CORE["dependencies"]) if one.marker is None}
     assert {Requirement(text) for text in others} == everywhere
     assert recipe["about"]["license"] == CORE["license"]
+
+
+def test_the_address_is_defined_in_one_place():
+    urls = CORE["urls"]
+    address = urls["Repository"]
+    assert all(url.startswith((address, urls["Documentation"])) for url in urls.values())
+    citation = (ROOT / "CITATION.cff").read_text()
+    assert f'repository-code: "{address}"' in citation and f'url: "{urls["Documentation"]}"' in citation
+    listed = subprocess.run(["git", "grep", "-lF", address], cwd=ROOT, capture_output=True, text=True).stdout.split()
+    assert set(listed) <= {"pyproject.toml", "CITATION.cff"}
+
+
+def check_description(text):
+    """Assert that a description has absolute links only."""
+    links = re.findall(r"\]\(([^)]+)\)", text)
+    assert len(links) > 20 and [link for link in links if not link.startswith(("https://", "#"))] == []
+    assert f"]({CORE['urls']['Repository']}/raw/main/docs/viewer.jpg)" in text
+    assert f"]({CORE['urls']['Repository']}/blob/main/docs/install.md)" in text
+
+
+def test_the_description_on_pypi_has_no_relative_link(monkeypatch):
+    given = {}
+    monkeypatch.setattr("setuptools.setup", lambda **options: given.update(options))
+    runpy.run_path(str(ROOT / "setup.py"))
+    check_description(given["long_description"])
+    assert given["long_description_content_type"] == "text/markdown" and CORE["dynamic"] == ["readme"]
+
+
+@pytest.mark.slow
+def test_the_metadata_of_a_wheel_has_no_relative_link(tmp_path):
+    build = pytest.importorskip("build.util", reason="needs the package build")
+    for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
+        (tmp_path / name).write_bytes((ROOT / name).read_bytes())
+    (tmp_path / "treesim").mkdir()
+    (tmp_path / "treesim/__init__.py").touch()
+    metadata = build.project_wheel_metadata(tmp_path)
+    check_description(metadata.get_payload())
+    assert metadata["Description-Content-Type"] == "text/markdown" and len(metadata.get_all("Project-URL")) == 4
+
+
+def test_a_release_needs_all_tests():
+    jobs = read_yaml(".github/workflows/release.yml")["jobs"]
+    assert set(jobs["publish"]["needs"]) == {"tests", "wheels"}
+    assert jobs["tests"]["uses"] == "./.github/workflows/platforms.yml"
 
 
 @pytest.mark.slow
