@@ -94,17 +94,19 @@ def commands(places, rates, substep, memory, position, speed, control, after, co
 
 def delayed(p, x, substep, u, is_first, memory, after):
     """Return the command of `delay` steps ago, and store this step's control in its first substep."""
-    begins = less(substep, 0.5)
-    for i in range(p.count):
-        newest = u if i == 0 else select(less(0, is_first), u, memory[p.commands + maximum(i - 1, 0)])
-        after[p.commands + i] = select(begins, newest, memory[p.commands + i])
+    begins, begun = less(substep, 0.5), less(0, is_first)
     steps = x.delay if p.delay < 0 else memory[p.delay]
     ago = maximum(steps - substep * x.substep, 0)
-    found = after[p.commands]
+    stored = memory[p.commands]
+    found = newer = select(begins, u, stored)
+    after[p.commands] = newer
     for i in range(1, p.count):
-        newer, older = after[p.commands + i - 1], after[p.commands + i]
+        before, stored = select(begun, u, stored), memory[p.commands + i]
+        older = select(begins, before, stored)
+        after[p.commands + i] = older
         between = newer + (older - newer) * minimum(ago - (i - 1), 1)
         found = select(less(i - 1, ago - ON_STEP), select(less(0, x.interpolate), between, older), found)
+        newer = older
     return found
 
 
