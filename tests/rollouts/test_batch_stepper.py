@@ -10,6 +10,7 @@ import pytest
 
 import treesim
 from tests.waiting import PATIENCE
+from treesim.contact import lanes
 
 CALLS, STEPS, COUNT = 6, 3, 20
 
@@ -125,6 +126,30 @@ def test_parameters_of_some_states_are_replaced(worlds, name):
         one.step()
         other.step()
     assert np.array_equal(one.q, other.q) and np.array_equal(one.v, other.v)
+
+
+@pytest.mark.filterwarnings("ignore::treesim.ContactWarning")
+def test_parameters_of_states_that_lanes_leave_are_replaced(monkeypatch):
+    """With room for one contact, lanes leave all states, which are then solved one by one, in the same arrays."""
+    monkeypatch.setattr("treesim.contact.lanes.capacity_of", lambda contacts: 1)
+    left, alone = [], lanes.ContactLanes._alone
+    monkeypatch.setattr(lanes.ContactLanes, "_alone", lambda *given: left.append(given) or alone(*given))
+    box = treesim.free_body("box", "box", (0.2, 0.2, 0.2), 1.0)
+    world = treesim.World(box, ground=treesim.Ground(friction=0.5))
+    q, v = np.tile(box.neutral(), (3, 1)), np.zeros((3, 6))
+    q[:, 2], v[:, 0] = 0.1, 2.0
+    slippery, rough = ({"ground_friction": np.full(3, friction)} for friction in (0.1, 0.9))
+    one, other = (treesim.BatchStepper(world, 3, steps=STEPS, model_parameters=x) for x in (slippery, rough))
+    for stepper in (one, other):
+        stepper.put(slice(None), q, v)
+        stepper.step()
+    assert len(left) >= 6 and not np.array_equal(one.q, other.q)
+    one.put(slice(None), q, v, model_parameters=rough)
+    other.put(slice(None), q, v)
+    for _ in range(CALLS):
+        one.step()
+        other.step()
+    assert np.array_equal(one.q, other.q)
 
 
 def test_parameters_that_cannot_be_replaced_are_refused(ur5):
