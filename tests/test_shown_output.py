@@ -121,7 +121,15 @@ def test_what_is_not_run_stands_on_a_page(rule):
 
 
 # arguments with which the programs that measure finish soon
-SMALL = {"model_parameters": "2", "measures": "64", "threads": "1", "work": "2", "passes": "0.01", "observations": "4"}
+SMALL = {
+    "model_parameters": "2",
+    "measures": "64",
+    "threads": "1",
+    "work": "2",
+    "passes": "0.01",
+    "observations": "4",
+    "motors": "4",
+}
 
 
 def test_a_program_that_measures_stands_on_a_page_and_has_a_small_run():
@@ -135,6 +143,9 @@ def test_a_program_that_measures_stands_on_a_page_and_has_a_small_run():
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", sorted(SMALL))
 def test_a_program_that_measures_runs(name):
-    for package in ("treesim-lab", *{"model_parameters": ["mujoco"], "observations": ["gymnasium"]}.get(name, [])):
+    for package in (
+        "treesim-lab",
+        *{"model_parameters": ["mujoco"], "observations": ["gymnasium"], "motors": ["gymnasium", "onnx"]}.get(name, []),
+    ):
         need(package)
     assert TOOL.run(f"python {FOLDER / 'measure' / name}.py {SMALL[name]}").output

@@ -301,7 +301,7 @@ FIXED = '<robot name="stone"><link name="stone"/></robot>'
             ("chain5", "--sizes", 100, "--save", "/nowhere/x.json"),
             "cannot write /nowhere/x.json: No such file or directory",
         ),
-        (("chain5", "--sizes", 100, "--plot", "x.nothing"), "cannot write the plot"),
+        (("chain5", "--sizes", 100, "--plot", "x.nothing"), "unknown format of 'x.nothing': it ends in"),
         ((FIXED,), "no degrees of freedom"),
     ],
 )
