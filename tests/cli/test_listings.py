@@ -58,3 +58,21 @@ def test_program_starts_without_importing_anything_heavy() -> None:
 def test_module_runs_as_a_program() -> None:
     ended = subprocess.run([sys.executable, "-m", "treesim", "--help"], capture_output=True, text=True, check=True)
     assert "simulate" in ended.stdout
+
+
+def test_robots_lists_what_moves_in_columns_and_all_of_it_if_asked(
+    answer: Callable[..., Any], treesim: Callable[..., Any]
+) -> None:
+    pytest.importorskip("pybullet_data")
+    moving, every = ({row["name"] for row in answer("robots", *options)} for options in ((), ("--all",)))
+    assert moving < every and "cube" in every - moving and "panda" in moving
+    assert {row["name"] for row in answer("robots", "g1", "HANDS")} == {"g1_with_hands"}
+    lines = treesim("robots").stdout.splitlines()
+    assert max(map(len, lines)) <= 80 and "  ur5  " in "\n".join(lines)
+
+
+def test_long_help_shows_main_options_and_all_of_them_if_asked(treesim: Callable[..., Any]) -> None:
+    short, full, other = (treesim(*words).stdout for words in (("view", "-h"), ("view", "--help-all"), ("info", "-h")))
+    assert "--help-all:" in short and "--ground" in short and "--substeps" not in short and "--record" in short
+    assert "--substeps" in full and len(short.splitlines()) < len(full.splitlines()) / 2 and "--help-all" not in other
+    assert "--substeps" not in treesim("view", "-h").stdout

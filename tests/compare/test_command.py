@@ -156,3 +156,12 @@ def test_an_engine_that_reads_no_file_explains_nothing(run, monkeypatch):
 def test_a_mistake_ends_in_2(run):
     result, _ = run(UnknownNameError("no such engine"))
     assert result.exit_code == 2 and "Traceback" not in result.output
+
+
+def test_the_outcome_of_every_engine_comes_first(capsys):
+    from treesim.cli.compare_tables import print_comparison
+
+    found = Comparison("toy", "fixed", 0, 1, 1, 1e-3, (AGREED, DIFFER), {"paper": "it is thin"})
+    print_comparison(found)
+    first = capsys.readouterr().out.splitlines()[:3]
+    assert first[1].endswith("they differ") and first[2] == "paper: not compared: it is thin"

@@ -16,15 +16,17 @@ if TYPE_CHECKING:
 
 
 def print_comparison(found: Comparison) -> None:
-    """Print the header, a table of the largest errors if there are several engines, and each report."""
+    """Print the outcome of each engine, the header, a table of the largest errors of several engines, and reports."""
     console = output()
+    for report in found.reports:
+        console.print(f"{report.engine}: {report.summary}", style="green" if report.passed else "bold red")
+    for engine, why in found.refused.items():
+        console.print(f"{engine}: not compared: {why}", style="yellow")
     _print_header(console, found)
     if len(found.reports) > 1:
         console.print(_overview(found))
     for report in found.reports:
         _print_report(console, report)
-    for engine, why in found.refused.items():
-        console.print(f"{engine}: not compared: {why}", style="yellow")
 
 
 def _print_header(console: Console, found: Comparison) -> None:
@@ -76,7 +78,6 @@ def _print_report(console: Console, report: Report) -> None:
             console.print(f"{title}:")
         for entry in entries:
             console.print(f"  {entry}")
-    console.print(report.summary, style="green" if report.passed else "bold red")
 
 
 def _style(row: Row) -> str | None:

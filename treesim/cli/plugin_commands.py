@@ -53,6 +53,9 @@ class CommandGroup(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return name, command and remaining arguments; `bench energy ROBOT` and others of `ROUTES` are one command."""
+        if "--help-all" in args:
+            ctx.meta[HELP_ALL] = True
+            args = ["--help" if word == "--help-all" else word for word in args]
         found = routed(args)
         if found is None:
             return super().resolve_command(ctx, args)
@@ -63,7 +66,8 @@ class CommandGroup(TyperGroup):
         """Return a command by name; None if there is none."""
         if cmd_name not in self.commands:
             self._add_plugins()
-        return super().get_command(ctx, cmd_name)
+        found = super().get_command(ctx, cmd_name)
+        return found if found is None or isinstance(found, PluginCommand) else with_short_help(found)
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of all commands, treesim's own first, and load the help of each."""
@@ -84,6 +88,11 @@ class CommandGroup(TyperGroup):
                 self.add_command(_missing(name, package))
             if missing:
                 self.epilog = f"{self.epilog or ''}\n\n{package} is not installed: {', '.join(shown)}".strip()
+
+
+HELP_ALL = "treesim.help_all"  # key of a context, whose help lists all options
+MOST_OPTIONS = 20  # of a command, whose help lists all of them
+MAIN_OPTIONS = {"base", "ground", "controller", "duration", "out", "plot", "html", "record", "samples", "vary", "json"}
 
 
 class PluginCommand(TyperCommand):
@@ -131,7 +140,29 @@ def _command(name: str, function: Any, **settings: Any) -> Any:
     """Return the typer command of one function."""
     app = typer.Typer(add_completion=False)
     app.command(name, epilog=epilog_of(function), **settings)(function)
-    return typer.main.get_command(app)
+    return with_short_help(typer.main.get_command(app))
+
+
+def with_short_help(command: Any) -> Any:
+    """Return a command whose help lists its main options, if it has many, and all of them with --help-all."""
+    options = [each for each in command.params if each.param_type_name == "option"]
+    others = [each for each in options if not {each.name, *each.opts} & MAIN_OPTIONS]
+    if len(options) <= MOST_OPTIONS or "--help-all" in (command.epilog or ""):
+        return command
+
+    def format_main(context: Any, formatter: Any) -> None:
+        hidden = [] if context.meta.get(HELP_ALL) else others
+        for each in hidden:
+            each.hidden = True
+        try:
+            format_all(context, formatter)
+        finally:
+            for each in hidden:
+                each.hidden = False
+
+    format_all, command.format_help = command.format_help, format_main
+    command.epilog = f"--help-all: {len(others)} more options.\n\n{command.epilog or ''}"
+    return command
 
 
 def _missing(name: str, package: str) -> Any:

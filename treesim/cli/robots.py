@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated
 
 import typer
 
 from ..errors import named
-from .common import JsonOption, examples, guarded, output, print_json
+from .common import JsonOption, examples, guarded, option, output, print_json
+
+MOVING = re.compile(rb"<joint[^>]*type\s*=\s*[\"'](?!fixed)")
+ALL = "List furniture and other objects without moving joints, too."
+WIDTH = 80  # columns of a list of names
 
 
 @guarded
@@ -16,7 +21,8 @@ from .common import JsonOption, examples, guarded, output, print_json
     "treesim robots talos --json",
 )
 def robots(
-    containing: Annotated[str, typer.Argument(metavar="[TEXT]", show_default=False)] = "",
+    containing: Annotated[list[str] | None, typer.Argument(metavar="[TEXT]...", show_default=False)] = None,
+    every: Annotated[bool, option("--all", help=ALL)] = False,
     json: JsonOption = False,
 ) -> None:
     """List the robots of installed data packages. Every command accepts the listed names.
@@ -24,20 +30,25 @@ def robots(
     Options
     -------
     containing
-        Text that the listed names must contain.
+        Texts that the listed names must contain, all of them.
     """
     from ..urdf import installed_robots
 
-    entries = [entry for entry in installed_robots() if containing.lower() in entry.name.lower()]
+    words = [word.lower() for word in containing or ()]
+    entries = [entry for entry in installed_robots() if all(word in entry.name.lower() for word in words)]
+    if not every:
+        entries = [entry for entry in entries if MOVING.search(entry.path.read_bytes())]
     if json:
         print_json([{"name": entry.name, "package": entry.package, "path": str(entry.path)} for entry in entries])
         return
     console = output()
     if not entries:
-        of = f" whose name contains {containing!r}" if containing else ""
+        of = f" whose name contains {' and '.join(map(repr, words))}" if words else ""
         console.print(f"no installed robot{of}; `python -m pip install example-robot-data` brings some", soft_wrap=True)
         return
     for package in dict.fromkeys(entry.package for entry in entries):
-        names = [entry.name for entry in entries if entry.package == package]
+        names = [named(entry.name) for entry in entries if entry.package == package]
         console.print(f"{named(package)} ({len(names)})", style="bold")
-        console.print(f"  {', '.join(map(named, names))}")
+        each = max(map(len, names)) + 2
+        for k in range(0, len(names), row := max((WIDTH - 2) // each, 1)):
+            console.print("  " + "".join(name.ljust(each) for name in names[k : k + row]).rstrip(), soft_wrap=True)
