@@ -221,21 +221,22 @@ def _warn_of_explicit_gains(actuators: ActuatorTable, h: float) -> None:
 
     A sampled servo on an inertia I is stable if kp T/2 < kd + damping and kd < 2 I/T, by Jury's criterion.
     """
-    robot = actuators.robot
-    for name, actuator in actuators.by_joint.items():
+    robot, found = actuators.robot, []
+    for name, actuator in actuators.by_joint.items() if robot.nv <= MANY else ():
         law, k = actuator._law, robot.v_index[name].start
-        if not law.explicit or robot.nv > MANY:
+        if not law.explicit:
             continue
         period, inertia = actuator._period or h, lightest(robot)[k]
         least, most = law.kp * period / 2 - max(robot.damping[k], 0.0), 2 * inertia / period
         if not least <= law.kd <= most:
             wrong = f"at least {least:.3g}" if law.kd < least else f"at most {most:.3g}"
-            warn(
+            found.append(
                 f"joint {quoted(name)} of {quoted(robot.name)} has explicit gains kp = {law.kp:g}, kd = {law.kd:g}, "
-                f"sampled every {period:g} s: on its least inertia of {inertia:.3g} they are stable for kd of {wrong}. "
-                f"Change kd, sample more often, or take implicit gains",
-                LightJointWarning,
+                f"sampled every {period:g} s: on its least inertia of {inertia:.3g} they are stable for kd of {wrong}"
             )
+    if found:
+        more = f" (and {len(found) - 1} more joints)" if len(found) > 1 else ""
+        warn(f"{found[0]}{more}. Change kd, sample more often, or take implicit gains", LightJointWarning)
 
 
 def check_inertia(
