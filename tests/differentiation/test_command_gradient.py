@@ -26,7 +26,7 @@ def test_linearization_includes_the_memory(rule):
     for _ in range(3):
         state, _ = stepper.step(state, rng.normal(size=6))
     u, nv, na = rng.normal(size=6), 6, state.actuators.size
-    A, B, q, _, _ = treesim.linearize(stepper, state.q, state.v, u, state.actuators)
+    A, B, q, _, _ = treesim.linearize(stepper, state.q, state.v, u, actuators=state.actuators)
     end, _ = stepper.step(state, u)
     assert A.shape == (2 * nv + na,) * 2 and B.shape == (2 * nv + na, nv)
     assert np.allclose(q, end.q, rtol=0, atol=1e-14)
@@ -41,7 +41,7 @@ def test_linearization_includes_the_memory(rule):
     steps = H * np.eye(2 * nv + na + nv)
     wanted = np.stack([(moved(x) - moved(-x)) / (2 * H) for x in steps], axis=1)
     assert np.allclose(np.hstack([A, B]), wanted, rtol=0, atol=2e-7 * max(1, abs(wanted).max()))
-    batch = treesim.linearize(stepper, np.tile(state.q, (2, 1)), state.v, u, state.actuators)
+    batch = treesim.linearize(stepper, np.tile(state.q, (2, 1)), state.v, u, actuators=state.actuators)
     assert np.allclose(batch.A[1], A, rtol=0, atol=1e-12)
 
 
@@ -96,6 +96,6 @@ def test_policies_and_foreign_memory_are_refused():
     with pytest.raises(UnsupportedError, match="policies that control actuators with delay, lag or rate limit"):
         treesim.rollout_vjp(world(), np.zeros(6), np.zeros(6), policy, steps=2)
     with pytest.raises(treesim.ArgumentError, match="have no memory, got 3 numbers"):
-        treesim.linearize(Stepper(UR5), np.zeros(6), np.zeros(6), None, np.zeros(3))
+        treesim.linearize(Stepper(UR5), np.zeros(6), np.zeros(6), None, actuators=np.zeros(3))
     with pytest.raises(treesim.ArgumentError, match="actuators"):
-        treesim.linearize(Stepper(world()), np.zeros(6), np.zeros(6), None, np.zeros(3))
+        treesim.linearize(Stepper(world()), np.zeros(6), np.zeros(6), None, actuators=np.zeros(3))

@@ -68,7 +68,7 @@ class Linearization(NamedTuple):
 
 
 def linearize(
-    stepper: Stepper, q: ArrayLike, v: ArrayLike, control: ArrayLike | None, actuators: ArrayLike | None = None
+    stepper: Stepper, q: ArrayLike, v: ArrayLike, control: ArrayLike | None, *, actuators: ArrayLike | None = None
 ) -> Linearization:
     """Return the derivatives of a time step in its state and control, in free motion and in contact.
 
