@@ -66,15 +66,15 @@ def test_a_batch_of_an_older_version_goes_on():
     stepper.put(slice(0, 3), Q, V)
     stepper.step(np.zeros((3, 7)))
     *_, state = stepper.__reduce__()
-    impulses = state[4]
+    impulses = state.impulses
     old = np.stack([by_slot(each, world.touching) for each in impulses])
     other = pickle.loads(pickle.dumps(stepper))
-    other.__setstate__((*state[:4], old, *state[5:]))
+    other.__setstate__(state._replace(impulses=old))
     for each in (stepper, other):
         each.step(np.zeros((3, 7)))
     assert (stepper.q == other.q).all() and (stepper.v == other.v).all()
     with pytest.warns(treesim.errors.ContinuationWarning, match="do not fit this version"):
-        other.__setstate__((*state[:4], impulses[:, 1:], *state[5:]))
+        other.__setstate__(state._replace(impulses=impulses[:, 1:]))
 
 
 def test_numbers_behind_the_listed_contacts_are_cleared():

@@ -15,7 +15,7 @@ from ..engine.call.bound_entry import BoundEntry
 from ..engine.call.evaluate import run_states
 from ..errors import ArgumentError, UnsupportedError, quoted
 from ..kernels.stepping.command import ABSENT, NUMBERS, Numbers, Places, commands_states
-from ..kernels.stepping.rules import Rule
+from ..kernels.stepping.rules import RULES, Rule
 from ..kernels.stepping.step import COLUMNS
 from ..states.states import run_bound
 from .sensor_draws import Draws
@@ -68,7 +68,7 @@ class ActuatorMemory:
         if actuator._time_constant and not rule.implicit:
             raise UnsupportedError(
                 f"actuator of joint {quoted(name)}: integrator {rule.name!r} does not simulate inductance: take "
-                f"'implicit_midpoint' or 'semi_implicit_euler'"
+                f"{' or '.join(quoted(name) for name, known in RULES.items() if known.implicit)}"
             )
         if actuator._period is not None:
             parts = actuator._period * self.substeps / self.dt
