@@ -16,7 +16,7 @@ from ..engine.call.evaluate import run_states
 from ..errors import ArgumentError, UnsupportedError, quoted
 from ..kernels.stepping.command import ABSENT, NUMBERS, Numbers, Places, commands_states
 from ..kernels.stepping.rules import RULES, Rule
-from ..kernels.stepping.step import COLUMNS
+from ..kernels.stepping.step import COLUMNS, Settings
 from ..states.states import run_bound
 from .sensor_draws import Draws
 from .step_settings import StepSettings
@@ -39,7 +39,7 @@ class ActuatorMemory:
         assert world.actuator_table is not None
         self.robot, self.dt, self.substeps, self.size = world.robot, dt, substeps, 0
         columns = settings.table[1:].reshape(COLUMNS, -1)[:, self.robot.kept()[1]]
-        self._theta, h = columns[5], dt / substeps
+        self._theta, h = columns[Settings._fields.index("theta") - 1], dt / substeps
         self.delays: dict[str, tuple[int, Late]] = {}  # place of own delays of rollouts, by joint
         self.starts: list[tuple[slice, int]] = []  # parts of the memory that start at a coordinate, and its place
         self._currents: list[tuple[int, int, float, float]] = []  # place, joint, force per current, theta
@@ -88,7 +88,6 @@ class ActuatorMemory:
         late, dof, coordinate = actuator._late, self.robot.v_index[name].start, self.robot.q_index[name].start
         parts: dict[str, Any] = dict.fromkeys(Places._fields, ABSENT)
         parts |= {"dof": dof, "coordinate": coordinate, "count": 0}
-        begun = self.size
         if late.before == BEFORE.index("first") and is_late(late):
             parts["begun"] = self._take(1)
         begun = self.size

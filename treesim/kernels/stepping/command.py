@@ -2,7 +2,7 @@
 
 A control is delayed by s steps, then its rate of change is limited, then it passes a first-order filter. The law of a
 digital controller is evaluated at multiples of its period, and its force is held between. The voltage of a motor with
-inductance is limited, and what its current contributes is added (`treesim.actuators.memory`).
+inductance is limited, and what its current contributes is added (`treesim.simulation.actuator_memory`).
 """
 
 from typing import Any, NamedTuple
@@ -40,9 +40,9 @@ class Numbers(NamedTuple):
     """Row of an actuator in the table of numbers.
 
     delay [steps], substep [steps]: length of a substep. interpolate: 1 if commands are linear between steps. change:
-    largest change of the command in a substep. decay: of the filter in a substep. mean: share by which
-    the mean output of the filter in a substep has not reached its input. gain, kp, kd: law of a digital controller.
-    period [substeps]. voltage: the largest one. ahead: voltage per current.
+    largest change of the command in a substep. decay: of the filter in a substep. mean: share by which the mean output
+    of the filter in a substep has not reached its input. gain, kp, kd: law of a digital controller. period [substeps].
+    voltage: the largest one. ahead: voltage per current.
     """
 
     delay: Any
