@@ -146,7 +146,7 @@ def rollout(
         3), and inertia (B, n_bodies, 3, 3) about the centre of mass along the body's axes. For degrees of freedom, (B,
         nv) each: armature, damping, joint_friction, lower, upper, effort_limit, kp, kd, stiffness, rest, and those of
         actuators, such as actuator_delay. For the world: gravity (B, 3) and ground_friction (B,). An array without the
-        axis B holds for all rollouts; {name: array} sets values of some bodies or joints. See docs/parameters.md.
+        axis B holds for all rollouts; {name: array} sets values of some bodies or joints.
     measure : mapping of str to Measure, optional
         Measures by name, see `treesim.measures`. A measure reduces the states of a rollout to a
         few numbers. It uses the states after all steps, also those that are not recorded. The attribute
