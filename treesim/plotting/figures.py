@@ -30,7 +30,6 @@ def require_matplotlib() -> None:
 
 @cache
 def _figure_class() -> Any:
-    require_matplotlib()
     from matplotlib.figure import Figure
 
     class ShownFigure(Figure):
@@ -50,6 +49,7 @@ def new_figure(columns: int, width: float, height: float, rows: int = 1, sharex:
     columns, rows: of axes. width, height: [inch]. sharex: whether axes have the same range of x. Raises ArgumentError
     without matplotlib.
     """
+    require_matplotlib()
     figure = _figure_class()(figsize=(width, height), layout="constrained")
     return figure, figure.subplots(rows, columns, sharex=sharex, squeeze=False).ravel()
 
