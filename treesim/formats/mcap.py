@@ -128,14 +128,20 @@ def write(trajectory: Trajectory, stream: IO[bytes], robot: Tree | None = None) 
 def read(path: Path) -> Trajectory:
     """Return the trajectory attached to a file that `write` wrote; raises ValueError if there is none."""
     reader, records = required("mcap.stream_reader", "MCAP files"), required("mcap.records", "MCAP files")
+    found, is_whole = None, False
     with open_input(path, LARGEST_RECORDING) as stream:
         try:  # record after record: chunks named by indices would be unpacked, whatever their size
             for record in reader.StreamReader(_Bounded(stream), emit_chunks=True).records:
-                if isinstance(record, records.Attachment) and record.name == ATTACHMENT:
-                    return npz.read(io.BytesIO(record.data))
+                if found is None and isinstance(record, records.Attachment) and record.name == ATTACHMENT:
+                    found = record.data
+                is_whole = is_whole or isinstance(record, records.Footer)
         except required("mcap.exceptions", "MCAP files").McapError as error:
             raise ValueError(str(error) or type(error).__name__) from error
-    raise ValueError(f"it has no attachment {ATTACHMENT!r}")
+    if not is_whole:
+        raise ValueError("it is cut short")
+    if found is None:
+        raise ValueError(f"it has no attachment {ATTACHMENT!r}")
+    return npz.read(io.BytesIO(found))
 
 
 class _Bounded:
