@@ -48,10 +48,10 @@ NOT_CALLED = {  # classes of results, and functions that show, start processes, 
     "BatchFunction", "ConstrainedAcceleration", "ConstrainedDynamicsDerivatives", "ContactReport", "ConvexParts",
     "Diagnosis", "Equilibrium", "ForwardDynamicsDerivatives", "FrameAccelerationDerivatives", "HessianVector",
     "IKResult", "InverseDynamicsDerivatives", "Linearization", "OperationalSpace", "Page", "Player", "Repaired",
-    "Repetition", "Report", "RolloutGradient", "Rollouts", "State", "StepGradient", "View", "available", "convex_parts",
-    "replay", "show", "sweep", "to_mujoco", "to_mujoco_spec", "to_pinocchio", "use_threads", "viewer", "vjp",
-    "Trajectory.from_xarray", "Trajectory.load", "Trajectory.plot", "Trajectory.to_arrow", "Trajectory.to_dataframe", "Trajectory.to_xarray",
-    "Tree.standing", "Tree.with_joint",
+    "Repetition", "Report", "RolloutGradient", "Rollouts", "State", "StepGradient", "View", "available",
+    "convex_parts", "replay", "show", "sweep", "to_mujoco", "to_mujoco_spec", "to_pinocchio", "use_threads", "viewer",
+    "vjp", "Trajectory.from_xarray", "Trajectory.load", "Trajectory.plot", "Trajectory.to_arrow",
+    "Trajectory.to_dataframe", "Trajectory.to_xarray", "Tree.standing", "Tree.with_joint",
 }  # fmt: skip
 FUNCTIONS = {"progress", "controller", "control", "measure", "provenance", "model"}  # whose errors are their author's
 NAN_STANDS = {  # whose states may be NaN, where a run has diverged
