@@ -149,18 +149,15 @@ def linearize(
 
 def _memory(stepper: Stepper, q: np.ndarray, given: ArrayLike | None) -> np.ndarray:
     """Return the memory (B, na) of the actuators in states with configurations q (B, nq)."""
-    if stepper.memory is None:
-        if given is not None and np.size(given):
-            raise ArgumentError(
-                f"actuators: those of {quoted(stepper.world)} have no memory, got {np.size(given)} numbers"
-            )
-        return np.empty((len(q), 0))
+    size = 0 if stepper.memory is None else stepper.memory.size
     if given is None:
-        return stepper.memory.begin(q)
-    argument = Argument("actuators", given, (stepper.memory.size,))
+        return np.empty((len(q), 0)) if stepper.memory is None else stepper.memory.begin(q)
+    argument = Argument("actuators", given, (size,))
     memory = coerce(argument)
     refuse_non_finite([argument], [memory])
-    return np.array(np.broadcast_to(memory, (len(q), stepper.memory.size)), float)
+    if memory.shape[:-1] not in ((), (len(q),)):
+        raise ArgumentError(f"actuators has shape {memory.shape}, but ({size},) or ({len(q)}, {size}) is needed")
+    return np.array(np.broadcast_to(memory, (len(q), size)), float)
 
 
 def _linearized(
