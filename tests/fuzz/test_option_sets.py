@@ -387,12 +387,14 @@ def described(seed: str, number: int, chosen: tuple[str, ...]) -> str:
 
 def faults(seed: str, first: int, count: int, chosen: tuple[str, ...]) -> Iterator[str]:
     """Yield the faults of some option sets, with the seed and number of each."""
-    for number in range(first, first + count):
-        faulthandler.dump_traceback_later(HANG, exit=True)
-        fault = fault_of(*option_set(seed, number, chosen))
-        if fault is not None:
-            yield f"{described(seed, number, chosen)}: {fault}"
-    faulthandler.cancel_dump_traceback_later()
+    try:
+        for number in range(first, first + count):
+            faulthandler.dump_traceback_later(HANG, exit=True)
+            fault = fault_of(*option_set(seed, number, chosen))
+            if fault is not None:
+                yield f"{described(seed, number, chosen)}: {fault}"
+    finally:  # else it would end the process in a later test
+        faulthandler.cancel_dump_traceback_later()
 
 
 def everyday() -> tuple[str, ...]:

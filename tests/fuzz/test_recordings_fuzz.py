@@ -179,12 +179,14 @@ def spoilt_files(folder: Path, suffix: str, rng: random.Random, count: int) -> I
 def check_spoilt_files(folder: Path, suffix: str, seed: str, count: int) -> None:
     """Each is loaded or refused, in time."""
     rng, loaded = random.Random(f"{seed} {suffix}"), 0
-    for k, path in enumerate(spoilt_files(folder, suffix, rng, count)):
-        faulthandler.dump_traceback_later(60, exit=True)
-        start = time.process_time()
-        loaded += tried(lambda path=path: len(Trajectory.load(path)))  # type: ignore[misc]
-        assert time.process_time() - start < 5, f"TREESIM_FUZZ_SEED={seed}: file {k}"
-    faulthandler.cancel_dump_traceback_later()
+    try:
+        for k, path in enumerate(spoilt_files(folder, suffix, rng, count)):
+            faulthandler.dump_traceback_later(60, exit=True)
+            start = time.process_time()
+            loaded += tried(lambda path=path: len(Trajectory.load(path)))  # type: ignore[misc]
+            assert time.process_time() - start < 5, f"TREESIM_FUZZ_SEED={seed}: file {k}"
+    finally:  # else it would end the process in a later test
+        faulthandler.cancel_dump_traceback_later()
     assert loaded < count
 
 

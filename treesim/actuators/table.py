@@ -37,11 +37,6 @@ class ActuatorTable:
     slope: np.ndarray
     time_constant: np.ndarray
 
-    @property
-    def of_digital(self) -> dict[str, Actuator]:
-        """Actuators whose law is evaluated at multiples of a period, by joint."""
-        return {name: actuator for name, actuator in self.by_joint.items() if actuator._period}
-
     def electrical_theta(self, h: float, least: float) -> np.ndarray:
         """Return the point (nv,) within a step of h [s] at which currents are evaluated, at least `least`."""
         return np.clip(1 - self.time_constant / h, least, 1.0) * (self.time_constant > 0)
