@@ -1,9 +1,21 @@
 """Shell completion of robots, joints and implementations, as a shell asks for it."""
 
+import signal
+
 import pytest
 
 from treesim.cli.common import completed
 from treesim.cli.main import main
+
+
+@pytest.fixture(autouse=True)
+def _signals():
+    """Restore how this process handles signals, which `main` changes: a later test could end it."""
+    numbers = [number for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGPIPE") if (number := getattr(signal, name, None))]
+    before = {number: signal.getsignal(number) for number in numbers}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 @pytest.mark.parametrize(
