@@ -34,6 +34,7 @@ def test_names_are_completed(line, found, other, monkeypatch, capsys):
     monkeypatch.setenv("_TREESIM_COMPLETE", "complete_zsh")
     monkeypatch.setenv("_TYPER_COMPLETE_ARGS", line)
     monkeypatch.setattr("sys.argv", ["treesim"])
+    monkeypatch.setattr("__main__.__package__", None)  # else click takes the program for a part of `python -m pytest`
     with pytest.raises(SystemExit):
         main()
     shown = capsys.readouterr().out
