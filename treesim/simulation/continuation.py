@@ -84,12 +84,6 @@ def run_start(
             raise ArgumentError(f"start must be a Trajectory, a State, or a pair (q, v), got {short_repr(start)}")
         made = RunStart(*parts)
         impulses, readings, memory, continues = made.impulses, made.readings, made.actuators, False
-    if actuators and (memory.shape != (actuators,) if memory is not None else continues):
-        memory = None
-        warn(
-            "start holds no memory of this world's actuators, which have delay, lag, rate limit, period or inductance: "
-            "they begin as if nothing had been commanded before", ContinuationWarning,
-        )  # fmt: skip
     if not has_contact:
         impulses = None
     elif impulses is not None:
@@ -105,8 +99,20 @@ def run_start(
         t=finite_seconds("start: t", made.t),
         impulses=impulses,
         readings=readings,
-        actuators=memory if actuators else None,
+        actuators=_fitting_memory(memory, actuators, continues),
     )
+
+
+def _fitting_memory(memory: np.ndarray | None, size: int, continues: bool) -> np.ndarray | None:
+    """Return the memory (size,) of actuators, None where it is unknown; warns if a run that continues needs it."""
+    if not size or (memory is not None and memory.shape == (size,)):
+        return memory if size else None
+    if memory is not None or continues:
+        warn(
+            "start holds no memory of this world's actuators, which have delay, lag, rate limit, period or inductance: "
+            "they begin as if nothing had been commanded before", ContinuationWarning,
+        )  # fmt: skip
+    return None
 
 
 def first_state(run: Trajectory) -> RunStart:
