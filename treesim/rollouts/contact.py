@@ -5,7 +5,6 @@ In each step the unconstrained motion of all rollouts is computed by SIMD code, 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from copy import copy
 from functools import lru_cache, partial
@@ -19,7 +18,7 @@ from ..contact.lanes import begin_info, begin_lanes
 from ..contact.stored_impulses import clear_unlisted, current_impulses
 from ..contact.unsolved import worst_residual
 from ..engine.call.batched import BatchedTables
-from ..engine.call.evaluate import lanes_for, run_states
+from ..engine.call.evaluate import run_states
 from ..engine.call.expression_code import columns_of
 from ..engine.call.specialized import BatchCode
 from ..engine.call.steps import Arrays, Carried, Measured, all_finite
@@ -30,6 +29,7 @@ from ..kernels.contact.layout import INFO
 from ..kernels.entries.status import FINE
 from ..kernels.stepping.command import commands_states
 from ..kernels.stepping.measured_step import ENDED
+from ..simulation.batch_steps import UnconstrainedEntry
 from ..simulation.kinematic import StepMotion, Times
 from ..simulation.step import StepCall, StepCode
 from ..simulation.step_result import StepResult
@@ -41,18 +41,10 @@ from .parameters import Physics
 STATES_PER_THREAD = 16  # fewer are stepped by the calling thread
 
 
-def _free_step(code: StepCode) -> tuple[Any, tuple[Any, ...], list[int], list[int]]:
-    """Return the entry of unconstrained steps, its constants, and the sizes of its inputs and results."""
-    bound = code.bound
-    assert bound is not None
-    sizes, results = ([math.prod(shape) for shape in group] for group in (bound.inputs, bound.results))
-    return bound.entry, bound.constants, sizes, results
-
-
 @lru_cache(maxsize=16)  # as many as cached methods
 def free_code(code: StepCode, engine: str) -> BatchCode | None:
     """Return the SIMD code of unconstrained steps, None if there is none."""
-    return lanes_for(*_free_step(code), np.dtype(float), engine)
+    return UnconstrainedEntry.of(code, None).on_lanes(engine)
 
 
 class ContactSteps:
@@ -124,19 +116,11 @@ class ContactSteps:
             return free, None
         return free, physics.within(stage.entry, "reals", "settings", "geometry", count=count)
 
-    def _free_code(self) -> tuple[Any, tuple[Any, ...], list[int], list[int]]:
-        """Return entry, constants and sizes of unconstrained steps with batched model parameters."""
-        entry, constants, sizes, results = _free_step(self.code)
-        if self.free is None:
-            return entry, constants, sizes, results
-        taken = self.free.taken_by(entry, constants, len(sizes) + len(results), len(sizes))
-        return *taken, [*sizes, self.free.numbers.shape[1]], results
-
     def _lane_code(self, engine: str) -> BatchCode | None:
         """Return the SIMD code of unconstrained steps, None if there is none."""
         if self.free is None:
             return free_code(self.code, engine)
-        return lanes_for(*self._free_code(), np.dtype(float), engine)
+        return UnconstrainedEntry.of(self.code, self.free).on_lanes(engine)
 
     def carry(self, rows: slice, steps: slice, states: Arrays, results: Arrays, every: int) -> Carried:
         """Step the rollouts `rows` through `steps`, see `engine.call.steps.RolloutSegment`."""
@@ -523,5 +507,5 @@ class ContactSteps:
         flat = [x.reshape(count, -1) for x in (*arrays[:n], *self.own, *arrays[n:])]
         if self.lanes is not None:
             return self.lanes.bound(flat, count)
-        entry, constants, sizes, _ = self._free_code()
+        entry, constants, sizes, _ = UnconstrainedEntry.of(self.code, self.free)
         return partial(run_states, entry, constants, flat[: len(sizes)], flat[len(sizes) :], "generic")

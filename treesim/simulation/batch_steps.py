@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from operator import itemgetter
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from ..contact.convex_pairs import nothing_found
 from ..contact.lanes import ContactLanes, begin_lanes
 from ..engine.call.batched import BatchedTables
 from ..engine.call.evaluate import lanes_for, run_states
+from ..engine.call.specialized import BatchCode
 from ..kernels.contact.contact_points import POINT
 from ..kernels.contact.layout import INFO, RESULT_INFO
 from ..kernels.contact.simd_collision import MOST
@@ -22,6 +24,31 @@ from ..types import Engine
 from .step import StepCode
 
 
+class UnconstrainedEntry(NamedTuple):
+    """Entry of unconstrained steps, its constants, and the sizes of one state's inputs and results."""
+
+    entry: Any
+    constants: tuple[Any, ...]
+    sizes: list[int]
+    results: list[int]
+
+    @staticmethod
+    def of(code: StepCode, parameters: BatchedTables | None) -> UnconstrainedEntry:
+        """Return that of steps; parameters: numbers of each state in the constants, the last input."""
+        assert code.bound is not None
+        shapes = code.bound.inputs, code.bound.results
+        sizes, results = ([math.prod(shape) for shape in group] for group in shapes)
+        own = UnconstrainedEntry(code.bound.entry, code.bound.constants, sizes, results)
+        if parameters is None:
+            return own
+        entry, constants = parameters.taken_by(own.entry, own.constants, len(sizes) + len(results), len(sizes))
+        return UnconstrainedEntry(entry, constants, [*sizes, parameters.numbers.shape[1]], results)
+
+    def on_lanes(self, engine: str) -> BatchCode | None:
+        """Return its SIMD code, None if there is none."""
+        return lanes_for(*self, np.dtype(float), engine)
+
+
 class UnconstrainedSteps:
     """Unconstrained steps of many states, by the same code for any number of them.
 
@@ -29,27 +56,18 @@ class UnconstrainedSteps:
     """
 
     def __init__(self, code: StepCode, parameters: BatchedTables | None, engine: Engine) -> None:
-        assert code.bound is not None
-        self._entry, self._constants, self._parameters = code.bound.entry, code.bound.constants, parameters
-        shapes = code.bound.inputs, code.bound.results
-        self._sizes, results = ([math.prod(shape) for shape in group] for group in shapes)
-        if parameters is not None:
-            arrays, before = len(self._sizes) + len(results), len(self._sizes)
-            self._entry, self._constants = parameters.taken_by(self._entry, self._constants, arrays, before)
-            self._sizes.append(parameters.numbers.shape[1])
-        self._code = None
-        if engine != "generic":
-            self._code = lanes_for(self._entry, self._constants, self._sizes, results, np.dtype(float), engine)
+        self._parameters, self._of = parameters, UnconstrainedEntry.of(code, parameters)
+        self._code = None if engine == "generic" else self._of.on_lanes(engine)
 
     def __call__(self, *arrays: np.ndarray) -> int:
         """Take the steps of q, v and control, and return the worst status; the other arrays are overwritten."""
-        n, count = len(self._sizes), len(arrays[0])
+        n, count = len(self._of.sizes), len(arrays[0])
         given = [x.reshape(count, -1) for x in arrays]
         if self._parameters is not None:
             given.insert(n - 1, self._parameters.numbers)
         if self._code is not None:
             return self._code.run(given, count)
-        return run_states(self._entry, self._constants, given[:n], given[n:], "generic")
+        return run_states(self._of.entry, self._of.constants, given[:n], given[n:], "generic")
 
 
 def lanes_with_points(code: StepCode, batched: bool) -> ContactLanes | None:
