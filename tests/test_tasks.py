@@ -4,6 +4,8 @@ A task is a function with a title. Its lines up to the first assertion are the r
 """
 
 import ast
+import timeit
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -319,6 +321,36 @@ def test_show_an_own_loop():
     assert state.t == pytest.approx(0.2) and report.ok
 
 
+def test_run_a_policy_from_an_onnx_file():
+    """Run a policy from an ONNX file, with the contract that describes its numbers."""
+    pytest.importorskip("treesim_onnx")
+    pytest.importorskip("treesim_gymnasium")
+    from treesim_gymnasium.velocity import CONTRACT, NETWORK
+
+    robot = treesim.load("go2", "floating")
+    policy = treesim.policies.load(NETWORK, CONTRACT, robot)
+    world = treesim.World(robot, ground=treesim.Ground())
+    controller = policy.controller(dt=0.004, command=[0.6, 0.0, 0.0])
+    simulation = treesim.Simulation(world, dt=0.004, controller=controller)
+    run = simulation.run(2.0, treesim.standing(robot, policy.posture))
+    assert run.q[-1, 0] > 0.5
+
+
+def test_compare_crba_with_aba_in_a_lesson():
+    """Compare CRBA with ABA in a lesson: published formulas, counted operations, times."""
+    pytest.importorskip("treesim_lab")
+    import treesim_lab.cost.robot as cost
+
+    robot = treesim.load("g1", "floating")
+    methods = [m for m in cost.dynamics(robot) if m.name in ("aba", "crba_ltdl")]
+    for m in methods:
+        dynamics = treesim.Dynamics(robot, backend=m.name)
+        state = robot.random(0), np.zeros(robot.nv), np.zeros(robot.nv)
+        time = min(timeit.repeat(partial(dynamics.forward_dynamics, *state), number=100)) / 100
+        print(f"{m.name}: {m.source}: {m.formula}; {m.counted}; {1e6 * time:.1f} us")
+    assert all(m.counted.operations.mul < m.formula.mul for m in methods)
+
+
 def test_plan_by_sampling():
     """Plan by sampling: the best of many rollouts with random torques (MPC)."""
     robot, goal = treesim.load("ur5"), np.full(6, 0.05)
@@ -338,7 +370,7 @@ SOURCE = Path(__file__).read_text(encoding="utf-8")
 PREAMBLE = """# Recipes
 
 Each task below takes at most ten lines. The programs need `import numpy as np`, `import treesim`, and some of them
-`from treesim import measures`, `from treesim.sweeps import Uniform, scale`, or SciPy.
+`from treesim import measures`, `from treesim.sweeps import Uniform, scale`, SciPy, or the standard library.
 """
 
 
