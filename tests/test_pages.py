@@ -11,6 +11,7 @@ import re
 import shlex
 import shutil
 import subprocess
+from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -78,10 +79,12 @@ class Block(NamedTuple):
     language: str
     text: str
     output: str = ""  # the block of text that follows at once: what the page says that the program prints
+    section: str = ""
 
     @property
     def name(self):
-        return f"{self.page.relative_to(ROOT)}:{self.line}"
+        """Page and section: lists of tests name blocks, and other lines of a page must not change them."""
+        return f"{self.page.relative_to(ROOT)}:{self.section}"
 
     @property
     def slow(self):
@@ -90,23 +93,36 @@ class Block(NamedTuple):
         return str(self.page.relative_to(ROOT)) in SLOW or (self.page.name in SLOW and self.page.parent.name == "docs")
 
 
+def headings_above(text, starts):
+    """The words of the heading above each start, with a number from the second start of a section on."""
+    outside = re.sub(r"^ *```.*?^ *```", lambda f: " " * len(f[0]), text, flags=re.MULTILINE | re.DOTALL)
+    headings = [(found.start(), found[1]) for found in re.finditer(r"^#+ (.*)$", outside, re.MULTILINE)]
+    counts = Counter()
+    for start in starts:
+        above = [heading for where, heading in headings if where < start]
+        name = "-".join(re.findall(r"\w+", above[-1].lower())) if above else "start"
+        counts[name] += 1
+        yield name if counts[name] == 1 else f"{name}-{counts[name]}"
+
+
 def blocks_of(page, text):
     """The blocks of a page; the cells of a notebook are one."""
     cells = []
     output = r"(?=\n+\1```text\n(?!\$)(.*?)^\1```)?"
     fence = r"^( *)```(\w*|\{code-cell\} python)\n(.*?)^\1```"
-    for found in re.finditer(fence + output, text, re.MULTILINE | re.DOTALL):
+    every = list(re.finditer(fence + output, text, re.MULTILINE | re.DOTALL))
+    for found, section in zip(every, headings_above(text, [found.start() for found in every]), strict=True):
         line = text.count("\n", 0, found.start()) + 2
         if found[2].startswith("{"):
             cells.append((line, found[3]))
         else:
             code, printed = (re.sub(f"^{found[1]}", "", part or "", flags=re.MULTILINE) for part in found.group(3, 4))
-            yield Block(page, line, found[2], code, printed)
+            yield Block(page, line, found[2], code, printed, section)
     if cells:
         first, code = cells[0][0], ""
         for line, cell in cells:
             code += "\n" * (line - first - code.count("\n")) + cell
-        yield Block(page, first, "python", code)
+        yield Block(page, first, "python", code, section="cells")
 
 
 BLOCKS = [block for page in PAGES for block in blocks_of(page, page.read_text(encoding="utf-8"))]
@@ -292,7 +308,9 @@ def test_the_output_of_a_block_is_the_text_that_follows():
 
 def test_cells_of_a_notebook_are_one_program_at_their_lines():
     text = "# Page\n\n```{code-cell} python\na = 1\n```\n\nText.\n\n```{code-cell} python\nb = a\n```\n"
-    assert list(blocks_of(ROOT / "page.md", text)) == [Block(ROOT / "page.md", 4, "python", "a = 1\n\n\n\n\n\nb = a\n")]
+    assert list(blocks_of(ROOT / "page.md", text)) == [
+        Block(ROOT / "page.md", 4, "python", "a = 1\n\n\n\n\n\nb = a\n", section="cells")
+    ]
 
 
 def test_of_a_block_only_what_the_rules_name_is_left_out():
