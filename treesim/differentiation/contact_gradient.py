@@ -24,30 +24,25 @@ from ..kernels.contact.contact_points import (
 from ..kernels.contact.contact_points import RECOVERY as OPENING
 from ..kernels.contact.layout import LIMIT, PAIR, SPEED, SURFACE
 from ..kernels.contact.layout import RECOVERY as OPTION
-from ..kernels.contact.motion_gradient import (
-    RESULT,
-    joint_impulses_states,
-    motion_gradient_states,
-    solve_mass_states,
-)
+from ..kernels.contact.motion_gradient import RESULT, impacts_states, motion_gradient_states
 from ..kernels.contact.row_derivatives import (
     BODY,
     BOTH,
     CONTACT,
     FRICTION,
     GAP,
+    IMPACTS,
     IMPULSES,
     LINEAR,
     OF_NORMAL,
     OF_POSITION,
     OTHER,
     ROLLING,
-    SETS,
     TORSIONAL,
     configuration_gradient_states,
     contact_rows_states,
 )
-from ..kernels.contact.set_equations import ADDED, POSITIONS, RECOVERY, Settings, Sizes
+from ..kernels.contact.set_equations import Settings, Sizes
 from ..simulation.stepper import Stepper
 from ..states.states import serving
 from .added_rows import added_rows, recovery_of
@@ -106,8 +101,9 @@ class MotionGradient(NamedTuple):
     """Gradients (B, K, nv) of weighted sums, in what a part of a step depends on.
 
     q: configuration of the rows. start: that of the gaps of limits. v: velocity at the start. mean, end: unconstrained
-    motion. positions, recovery, velocities: J' lambda - (M + D) y of each set, at constant lambda and y. gap, friction
-    (B, K, C): gaps and friction of the contacts. rows (B, K, SETS, R + nv): velocities along the rows of each set.
+    motion. gap: configuration of the gaps of contacts. z (B, K, S, nv): J' lambda - (M + D) y of each of S sets, at
+    constant lambda and y. rows (B, K, S, R + nv): velocities along the rows of each set. friction (B, K, C): that of
+    the contacts.
     """
 
     q: np.ndarray
@@ -115,10 +111,8 @@ class MotionGradient(NamedTuple):
     v: np.ndarray
     mean: np.ndarray
     end: np.ndarray
-    positions: np.ndarray
-    recovery: np.ndarray
-    velocities: np.ndarray
     gap: np.ndarray
+    z: np.ndarray
     rows: np.ndarray
     friction: np.ndarray
 
@@ -126,10 +120,10 @@ class MotionGradient(NamedTuple):
 class ContactGradient:
     """Derivatives of parts of steps with contact.
 
-    J (B, R, nv), M (B, nv, nv): rows, and mass matrix. w, y (B, SETS, nv): velocities after each set of impulses, and
-    their changes. shown (B, 2, C + nv, 3): what acts, under position and velocity impulses
-    (`kernels.contact.motion_gradient.put_shown`), of the last gradient. Raises UnsupportedError for contacts and steps
-    that have no derivatives.
+    J (B, R, nv), M (B, nv, nv): rows, and mass matrix. w, y (B, S, nv): velocities after each set of impulses, and
+    their changes. forces (B, 2, nv): impulses of joints, if there are impacts. shown (B, 2, C + nv, 3): what acts,
+    under position and velocity impulses (`kernels.contact.motion_gradient.put_shown`), of the last gradient. Raises
+    UnsupportedError for contacts and steps that have no derivatives.
     """
 
     def __init__(self, stepper: Stepper, given: StepStates, parameters: RowParameters = ROBOT) -> None:
@@ -148,18 +142,34 @@ class ContactGradient:
         self.on_limits = np.zeros(mean.shape)  # recovery impulses of limits
         B, C = self.pair.shape
         self.J, self.M = np.empty((B, C * self.axes, self.robot.nv)), np.empty((B, self.robot.nv, self.robot.nv))
-        self._run_on_rows(contact_rows_states, slice(None), 0, [self.contacts], [self.J, self.M])
+        self._run_on_rows(contact_rows_states, slice(None), (), [self.contacts], [self.J, self.M])
         for b in np.flatnonzero(recovers).tolist():
             self.on_limits[b], opened = recovery_of(self, b)
             self.w[b, 0] -= opened
             self.y[b] = np.stack([self.w[b, 0] - given.mean[b], opened, self.y[b, 2]])
         self.added, self.overlaps = added_rows(self, recovers)
+        self.forces = np.empty((B, 0, self.robot.nv))
+
+    def impacts(self) -> np.ndarray:
+        """Return the motion (B, nv) of impacts, which become a set, and the last weights (`motion_of_impacts`)."""
+        (B, C, _), nv = self.contacts.shape, self.robot.nv
+        forces, acting, motion = (np.empty((B, *shape)) for shape in ((2, nv), (C, LINEAR), (nv,)))
+        _run(impacts_states, (*self._tables(1), self._settings), self._arrays, [forces, acting, motion])
+        first = IMPULSES + 6 * IMPACTS
+        self.contacts[..., first : first + LINEAR] = acting
+        self.add_set(0 * motion, motion)
+        self.forces = forces
+        return motion
+
+    def add_set(self, w: np.ndarray, y: np.ndarray) -> None:
+        """Add a set with the velocity w (B, nv) and the change y; without impacts, w moves contacts to their gaps."""
+        self.w, self.y = (np.concatenate([x, own[:, None]], axis=1) for x, own in ((self.w, w), (self.y, y)))
 
     def of(self, states: slice) -> ContactGradient:
         """Return those of successive states."""
         found, own = copy(self), [x if x is self.given.taken else x[states] for x in self.given]
         found.given = StepStates(*own)._replace(taken=self.given.taken[:, states])
-        for name in ("contacts", "surface", "pair", "rounding", "gaps", "w", "y", "on_limits", "J", "M"):
+        for name in ("contacts", "surface", "pair", "rounding", "gaps", "w", "y", "on_limits", "J", "M", "forces"):
             setattr(found, name, getattr(self, name)[states])
         found.added = None if self.added is None else self.added[states]
         overlaps = [x for x in self.overlaps if states.start <= x.b < states.stop]
@@ -172,19 +182,18 @@ class ContactGradient:
     ) -> np.ndarray:
         """Return the gradients (B, K, nv) of sums of rho' J w + z' (J' lambda - M y) in the configuration of the rows.
 
-        w, y (B, SETS, nv), rho (B, K, SETS, R), z (B, K, SETS, nv), contacts (B, C, CONTACT): of some states.
+        w, y (B, S, nv), rho (B, K, S, R or more), z (B, K, S, nv), contacts (B, C, CONTACT): of some states.
         """
-        K = z.shape[1]
-        found = np.empty((len(w), K, self.robot.nv))
-        self._run_on_rows(configuration_gradient_states, states, K, [contacts, w, y, rho, z], [found])
+        found = np.empty((len(w), z.shape[1], self.robot.nv))
+        self._run_on_rows(configuration_gradient_states, states, rho.shape[1:], [contacts, w, y, rho, z], [found])
         return found
 
     def _run_on_rows(
-        self, kernel: Any, states: Any, K: int, given: list[np.ndarray], results: list[np.ndarray]
+        self, kernel: Any, states: Any, sizes: Sequence[int], given: list[np.ndarray], results: list[np.ndarray]
     ) -> None:
-        """Run a kernel of `row_derivatives` on some states; K: number of gradients."""
+        """Run a kernel of `row_derivatives` on some states; sizes: behind those of contacts."""
         robot, batched = self.robot, self._parameters.of(states).robot
-        counts = _table([given[0].shape[1], self.axes, K], np.int64)
+        counts = _table([given[0].shape[1], self.axes, *sizes], np.int64)
         entry, constants = serving(kernel, robot, (robot.ints, robot.reals, counts))
         given = [self.given.q[states], *given]
         if batched is not None:
@@ -192,36 +201,17 @@ class ContactGradient:
             given.append(batched.numbers)
         _run(entry, constants, given, results)
 
-    def gradient(self, weights: np.ndarray, of_impulses: np.ndarray | None = None) -> MotionGradient:
+    def gradient(self, weights: np.ndarray) -> MotionGradient:
         """Return the gradients of sums with `weights` (B, K, 2 nv) of mean and end velocity.
 
-        of_impulses (B, K, 2, R + nv): weights of position and velocity impulses along the rows, and of joints.
+        Weights (B, K, 3 nv) are also those of the motion of impacts.
         """
-        (B, C, _), nv, K = self.contacts.shape, self.robot.nv, weights.shape[1]
-        given = [*self._arrays, weights, _or_nothing(of_impulses, B)]
-        rows = K, SETS, C * self.axes + nv
-        shapes = (K, len(RESULT), nv), (K, C), rows, (K, C), (2, C + nv, 3)
-        results = [np.empty((B, *shape)) for shape in shapes]
-        _run(motion_gradient_states, (*self._tables(K, of_impulses), self._settings), given, results)
-        found, self.shown = results[0], results[4]
-        z, rho = found[:, :, RESULT.positions : RESULT.velocities + 1], results[2][..., : C * self.axes]
-        if self.added is not None:  # recovery that leaves the gap does not change the velocity before it
-            rho = rho.copy()
-            rho[:, :, POSITIONS] -= rho[:, :, RECOVERY] * self.added[:, None, RECOVERY, : C * self.axes, ADDED.alone]
-        found[:, :, RESULT.q] += self.in_configuration(slice(None), self.w, self.y, rho, z, self.contacts)
+        (B, C, _), (_, S, nv), K = self.contacts.shape, self.w.shape, weights.shape[1]
+        shapes = (K, len(RESULT), nv), (K, S, nv), (K, S, C * self.axes + nv), (K, C), (2, C + nv, 3)
+        found, z, rows, _, self.shown = results = [np.empty((B, *shape)) for shape in shapes]
+        _run(motion_gradient_states, (*self._tables(K), self._settings), [*self._arrays, self.forces, weights], results)
+        found[:, :, RESULT.q] += self.in_configuration(slice(None), self.w, self.y, rows, z, self.contacts)
         return MotionGradient(*np.moveaxis(found, 2, 0), *results[1:4])
-
-    def joint_impulses(self) -> np.ndarray:
-        """Return the position and velocity impulses (B, 2, nv) of joints at limits or held by friction, 0 of others."""
-        found = np.empty((len(self.w), 2, self.robot.nv))
-        _run(joint_impulses_states, (*self._tables(1), self._settings), self._arrays, [found])
-        return found
-
-    def solved_mass(self, forces: np.ndarray) -> np.ndarray:
-        """Return (M + D)^-1 f of forces f (B, K, nv)."""
-        found = np.empty(forces.shape)
-        _run(solve_mass_states, self._tables(forces.shape[1]), [self._armature, self.M, forces], [found])
-        return found
 
     @property
     def _armature(self) -> np.ndarray:
@@ -233,9 +223,9 @@ class ContactGradient:
         rows = self.J, self.M, _or_nothing(self.added, len(self.w))
         return [self.rounding, self.w, self.y, self._armature, self.gaps, self.contacts, *rows]
 
-    def _tables(self, K: int, of_impulses: np.ndarray | None = None) -> tuple[np.ndarray, ...]:
+    def _tables(self, K: int) -> tuple[np.ndarray, ...]:
         """Return the tables of the robot, and sizes."""
-        more = int(of_impulses is not None), int(self.added is not None)
+        more = self.w.shape[1], self.forces.shape[1] // 2, int(self.added is not None)
         sizes = Sizes(self.contacts.shape[1], self.axes, self.robot.nv, K, *more)
         return self.robot.ints, self.robot.reals, _table(sizes, np.int64)
 

@@ -13,7 +13,7 @@ from .solved_part import SolvedPart, joined
 from .step_sweep import BatchedPlaces, Fixed, Gradients, PolicyPullback, Steps
 
 BLOCK = 256  # states whose contact points are in memory at a time, in all steps
-TAPED = 1024  # states whose rows of contact are in memory at a time, in some of the steps
+TAPED = 512  # states whose rows of contact are in memory at a time, in some of the steps: about those of a cache
 
 
 class ContactSweep:

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..kernels.contact.midpoint_correction import FAST
-from ..kernels.contact.row_derivatives import IMPULSES, LINEAR, SETS
 from ..simulation.stepper import Stepper
 from .contact_gradient import ContactGradient, MotionGradient, RowParameters, StepStates
 from .solved_part import SolvedPart
@@ -43,34 +42,16 @@ class Start(NamedTuple):
         return Start(q[states], v[states], Motion(*(x[states] for x in free)), *others)
 
 
-class Impacts(NamedTuple):
-    """Change y (B, nv) of the velocities of positions by impacts (`midpoint_correction.motion_of_impacts`).
-
-    push (B, C, 3): position impulses, of which a part (B, C) acts. clipped, opposite (B, nv): joints whose position
-    impulses are those of velocities, or none. contacts (B, C, CONTACT): with the impulses that act.
-    """
-
-    y: np.ndarray
-    push: np.ndarray
-    part: np.ndarray
-    clipped: np.ndarray
-    opposite: np.ndarray
-    contacts: np.ndarray
-
-
 class MidpointTape(NamedTuple):
     """A part that is solved twice.
 
     mean, between: velocities from the start to the midpoint, and there, in the axes at the start. q, v, qdd: state and
-    acceleration there. a: the acceleration in the axes at the start. u (B, nv): `mean` in the axes at the midpoint.
-    changes: those of mean and end velocity by the second solution.
+    acceleration there. changes: those of mean and end velocity by the second solution.
     """
 
     start: Start
     first: ContactGradient
     second: ContactGradient
-    impacts: Impacts
-    u: np.ndarray
     mean: np.ndarray
     between: np.ndarray
     q: np.ndarray
@@ -80,14 +61,13 @@ class MidpointTape(NamedTuple):
 
     def of(self, states: slice) -> MidpointTape:
         """Return those of successive states."""
-        u, mean, between, q, v, qdd = (x[states] for x in self[4:10])
-        impacts, changes = Impacts(*(x[states] for x in self.impacts)), [x[states] for x in self.changes]
-        solutions = self.first.of(states), self.second.of(states)
-        return MidpointTape(self.start.of(states), *solutions, impacts, u, mean, between, q, v, qdd, changes)
+        mean, between, q, v, qdd = (x[states] for x in self[3:8])
+        parts, changes = (self.start.of(states), self.first.of(states), self.second.of(states)), self.changes
+        return MidpointTape(*parts, mean, between, q, v, qdd, [x[states] for x in changes])
 
 
 class MidpointGradients(NamedTuple):
-    """Gradients (B, K, n) in what `Start` contains; those of both solutions; inertia: z of z' (M + D) y of impacts."""
+    """Gradients (B, K, n) in what `Start` contains, and those of both solutions."""
 
     q: np.ndarray
     v: np.ndarray
@@ -97,7 +77,6 @@ class MidpointGradients(NamedTuple):
     robot: np.ndarray
     first: MotionGradient
     second: MotionGradient
-    inertia: np.ndarray
 
 
 class MidpointParts:
@@ -187,8 +166,7 @@ class MidpointPullback:
     def tape(self, start: Start, once: SolvedPart, whole: SolvedPart, parameters: RowParameters) -> MidpointTape:
         """Take a part again; once: its first solution. whole: both."""
         first = ContactGradient(self._stepper, once.states(*start.free, start.armature), parameters)
-        impacts = impacts_of(first)
-        mean = start.free.mean + impacts.y
+        mean = start.free.mean + first.impacts()
         given = start.q, start.v, start.tau, start.armature, start.table, mean, first.w[:, 2], *whole.taken
         between, q, v, qdd, u, *ahead, mean_change, end_change = self._parts.move(*given)
         changes = [mean_change, end_change]
@@ -196,85 +174,24 @@ class MidpointPullback:
         points = whole.points, whole.counts
         states = StepStates(q, ahead[2], ahead[0], ahead[1], start.armature, reached, *points, start=start.q)
         second = ContactGradient(self._stepper, states, parameters)
-        return MidpointTape(start, first, second, impacts, u, mean, between, q, v, qdd, changes)
+        second.add_set(u, 0 * u)  # gaps are those at the start
+        return MidpointTape(start, first, second, mean, between, q, v, qdd, changes)
 
     def back(self, tape: MidpointTape, weights: np.ndarray) -> MidpointGradients:
         """Return the gradients of sum(weights (B, K, 2 nv) * mean and end velocity)."""
         start, first, second, h, nv = tape.start, tape.first, tape.second, tape.first.h, weights.shape[2] // 2
         in_q, of_mean, of_changes = self._parts.changes_back.back((start.q, tape.mean, *tape.changes), weights)
         g = second.gradient(of_changes)
-        of_gap = g.gap @ second.normals
-        in_q_mid = g.q + of_gap + _in_speeds(second, tape.u, -h / 2 * g.gap)
-        of_ahead = g.mean - of_changes[..., :nv], g.end - of_changes[..., nv:], g.v, -h / 2 * of_gap
-        known = (
-            start.q,
-            start.v,
-            start.tau,
-            start.armature,
-            start.table,
-            tape.mean,
-            tape.between,
-            tape.q,
-            tape.v,
-            tape.qdd,
-        )
+        of_ahead = g.mean - of_changes[..., :nv], g.end - of_changes[..., nv:], g.v, -h / 2 * g.gap
+        known = *start[:2], *start[3:], *tape[3:8]
         more_q, in_v, more_mean, in_tau, in_armature, in_robot, of_between = self._parts.move_back.back(
-            known, np.concatenate([weights, *of_ahead, in_q_mid], axis=-1)
+            known, np.concatenate([weights, *of_ahead, g.q + g.gap], axis=-1)
         )
-        in_q, of_mean = in_q + g.start + more_q, of_mean + more_mean
-        z, more_q, of_impulses = _impacts_back(tape, of_mean)
-        g1 = first.gradient(np.concatenate([0 * of_between, of_between / 4], axis=-1), of_impulses)
-        in_q = in_q + more_q + g1.q + g1.start + g1.gap @ first.normals
+        of_mean = of_mean + more_mean
+        g1 = first.gradient(np.concatenate([0 * of_between, of_between / 4, of_mean], axis=-1))
+        in_q = in_q + g.start + more_q + g1.q + g1.start + g1.gap
         free = np.concatenate([of_mean + g1.mean, g1.end], axis=-1)
-        return MidpointGradients(in_q, in_v + g1.v, free, in_tau, in_armature, in_robot, g1, g, z)
-
-
-def impacts_of(first: ContactGradient) -> Impacts:
-    """Return the impacts of a first solution."""
-    (B, C, _), forces = first.contacts.shape, first.joint_impulses()
-    low, high = np.minimum(forces[:, 1], 0), np.maximum(forces[:, 1], 0)
-    push, impulse = first.contacts[..., IMPULSES : IMPULSES + 3], first.contacts[..., IMPULSES + 14]
-    larger = push[..., 2] > impulse
-    part = np.divide(impulse, push[..., 2], out=np.ones(larger.shape), where=larger)
-    acting, force = part[..., None] * push, np.clip(forces[:, 0], low, high)
-    y = first.solved_mass(acting.reshape(B, 1, 3 * C) @ first.J + force[:, None])[:, 0]
-    contacts = first.contacts.copy()
-    contacts[..., IMPULSES : IMPULSES + 18] = 0.0
-    contacts[..., IMPULSES : IMPULSES + 3] = acting
-    clipped = (forces[:, 0] < low) | (forces[:, 0] > high)
-    return Impacts(y, push, part, clipped, forces[:, 0] * forces[:, 1] < 0, contacts)
-
-
-def _impacts_back(tape: MidpointTape, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return z = W weights, and the gradients in q and in the impulses of the first solution."""
-    impacts, (B, C, _), K = tape.impacts, tape.first.contacts.shape, weights.shape[1]
-    z = tape.first.solved_mass(weights)
-    of_acting = (z @ np.swapaxes(tape.first.J, 1, 2)).reshape(B, K, C, LINEAR)
-    part, push = impacts.part[:, None], impacts.push[:, None]
-    larger = np.broadcast_to(part < 1, (B, K, C))
-    of_part = np.divide((of_acting * push).sum(axis=-1), push[..., 2], out=np.zeros((B, K, C)), where=larger)
-    of_impulses = np.zeros((B, K, 2, 3 * C + z.shape[2]))
-    pushes, impulses = part[..., None] * of_acting, np.zeros((B, K, C, 3))
-    pushes[..., 2] -= of_part * part
-    impulses[..., 2] = of_part
-    for s, x in enumerate((pushes, impulses)):
-        of_impulses[:, :, s, : 3 * C] = x.reshape(B, K, 3 * C)
-    clipped, opposite = impacts.clipped[:, None], impacts.opposite[:, None]
-    of_impulses[:, :, 0, 3 * C :] = np.where(clipped | opposite, 0.0, z)
-    of_impulses[:, :, 1, 3 * C :] = np.where(clipped & ~opposite, z, 0.0)
-    still, y, of_y = (np.zeros((B, *n, z.shape[2])) for n in ((SETS,), (SETS,), (K, SETS)))
-    y[:, 0], of_y[:, :, 0] = impacts.y, z
-    rho = np.zeros((B, K, SETS, 3 * C))
-    return z, tape.first.in_configuration(slice(None), still, y, rho, of_y, impacts.contacts), of_impulses
-
-
-def _in_speeds(contact: ContactGradient, w: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return the gradients in the configuration of weighted (B, K, C) speeds of gaps under motions w (B, nv)."""
-    (B, K, _), motions = weights.shape, np.zeros(contact.w.shape)
-    motions[:, 0] = w
-    rho, z = np.zeros((B, K, SETS, contact.J.shape[1])), np.zeros((B, K, SETS, w.shape[1]))
-    rho[:, :, 0, 2 :: contact.axes] = weights
-    return contact.in_configuration(slice(None), motions, 0 * motions, rho, z, contact.contacts)
+        return MidpointGradients(in_q, in_v + g1.v, free, in_tau, in_armature, in_robot, g1, g)
 
 
 def is_fast(h: float, change: np.ndarray, end: np.ndarray, fraction: float = 1.0) -> np.ndarray:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cached_property, partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from ..contact.lanes import begin_info
 from ..errors import ContactWarning
 from ..kernels.contact.layout import SURFACE, pair_of
 from ..kernels.contact.row_derivatives import contact_rows_states
@@ -157,8 +156,7 @@ class PartPullback:
     def _solved_of(self, solved: SolvedPart, model: PartModel, states: np.ndarray) -> SolvedPart:
         """Take the first solution of some states."""
         own, parameters = solved.of(states), None if model.step is None else model.step.of(states)
-        info = None if solved.info is None else begin_info(states.size)
-        given = self._first, own.q, own.v, own.given, own.before, parameters, info
+        given = self._first, own.q, own.v, own.given, own.before, parameters, own.info
         return with_motion(self._stepper, solved_part(*given, self._stepper.options.engine))
 
     @cached_property
@@ -187,7 +185,7 @@ class PartPullback:
         if part.contact is not None:
             contact, own = part.contact, part.once
             g = contact.gradient(of_motion[own])
-            in_q[own] += g.q + g.start + g.gap @ contact.normals
+            in_q[own] += g.q + g.start + g.gap
             in_v[own] += g.v
             of_motion[own] = np.concatenate([g.mean, g.end], axis=-1)
             if any(self._batched):
@@ -200,9 +198,8 @@ class PartPullback:
             in_v[own] += found.v
             of_motion[own], in_tau[own], in_armature[own], in_robot[own] = found[2:6]
             if any(self._batched):
-                impacts = twice.impacts.y, -found.inertia
-                for contact, g, more in ((twice.first, found.first, [impacts]), (twice.second, found.second, [])):
-                    x, y = self._of_inertia(table[own], contact, g, more)
+                for contact, g in ((twice.first, found.first), (twice.second, found.second)):
+                    x, y = self._of_inertia(table[own], contact, g)
                     in_robot[own] += x
                     in_armature[own] += y
                     in_contact[own] += self._of_friction(contact, g)
@@ -218,15 +215,11 @@ class PartPullback:
         return g.friction @ (contact.pair[..., None] == self._pairs).astype(float)
 
     def _of_inertia(
-        self, table: np.ndarray, contact: ContactGradient, g: MotionGradient, more: Sequence[tuple[Any, Any]] = ()
+        self, table: np.ndarray, contact: ContactGradient, g: MotionGradient
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the gradients in the robot's numbers and the armature, by M + D in the rows of states in contact.
-
-        more: further pairs y (B, nv), z (B, K, nv) of z' (M + D) y.
-        """
-        sets, every, q = (g.positions, g.recovery, g.velocities), np.arange(len(table)), contact.given.q
-        terms = [(every, y, -z) for z, y in zip(sets, np.moveaxis(contact.y, 1, 0), strict=True)]
-        terms += [(every, *pair) for pair in more]
+        """Return the gradients in the robot's numbers and the armature, by M + D in the rows of states in contact."""
+        every, q = np.arange(len(table)), contact.given.q
+        terms = [(every, contact.y[:, s], -g.z[:, :, s]) for s in range(contact.y.shape[1])]
         if contact.overlaps:  # mobilities y' (M + D) y of what recovery opens
             states, y = np.array([x.b for x in contact.overlaps]), np.stack([x.y for x in contact.overlaps])
             rows = np.stack([g.rows[x.b, :, RECOVERY, x.r] * x.side * x.factor for x in contact.overlaps])

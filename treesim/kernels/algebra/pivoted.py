@@ -7,6 +7,7 @@ def factor_from_last(A, L, Lt):
     """Factorize a positive definite matrix A = L' L, L lower triangular; Lt is its transpose.
 
     Elimination begins with the last row. So entries of a mass matrix that are zero off the paths of a tree stay zero.
+    On the diagonals of L and Lt are the reciprocals.
     """
     n = A.shape[0]
     for k in range(n):
@@ -20,6 +21,7 @@ def factor_from_last(A, L, Lt):
             if f != 0:
                 for j in vectorized(range(i + 1)):
                     other[j] -= f * row[j]
+        row[k] = root
         for i in range(n):
             Lt[i, k] = row[i] if i <= k else row[k] * 0
 
@@ -28,18 +30,29 @@ def solve_upper(L, x):
     """x <- L'^-1 x, for the factor of `factor_from_last`."""
     for k in range(x.size - 1, -1, -1):
         row = L[k]
-        x[k] = x[k] / row[k]
+        x[k] *= row[k]
         f = x[k]
         if f != 0:
             for j in vectorized(range(k)):
                 x[j] -= f * row[j]
 
 
+def solve_upper_columns(L, X, n):
+    """X <- L'^-1 X, as `solve_upper`, for the first n columns of X."""
+    for k in range(X.shape[0] - 1, -1, -1):
+        row, x = L[k], X[k, :n]
+        if not is_zero(x):
+            scale(row[k], x)
+            for i in range(k):
+                if row[i] != 0:
+                    add_multiple(-row[i], x, X[i, :n])
+
+
 def solve_lower(Lt, x):
     """x <- L^-1 x, for the transposed factor of `factor_from_last`."""
     for k in range(x.size):
         row = Lt[k]
-        x[k] = x[k] / row[k]
+        x[k] *= row[k]
         f = x[k]
         for j in vectorized(range(k + 1, x.size)):
             x[j] -= f * row[j]
@@ -49,6 +62,20 @@ def copy(x, y):
     """y = x."""
     for k in vectorized(range(y.size)):
         y[k] = x[k]
+
+
+def scale(f, x):
+    """x *= f."""
+    for k in vectorized(range(x.size)):
+        x[k] *= f
+
+
+def is_zero(x):
+    """Return whether all numbers are zero."""
+    found = True
+    for k in range(x.size):
+        found = found and x[k] == 0
+    return found
 
 
 def add_multiple(f, x, y):

@@ -8,7 +8,7 @@ and A dlambda = -P (dJ w + J dw_unforced + dbias) (`set_equations`). Rows may de
 are those of least norm, and the motion is unique. With weights o of dw and s of dlambda, gradients are found backward:
     A' eta = J W o + s,  rho = -P' eta (of dsigma),  u = o + J' rho (of dw_free),  z = W u.
 That in q, T' z + dJ' rho, is the one of `row_derivatives.configuration_gradient`. With M + D = L' L and Y = J L^-1, the
-products with W are J W J' = Y Y', and z = L^-1 (L'^-1 o + Y' rho).
+products with W are J W J' = Y Y', and z = L^-1 L'^-1 u.
 """
 
 from typing import Any, NamedTuple
@@ -25,7 +25,7 @@ from ..algebra.pivoted import (
 )
 from ..entries.entry import entry
 from .layout import numbered
-from .row_derivatives import CONTACT, FRICTION, GAP, IMPULSES, SETS
+from .row_derivatives import CONTACT, FRICTION, GAP, IMPACTS, IMPULSES, LINEAR, SETS
 from .set_equations import (
     ADDED,
     POSITIONS,
@@ -43,6 +43,7 @@ from .set_equations import (
     put_joint_rows,
     put_mass,
     put_motion_of_set,
+    put_products,
     scratch_for,
     state_of,
 )
@@ -59,9 +60,7 @@ class Results(NamedTuple):
     v: Any
     mean: Any  # unconstrained motion
     end: Any
-    positions: Any  # J' lambda - (M + D) y of each set, at constant lambda and y
-    recovery: Any
-    velocities: Any
+    gap: Any  # of the configuration in the gaps of contacts
 
 
 RESULT = numbered(Results)
@@ -90,8 +89,8 @@ def solve_set(n, m):
         steps += 1
 
 
-def pull_set(given, s, n, gradient, of_gap, of_rows, of_friction, m):
-    """Replace the weights m.u of the velocities after a set by those before it; add to the gradients.
+def pull_set(given, k, s, n, gradient, z, rho, of_friction, m):
+    """Replace the weights m.u of the velocities after a set by those before it; add to the gradients of weight k.
 
     m.eta: weights of the impulses of its n rows.
     """
@@ -110,50 +109,44 @@ def pull_set(given, s, n, gradient, of_gap, of_rows, of_friction, m):
         if b + 1 < n:
             m.rho[a] -= m.P[a, 1] * m.eta[b + 1]
     add_product(m.J, n, m.rho, m.u)
-    add_product(m.Y, n, m.rho, m.z)
+    copy(m.u, m.z)
+    solve_upper(m.L, m.z)
     solve_lower(m.Lt, m.z)
-    copy(m.z, gradient[RESULT.positions + s])
+    copy(m.z, z[s])
     for a in range(n):
-        of_rows[s, m.row[a]] = m.rho[a]
-        pull_row(given, s, m.row[a], m.rho[a], gradient, of_gap, m)
+        rho[s, m.row[a]] += m.rho[a]
+        pull_row(given, s, m.row[a], m.rho[a], gradient, rho, m.of_gap[k], m)
 
 
-def pull_row(given, s, row, rho, gradient, of_gap, m):
-    """Add the gradient of the bias of a row; rho: its weight."""
+def pull_row(given, s, row, weight, gradient, rho, of_gap, m):
+    """Add the gradient of the bias of a row with a weight."""
     R, nv, h = given.J.shape[0], given.sizes[SIZE.n], given.settings[SETTING.h]
     if row < R:
         c = row // given.sizes[SIZE.rows]
-        of_gap[c] += rho * added_of(given, s, row, ADDED.in_gap)
+        of_gap[c] += weight * added_of(given, s, row, ADDED.in_gap)
         closing = s == POSITIONS and given.contacts[c, GAP] > -CLOSED
         if closing and row - c * given.sizes[SIZE.rows] == 2:
-            of_gap[c] += rho / h
+            of_gap[c] += weight / h
     else:
         d = row - R
         side, bound = m.impulse[row], friction_bound(given, s, d)
         gap = given.gaps[0, d] if side > 0 else given.gaps[1, d]
         if s == POSITIONS and absolute(side) > maximum(bound, 0) and gap > -CLOSED:
-            gradient[RESULT.start, d] += rho / h
+            gradient[RESULT.start, d] += weight / h
     if given.sizes[SIZE.added] > 0:
         own = given.added[s * (R + nv) + row]
-        add_multiple(rho, own[len(ADDED) :], gradient[RESULT.q])
+        add_multiple(weight, own[len(ADDED) :], gradient[RESULT.q])
         if row < R:
-            add_multiple(rho * own[ADDED.in_start], given.J[row], gradient[RESULT.v])
-            add_multiple(rho * own[ADDED.in_mean], given.J[row], gradient[RESULT.mean])
-            add_multiple(rho * own[ADDED.in_end], given.J[row], gradient[RESULT.end])
-            if own[ADDED.alone] > 0:
-                add_multiple(-rho, given.J[row], m.u)
+            add_multiple(weight * own[ADDED.in_start], given.J[row], gradient[RESULT.v])
+            add_multiple(weight * own[ADDED.in_mean], given.J[row], gradient[RESULT.mean])
+            add_multiple(weight * own[ADDED.in_end], given.J[row], gradient[RESULT.end])
+            if own[ADDED.alone] > 0:  # recovery does not change the velocity before it
+                add_multiple(-weight, given.J[row], m.u)
+                rho[POSITIONS, row] -= weight
         else:
-            gradient[RESULT.start, row - R] += rho * own[ADDED.in_gap]
+            gradient[RESULT.start, row - R] += weight * own[ADDED.in_gap]
             if own[ADDED.alone] > 0:
-                m.u[row - R] -= rho
-
-
-def put_weights(given, k, s, n, of_impulses, m):
-    """Write the weights of the impulses of the n rows."""
-    for a in range(n):
-        m.eta[a] = 0.0
-        if given.sizes[SIZE.of_impulses] > 0:
-            m.eta[a] = of_impulses[k, s, m.row[a]]
+                m.u[row - R] -= weight
 
 
 def put_shown(given, s, n, shown, m):
@@ -192,69 +185,110 @@ def changes(y):
 
 
 def motion_gradient(
-    sizes, settings, state, w, y, armature, gaps, contacts, J, M, added, weights, of_impulses, gradient, of_gap,
-    of_rows, of_friction, shown, m: Any,
+    sizes, settings, state, w, y, armature, gaps, contacts, J, M, added, forces, weights, gradient, z, rho, of_friction,
+    shown, m: Any,
 ):  # fmt: skip
     """Write the gradients (`Results`) of weighted sums of the motion in a step, and what acts.
 
-    weights: of mean and end velocity. state: rounding of velocities, and of the impulses of recovery. of_gap, of_rows,
-    of_friction: gradients in the gaps, in the velocities along the rows of each set, and in the friction of contacts.
+    weights: of mean and end velocity, then of the motion of impacts, if there are any (`impacts`), with the impulses
+    `forces` of joints. state: rounding of velocities, and of the impulses of recovery. z, rho, of_friction: gradients
+    in J' lambda - (M + D) y, and in the velocities along the rows, of each set, and in the friction of contacts. Under
+    a further set without impacts, contacts move to their gaps in half a step.
     """
     given = Given(sizes, settings, w, y, gaps, contacts, J, M, added)
-    nv = sizes[SIZE.n]
+    nv, K = sizes[SIZE.n], sizes[SIZE.weights]
     put_mass(given, armature, state, m)
     factor_from_last(m.M, m.L, m.Lt)
     gradient.reshape(gradient.size)[:] = 0
-    of_gap.reshape(of_gap.size)[:] = 0
-    of_rows.reshape(of_rows.size)[:] = 0
+    z.reshape(z.size)[:] = 0
+    rho.reshape(rho.size)[:] = 0
     of_friction.reshape(of_friction.size)[:] = 0
-    for i in range(sizes[SIZE.weights]):
-        for j in range(nv):
-            m.through[i, j] = weights[i, j]
-    n = factor_set(given, VELOCITIES, state, m)
-    put_shown(given, VELOCITIES, n, shown[1], m)
-    for k in range(sizes[SIZE.weights]):
-        copy(weights[k, nv:], m.u)
-        put_weights(given, k, 1, n, of_impulses, m)
-        pull_set(given, VELOCITIES, n, gradient[k], of_gap[k], of_rows[k], of_friction[k], m)
-        add_multiple(1, m.u, gradient[k, RESULT.end])
-    if changes(y[RECOVERY]):
-        n = factor_set(given, RECOVERY, state, m)
-        for k in range(sizes[SIZE.weights]):
-            copy(m.through[k], m.u)
-            m.eta[:] = 0
-            pull_set(given, RECOVERY, n, gradient[k], of_gap[k], of_rows[k], of_friction[k], m)
-            copy(m.u, m.through[k])
-    n = factor_set(given, POSITIONS, state, m)
-    put_shown(given, POSITIONS, n, shown[0], m)
-    for k in range(sizes[SIZE.weights]):
-        copy(m.through[k], m.u)
-        put_weights(given, k, 0, n, of_impulses, m)
-        pull_set(given, POSITIONS, n, gradient[k], of_gap[k], of_rows[k], of_friction[k], m)
-        add_multiple(1, m.u, gradient[k, RESULT.mean])
+    m.of_gap.reshape(m.of_gap.size)[:] = 0
+    m.of_impulses.reshape(m.of_impulses.size)[:] = 0
+    for k in range(K):
+        copy(weights[k, :nv], m.through[2 * k])
+        copy(weights[k, nv : 2 * nv], m.through[2 * k + 1])
+        if sizes[SIZE.impacts] > 0:
+            pull_impacts(given, forces, weights[k, 2 * nv :], z[k, IMPACTS], m.of_impulses[2 * k : 2 * k + 2], m)
+    for s in range(VELOCITIES, -1, -1):
+        if s != RECOVERY or changes(y[RECOVERY]):
+            n, place = factor_set(given, s, state, m), s // VELOCITIES
+            if s != RECOVERY:
+                put_shown(given, s, n, shown[place], m)
+            for k in range(K):
+                copy(m.through[2 * k + place], m.u)
+                for a in range(n):
+                    m.eta[a] = m.of_impulses[2 * k + place, m.row[a]] if s != RECOVERY else settings[0] * 0
+                pull_set(given, k, s, n, gradient[k], z[k], rho[k], of_friction[k], m)
+                copy(m.u, m.through[2 * k + place])
+    for k in range(K):
+        for place in range(2):
+            add_multiple(1, m.through[2 * k + place], gradient[k, RESULT.mean + place])
+        pull_gaps(given, m.of_gap[k], gradient[k, RESULT.gap], rho[k])
 
 
-def joint_impulses(sizes, settings, state, w, y, armature, gaps, contacts, J, M, added, impulses, m: Any):
-    """Write the position and velocity impulses (2, n) of joints at limits or held by friction, 0 of others."""
-    given = Given(sizes, settings, w, y, gaps, contacts, J, M, added)
+def pull_gaps(given, of_gap, gradient, rho):
+    """Add the gradient in the gaps of contacts; under a further set without impacts, they also change by its motion."""
+    for c in range(of_gap.size):
+        normal = given.sizes[SIZE.rows] * c + 2
+        add_multiple(of_gap[c], given.J[normal], gradient)
+        if given.sizes[SIZE.sets] > SETS and given.sizes[SIZE.impacts] == 0:
+            rho[SETS, normal] = -given.settings[SETTING.h] / 2 * of_gap[c]
+
+
+# ---- impacts of a step that is solved twice (`midpoint_correction.motion_of_impacts`)
+
+
+def acting_part(contact):
+    """Return the part of a contact's position impulse that moves positions as velocity impulses do."""
+    push, impulse = contact[IMPULSES + 2], contact[IMPULSES + 6 * VELOCITIES + 2]
+    return impulse / push if push > impulse else push * 0 + 1
+
+
+def impacts(sizes, settings, state, w, y, armature, gaps, contacts, J, M, added, forces, acting, motion, m: Any):
+    """Write position and velocity impulses of joints, 0 of free ones, and the impulses that act, and their motion."""
+    given, rows = Given(sizes, settings, w, y, gaps, contacts, J, M, added), sizes[SIZE.rows]
     put_mass(given, armature, state, m)
+    factor_from_last(m.M, m.L, m.Lt)
     for k in range(2):
         s = POSITIONS if k == 0 else VELOCITIES
         put_motion_of_set(given, s, m)
         put_joint_rows(given, s, state, 0, m)
-        copy(m.impulse[J.shape[0] : J.shape[0] + sizes[SIZE.n]], impulses[k])
+        copy(m.impulse[J.shape[0] :], forces[k])
+    for d in range(motion.size):
+        motion[d] = minimum(maximum(forces[0, d], minimum(forces[1, d], 0)), maximum(forces[1, d], 0))
+    for c in range(contacts.shape[0]):
+        part = acting_part(contacts[c])
+        for r in range(LINEAR):
+            acting[c, r] = part * contacts[c, IMPULSES + r]
+            add_multiple(acting[c, r], J[rows * c + r], motion)
+    solve_upper(m.L, motion)
+    solve_lower(m.Lt, motion)
 
 
-def solve_mass(sizes, armature, M, force, y, m: Any):
-    """y = (M + D)^-1 force, of several forces (K, n)."""
-    for i in range(sizes[SIZE.n]):
-        copy(M[i], m.M[i])
-        m.M[i, i] += armature[i]
-    factor_from_last(m.M, m.L, m.Lt)
-    for k in range(sizes[SIZE.weights]):
-        copy(force[k], y[k])
-        solve_upper(m.L, y[k])
-        solve_lower(m.Lt, y[k])
+def pull_impacts(given, forces, weights, z, of_impulses, m):
+    """Write z = W weights of the motion of impacts, and the weights of position and velocity impulses (2, R + n)."""
+    R = given.J.shape[0]
+    copy(weights, z)
+    solve_upper(m.L, z)
+    solve_lower(m.Lt, z)
+    for r in range(0, R, LINEAR):
+        put_products(given.J[r : r + LINEAR], z, of_impulses[0, r : r + LINEAR])
+    for c in range(given.contacts.shape[0]):
+        contact, first, of_part = given.contacts[c], given.sizes[SIZE.rows] * c, z[0] * 0
+        part = acting_part(contact)
+        for r in range(LINEAR):
+            of_part += of_impulses[0, first + r] * contact[IMPULSES + r]
+            of_impulses[0, first + r] *= part
+        if part < 1:
+            of_impulses[1, first + 2] = of_part / contact[IMPULSES + 2]
+            of_impulses[0, first + 2] -= part * of_impulses[1, first + 2]
+    for d in range(z.size):
+        push, impulse = forces[0, d], forces[1, d]
+        if minimum(impulse, 0) <= push and push <= maximum(impulse, 0):
+            of_impulses[0, R + d] = z[d]
+        elif push * impulse > 0:
+            of_impulses[1, R + d] = z[d]
 
 
 TABLES = {"sizes": "TableOfIntegers", "settings": "TableOfReals"}
@@ -263,14 +297,13 @@ SIZES = {
     "K": f"sizes[{SIZE.weights}]",
 }  # fmt: skip
 GIVEN = {
-    "state": "2", "w": f"{SETS}, n", "y": f"{SETS}, n", "armature": "n", "gaps": "2, n",
-    "contacts": f"C, {CONTACT} | unchecked", "J": "R, n", "M": "n, n",
+    "state": "2", "w": f"sizes[{SIZE.sets}], n", "y": f"sizes[{SIZE.sets}], n", "armature": "n", "gaps": "2, n",
+    "contacts": f"C, {CONTACT} | unchecked", "J": "R, n | unchecked", "M": "n, n | unchecked",
     "added": f"{SETS} * (R + n) * sizes[{SIZE.added}], n + {len(ADDED)}",
 }  # fmt: skip
 
-joint_impulses_states = entry(joint_impulses, (scratch_for,), TABLES, SIZES, **GIVEN, impulses="-> 2, n")
-solve_mass_states = entry(
-    solve_mass, (scratch_for,), {"sizes": TABLES["sizes"]}, SIZES, armature="n", M="n, n", force="K, n", y="-> K, n"
+impacts_states = entry(
+    impacts, (scratch_for,), TABLES, SIZES, **GIVEN, forces="-> 2, n", acting=f"-> C, {LINEAR}", motion="-> n"
 )
 motion_gradient_states = entry(
     motion_gradient,
@@ -278,11 +311,11 @@ motion_gradient_states = entry(
     TABLES,
     SIZES,
     **GIVEN,
-    weights="K, 2 * n",
-    of_impulses=f"K * sizes[{SIZE.of_impulses}], 2, R + n",
+    forces=f"2 * sizes[{SIZE.impacts}], n",
+    weights=f"K, (2 + sizes[{SIZE.impacts}]) * n",
     gradient=f"-> K, {len(RESULT)}, n",
-    of_gap="-> K, C",
-    of_rows=f"-> K, {SETS}, R + n",
+    z=f"-> K, sizes[{SIZE.sets}], n",
+    rho=f"-> K, sizes[{SIZE.sets}], R + n",
     of_friction="-> K, C",
     shown="-> 2, C + n, 3 | unchecked",
 )  # fmt: skip

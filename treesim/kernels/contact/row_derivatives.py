@@ -46,9 +46,10 @@ from .signed_distance import across, vector_of
 
 # numbers of a contact: both bodies; position and normal; their derivatives (3, 6) along a twist of the first body
 # relative to the second, about the contact point, linear part first; linear and angular impulses along the axes of SETS
-# sets; gap; coefficients of friction
+# sets, and of the impacts of a step that is solved twice; gap; coefficients of friction
 BODY, OTHER, POSITION, NORMAL, OF_POSITION, OF_NORMAL, IMPULSES, SETS = 0, 1, 2, 5, 8, 26, 44, 3
-GAP = IMPULSES + 6 * SETS
+IMPACTS = SETS
+GAP = IMPULSES + 6 * (SETS + 1)
 FRICTION, ROLLING, TORSIONAL, CONTACT = GAP + 1, GAP + 2, GAP + 3, GAP + 4
 LINEAR, BOTH = 3, 6  # rows of a contact: of velocities, then of angular velocities
 
@@ -321,17 +322,18 @@ def acts(x):
 
 
 def configuration_gradient(tree, counts, q, contacts, w, y, rho, z, gradient, m: Any):
-    """Gradients in q of the sums of rho' J w + z' (J' lambda - M y) over SETS sets, at constant rho, w, z, lambda, y.
+    """Gradients in q of the sums of rho' J w + z' (J' lambda - M y) over S sets, at constant rho, w, z, lambda, y.
 
-    counts: as of `contact_rows`, then the number K of gradients. w, y (SETS, nv). rho (K SETS, R), z (K SETS, nv).
+    counts: as of `contact_rows`, then K, S, and the columns of rho, of which the first R are used. w, y (S, nv). rho (K
+    S, columns), z (K S, nv).
     """
-    rows, K = counts[1], counts[2]
+    rows, K, sets = counts[1], counts[2], counts[3]
     gradient.reshape(gradient.size)[:] = 0
     put_places(tree, q, m)
-    for s in range(SETS):
+    for s in range(sets):
         used = False
         for k in range(K):
-            row = SETS * k + s
+            row = sets * k + s
             if acts(z[row]) or acts(rho[row]):
                 if not used:
                     put_set(tree, rows, s, contacts, w[s], y[s], m)
@@ -343,13 +345,13 @@ configuration_gradient_states = entry(
     configuration_gradient,
     (scratch_for,),
     {"counts": "TableOfIntegers"},
-    {"C": "counts[0]", "R": "counts[0] * counts[1]", "K": "counts[2]"},
+    {"C": "counts[0]", "K": "counts[2]", "S": "counts[3]", "columns": "counts[4]"},
     q="nq",
     contacts=f"C, {CONTACT} | unchecked",
-    w=f"{SETS}, nv",
-    y=f"{SETS}, nv",
-    rho=f"{SETS} * K, R",
-    z=f"{SETS} * K, nv",
+    w="S, nv",
+    y="S, nv",
+    rho="S * K, columns",
+    z="S * K, nv",
     gradient="-> K, nv'",
     expands=True,
     angles=True,

@@ -9,7 +9,7 @@ It is multiplied by a mobility g along s, and by g / (1 + g k) across, so that n
 from typing import Any, NamedTuple
 
 from ..algebra.numbers import absolute, maximum, sqrt, vectorized
-from ..algebra.pivoted import add_product, copy, factor_pivoted, solve_upper
+from ..algebra.pivoted import add_multiple, add_product, copy, factor_pivoted, solve_upper_columns
 from ..entries.scratch import scratch_memory
 from .layout import numbered
 from .rolling_friction import EQUAL
@@ -42,7 +42,8 @@ class Sizes(NamedTuple):
     rows: Any  # of each contact
     n: Any  # degrees of freedom
     weights: Any
-    of_impulses: Any  # 1 if impulses have weights
+    sets: Any  # SETS, or one more
+    impacts: Any  # 1 if the last set is that of impacts
     added: Any  # 1 if rows have added terms
 
 
@@ -70,18 +71,19 @@ ALL = f"(sizes[{SIZE.contacts}] * sizes[{SIZE.rows}] + sizes[{SIZE.n}])"  # rows
 N = f"sizes[{SIZE.n}]"
 
 scratch_for = scratch_memory(
-    given="sizes", M=f"{N}, {N}", L=f"{N}, {N}", Lt=f"{N}, {N}", J=f"{ALL}, {N}", Y=f"{ALL}, {N}", Yt=f"{N}, {ALL}",
-    A=f"{ALL}, {ALL}", F=f"{ALL}, {ALL}", own=f"2, {ALL}", P=f"{ALL}, 2",
-    row=f"{ALL} | integers", block=f"{ALL} | integers", order=f"{ALL} | integers",
+    given="sizes", M=f"{N}, {N}", L=f"{N}, {N}", Lt=f"{N}, {N}", J=f"{ALL}, {N}", Yt=f"{N}, {ALL}",
+    G=f"{ALL}, {ALL}", A=f"{ALL}, {ALL}", F=f"{ALL}, {ALL}", own=f"2, {ALL}", P=f"{ALL}, 2",
+    row=f"{ALL} | integers", block=f"{ALL} | integers", order=f"{ALL} | integers", known=f"{ALL} + 1 | integers",
     impulse=ALL, sigma=ALL, mobility=ALL, eta=ALL, rho=ALL, left=ALL, slip=ALL, u=N, z=N, force=N, rounding=N,
-    through=f"sizes[{SIZE.weights}], {N}",
+    through=f"2 * sizes[{SIZE.weights}], {N}", of_impulses=f"2 * sizes[{SIZE.weights}], {ALL}",
+    of_gap=f"sizes[{SIZE.weights}], sizes[{SIZE.contacts}]",
 )  # fmt: skip
 
 
 class Given(NamedTuple):
     """What a step was, and its rows J and mass matrix M (`contact_rows`).
 
-    w, y (SETS, n): velocities after each set, and its changes. gaps (2, n): of lower and upper joint limits.
+    w, y (SETS or more, n): velocities after each set, and its changes. gaps (2, n): of lower and upper joint limits.
     """
 
     sizes: Any
@@ -195,12 +197,19 @@ def put_motion_of_set(given, s, m):
     for i in range(n):
         m.force[i], m.sigma[R + i] = given.settings[0] * 0, given.w[s, i]
     add_product(m.M, n, given.y[s], m.force)
-    for r in range(R):
-        J, total, f = given.J[r], given.settings[0] * 0, m.impulse[r]
-        for i in range(n):
-            total += J[i] * given.w[s, i]
-            m.force[i] -= f * J[i]
-        m.sigma[r] = total
+    for r in range(0, R, LINEAR):
+        put_products(given.J[r : r + LINEAR], given.w[s], m.sigma[r : r + LINEAR])
+        for k in range(r, r + LINEAR):
+            if m.impulse[k] != 0:
+                add_multiple(-m.impulse[k], given.J[k], m.force)
+
+
+def put_products(J, w, found):
+    """Write the velocities under a motion w along three rows; their sums are computed at the same time."""
+    x, y, z = w[0] * 0, w[0] * 0, w[0] * 0
+    for i in range(w.size):
+        x, y, z = x + J[0, i] * w[i], y + J[1, i] * w[i], z + J[2, i] * w[i]
+    found[0], found[1], found[2] = x, y, z
 
 
 def put_joint_rows(given, s, state, n, m):
@@ -215,24 +224,34 @@ def put_joint_rows(given, s, state, n, m):
 
 
 def put_jacobian(given, n, m):
-    """Gather the n rows J, and compute Y = J L^-1 and the matrix A = Y Y'."""
+    """Gather the n rows J, and compute Y' = (J L^-1)' and G = Y Y', unless the set before has the same rows."""
     R, nv = given.J.shape[0], given.sizes[SIZE.n]
+    if m.known[0] == n and is_equal(m.row, m.known[1:], n):
+        return
+    m.known[0] = n
     for a in range(n):
         row = m.row[a]
+        m.known[1 + a], m.G[a, :n] = row, 0
         for i in range(nv):
             x = given.settings[0] * 0
             if row < R:
                 x = given.J[row, i]
             elif row - R == i:
                 x = x + 1
-            m.J[a, i] = m.Y[a, i] = x
-        solve_upper(m.L, m.Y[a])
-        for i in range(nv):
-            m.Yt[i, a] = m.Y[a, i]
-    for a in range(n):
-        A = m.A[a, :n]
-        A[:] = 0
-        add_product(m.Yt, nv, m.Y[a], A)
+            m.J[a, i] = m.Yt[i, a] = x
+    solve_upper_columns(m.L, m.Yt, n)
+    for i in range(nv):
+        for a in range(n):
+            if m.Yt[i, a] != 0:
+                add_multiple(m.Yt[i, a], m.Yt[i, :n], m.G[a, :n])
+
+
+def is_equal(x, y, n):
+    """Return whether the first n integers of two arrays are equal."""
+    found = True
+    for k in range(n):
+        found = found and x[k] == y[k]
+    return found
 
 
 def put_friction(given, s, a, count, mu, total, column, m, n):
@@ -276,12 +295,13 @@ def put_friction(given, s, a, count, mu, total, column, m, n):
 
 
 def put_equations(given, s, n, m):
-    """Write A and P of the n rows, from A = J W J', and mobilities: of joints, and means of contacts."""
+    """Write A and P of the n rows, from G = J W J', and mobilities: of joints, and means of contacts."""
     rows, R, a, count = given.sizes[SIZE.rows], given.J.shape[0], 0, 0
     for b in range(n):
-        m.mobility[b] = m.A[b, b]
+        copy(m.G[b, :n], m.A[b, :n])
+        m.mobility[b] = m.G[b, b]
         if b + 2 < n and m.row[b + 2] < R:
-            m.mobility[b] = (m.A[b, b] + m.A[b + 1, b + 1] + m.A[b + 2, b + 2]) / 3
+            m.mobility[b] = (m.G[b, b] + m.G[b + 1, b + 1] + m.G[b + 2, b + 2]) / 3
     for b in range(n):
         m.slip[b] = 0.0
         m.A[b, b] += added_of(given, s, m.row[b], ADDED.soft)
@@ -330,8 +350,8 @@ def put_factor(n, m):
 
 
 def put_mass(given, armature, state, m):
-    """Write M + D, and the rounding of forces."""
-    n = given.sizes[SIZE.n]
+    """Write M + D, and the rounding of forces; no rows are known."""
+    n, m.known[0] = given.sizes[SIZE.n], -1
     for i in range(n):
         copy(given.M[i], m.M[i])
         m.M[i, i] += armature[i]
