@@ -118,15 +118,32 @@ def test_the_description_on_pypi_has_no_relative_link(monkeypatch):
 
 
 @pytest.mark.slow
-def test_the_metadata_of_a_wheel_has_no_relative_link(tmp_path):
+def test_the_metadata_of_a_wheel_has_no_relative_link_and_extras_of_a_checkout_its_plugins(tmp_path):
     build = pytest.importorskip("build.util", reason="needs the package build")
     for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
         (tmp_path / name).write_bytes((ROOT / name).read_bytes())
     (tmp_path / "treesim").mkdir()
     (tmp_path / "treesim/__init__.py").touch()
-    metadata = build.project_wheel_metadata(tmp_path)
-    check_description(metadata.get_payload())
-    assert metadata["Description-Content-Type"] == "text/markdown" and len(metadata.get_all("Project-URL")) == 4
+
+    def metadata():
+        found = build.project_wheel_metadata(tmp_path)
+        return found, {Requirement(text) for text in found.get_all("Requires-Dist") if text.startswith("treesim-")}
+
+    _, plugins = metadata()
+    assert {each.url for each in plugins} == {(tmp_path / "plugins" / each.name).as_uri() for each in plugins}
+    (tmp_path / "PKG-INFO").touch()  # as in a source distribution
+    released, same = metadata()
+    assert {each.name for each in same} == {each.name for each in plugins} > {"treesim-meshcat", "treesim-lab"}
+    assert all(each.url is None and str(each.specifier) == "~=0.1.0" for each in same)
+    check_description(released.get_payload())
+    assert released["Description-Content-Type"] == "text/markdown" and len(released.get_all("Project-URL")) == 4
+
+
+def test_uv_finds_the_plugins_of_extras_in_a_checkout():
+    sources = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["uv"]["sources"]
+    every = {Requirement(text).name for extra in CORE["optional-dependencies"].values() for text in extra}
+    expected = {name: {"path": f"plugins/{name}"} for name in every if name.startswith("treesim-")}
+    assert sources == expected
 
 
 def test_a_release_needs_all_tests():
