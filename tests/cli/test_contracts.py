@@ -76,6 +76,29 @@ def test_wrong_options_are_refused(treesim: Callable[..., Any], robot: str, file
         assert result.exit_code != 0 and message in " ".join(result.stderr.split()), result.stderr
 
 
+def test_the_viewer_is_steered_by_commands(
+    treesim: Callable[..., Any], robot: str, files: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from tests.cli.test_view import Steered
+    from treesim.cli import common
+
+    window = Steered()
+    monkeypatch.setattr(common, "get_viewer", lambda name: window)
+    files[1].write_text(CONTRACT.replace("rate = 100", "rate = 100\nphysics = {dt = 0.005}"))
+    given = ("--policy", files[0], "--contract", files[1], "--base", "fixed", "--no-browser", "--json")
+    result = treesim("view", robot, *given, "--command", "0.125,-0.25")
+    assert result.exit_code == 0, result.stderr
+    state = window.states[-1]
+    assert (state["controller"], state["dt"], state["t"]) == ("policy", 0.005, 0.005)
+    assert state["command"] == {"a": 0.125, "b": -0.25} and state["q"][0] != 0.5 == window.shown[0][0]
+    for options, message in (
+        (("--html", tmp_path / "page.html"), "--policy does not go with --html: the page evaluates no networks"),
+        (("--controller", "hold"), "--policy computes the controls: leave out --controller hold"),
+    ):
+        result = treesim("view", robot, *given, *options)
+        assert result.exit_code == 2 and message in result.stdout, result.stdout
+
+
 def test_sweeps_vary_the_command(answer: Callable[..., Any], robot: str, tmp_path: Path, files: Any) -> None:
     pytest.importorskip("zarr")
     out = tmp_path / "s.zarr"

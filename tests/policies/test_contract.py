@@ -27,6 +27,12 @@ def test_the_contract_of_the_go2():
 
 
 OF_FILE = {
+    "a range without its name": (
+        (('["vx", "vy", "wz"]', '["vx", "vy", "wz"], range = {vz = [0, 1]}'),),
+        "line 15: observation.terms[3].range.vz is wrong: unknown key 'vz'"),
+    "a range of nothing": (
+        (('["vx", "vy", "wz"]', '["vx", "vy", "wz"], range = {vx = [1, 1]}'),),
+        "line 15: observation.terms[3].range.vx must be two increasing numbers [low, high], got"),
     "unknown key": ((("rate = 50.0", "rates = 50.0"),), "line 4: rates is wrong: unknown key 'rates': did you mean"),
     "unknown key of a table": (
         (("dt = 0.005\n", "dts = 0.005\n"),), "line 6: physics.dts is wrong: unknown key 'dts': did you mean 'dt'?"),

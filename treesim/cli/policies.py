@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from types import ModuleType
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
 
 from ..errors import ArgumentError, TreesimError, quoted, reason_of, unknown_name
 from ..system.input_files import LARGEST_ARRAYS, read_input, size_of_input
 from ..system.installation import installed_by
-from .common import CONTROL, option
+from .common import CONTROL, given_options, option
 from .simulation_options import SimulationOptions
 
 if TYPE_CHECKING:
     import numpy as np
+    import typer
 
     from ..model.tree import Tree
     from ..policies import Contract, Policy
     from ..simulation.world import World
 
+Options = TypeVar("Options", bound=SimulationOptions)
 LARGEST_PROGRAM = 1 << 24  # bytes of a Python file
 FORMS = "FILE.py:FUNCTION or FILE.npz:TASK"
 OF_TASK = ("dt", "integrator", "substeps", "backend", "contact_solver")  # options that a network's task determines
@@ -53,6 +55,11 @@ class ContractPolicy(NamedTuple):
     contract: Contract
     command: np.ndarray | None
 
+    def with_step(self, options: Options, context: typer.Context) -> Options:
+        """Return options whose time step is that of the contract, unless --dt is given."""
+        dt = self.contract.dt
+        return options if dt is None or "dt" in given_options(context) else replace(options, dt=dt)
+
     def policy(self, robot: Tree) -> Policy:
         """Return the policy for a robot."""
         from ..policies import load
@@ -62,18 +69,19 @@ class ContractPolicy(NamedTuple):
     def controller(self, policy: Policy, dt: float) -> Any:
         """Return the controller of a simulation with steps of dt [s]."""
         try:
-            return policy.controller(dt, self._command(policy))
+            return policy.controller(dt, self.numbers(policy))
         except ArgumentError as error:
             raise ArgumentError(f"--policy: {error}") from None
 
     def for_sweep(self, policy: Policy, dt: float) -> GivenPolicy:
         """Return the arguments of a sweep with steps of dt [s], whose parameters p are the command."""
         try:
-            return GivenPolicy(policy.for_rollouts(dt), self._command(policy), dict(policy.gains))
+            return GivenPolicy(policy.for_rollouts(dt), self.numbers(policy), dict(policy.gains))
         except TreesimError as error:
             raise ArgumentError(f"--policy: {error}") from None
 
-    def _command(self, policy: Policy) -> np.ndarray:
+    def numbers(self, policy: Policy) -> np.ndarray:
+        """Return the command."""
         import numpy as np
 
         return np.zeros(len(policy.command_names)) if self.command is None else self.command
@@ -90,7 +98,7 @@ def contract_policy(
             if value is not None:
                 raise ArgumentError(f"{label} needs both --policy FILE.onnx and --contract FILE.toml")
         return None
-    if options.controller != "none":
+    if options.controller not in (None, "none"):
         raise ArgumentError(f"--policy computes the controls: leave out --controller {options.controller}")
     numbers = _numbers(given.command, command, "numbers")
     return ContractPolicy(given.policy, Contract.from_toml(given.contract), numbers)

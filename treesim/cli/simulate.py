@@ -6,7 +6,7 @@ import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -126,8 +126,8 @@ def simulate(
     from ..viewing.protocols import drawables
 
     policy = contract_policy(network, options)
-    if policy is not None and policy.contract.dt is not None and "dt" not in common.given_options(context):
-        options = replace(options, dt=policy.contract.dt)
+    if policy is not None:
+        options = policy.with_step(options, context)
     steps = checked_steps(duration, options.dt)
     outputs = Outputs.checked(out, plot, html, record, viewer)
     setup = build_simulation(robot, options, policy)

@@ -13,6 +13,7 @@ import typer
 from ..errors import ArgumentError, NonFiniteError, UnsupportedError, quoted
 from . import common
 from .common import OUTPUT, JsonOption, RecordOption, examples, guarded, option
+from .policies import ContractOptions, contract_policy
 from .simulation_options import SimulationSetup, ViewOptions, build_simulation, checked_steps
 from .streams import json_text
 from .view_page import checked_page, write_page
@@ -21,7 +22,7 @@ from .view_reference import Start, reference_of
 from .view_robots import InstalledRobots, scene_of
 
 if TYPE_CHECKING:
-    from ..viewing.live import LiveSession
+    from ..viewing.live import LiveSession, Scene, Settings
 
 FPS = 30.0
 MOST_A_FRAME = 10**6  # steps; more would take minutes per frame
@@ -64,6 +65,7 @@ class DisplayOptions:
 @examples(
     "treesim view go2",
     "treesim view ur5 --reference integrator=rk4",
+    "treesim view go2 --base floating --policy walk.onnx --contract walk.toml",
     "treesim view run.npz --speed 0.5",
     "treesim view g1_29dof_rev_1_0 --html g1.html",
 )
@@ -71,6 +73,7 @@ def view(
     context: typer.Context,
     robot: Annotated[str, typer.Argument(metavar="ROBOT", show_default=False, autocompletion=common.ROBOTS)],
     options: ViewOptions = ViewOptions(),  # noqa: B008
+    network: ContractOptions = ContractOptions(),  # noqa: B008
     display: DisplayOptions = DisplayOptions(),
     html: Annotated[Path | None, option(panel=OUTPUT)] = None,
     record: RecordOption = None,
@@ -80,8 +83,8 @@ def view(
 
     If ROBOT is a trajectory of `treesim simulate --out`, the page replays it. The page has buttons to play, pause, step
     and go back. During the motion, you can change joints, gains, gravity, the time step and the numerical methods. To
-    pull a link, hold Ctrl and drag it. With --json, the first line of the output is {"url": ...}, and the last line is
-    a summary.
+    pull a link, hold Ctrl and drag it. With --policy, a network controls the robot, and arrow keys change its command.
+    With --json, the first line of the output is {"url": ...}, and the last line is a summary.
 
     Options
     -------
@@ -100,13 +103,16 @@ def view(
     if is_recording(robot):
         _replay(checked_options(context), robot, options, display, json)
         return
+    policy = contract_policy(network, options)
+    if policy is not None:
+        options = policy.with_step(options, context)
     if display.duration is not None:
         checked_steps(display.duration, options.dt)
     common.checked_positive("--speed", display.speed)
     _check_frames(display.speed, options.dt)
     window = common.get_viewer(display.viewer)
     if html is not None:
-        checked_page(html, window, display.viewer, vars(options) | vars(display))
+        checked_page(html, window, display.viewer, vars(options) | vars(display) | vars(network))
         write_page(html, window, build_simulation(robot, options), options, display.speed, json)
         return
     interactive = isinstance(window, InteractiveViewer)
@@ -118,10 +124,11 @@ def view(
     try:
         if interactive:
             page = _Page(window, display, json)
-            setup = build_simulation(robot, options)
-            shown = _interact(page, setup, robot, options, display)
+            setup = build_simulation(robot, options, policy)
+            library = InstalledRobots(setup.robot.name, robot, options, policy)
+            shown = _interact(page, setup, scene_of(setup, options, display.speed, policy), library, display)
         else:
-            setup = build_simulation(robot, options)
+            setup = build_simulation(robot, options, policy)
             shown = _show(window, setup, display, json)
     finally:
         window.close()
@@ -214,12 +221,14 @@ class _Page:
                 session.end()
 
 
-def _interact(page: _Page, setup: SimulationSetup, source: str, options: ViewOptions, display: DisplayOptions) -> float:
+def _interact(
+    page: _Page, setup: SimulationSetup, start: tuple[Scene, Settings], library: InstalledRobots,
+    display: DisplayOptions,
+) -> float:  # fmt: skip
     """Run the simulation interactively on the viewer's pages until the duration [s] is over, or Ctrl-C."""
     from ..viewing.live import LiveSession
 
-    scene, settings = scene_of(setup, options, display.speed)
-    library = InstalledRobots(setup.robot.name, source, options)
+    scene, settings = start
     reference, chosen = display.reference, tuple[Any, Any]((None, None))
     if reference:
         chosen = reference_of(reference, setup.robot, Start(setup.q, setup.v, settings.dt))

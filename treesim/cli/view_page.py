@@ -15,6 +15,7 @@ UNKNOWN = {  # options that such a file does not support, and why
     "push": "the page steps as it needs, and nobody pushes in it",
     "force": "the page steps as it needs, and nobody pushes in it",
     "substeps": "the page steps as it needs, and nobody pushes in it",
+    "policy": "the page evaluates no networks",
     "reference": "the page simulates one robot",
     "duration": "the page plays until it is closed",
     "port": "the page is a file, which no server serves",

@@ -29,7 +29,7 @@ KEYS = (
 )
 OF_TERMS = {  # further keys of each term
     "base_linear_velocity": ("frame",), "base_angular_velocity": ("frame",), "projected_gravity": (),
-    "base_height": (), "base_quaternion": (), "command": ("names",),
+    "base_height": (), "base_quaternion": (), "command": ("names", "range"),
     "joint_position": ("joints", "relative"), "joint_velocity": ("joints",), "last_action": (), "clock": ("period",),
     "constant": ("value",),
 }  # fmt: skip
@@ -123,6 +123,8 @@ class Contract(ReprMixin):
         Table of the file for the robot's other joints.
     states : dict of str to str
         {input: output} of the states of recurrent layers.
+    ranges : dict of str to (float, float)
+        Least and greatest value of numbers of the command, where the file has them.
     source : Source
         File and lines of the keys, for messages.
 
@@ -152,6 +154,7 @@ class Contract(ReprMixin):
     servos: tuple[Servo, ...]
     hold: Table = field(compare=False)
     states: dict[str, str] = field(hash=False)
+    ranges: dict[str, tuple[float, float]] = field(hash=False)
     source: Source = field(compare=False)
 
     @classmethod
@@ -229,7 +232,9 @@ def _contract(top: Table) -> Contract:
     observation = top.table("observation").known(("terms", "history", "layout", "clip"))
     layout = observation.text("layout", "term", ("term", "frame"))
     history = observation.whole("history", 1, 1)
-    terms = tuple(_term(each, joints, len(action.joints), rate, history) for each in observation.tables("terms"))
+    tables = observation.tables("terms")
+    terms = tuple(_term(each, joints, len(action.joints), rate, history) for each in tables)
+    ranges = [each.table("range").known(term.settings) for each, term in zip(tables, terms, strict=True)]
     if layout == "frame" and len({term.history for term in terms}) > 1:
         raise observation.fault("layout", 'is "frame", so all terms must have the same history')
     states = network.table("state")
@@ -237,7 +242,8 @@ def _contract(top: Table) -> Contract:
     return Contract(
         top.text("robot", None), rate, physics.number("dt", None, above=0), joints, default, terms, layout,
         observation.limits("clip"), action, _servos(top.table("actuators"), action), top.table("hold"),
-        {key: states.text(key) for key in states.values}, top.source,
+        {key: states.text(key) for key in states.values},
+        {name: limits for each in ranges for name in each.values if (limits := each.limits(name))}, top.source,
     )  # fmt: skip
 
 

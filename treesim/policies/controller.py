@@ -48,6 +48,11 @@ class PolicyController(SampledPD):
     def __repr__(self) -> str:
         return f"<PolicyController: {self.policy!r}>"
 
+    def go_on(self, other: PolicyController) -> None:
+        """Continue where another controller of the same policy is."""
+        self._before, self._memory, self._sample, self._held = other._before, other._memory, other._sample, other._held
+        self._control, self.posture, self.command = other._control, other.posture.copy(), other.command
+
     def _law(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return the torque (nv,) of the actuators, within their limits except for implicit gains."""
         changed = self._evaluate(t, q, v)

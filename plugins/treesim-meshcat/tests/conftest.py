@@ -8,7 +8,7 @@ import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -184,14 +184,18 @@ class Live:
 
     settings = SETTINGS
 
-    def __init__(self, watch: Callable[[str], Any] | None, port: int = 0) -> None:
+    def __init__(self, watch: Callable[[str], Any] | None, port: int = 0, policy: Any = None) -> None:
         from treesim_meshcat import MeshcatViewer
 
         self.robot, self.viewer = arm(), MeshcatViewer()
         self.viewer.port = port
         world = treesim.World(self.robot, sensors=[treesim.Imu(self.robot.body_names[-1]), treesim.JointTorque()])
         scene = Scene(world, self.robot.neutral(), np.zeros(2), "fixed")
-        self.session = LiveSession(scene, self.viewer, SETTINGS)
+        if policy is not None:
+            made = treesim.policies.load(*policy, self.robot)
+            scene = scene._replace(policy=made, command=np.zeros(len(made.command_names)))
+        settings = replace(SETTINGS, controller="hold" if policy is None else "policy")
+        self.session = LiveSession(scene, self.viewer, settings)
         self.session._compiled.warm_others = lambda physics: None  # type: ignore[method-assign]  # it would compile
         self.url = self.viewer.url
         self.thread = threading.Thread(target=self.play, daemon=True)
@@ -236,7 +240,7 @@ class Live:
 @pytest.fixture
 def open_live(watch) -> Callable[..., Live]:
     """Return a function that starts a session, at a port, and optionally opens its page."""
-    return lambda port=0, seen=True: Live(watch if seen else None, port)
+    return lambda port=0, seen=True, policy=None: Live(watch if seen else None, port, policy)
 
 
 @pytest.fixture

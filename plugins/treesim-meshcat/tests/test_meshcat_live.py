@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.policies.contracts import linear
 from tests.ports import at_free_port
 from tests.waiting import PATIENCE
 
@@ -212,3 +213,28 @@ def test_a_session_ends_with_its_last_page(open_live):
     live.thread.join(PATIENCE)
     assert not live.thread.is_alive()
     live.viewer.close()
+
+
+STEERED = b"""
+policy = 1
+rate = 100
+joints = {order = ["shoulder", "elbow"]}
+observation = {terms = [{term = "command", names = ["go", "turn"], range = {go = [-0.5, 1]}}]}
+action = {kind = "joint_position"}
+actuators = {"*" = {type = "PositionServo", kp = 50, kd = 10}}
+"""
+
+
+def test_keys_set_the_command_of_a_policy(open_live):
+    live = open_live(policy=(linear(2, 2, np.eye(2)), STEERED))
+    for key, go, turn in (
+        ("ArrowUp", 0.2, 0), ("ArrowUp", 0.4, 0), ("ArrowRight", 0.4, -0.2), ("ArrowLeft", 0.4, 0),
+        *[("ArrowDown", x, 0) for x in (0.2, 0, -0.2, -0.4, -0.5)], ("0", 0, 0), ("ArrowLeft", 0, 0.2),
+    ):  # fmt: skip
+        live.watched.page.keyboard.press(key)
+        near = "([go, turn]) => Math.hypot(treesim.state().command.go - go, treesim.state().command.turn - turn) < 1e-9"
+        live.wait(near, [go, turn])
+    live.watched.page.locator("input[data-command=go]").evaluate(SLIDE, 0.9)
+    live.wait("treesim.state().command.go === 0.9 && Math.abs(treesim.state().q[0] - 0.9) < 0.02")
+    assert live.watched.errors == []
+    live.close()

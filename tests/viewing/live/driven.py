@@ -55,11 +55,12 @@ class ReferenceScreen(Screen):
 class Driven:
     """A session that is played in steps of the test, with a clock of its own, and no other thread."""
 
-    def __init__(self, world=ROBOT, q=None, settings=STILL, screen=None, **options):
+    def __init__(self, world=ROBOT, q=None, settings=STILL, screen=None, policy=None, command=(), **options):
         world = treesim.World(world) if isinstance(world, treesim.Tree) else world
         robot = world.robot
         self.now, self.screen = 0.0, screen or Screen()
-        scene = Scene(world, robot.neutral() if q is None else q, np.zeros(robot.nv), "fixed")
+        start = robot.neutral() if q is None else q, np.zeros(robot.nv), "fixed"
+        scene = Scene(world, *start, policy=policy, command=command)
         self.session = LiveSession(scene, self.screen, settings, clock=lambda: self.now, **options)
         self.session._sleep = self.sleep
         self.session.physics.player._sleep = self.sleep

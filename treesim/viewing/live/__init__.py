@@ -1,9 +1,9 @@
 """Live simulations: their state and settings can be changed from a viewer's page while they run."""
 
 from .engine_motion import engine_motion
-from .physics import Scene
 from .reference import ReferenceSettings
 from .replay import Replay
+from .scene import Scene
 from .session import LiveSession
 from .settings import Settings
 

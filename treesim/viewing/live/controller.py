@@ -13,6 +13,7 @@ from ...kernels.stepping.rules import Rule
 from ...kernels.stepping.step import COLUMNS, Settings
 from ...model.parts import changed_joints
 from ...model.tree import Tree
+from ...policies.controller import PolicyController
 from ...simulation.control import PD, Controller, StatelessController, make_controller, unlimited_torque
 from ...simulation.step_settings import StepSettings, compliance, has_limited_gains, lightest
 from ...types import ControllerName
@@ -30,7 +31,7 @@ class Drive(StatelessController):
 
     robot: with its effort limits; the simulated robot has none (`without_effort_limits`). name: of
     `treesim.control.make_controller`, with `target` (nq,), kp and kd. around: wraps the controller, for example
-    in a push. `pull` and `forces`, by name, may be set at any time.
+    in a push. policy: in place of the named controller. `pull` and `forces`, by name, may be set at any time.
     """
 
     def __init__(
@@ -41,8 +42,9 @@ class Drive(StatelessController):
         kp: float,
         kd: float,
         around: Callable[[Controller], Controller] | None = None,
+        policy: PolicyController | None = None,
     ) -> None:
-        self.inner = make_controller(name, robot, target, kp, kd)
+        self.inner = make_controller(name, robot, target, kp, kd) if policy is None else policy
         self._driven: Controller = self.inner if around is None else around(self.inner)
         zero = np.zeros(robot.nv)
         self._gains = getattr(self.inner, "stiffness", zero), getattr(self.inner, "damping", zero)
@@ -55,14 +57,21 @@ class Drive(StatelessController):
 
     def aim(self, target: np.ndarray) -> None:
         """Set the controller's target (nq,), if it has one."""
-        if isinstance(self.inner, PD):
+        if isinstance(self.inner, PD) and not isinstance(self.inner, PolicyController):
             self.inner.posture = target.copy()
 
     def share(self, other: Drive) -> None:
-        """Copy target, mouse spring and forces from another drive of the same robot."""
-        if isinstance(other.inner, PD):
+        """Copy target or command, mouse spring and forces from another drive of the same robot."""
+        if isinstance(self.inner, PolicyController) and isinstance(other.inner, PolicyController):
+            self.inner.command = other.inner.command
+        elif isinstance(other.inner, PD):
             self.aim(other.inner.posture)
         self.pull, self.forces = copy(other.pull), other.forces
+
+    def go_on(self, other: Drive) -> None:
+        """Continue with the memory of another drive's policy, if both have one."""
+        if isinstance(self.inner, PolicyController) and isinstance(other.inner, PolicyController):
+            self.inner.go_on(other.inner)
 
     def begin(self, settings: StepSettings, rule: Rule) -> None:
         """Prepare the prediction of mean forces in substeps (`kernels.stepping.step.is_within_limits`)."""

@@ -6,7 +6,7 @@ import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from ...validation.values import known_name
 from .effective_mass import effective_mass
 
 T = TypeVar("T")
+POLICY: Final = "policy"  # name of the controller that evaluates a scene's policy
 CAN = ("pull", "seek", "com", "momentum")
 NO_FRAME = "none"
 STATE_SECONDS = 0.05  # between two states sent to pages
@@ -48,7 +49,7 @@ def seen(robot: Tree) -> dict[str, Any]:
 def panel_of(world: World, scenes: dict[str, Any]) -> dict[str, Any]:
     """Return the available settings of a world: methods that support it, its robot, and actions of a page.
 
-    scenes: further choices, such as `robots`, `bases` and `references`.
+    scenes: further choices, such as `robots`, `bases` and `references`; with `commands`, a policy controls the robot.
     """
     robot = world.robot
     return {
@@ -57,7 +58,7 @@ def panel_of(world: World, scenes: dict[str, Any]) -> dict[str, Any]:
         "backends": plugins.available("dynamics"),
         "integrators": [name for name in plugins.available("integrators") if _serves(world, name)],
         "solvers": plugins.available("contact_solvers") if world.touching.active else [],
-        "controllers": list(CONTROLLERS),
+        "controllers": [*CONTROLLERS, *([POLICY] if "commands" in scenes else [])],
         "can": [*CAN, *(["contact", "points"] if world.ground or world.bodies else [])],
         "sensors": columns_of({sensor.label: sensor._columns(robot) for sensor in world.sensors}),
     }

@@ -7,14 +7,15 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ...contact.ground import planes_of
 from ...errors import ArgumentError, TreesimError, quoted
 from ...model.tree import Tree
-from ...simulation.control import PD, Controller
+from ...policies.controller import PolicyController
+from ...simulation.control import PD
 from ...simulation.player import Frame, Player
 from ...simulation.trajectory import Trajectory
 from ...simulation.world import World
@@ -25,8 +26,9 @@ from .controller import Drive, without_effort_limits
 from .forces import Force
 from .history import History, Moment
 from .mouse_spring import MouseSpring
-from .panel import NO_FRAME, finite, is_number, movable, points_of, readings, seconds_of, total_energy
+from .panel import NO_FRAME, POLICY, finite, is_number, movable, points_of, readings, seconds_of, total_energy
 from .reference import NONE, SIMULATION, RecordedReference, Reference, ReferenceSettings, SimulatedReference
+from .scene import Scene
 from .screen import motion_state
 from .settings import CHECKS, Settings
 from .timed import TimedSimulation
@@ -36,33 +38,6 @@ AT_LIMIT = 1e-9  # rad, m: tolerance of limits for rounded values of sliders
 PACE_WINDOW = 1.0  # s: window of the real-time factor
 MOST_FORCES = 100
 COMPILED = ("backend", "integrator", "solver")  # settings whose change may require compilation
-
-
-class Scene(NamedTuple):
-    """World and initial state of a live simulation.
-
-    Parameters
-    ----------
-    world : World
-        The world.
-    q : ndarray, shape (nq,)
-        Initial configuration.
-    v : ndarray, shape (nv,)
-        Initial velocity.
-    base : str
-        Type of the base, "fixed" or "floating".
-    push : callable, optional
-        Function that wraps the controller, for example to add a push.
-    external_forces : sequence of ExternalForce
-        External forces on links.
-    """
-
-    world: World
-    q: np.ndarray
-    v: np.ndarray
-    base: str = ""
-    push: Callable[[Controller], Controller] | None = None  # wrapper of the controller
-    external_forces: Any = ()
 
 
 class LivePhysics:
@@ -106,12 +81,16 @@ class LivePhysics:
         self.world = scene.world.with_robot(without_effort_limits(scene.world.alone))
         self.joints = movable(self.robot)
         self.target = scene.q.copy()
-        self.frame, self.forces = NO_FRAME, dict[str, Force]()
+        self.frame, self.forces, self.command = NO_FRAME, dict[str, Force](), np.array(scene.command, float)
         self.drive = self._drive(self.settings)
         self.drive.forces = self.forces
 
     def _drive(self, settings: Settings) -> Drive:
-        return Drive(self.robot, settings.controller, self.target, settings.kp, settings.kd, self.scene.push)
+        gains, push = (settings.kp, settings.kd), self.scene.push
+        if settings.controller != POLICY:
+            return Drive(self.robot, settings.controller, self.target, *gains, push)
+        policy = self.scene.policy_controller(settings.dt, self.command)
+        return Drive(self.robot, "none", self.target, *gains, push, policy)
 
     def simulation(self, settings: Settings, drive: Drive) -> TimedSimulation:
         """Return a simulation with given settings; raises what `treesim.Simulation` raises."""
@@ -166,6 +145,7 @@ class LivePhysics:
             return
         before = self.player.simulation
         drive = self._drive(settings)
+        drive.go_on(self.drive)
         drive.pull, drive.forces = self.pull, self.forces
         simulation = self.simulation(settings, drive)
         with suppress(ArithmeticError):  # the state may be invalid, as before
@@ -205,13 +185,13 @@ class LivePhysics:
             if isinstance(self.reference, SimulatedReference):
                 self.reference.change(simulation, drive)
             else:
-                self.reference = SimulatedReference(simulation, drive, self._moment())
+                self.reference = SimulatedReference(simulation, drive, self._moment(), self.drive)
         self.reference_settings, self.trouble = reference_settings, None
 
     def meet(self) -> None:
         """Move the reference run to the robot's state."""
         if self.reference is not None:
-            self.reference.begin(self._moment())
+            self.reference.begin(self._moment(), self.drive)
 
     def run(self, running: Any) -> None:
         """Play (True) or pause (False); raises ArgumentError for other values."""
@@ -221,6 +201,14 @@ class LivePhysics:
             return
         (self.player.resume if running else self.player.pause)()
         self._paces.clear()
+
+    def set_command(self, values: Mapping[str, float]) -> None:
+        """Set validated numbers of the policy's command."""
+        names = list(self.scene.commands)
+        for name, value in values.items():
+            self.command[names.index(name)] = value
+        if isinstance(self.drive.inner, PolicyController):
+            self.drive.inner.command = self.command
 
     def checked_joints(self, values: Any) -> dict[str, float]:
         """Return validated positions {joint: value}; raises ArgumentError, UnknownNameError."""
@@ -240,8 +228,11 @@ class LivePhysics:
     def set_joints(self, positions: Mapping[str, float]) -> None:
         """Set validated joint positions: the robot's while it is paused, else the controller's targets.
 
-        If there is no controller, the running robot gets the controller "hold".
+        If there is no controller, the running robot gets the controller "hold". Raises ArgumentError if a policy
+        computes the targets.
         """
+        if self.settings.controller == POLICY and not self.player.paused:
+            raise ArgumentError("the policy sets the targets of joints: pause, or choose the controller 'hold'")
         target, places = self.target.copy(), [self.joints[name] for name in positions]
         target[places] = list(positions.values())
         if self.player.paused:
@@ -284,10 +275,11 @@ class LivePhysics:
         self.meet()
 
     def reset(self) -> None:
-        """Restart from the scene's state and target, without mouse spring."""
+        """Restart from the scene's state, target and command, without mouse spring and memory of the policy."""
         self.release()
-        self.target = self.scene.q.copy()
+        self.target, self.command = self.scene.q.copy(), np.array(self.scene.command, float)
         self.drive.aim(self.target)
+        self.drive.go_on(self._drive(self.settings))
         self.player.reset(self.scene.q, self.scene.v)
         self._began()
 
@@ -305,7 +297,7 @@ class LivePhysics:
         self.player.reset(moment.q, moment.v, moment.t)
         self._paces.clear()
         if self.reference is not None:
-            self.reference.seek(moment)
+            self.reference.seek(moment, self.drive)
 
     def shown(self, frame: Frame) -> None:
         """Record a frame and advance the reference run; if that fails, remove it, with the reason in `trouble`."""
@@ -389,6 +381,7 @@ class LivePhysics:
         aim = self.drive.inner.posture if isinstance(self.drive.inner, PD) else None
         return {
             **motion_state(robot, self.joints, q, v, wrench, self.frame, self.reference),
+            "command": dict(zip(self.scene.commands, self.command.tolist(), strict=True)),
             "tau": np.asarray(self.drive.inner.torque(player.t, q, v)).tolist(),
             "targets": {name: float(aim[i]) for name, i in self.joints.items()} if held and aim is not None else None,
             "energy": total_energy(robot, q, v, np.array(settings.gravity)),

@@ -140,7 +140,7 @@ class RecordedReference:
         """Select the last state recorded at or before time t [s]."""
         self._k = state_at(self.trajectory, t)
 
-    def begin(self, moment: Moment) -> None:
+    def begin(self, moment: Moment, robot: Drive) -> None:
         """Select the recorded state at the moment's time, whatever the robot's state."""
         self.show(moment.t)
 
@@ -154,13 +154,13 @@ class RecordedReference:
 class SimulatedReference:
     """Overlay that steps the robot's world by other methods, under the same targets, mouse spring and forces.
 
-    simulation, drive: the reference run's own. moment: initial state, in general the robot's.
+    simulation, drive: the reference run's own. moment: initial state, in general the robot's. robot: its drive.
     """
 
-    def __init__(self, simulation: TimedSimulation, drive: Drive, moment: Moment) -> None:
+    def __init__(self, simulation: TimedSimulation, drive: Drive, moment: Moment, robot: Drive) -> None:
         self.history = History()
         self.change(simulation, drive)
-        self.begin(moment)
+        self.begin(moment, robot)
 
     @property
     def q(self) -> np.ndarray:
@@ -176,17 +176,18 @@ class SimulatedReference:
         """Continue from the same state with another simulation."""
         self._simulation, self._drive = simulation, drive
 
-    def begin(self, moment: Moment) -> None:
-        """Start at the robot's state, with an empty history."""
+    def begin(self, moment: Moment, robot: Drive) -> None:
+        """Start at the robot's state, with the memory of its policy and an empty history."""
         self.history.clear()
+        self._drive.go_on(robot)
         self._be(moment)
         self.history.add(moment)
 
-    def seek(self, moment: Moment) -> None:
+    def seek(self, moment: Moment, robot: Drive) -> None:
         """Return to the reference run's state at this time; before its first state, start at the robot's state."""
         before = self.history.at(moment.t) if self.history.span[0] <= moment.t else None
         if before is None:
-            self.begin(moment)
+            self.begin(moment, robot)
         else:
             self._be(before)
 

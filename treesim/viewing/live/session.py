@@ -21,8 +21,9 @@ from ..protocols import InteractiveViewer, Message, ReferenceViewer, Reply
 from .compiled_methods import CompiledMethods, methods_of
 from .forces import Force
 from .panel import MOST_WAITING, TOO_MANY, checked_frame, panel_of
-from .physics import LivePhysics, Scene
+from .physics import LivePhysics
 from .reference import METHODS, SIMULATION, ReferenceSettings
+from .scene import Scene
 from .screen import Screen
 from .settings import CHECKS, Settings
 
@@ -271,7 +272,7 @@ class LiveSession(ReprMixin):
         physics, library = self.physics, self._library
         chosen = {} if library is None else {"robots": library.robots, "bases": library.bases}
         references = physics.references if isinstance(self._viewer, ReferenceViewer) else []
-        panel = panel_of(physics.world, {**chosen, "references": references})
+        panel = panel_of(physics.world, {**chosen, **physics.scene.panel, "references": references})
         self._screen.show(physics.robot, physics.player.q, physics.world.ground, panel)
         self._show_now()
 
@@ -344,7 +345,8 @@ class LiveSession(ReprMixin):
     def _set(self, values: Mapping[str, Any], reply: Reply) -> None:
         """Validate all values, then set them."""
         reference = ("reference", *METHODS)
-        known = {*CHECKS, "running", "joints", "frame", *reference, *(("robot", "base") if self._library else ())}
+        of_library = ("robot", "base") if self._library else ()
+        known = {*CHECKS, "running", "joints", "command", "frame", *reference, *of_library}
         unknown = [name for name in values if name not in known]
         if unknown:
             raise ArgumentError(f"there is no {short_repr(unknown[0])} to be set; there are {', '.join(sorted(known))}")
@@ -352,9 +354,11 @@ class LiveSession(ReprMixin):
         settings = physics.settings.changed(values)
         reference_settings = physics.reference_settings.changed(values, physics.references)
         positions = physics.checked_joints(values.get("joints", {}))
+        command = physics.scene.checked_command(values.get("command", {}))
         frame = checked_frame(physics.robot, values.get("frame", physics.frame))
         self._adopt(settings, reference_settings, reply)
         physics.frame = frame
+        physics.set_command(command)
         if "running" in values:
             physics.run(values["running"])
             self._message = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from ...states.arguments import positive_number, short_repr
 from ...types import ControllerName, IntegratorName, PluginKind
 from ...validation.arrays import Argument, coerce
 from ...validation.values import known_name
+from .panel import POLICY
 
 LONGEST_STEP = 0.1  # s: no robot moves sensibly in longer ones
 
@@ -37,7 +38,7 @@ class Settings:
     dt : float
         Step [s].
     controller : str
-        Name of a controller, see `treesim.control.make_controller`.
+        Name of a controller, see `treesim.control.make_controller`, or "policy" for that of the scene.
     kp : float
         Position gain of the controller [N m/rad, N/m].
     kd : float
@@ -59,7 +60,7 @@ class Settings:
     solver: str = "pgs"
     gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
     dt: float = 1e-3
-    controller: ControllerName = "none"
+    controller: ControllerName | Literal["policy"] = "none"
     kp: float = 100.0
     kd: float = 10.0
     speed: float = 1.0
@@ -119,7 +120,7 @@ CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "solver": _known("contact_solvers"),
     "gravity": _gravity,
     "dt": _step,
-    "controller": lambda name, value: known_name(name, value, CONTROLLERS),
+    "controller": lambda name, value: known_name(name, value, (*CONTROLLERS, POLICY)),
     "kp": _gain,
     "kd": _gain,
     "speed": check_speed,

@@ -27,8 +27,8 @@ from ...states.standing import standing
 from ...system.display import ReprMixin, page_html
 from ..protocols import InteractiveViewer, Viewer
 from ..view import View, browse, opened, viewer
-from .physics import Scene
 from .replay import Replay
+from .scene import Scene
 from .session import LiveSession
 from .settings import Settings
 

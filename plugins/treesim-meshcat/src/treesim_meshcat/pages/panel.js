@@ -7,6 +7,8 @@ const ERROR_MS = 6000;  // for which is said what could not be done
 const SEARCHED = 8;  // joints: of more, a field finds those of a name
 const SHOWN = ["robot", "base", "backend", "integrator", "solver", "controller", "dt", "kp", "kd", "frame", "reference", "referenceBackend", "referenceIntegrator", "referenceSolver"];
 const REFERENCE_METHODS = [["referenceBackend", "backend", "backends"], ["referenceIntegrator", "integrator", "integrators"], ["referenceSolver", "contact", "solvers"]];
+const COMMAND_STEPS = 5;  // presses of a key from 0 to the end of a command's range
+const COMMAND_KEYS = {forward: ["ArrowUp", "ArrowDown"], side: ["a", "d"], turn: ["ArrowLeft", "ArrowRight"]};
 const TURN = Math.PI;  // what sliders of joints without limits show, to each side
 
 function make(tag, properties = {}, ...children) {
@@ -63,6 +65,7 @@ class Panel {
         this.grab = grab;
         this.overlays = new Overlays(session);
         this.plots = new Plots(session);
+        this.commands = Object.create(null);
         this.controls = Object.create(null);  // by the name of what they show in the state
         this.joints = Object.create(null);
         this.asked = null;  // joints whose values wait to be sent
@@ -110,7 +113,8 @@ class Panel {
         document.addEventListener("keydown", (event) => {
             if (event.target !== document.body || event.ctrlKey || event.metaKey || event.altKey) return;
             if (event.key === " ") toggle();
-            if (event.key === "ArrowRight") session.do("step");
+            if (this.steer(event.key)) event.preventDefault();
+            else if (event.key === "ArrowRight") session.do("step");
         });
     }
 
@@ -126,6 +130,7 @@ class Panel {
         const {session} = this;
         this.controls = Object.create(null);
         this.joints = Object.create(null);
+        this.commands = Object.create(null);
         const side = element("side");
         const scroll = side.scrollTop;
         element("time").hidden = !this.can("seek");
@@ -134,6 +139,7 @@ class Panel {
             ...this.robotSection(panel),
             ...(panel.replay ? [] : [this.section("Physics", ...this.physics(panel))]),
             ...this.controlSection(panel),
+            ...this.commandSection(panel),
             ...this.referenceSection(panel),
             this.section("Now", ...this.readings(panel)),
             this.section("Show", ...this.overlays.rows(panel), ...this.effectiveRows(panel)),
@@ -201,6 +207,38 @@ class Panel {
         )];
     }
 
+    // Numbers of a policy's command. Arrows up and down change the first, left and right the last, a and d the second of three.
+    commandSection({commands}) {
+        if (!commands || commands.length === 0) return [];
+        const rows = commands.map(({name, lower, upper}, i) => {
+            const role = i === 0 ? "forward" : i === commands.length - 1 ? "turn" : i === 1 ? "side" : "";
+            const shown = {ArrowUp: "↑", ArrowDown: "↓", ArrowLeft: "←", ArrowRight: "→"};
+            const keys = COMMAND_KEYS[role] || [];
+            const made = this.slider("command", {name, unit: keys.map((key) => shown[key] || key).join(" "), lower, upper}, (value) => this.session.set({command: {[name]: value}}));
+            this.commands[name] = {...made, keys, lower, upper};
+            return made.box;
+        });
+        return [this.section("Command (keys; 0 stops)", make("div", {id: "commands"}, ...rows))];
+    }
+
+    // Change the command by a key; false if the key changes none.
+    steer(key) {
+        const commands = Object.entries(this.commands);
+        const signs = commands.map(([, {keys}]) => (keys[0] === key) - (keys[1] === key));
+        if (commands.length === 0 || (key !== "0" && !signs.some(Boolean))) return false;
+        const command = {};
+        commands.forEach(([name, {control, lower, upper}], i) => {
+            if (key !== "0" && !signs[i]) return;
+            const step = Math.max(upper, -lower) / COMMAND_STEPS;
+            const value = key === "0" ? 0 : step * Math.round(control.input.valueAsNumber / step + signs[i]);
+            command[name] = Math.min(Math.max(value, lower), upper);
+            control.touched = performance.now();  // the next press counts from here
+            control.write(command[name]);
+        });
+        this.session.set({command});
+        return true;
+    }
+
     // A second run: which one, by which methods, and how far it is from the robot.
     referenceSection(panel) {
         if (!panel.references || panel.references.length === 0) return [];
@@ -250,21 +288,25 @@ class Panel {
         for (const [name, {box}] of Object.entries(this.joints)) box.hidden = !name.toLowerCase().includes(wanted);
     }
 
-    joint({name, unit, lower, upper}) {
+    joint(joint) {
+        this.joints[joint.name] = this.slider("joint", joint, (value) => this.sendJoint(joint.name, value));
+        return this.joints[joint.name].box;
+    }
+
+    slider(kind, {name, unit, lower, upper}, taken) {
         const limited = Number.isFinite(lower) && Number.isFinite(upper);
         const [min, max] = limited ? [lower, upper] : [-TURN, TURN];
         const input = make("input", {type: "range", min, max, step: "any", ariaLabel: name, title: name});
-        input.dataset.joint = name;
+        input.dataset[kind] = name;
         input.disabled = Boolean(this.session.panel.replay);
         const output = make("output");
         const control = new Control(input, (value) => { input.value = value; });
-        input.addEventListener("input", () => this.sendJoint(name, input.valueAsNumber));
+        input.addEventListener("input", () => taken(input.valueAsNumber));
         const limit = (value, sign) => make("small", {textContent: Number.isFinite(value) ? value.toFixed(2) : `${sign}∞`});
         const box = make("div", {className: "joint"},
             make("span", {className: "name", textContent: name, title: name}), output, make("small", {textContent: unit}),
             make("div", {className: "range"}, limit(lower, "-"), input, limit(upper, "")));
-        this.joints[name] = {control, output, box, unit};
-        return box;
+        return {control, output, box, unit};
     }
 
     // A slider sends an event for every pixel: one message a frame is enough.
@@ -301,6 +343,11 @@ class Panel {
             const value = state.joints[name], target = state.running && state.targets ? state.targets[name] : value;
             output.textContent = digits(value, unit);
             control.show(target);
+        }
+        for (const [name, {control, output}] of Object.entries(this.commands)) {
+            const value = (state.command || {})[name];
+            output.textContent = digits(value, "");
+            control.show(value);
         }
         this.showApart(state);
         this.showEffective(state);

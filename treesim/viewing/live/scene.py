@@ -1,0 +1,83 @@
+"""World and initial state of a live simulation, with what controls the robot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...errors import ArgumentError, quoted
+from ...policies.controller import PolicyController
+from ...policies.policy import Policy
+from ...simulation.control import Controller
+from ...simulation.world import World
+from ...states.arguments import short_repr
+from ...validation.values import known_name
+from .panel import POLICY, is_number
+
+COMMANDS = -1.0, 1.0  # range of numbers of commands whose contract has none
+
+
+class Scene(NamedTuple):
+    """World and initial state of a live simulation.
+
+    Parameters
+    ----------
+    world : World
+        The world.
+    q : ndarray, shape (nq,)
+        Initial configuration.
+    v : ndarray, shape (nv,)
+        Initial velocity.
+    base : str
+        Type of the base, "fixed" or "floating".
+    push : callable, optional
+        Function that wraps the controller, for example to add a push.
+    external_forces : sequence of ExternalForce
+        External forces on links.
+    policy : Policy, optional
+        Policy that controls the robot if the controller of the settings is "policy".
+    command : array_like
+        Command of the policy at the start.
+    """
+
+    world: World
+    q: np.ndarray
+    v: np.ndarray
+    base: str = ""
+    push: Callable[[Controller], Controller] | None = None  # wrapper of the controller
+    external_forces: Any = ()
+    policy: Policy | None = None
+    command: Any = ()
+
+    @property
+    def commands(self) -> dict[str, tuple[float, float]]:
+        """Ranges of the numbers of the policy's command, by name."""
+        names = () if self.policy is None else self.policy.command_names
+        return {name: self.policy.contract.ranges.get(name, COMMANDS) for name in names}  # type: ignore[union-attr]
+
+    def policy_controller(self, dt: float, command: np.ndarray) -> PolicyController:
+        """Return the controller of the policy; raises ArgumentError without a policy, or for an unsuitable dt [s]."""
+        if self.policy is None:
+            raise ArgumentError(f"controller {quoted(POLICY)}: no policy was loaded with this robot")
+        return self.policy.controller(dt, command)
+
+    @property
+    def panel(self) -> dict[str, Any]:
+        """What pages offer for the policy: numbers of its command."""
+        if self.policy is None:
+            return {}
+        ranges = self.commands.items()
+        return {"commands": [{"name": name, "lower": low, "upper": high} for name, (low, high) in ranges]}
+
+    def checked_command(self, values: Any) -> dict[str, float]:
+        """Return validated numbers {name: value} of a command; raises ArgumentError, UnknownNameError."""
+        if not isinstance(values, Mapping):
+            raise ArgumentError(f"command must be {{name: number}}, got {short_repr(values)}")
+        ranges = self.commands
+        for name, value in values.items():
+            low, high = ranges[known_name("number of the command", name, tuple(ranges))]
+            if not is_number(value) or not low <= value <= high:
+                raise ArgumentError(f"command {quoted(name)} goes from {low:g} to {high:g}, not {short_repr(value)}")
+        return {name: float(value) for name, value in values.items()}
