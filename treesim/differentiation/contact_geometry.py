@@ -7,7 +7,7 @@ all other contacts, collision detection runs in the interpreter, on numbers with
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -17,10 +17,10 @@ from ..kernels.algebra.linear import Vector, add, rotate, scale, sub
 from ..kernels.contact.box_internal_edges import no_internal_edge
 from ..kernels.contact.candidates import add_candidate, contacts_memory, local_point, middle_of
 from ..kernels.contact.collision import MESHES, meet, meet_between
-from ..kernels.contact.constraint_rows import PARALLEL
 from ..kernels.contact.contact_points import LAW, NORMAL, POSITION, SLOT, START
 from ..kernels.contact.edges import AXIS, LEVEL, axis_slope, axis_span, where_slope
 from ..kernels.contact.layout import PAIR
+from ..kernels.contact.row_derivatives import IMPULSES, OF_POSITION
 from ..kernels.contact.signed_distance import BOX, CONVEX, PLANE, ROUND, from_solid
 from ..kernels.contact.tables import Touch
 from ..model.matrices import cross_matrix
@@ -32,54 +32,37 @@ END = 1e-12  # of an axis: rounding of a place at its end
 TWIST = 6  # directions: translations along the world's axes, then rotations about them, through the contact point
 
 
-class ContactGeometry(NamedTuple):
-    """Derivatives of C contacts along a twist (6,) of the first body relative to the second, about the contact point.
+def put_geometry(
+    touch: Touch, points: np.ndarray, pair: np.ndarray, lowest: np.ndarray, robot: Tree, q: np.ndarray,
+    contacts: np.ndarray,
+) -> None:  # fmt: skip
+    """Write the derivatives of points and normals to contacts (B, C, CONTACT) that do not touch a plane or a face.
 
-    point, normal (C, 3, 6). Both also move with the second body.
+    points (B, P, POINT): of contact (`kernels.contact.contact_points`). pair (B, C): their pairs, -1 of empty ones.
+    lowest (B, C): contacts to whose height their points were moved. q (B, nq): configurations. Raises UnsupportedError
+    for external contacts.
     """
-
-    point: np.ndarray
-    normal: np.ndarray
-
-
-def contact_geometry(
-    touch: Touch, points: np.ndarray, state: np.ndarray, robot: Tree, q: np.ndarray
-) -> ContactGeometry:
-    """Return the derivatives of the contacts `points` (C, n) (`kernels.contact.contact_points`), of several states.
-
-    state (C,): that of each contact. q (B, nq): configurations. Raises UnsupportedError for external contacts.
-    """
-    n, x, pair = (
-        points[:, NORMAL : NORMAL + 3],
-        points[:, POSITION : POSITION + 3],
-        touch.pair[points[:, LAW].astype(int)],
-    )
-    if (pair[:, PAIR.solid] == CONVEX).any():
+    solid = np.where(pair < 0, PLANE, touch.pair[pair, PAIR.solid])
+    if (solid == CONVEX).any():
         raise UnsupportedError("contacts of hulls and cylinders that coal computes have no derivatives")
-    between = np.where(pair[:, PAIR.solid_body] > 0, 0.5, 0.0)  # the point is then in the middle of the gap
-    lowest, gap = _lowest(pair, points, state), points[:, START]
-    part = np.where(between > 0, 0.5, 1.0)  # of the way to the height of the lowest, which `level_points` moves it
-    height = part * (gap - gap[lowest])
-    in_gap = np.concatenate([n, np.zeros((len(n), 3))], axis=1)  # derivative of the gap
-    below = np.concatenate([n[lowest], np.cross(x[lowest] - x, n[lowest])], axis=1)
-    in_height = np.where((lowest != np.arange(len(n)))[:, None], part[:, None] * (in_gap - below), 0.0)
-    radius = touch.point[pair[:, PAIR.first_point], 3]  # that of all points of the shape
-    plane = (pair[:, PAIR.solid] == PLANE) & (pair[:, PAIR.cylinder] == 0)
     poses: dict[int, np.ndarray] = {}
-    again = []
-    for c in np.flatnonzero(~plane).tolist():
-        b = int(state[c])
+    for b, c in np.argwhere((solid != PLANE) | ((pair >= 0) & (touch.pair[pair, PAIR.cylinder] != 0))).tolist():
+        point, row = points[b, c], touch.pair[pair[b, c]]
         poses[b] = _kernel_poses(robot, q[b]) if b not in poses else poses[b]
-        if not _is_on_face(touch, points[c], poses[b], float(radius[c])):
-            radius[c] = 0.0
-            again.append(c)
-    depth = radius + between * gap + height
-    normal = np.zeros((len(points), 3, TWIST))
-    point = rigid(depth[:, None] * n) - n[:, :, None] * (between[:, None] * in_gap + in_height)[:, None]
-    for c in again:
-        found, normal[c] = _found_again(touch, points[c], poses[int(state[c])], height[c])
-        point[c] = found - height[c] * normal[c] - np.outer(n[c], in_height[c])
-    return ContactGeometry(point, normal)
+        if not _is_on_face(touch, point, poses[b], float(touch.point[row[PAIR.first_point], 3])):
+            height, in_height = _height(point, points[b, lowest[b, c]], 0.5 if row[PAIR.solid_body] > 0 else 1.0)
+            moved, normal = _found_again(touch, point, poses[b], height)
+            moved -= height * normal + np.outer(point[NORMAL : NORMAL + 3], in_height)
+            contacts[b, c, OF_POSITION:IMPULSES] = np.concatenate([moved.ravel(), normal.ravel()])
+
+
+def _height(point: np.ndarray, lowest: np.ndarray, part: float) -> tuple[float, np.ndarray]:
+    """Return the height by which a point was moved to that of the lowest one, and its derivative (6,) along the twist.
+
+    part: of the way; half of it where the point is in the middle of the gap between two bodies.
+    """
+    (x, n), (other, m) = ((p[POSITION : POSITION + 3], p[NORMAL : NORMAL + 3]) for p in (point, lowest))
+    return part * (point[START] - lowest[START]), part * np.concatenate([n - m, -np.cross(other - x, m)])
 
 
 def _kernel_poses(robot: Tree, q: np.ndarray) -> np.ndarray:
@@ -95,22 +78,6 @@ def rigid(arm: np.ndarray) -> np.ndarray:
     for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
         found[..., j, 3 + k], found[..., k, 3 + j] = arm[..., i], -arm[..., i]
     return found
-
-
-def _lowest(pair: np.ndarray, points: np.ndarray, state: np.ndarray) -> np.ndarray:
-    """Return for each contact the one to whose height `constraint_rows.level_points` moves its point."""
-    body, solid = pair[:, PAIR.body].astype(int), pair[:, PAIR.solid_body].astype(int)
-    bodies = max(body.max(), solid.max()) + 1
-    _, group, sizes = np.unique((state * bodies + body) * bodies + solid, return_inverse=True, return_counts=True)
-    order = np.argsort(group, kind="stable")
-    table = np.full((len(sizes), sizes.max()), -1)  # contacts of each group, of the same bodies in the same state
-    table[group[order], np.arange(len(group)) - np.repeat(np.cumsum(sizes) - sizes, sizes)] = order
-    n, present = points[table, NORMAL : NORMAL + 3], table >= 0
-    alike = (n @ np.swapaxes(n, 1, 2) > PARALLEL) | np.eye(table.shape[1], dtype=bool)
-    gap = np.where(alike & present[:, None], points[table, START][:, None], np.inf)
-    lowest = np.empty(len(points), int)
-    lowest[table[present]] = np.take_along_axis(table, gap.argmin(axis=2), axis=1)[present]
-    return lowest
 
 
 def _is_on_face(touch: Touch, x: np.ndarray, poses: np.ndarray, radius: float) -> bool:

@@ -11,32 +11,18 @@ import numpy as np
 from ..contact.points import with_rows
 from ..engine.call.batched import BatchedTables
 from ..engine.call.evaluate import run_states
-from ..kernels.contact.contact_points import (
-    ANGULAR_PUSH,
-    FORCE,
-    LAW,
-    NORMAL,
-    POSITION,
-    PUSH,
-    START,
-    TORQUE,
-)
-from ..kernels.contact.contact_points import RECOVERY as OPENING
-from ..kernels.contact.layout import LIMIT, PAIR, SPEED, SURFACE
+from ..kernels.contact.contact_numbers import contact_numbers_states
+from ..kernels.contact.contact_points import LAW
+from ..kernels.contact.layout import LIMIT, SPEED, SURFACE
 from ..kernels.contact.layout import RECOVERY as OPTION
 from ..kernels.contact.motion_gradient import RESULT, impacts_states, motion_gradient_states
 from ..kernels.contact.row_derivatives import (
-    BODY,
     BOTH,
     CONTACT,
     FRICTION,
-    GAP,
     IMPACTS,
     IMPULSES,
     LINEAR,
-    OF_NORMAL,
-    OF_POSITION,
-    OTHER,
     ROLLING,
     TORSIONAL,
     configuration_gradient_states,
@@ -46,7 +32,7 @@ from ..kernels.contact.set_equations import Settings, Sizes
 from ..simulation.stepper import Stepper
 from ..states.states import serving
 from .added_rows import added_rows, recovery_of
-from .contact_geometry import contact_geometry
+from .contact_geometry import put_geometry
 
 ROUNDED = 1e-15  # of a configuration, whose change is the velocity of positions
 UNLIMITED = np.inf
@@ -264,39 +250,25 @@ def contacts_of(stepper: Stepper, given: StepStates, friction: np.ndarray | None
     Behind the contacts of a state are empty ones.
     """
     B, C = len(given.q), int(given.counts.max(initial=0))
-    found, surfaces, pairs = np.zeros((B, C, CONTACT)), np.zeros((B, C, len(SURFACE))), np.full((B, C), -1)
-    found[..., 7] = 1.0  # of the normal
     valid = np.arange(C) < given.counts[:, None]
-    touch, x = with_rows(stepper.world.touching, given.points[:, :C][valid])
-    if not len(x):
-        return touch, Contacts(found, surfaces, pairs)
-    law, state = x[:, LAW].astype(int), np.repeat(np.arange(B), given.counts)
-    pair, surface, own = touch.pair[law], touch.surface[law], np.zeros((len(x), CONTACT))
-    n, h = x[:, NORMAL : NORMAL + 3], float(stepper.settings.table[0])
-    point, normal = contact_geometry(touch, x, state, stepper.robot, given.q)
-    axes = axes_of(n)
-    own[:, BODY], own[:, OTHER], own[:, GAP] = pair[:, PAIR.body], pair[:, PAIR.solid_body], x[:, START]
-    own[:, FRICTION : FRICTION + 3] = surface[
-        :, [SURFACE.friction, SURFACE.rolling_friction, SURFACE.torsional_friction]
-    ]
+    touching, points = stepper.world.touching, given.points
+    touch = touching.touch
+    if touching.counts.shapes:
+        points = points[:, :C].copy()
+        touch, points[valid] = with_rows(touching, points[valid])
+    pair = np.where(valid, points[:, :C, LAW], -1).astype(int)
+    contacts, lowest = np.zeros((B, C, CONTACT)), np.zeros((B, C))
+    if not C:
+        return touch, Contacts(contacts, np.zeros((B, C, len(SURFACE))), pair)
+    radius = [stepper.settings.table[0], *touch.point[:, 3]]
+    tables = _table([C, points.shape[1]], np.int64), _table(touch.pair.ravel(), np.int64)
+    constants = *tables, _table(touch.surface.ravel(), float), _table(radius, float)
+    robot, counts = stepper.robot, given.counts.astype(float)
+    _run(contact_numbers_states, (robot.ints, robot.reals, *constants), [points, counts], [contacts, lowest])
+    put_geometry(touch, points, pair, lowest.astype(int), robot, given.q, contacts)
     if friction is not None:
-        own[:, FRICTION] = friction[state, law]
-    own[:, 2:8] = x[:, POSITION : POSITION + 6]
-    own[:, OF_POSITION:OF_NORMAL], own[:, OF_NORMAL:IMPULSES] = point.reshape(-1, 18), normal.reshape(-1, 18)
-    along = [(x[:, k : k + 3][:, None] @ axes)[:, 0] for k in (ANGULAR_PUSH, FORCE, TORQUE)]
-    for k, impulse in ((0, x[:, PUSH : PUSH + 3]), (3, along[0]), (12, h * along[1]), (15, h * along[2])):
-        own[:, IMPULSES + k : IMPULSES + k + 3] = impulse
-    own[:, IMPULSES + 6 + 2] = x[:, OPENING]
-    found[valid], surfaces[valid], pairs[valid] = own, surface, law
-    return touch, Contacts(found, surfaces, pairs)
-
-
-def axes_of(n: np.ndarray) -> np.ndarray:
-    """Return the axes (F, 3, 3) of normals (F, 3), by columns: tangents (`signed_distance.across`), then the normal."""
-    other = np.where((np.abs(n[:, :1]) > 0.9), [[0.0, 1.0, 0.0]], [[1.0, 0.0, 0.0]])
-    t = other - n * (n * other).sum(axis=1, keepdims=True)
-    t /= np.linalg.norm(t, axis=1, keepdims=True)
-    return np.stack([t, np.cross(n, t), n], axis=2)
+        contacts[..., FRICTION] = np.where(valid, np.take_along_axis(friction, pair, axis=1), 0.0)
+    return touch, Contacts(contacts, np.where(valid[..., None], touch.surface[pair], 0.0), pair)
 
 
 def _table(numbers: Sequence[Any], kind: Any) -> np.ndarray:
