@@ -10,6 +10,7 @@ import numpy as np
 
 from ..contact.points import with_rows
 from ..engine.call.batched import BatchedTables
+from ..engine.call.buffer_pool import empty
 from ..engine.call.evaluate import run_states
 from ..kernels.contact.contact_numbers import contact_numbers_states
 from ..kernels.contact.contact_points import LAW
@@ -127,14 +128,15 @@ class ContactGradient:
         self.y = np.stack([mean - given.mean, 0 * mean, end - given.end], axis=1)
         self.on_limits = np.zeros(mean.shape)  # recovery impulses of limits
         B, C = self.pair.shape
-        self.J, self.M = np.empty((B, C * self.axes, self.robot.nv)), np.empty((B, self.robot.nv, self.robot.nv))
+        nv = self.robot.nv
+        self.J, self.M = (empty((B, rows, nv), float) for rows in (C * self.axes, nv))
         self._run_on_rows(contact_rows_states, slice(None), (), [self.contacts], [self.J, self.M])
         for b in np.flatnonzero(recovers).tolist():
             self.on_limits[b], opened = recovery_of(self, b)
             self.w[b, 0] -= opened
             self.y[b] = np.stack([self.w[b, 0] - given.mean[b], opened, self.y[b, 2]])
         self.added, self.overlaps = added_rows(self, recovers)
-        self.forces = np.empty((B, 0, self.robot.nv))
+        self.forces = np.empty((B, 0, nv))
 
     def impacts(self) -> np.ndarray:
         """Return the motion (B, nv) of impacts, which become a set, and the last weights (`motion_of_impacts`)."""
@@ -257,7 +259,7 @@ def contacts_of(stepper: Stepper, given: StepStates, friction: np.ndarray | None
         points = points[:, :C].copy()
         touch, points[valid] = with_rows(touching, points[valid])
     pair = np.where(valid, points[:, :C, LAW], -1).astype(int)
-    contacts, lowest = np.zeros((B, C, CONTACT)), np.zeros((B, C))
+    contacts, lowest = empty((B, C, CONTACT), float), np.empty((B, C))
     if not C:
         return touch, Contacts(contacts, np.zeros((B, C, len(SURFACE))), pair)
     radius = [stepper.settings.table[0], *touch.point[:, 3]]
