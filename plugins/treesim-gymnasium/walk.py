@@ -84,7 +84,7 @@ def mujoco_model(policy: Any, friction: float) -> Any:
         spec.body(robot.body_names[shape.body - 1]).add_geom(
             type=kind, size=size, pos=shape.placement.translation, mass=0, conaffinity=0, **rough
         )
-    for name, servo in zip(policy.contract.action.joints, policy.contract.servos, strict=True):
+    for name, servo in zip(policy.contract.action.joints, policy.contract.actuators, strict=True):
         added = spec.add_actuator(target=name, trntype=mujoco.mjtTrn.mjTRN_JOINT)
         added.gaintype, added.biastype = mujoco.mjtGain.mjGAIN_FIXED, mujoco.mjtBias.mjBIAS_AFFINE
         added.gainprm[0], added.biasprm[1:3] = servo.kp, (-servo.kp, -servo.kd)

@@ -10,6 +10,7 @@ import treesim
 from treesim import Tree, World
 from treesim.export.contact_module import contact_module
 from treesim.export.webassembly import step_module
+from treesim.simulation.control import make_controller
 from treesim.viewing.live.controller import Drive, without_effort_limits
 from treesim.viewing.live.forces import Force
 from treesim.viewing.live.mouse_spring import MouseSpring
@@ -103,7 +104,7 @@ def exported_steps(world: World, rule: str, q, v, hands, kp: float, kd: float) -
 def python_steps(world: World, rule: str, q, v, hands, kp: float, kd: float) -> tuple[np.ndarray, np.ndarray]:
     """The same by a Simulation, as the live page steps."""
     robot = world.robot
-    drive = Drive(robot, "hold" if kp else "none", q, kp, kd)
+    drive = Drive(robot, make_controller("hold" if kp else "none", robot, q, kp, kd))
     for k, hand in enumerate(hands):
         if isinstance(hand, MouseSpring):
             drive.pull = hand

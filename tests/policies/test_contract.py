@@ -54,12 +54,17 @@ OF_FILE = {
         "line 17: observation.terms[5].order is the order of a quaternion or of a history, and this term has none"),
     "delay": (
         (('"joint_velocity",', '"joint_velocity", delay = 0.03,'),), "must be a whole multiple of 0.02 s, the period"),
-    "delay of a servo": ((("kd = 0.5", "kd = 0.5, delay = 0.01"),), "actuators.*.delay is not supported: servos of"),
-    "velocity limit of implicit gains": (
-        (('gains = "explicit", period = 0.005, ', ""),), "actuators.*.velocity_limit is not supported: it needs exp"),
+    "delay of a servo": (
+        (("kd = 0.5", "kd = 0.5, delay = -0.01"),), "actuators.*.delay is wrong: delay of PositionServo must be"),
+    "period of implicit gains": (
+        (('gains = "explicit", ', ""),), "line 25: actuators.* is wrong: PositionServo: period is that of a digital"),
+    "key of an actuator": ((("kd = 0.5", "kd = 0.5, gear = 2"),), "actuators.*.gear is wrong: unknown key 'gear'"),
+    "gain": ((("kd = 0.5, ", ""),), "line 25: actuators.* lacks the key 'kd'"),
     "kind": (
-        (('"joint_position"\n', '"joint_velocity"\n'),), "line 21: action.kind 'joint_velocity' is not supported"),
-    "actuator": ((('"PositionServo"', '"Motor"'),), "line 25: actuators.*.type must be 'PositionServo', got 'Motor'"),
+        (('"joint_position"\n', '"joint_speed"\n'),), "line 21: action.kind is wrong: unknown kind 'joint_speed'"),
+    "actuator": (
+        (('"PositionServo"', '"Motor"'),),
+        "line 25: actuators.*.type must be 'PositionServo' for actions 'joint_position', got 'Motor'"),
     "joint without an actuator": (
         (('[actuators]\n"*"', '[actuators]\n"*_hip_joint"'),), "actuators has no actuator for joint 'FL_thigh_joint'"),
     "clip": ((("scale = 0.25", "scale = 0.25\nclip = [1, -1]"),), "line 23: action.clip must be two increasing num"),
@@ -81,9 +86,6 @@ OF_ROBOT = {
         (("'FR_hip_joint'", "'FR_hip'"), ('"*R_hip_joint"', '"*R_hip*"')),
         "line 8: joints.order[1] is wrong: unknown joint 'FR_hip' of 'go2_description': did you mean 'FR_hip_joint'"),
     "robot": ((("go2_d", "go1_d"),), "line 3: robot is 'go1_description', but the robot is 'go2_description'"),
-    "effort limit": (
-        (("effort_limit = 23.5", "effort_limit = 30"),),
-        "line 24: actuators effort_limit of joint 'FL_hip_joint' must be at most the robot's limit 23.7, got 30"),
     "joint without an action": (
         (("scale = 0.25", f"scale = 0.25\njoints = {JOINTS[:11]}"),), "hold has no entry for joint 'RR_calf_joint'"),
     "state": ((("[action]", '[network]\nstate = {h_in = "h_out"}\n[action]'),), "unknown state 'h_in' of the network"),

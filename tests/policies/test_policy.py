@@ -9,11 +9,17 @@ from scipy.spatial.transform import Rotation
 
 import treesim
 from tests.policies.contracts import DEFAULT, EXPLICIT, GO2, GO2_IMPLICIT, JOINTS, changed, linear, with_terms
-from treesim.errors import ArgumentError, NonFiniteError, UnsupportedError
+from treesim import Motor, PositionServo, VelocityServo
+from treesim.errors import ArgumentError, NonFiniteError
 from treesim.policies import Port, load
 from treesim.policies.layers import Layers
 
 RANDOM = np.random.default_rng(3)
+
+
+def world_of(policy, **options):
+    """World of the policy's robot and actuators."""
+    return treesim.World(policy.robot, actuators=policy.actuators, **options)
 
 
 @pytest.fixture(scope="module")
@@ -131,10 +137,18 @@ def test_other_kinds_of_actions(go2, states):
         policy = load(linear(1, bias=bias), own.encode(), go2)
         control, _ = policy.step(0.0, q, v, [], policy.begin())
         assert np.allclose([control[go2.v_index[n].start] for n in JOINTS], wanted, rtol=0, atol=1e-15)
-    assert np.array_equal(
-        policy.torque(1e3 * control, q, v), np.clip(1e3 * control, -go2.effort_limit, go2.effort_limit)
+    assert policy.actuators == {}
+    velocity = text.replace('"joint_position"\n', '"joint_velocity"\n').replace('offset = "default"\n', "")
+    servo = 'type = "VelocityServo", kd = 2'
+    velocity = velocity.replace(f'type = "PositionServo", kp = 25.0, kd = 0.5, {EXPLICIT}', servo)
+    motor = velocity.replace("joint_velocity", "joint_torque").replace(
+        servo, 'type = "Motor", effort_limit = 5, lag = 0.01'
     )
-    assert not policy.kp.any()
+    for own, actuator in ((velocity, VelocityServo(2)), (motor, Motor(effort_limit=5, lag=0.01))):
+        policy = load(linear(1, bias=bias), own.encode(), go2)
+        assert policy.actuators == dict.fromkeys(JOINTS, actuator)
+        simulation = treesim.Simulation(world_of(policy), 0.005, controller=policy.controller(0.005))
+        assert np.isfinite(simulation.run(0.1, policy.posture).v).all()
 
 
 def test_states_of_networks_are_in_the_memory(go2):
@@ -163,8 +177,10 @@ def test_batches_equal_single_states(go2, states):
 
 def test_torques_of_explicit_gains(go2):
     """PD control within the line from the effort limit at rest to 0 at 30 rad/s, as Isaac Lab's DCMotor computes it."""
-    policy = load(linear(48), GO2.encode(), go2)
+    h = 1e-9
+    policy = load(linear(48), GO2.replace("period = 0.005", f"period = {h}").encode(), go2)
     u = policy.step(0.0, policy.posture, np.zeros(18), np.zeros(3), policy.begin())[0]
+    stepper = treesim.Stepper(world_of(policy), h)
     for speed in (-70.0, -20.0, 0.0, 20.0, 40.0):
         for error in (-2.0, -0.3, 0.3, 2.0):
             v = np.full(18, speed)
@@ -173,10 +189,8 @@ def test_torques_of_explicit_gains(go2):
             top = min(max(speed, -60.0), 60.0) / 30.0
             low, high = max(-23.5, 23.5 * (-1 - top)), min(23.5, 23.5 * (1 - top))
             wanted = min(max(25 * error - 0.5 * speed, low), high)
-            assert np.allclose(policy.torque(u, q, v)[6:], wanted, rtol=0, atol=1e-13)
-            assert not policy.torque(u, q, v)[:6].any()
-    with pytest.raises(UnsupportedError, match=r"the gains of the contract are explicit: every 0\.005 s, pass"):
-        print(policy.gains)
+            force = stepper.step(stepper.reset(q, v), u)[1].force
+            assert np.allclose(force[6:], wanted, rtol=0, atol=1e-4) and not force[:6].any()
 
 
 def test_held_joints(go2):
@@ -186,7 +200,8 @@ def test_held_joints(go2):
     policy = load(linear(47, 11), text.encode(), go2)
     k = go2.v_index["RR_calf_joint"].start
     control, _ = policy.step(0.0, policy.posture, np.zeros(18), np.zeros(3), policy.begin())
-    assert (control[k], policy.gains["kp"][k], policy.gains["kd"][k], policy.posture[k + 1]) == (-1.25, 7, 0.7, -1.25)
+    assert (control[k], policy.posture[k + 1]) == (-1.25, -1.25)
+    assert policy.actuators["RR_calf_joint"] == PositionServo(7, 0.7) and len(policy.actuators) == 12
 
 
 def test_rates_and_steps(go2):
@@ -196,10 +211,11 @@ def test_rates_and_steps(go2):
         ArgumentError, match=r"the period of the policy, 50 Hz, is no whole multiple of dt = 0.003 s: tak"
     ):
         policy.controller(0.003)
-    with pytest.raises(
-        ArgumentError, match=r"the period of the actuators, 0.005 s, is no whole multiple of dt = 0.01 s"
-    ):
-        policy.controller(0.01, np.zeros(3))
+    controller = policy.controller(0.01, np.zeros(3))
+    with pytest.raises(ArgumentError, match=r"period 0\.005 s must be a multiple of the substep, which is 0\.01 s"):
+        treesim.Simulation(world_of(policy), 0.01, controller=controller, substeps=1).run(0.1)
+    with pytest.raises(ArgumentError, match=r"an actuator of joint 'FL_hip_joint', which has none in the world: take"):
+        treesim.Simulation(go2, 0.01, controller=controller)
     with pytest.raises(ArgumentError, match=r"command \(vx, vy, wz\) must be 3 finite numbers"):
         policy.controller(0.005, np.zeros(2))
     with pytest.raises(NonFiniteError, match="command"):
@@ -209,15 +225,15 @@ def test_rates_and_steps(go2):
 
 
 def test_a_network_of_zeros_is_pd_control(go2):
-    """To the bit; with the same posture, gains and steps."""
-    world = treesim.World(go2, ground=treesim.Ground())
+    """With the same posture, gains and steps."""
+    ground = treesim.Ground()
     policy = load(linear(48), GO2_IMPLICIT.encode(), go2)
     q0 = treesim.standing(go2, policy.posture)
     runs = [
         treesim.Simulation(world, 0.005, controller=controller).run(1.0, q0)
-        for controller in (
-            policy.controller(0.005, [0.5, 0, 0]),
-            treesim.PD(go2, policy.posture, kp=policy.kp, kd=policy.kd),
+        for world, controller in (
+            (world_of(policy, ground=ground), policy.controller(0.005, [0.5, 0, 0])),
+            (treesim.World(go2, ground=ground), treesim.PD(go2, policy.posture, kp=25.0, kd=0.5)),
         )
     ]
     assert np.array_equal(runs[0].q, runs[1].q) and np.array_equal(runs[0].tau, runs[1].tau)
@@ -229,31 +245,29 @@ def test_simulations_evaluate_policies_at_their_rate(go2, text):
     policy = load(linear(48, weight=0.01 * RANDOM.normal(size=(12, 48))), text.encode(), go2)
     dt, command, q0 = 0.0025, [0.5, 0.0, 0.1], policy.posture
     controller = policy.controller(dt, command)
-    simulation = treesim.Simulation(go2, dt, controller=controller)
+    world = world_of(policy)
+    simulation = treesim.Simulation(world, dt, controller=controller)
     simulation.run(0.0025, q0 + 0.0)
     found = simulation.run(0.1, q0)
 
     class Loop:
         memory, calls = policy.begin(), 0
-        stiffness, damping = (getattr(controller, name) for name in ("stiffness", "damping"))
 
         def torque(self, t, q, v):
             if self.calls % 8 == 0:
                 self.control, self.memory = policy.step(t, q, v, command, self.memory)
-            if self.calls % 2 == 0 or "explicit" not in text:
-                self.tau = policy.torque(self.control, q, v)
             self.calls += 1
-            return self.tau
+            return self.control
 
-    wanted = treesim.Simulation(go2, dt, controller=Loop()).run(0.1, q0)
-    assert np.allclose(found.q, wanted.q, rtol=0, atol=1e-9)
+    wanted = treesim.Simulation(world, dt, controller=Loop()).run(0.1, q0)
+    assert np.array_equal(found.q, wanted.q)
     first = simulation.run(0.05, q0)
     assert np.array_equal(first.q, found.q[: len(first)])
 
 
 def test_a_batch_stepper_under_a_policy(go2):
     policy = load(linear(48, weight=0.01 * RANDOM.normal(size=(12, 48))), GO2_IMPLICIT.encode(), go2)
-    stepper = treesim.BatchStepper(go2, 3, 0.005, steps=policy.steps(0.005), **policy.gains)
+    stepper = treesim.BatchStepper(world_of(policy), 3, 0.005, steps=policy.steps(0.005))
     stepper.put(slice(None), policy.posture, np.zeros(18))
     memory, commands = policy.begin(3), [[0.5, 0, 0], [0, 0.5, 0], [0.5, 0, 0]]
     for _ in range(5):
@@ -269,7 +283,10 @@ def test_a_batch_stepper_under_a_policy(go2):
         '{term = "projected_gravity", history = 2, delay = 0.04}'),
     ], ids=["no memory", "memory"],
 )  # fmt: skip
-def test_rollouts_compile_policies(go2, more):
+@pytest.mark.parametrize(
+    "servo", ['gains = "implicit"', 'gains = "explicit", velocity_limit = 30, delay = 0.01, lag = 0.01']
+)
+def test_rollouts_compile_policies(go2, more, servo):
     """As a loop over steps of a BatchStepper; sums and sines may be rounded differently."""
     terms = (
         '{term = "base_linear_velocity", frame = "world"}', '{term = "projected_gravity"}',
@@ -279,19 +296,19 @@ def test_rollouts_compile_policies(go2, more):
     text = (
         with_terms(*terms)
         .decode()
-        .replace(EXPLICIT, 'gains = "implicit"')
+        .replace(EXPLICIT, servo)
         .replace("terms =", "clip = [-1, 2]\nterms =")
         .replace("scale = 0.25", "scale = 0.25\ndelay = 0.02" if more else "scale = 0.25")
     )
     size = 76 if more else 22
     policy = load(linear(size, weight=0.1 * RANDOM.normal(size=(12, size))), text.encode(), go2)
     assert policy.command_names == ("a",)
-    q0, options = np.tile(policy.posture, (3, 1)), {"dt": 0.02, "substeps": 4, **policy.gains}
+    q0, options = np.tile(policy.posture, (3, 1)), {"dt": 0.02, "substeps": 4}
     q0[1, 7:] += 0.1
     runs = treesim.rollout(
-        go2, q0, np.zeros(18), policy.for_rollouts(0.02), steps=10, policy_parameters=[0.5], **options
+        world_of(policy), q0, np.zeros(18), policy.for_rollouts(0.02), steps=10, policy_parameters=[0.5], **options
     )
-    stepper, memory = treesim.BatchStepper(go2, 3, **options), policy.begin(3)
+    stepper, memory = treesim.BatchStepper(world_of(policy), 3, **options), policy.begin(3)
     stepper.put(slice(None), q0, np.zeros(18))
     for _ in range(10):
         control, memory = policy.step(stepper.t, stepper.q, stepper.v, [0.5], memory)
@@ -299,18 +316,20 @@ def test_rollouts_compile_policies(go2, more):
     assert np.allclose(stepper.q, runs.q[:, -1], rtol=0, atol=1e-11) and np.ptp(stepper.q, axis=0).max() > 0.01
 
 
-def test_rollouts_refuse_other_periods_and_explicit_gains(go2):
+def test_rollouts_refuse_other_periods_and_worlds_without_actuators(go2):
+    policy = load(linear(48), GO2_IMPLICIT.encode(), go2)
     with pytest.raises(ArgumentError, match=r"dt must be the period of the policy, 0.02 s, got 0.01"):
-        load(linear(48), GO2_IMPLICIT.encode(), go2).for_rollouts(0.01)
-    with pytest.raises(UnsupportedError, match="the gains of the contract are explicit"):
-        load(linear(1), with_terms('{term = "base_height"}'), go2).for_rollouts(0.02)
+        policy.for_rollouts(0.01)
+    with pytest.raises(ArgumentError, match=r"an actuator of joint 'FL_hip_joint', which has none in the world: take"):
+        treesim.rollout(go2, policy.posture[None], np.zeros(18), policy.for_rollouts(0.02), dt=0.02, steps=2)
 
 
 @pytest.mark.parametrize("text", [GO2, GO2_IMPLICIT])
 def test_runs_continue_and_pickled_simulations_too(go2, text):
     """To the bit, also from within a period of the policy."""
     policy = load(linear(48, weight=0.01 * RANDOM.normal(size=(12, 48))), text.encode(), go2)
-    simulations = [treesim.Simulation(go2, 0.0025, controller=policy.controller(0.0025, [1, 0, 0])) for _ in range(2)]
+    world = world_of(policy)
+    simulations = [treesim.Simulation(world, 0.0025, controller=policy.controller(0.0025, [1, 0, 0])) for _ in range(2)]
     wanted = simulations[0].run(0.1, policy.posture)
     for part in (0.04, 0.0475):
         first = simulations[1].run(part, policy.posture)

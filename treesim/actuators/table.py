@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from typing import Any
 
 import numpy as np
 
@@ -158,3 +159,14 @@ def actuator_table(robot: Tree, actuators: Mapping[str, Actuator]) -> ActuatorTa
         own = actuator._time_constant
         numbers[:, k] = 1, law.gain, law.kp, law.kd, law.explicit, line.stall, line.slope, own
     return ActuatorTable(robot, dict(actuators), *(frozen(row) for row in numbers))
+
+
+def check_commanded(by: Any, table: ActuatorTable | None) -> None:
+    """Raise ArgumentError if a controller or policy commands actuators of joints that have none in the world."""
+    known = {} if table is None else table.by_joint
+    for name in getattr(by, "commanded_actuators", ()):
+        if name not in known:
+            raise ArgumentError(
+                f"the policy commands an actuator of joint {quoted(name)}, which has none in the world: take "
+                "treesim.World(robot, actuators=policy.actuators)"
+            )

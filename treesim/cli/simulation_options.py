@@ -203,6 +203,8 @@ def build_simulation(source: str, options: RunOptions, policy: ContractPolicy | 
         ground = options.ground_friction is not None or shapes
     ground = bool(ground or options.terrain)
     world = _world(robot, options.ground_friction, options.terrain) if ground else treesim.World(robot)
+    if network is not None:
+        world = treesim.World(robot, ground=world.ground or None, actuators=network.actuators)
     if options.q0 is None:
         q = world.close(q)
     stands = ground and robot.base == "floating"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import MISSING, dataclass, field, fields
 from typing import Any
 
+from ..actuators.actuators import Actuator, Motor, PositionServo, VelocityServo
 from ..errors import ArgumentError, quoted, reason_of, unknown_name
 from ..system.display import ReprMixin
 from ..system.input_files import read_input
@@ -36,11 +37,10 @@ OF_TERMS = {  # further keys of each term
 OF_EACH = ("term", "scale", "offset", "clip", "noise", "delay", "history", "order")
 NOT_YET = "policies do not compute it yet"
 WITHOUT_TERM = dict.fromkeys(("base_linear_acceleration", "feet_contact", "height_scan"), NOT_YET)
-SERVO = ("type", "kp", "kd", "gains", "period", "effort_limit", "velocity_limit")
-WITHOUT_KEY = dict.fromkeys(
-    ("curve", "rotor_inertia", "damping", "joint_friction", "delay", "interpolate", "before", "lag", "rate_limit"),
-    "servos of policies have gains and limits only",
-)
+ACTUATORS: dict[str, type[Actuator]] = {  # by kind of actions
+    "joint_position": PositionServo, "joint_position_delta": PositionServo, "joint_velocity": VelocityServo,
+    "joint_torque": Motor,
+}  # fmt: skip
 OLDEST, NEWEST = "oldest_first", "newest_first"
 
 
@@ -77,20 +77,6 @@ class Action:
     delay: int
 
 
-@dataclass(frozen=True)
-class Servo:
-    """Actuator of a joint: gains, and limits of the torque and of the torque-speed line; None for no limit.
-
-    period: time between two evaluations of explicit gains [s]; None for implicit gains.
-    """
-
-    kp: float
-    kd: float
-    period: float | None
-    effort_limit: float | None
-    velocity_limit: float | None
-
-
 @dataclass(frozen=True, repr=False)
 class Contract(ReprMixin):
     """Meaning of the observations and actions of a policy, independent of the network; immutable.
@@ -117,8 +103,8 @@ class Contract(ReprMixin):
         Limits of the numbers of observations.
     action : Action
         Meaning of the actions.
-    servos : tuple of Servo
-        Actuator of each joint that has actions; empty for torques.
+    actuators : tuple of Motor, PositionServo or VelocityServo
+        Actuator of each joint that has actions; may be empty for torques.
     hold : Table
         Table of the file for the robot's other joints.
     states : dict of str to str
@@ -151,7 +137,7 @@ class Contract(ReprMixin):
     layout: str
     clip: tuple[float, float] | None
     action: Action
-    servos: tuple[Servo, ...]
+    actuators: tuple[Actuator, ...]
     hold: Table = field(compare=False)
     states: dict[str, str] = field(hash=False)
     ranges: dict[str, tuple[float, float]] = field(hash=False)
@@ -212,10 +198,11 @@ class Contract(ReprMixin):
 
     def __repr__(self) -> str:
         terms, kind = f"{len(self.terms)} terms", self.action.kind.replace("_", " ").removesuffix(" delta")
-        action = f"{len(self.action.joints)} {kind}s at {self.rate:g} Hz"
+        kinds = kind.replace("velocity", "velocitie") + "s"
+        action = f"{len(self.action.joints)} {kinds} at {self.rate:g} Hz"
         return f"<Contract: {self.observation_size} numbers of {terms} to {action}>"
 
-    _row_labels = ("robot", "rate", "dt", "joints", "default", "terms", "action", "servos", "states")
+    _row_labels = ("robot", "rate", "dt", "joints", "default", "terms", "action", "actuators", "states")
 
 
 def _contract(top: Table) -> Contract:
@@ -241,7 +228,7 @@ def _contract(top: Table) -> Contract:
     top.table("timing").known(("observe",)).text("observe", "before", ("before",))
     return Contract(
         top.text("robot", None), rate, physics.number("dt", None, above=0), joints, default, terms, layout,
-        observation.limits("clip"), action, _servos(top.table("actuators"), action), top.table("hold"),
+        observation.limits("clip"), action, _actuators(top.table("actuators"), action), top.table("hold"),
         {key: states.text(key) for key in states.values},
         {name: limits for each in ranges for name in each.values if (limits := each.limits(name))}, top.source,
     )  # fmt: skip
@@ -303,9 +290,7 @@ def _action(table: Table, joints: tuple[str, ...], default: tuple[float, ...], r
     """Return the meaning of actions."""
     table.known(("kind", "scale", "offset", "clip", "delay", "joints"))
     kind = table.text("kind")
-    if kind == "joint_velocity":
-        raise table.fault("kind", f"{quoted(kind)} is not supported: servos of policies have target positions")
-    table.text("kind", known=("joint_position", "joint_position_delta", "joint_torque"))
+    table.text("kind", known=tuple(ACTUATORS))
     chosen = table.names("joints", joints, joints)
     if table.get("offset", None) == "default":
         if kind != "joint_position":
@@ -317,40 +302,37 @@ def _action(table: Table, joints: tuple[str, ...], default: tuple[float, ...], r
     return Action(kind, chosen, scale, offset, table.limits("clip"), _periods(table, rate))
 
 
-def _servos(table: Table, action: Action) -> tuple[Servo, ...]:
-    """Return the actuator of each joint that has actions."""
-    if action.kind == "joint_torque":
-        if table.values:
-            raise table.fault(None, "is for target positions, but the actions are torques: leave it out")
+def _actuators(table: Table, action: Action) -> tuple[Actuator, ...]:
+    """Return the actuator of each joint that has actions; none if these are torques, and the table is empty."""
+    if action.kind == "joint_torque" and not table.values:
         return ()
     chosen = table.matched(action.joints)
     for name in action.joints:
         if name not in chosen:
             raise table.fault(None, f"has no actuator for joint {quoted(name)}")
-    made = {key: _servo(table.table(key)) for key in table.values}
-    servos = tuple(made[chosen[name]] for name in action.joints)
-    if len({servo.period for servo in servos}) > 1:
-        raise table.fault(None, "must have the same gains (implicit or explicit) and period for all joints")
-    return servos
+    made, kind = {}, ACTUATORS[action.kind]
+    for key in table.values:
+        found = table.table(key)
+        if found.text("type") != kind.__name__:
+            text = f"must be {quoted(kind.__name__)} for actions {quoted(action.kind)}, got {quoted(found.get('type'))}"
+            raise found.fault("type", text)
+        made[key] = actuator_of(found, kind, "type")
+    return tuple(made[chosen[name]] for name in action.joints)
 
 
-def _servo(table: Table) -> Servo:
-    """Return an actuator."""
-    table.known(SERVO, WITHOUT_KEY)
-    if table.text("type") != "PositionServo":
-        raise table.fault("type", f"must be 'PositionServo', got {quoted(table.get('type'))}")
-    kp, kd = table.number("kp", least=0), table.number("kd", least=0)
-    explicit = table.text("gains", "implicit", ("implicit", "explicit")) == "explicit"
-    if not explicit:
-        for key, reason in (
-            ("period", "implicit gains act at all times"),
-            ("velocity_limit", "it needs explicit gains"),
-        ):
-            if key in table.values:
-                raise table.fault(key, f"is not supported: {reason}")
-    period = table.number("period", above=0) if explicit else None
-    limits = (table.number(key, None, above=0) for key in ("effort_limit", "velocity_limit"))
-    return Servo(kp, kd, period, *limits)
+def actuator_of(table: Table, kind: type[Actuator], other: str) -> Actuator:
+    """Return the actuator whose arguments a table contains, besides the key `other`; raises ArgumentError."""
+    arguments = {each.name: each for each in fields(kind)}
+    table.known((*arguments, other))
+    for name, argument in arguments.items():
+        if argument.default is MISSING:
+            table.number(name, least=0)
+    given = {key: value for key, value in table.values.items() if key != other}
+    try:
+        return kind(**given)
+    except ArgumentError as error:
+        key = next((key for key in given if str(error).startswith(key)), None)
+        raise table.fault(key, f"is wrong: {error}") from None
 
 
 def check_network(contract: Contract, network: Network) -> None:

@@ -7,16 +7,15 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..simulation.control import SampledPD
+from ..simulation.control import RobotController
 from ..validation.values import finite_vector
 from .policy import Policy
-from .servos import multiple
 
 EARLY = 1e-6  # part of a period: times of steps contain rounding errors
 
 
-class PolicyController(SampledPD):
-    """Controller that evaluates a policy at its rate, and the actuators of its contract between.
+class PolicyController(RobotController):
+    """Controller that evaluates a policy at its rate, and returns the controls of the actuators of its robot.
 
     Its memory begins anew if the time jumps back, or by more than a period. A call at the time of the latest
     evaluation, with another state, repeats this evaluation.
@@ -24,15 +23,10 @@ class PolicyController(SampledPD):
 
     def __init__(self, policy: Policy, dt: float, command: ArrayLike = ()) -> None:
         policy.steps(dt)
-        explicit = policy.servos.period
-        if explicit is not None:
-            multiple(explicit, dt, f"the period of the actuators, {explicit:g} s")
-        given = explicit is None
-        super().__init__(policy.robot, policy.posture, kp=policy.kp * given, kd=policy.kd * given)
+        self.robot, self.commanded_actuators = policy.robot, tuple(policy.actuators)
         self.policy, self.command = policy, command
         self._before = self._memory = policy.begin()
         self._sample: tuple[int, float, np.ndarray, np.ndarray] | None = None  # period, time and state
-        self._held: tuple[int, np.ndarray] | None = None  # period of explicit gains, and torque
         self._control = np.zeros(policy.robot.nv)
 
     @property
@@ -50,33 +44,22 @@ class PolicyController(SampledPD):
 
     def go_on(self, other: PolicyController) -> None:
         """Continue where another controller of the same policy is."""
-        self._before, self._memory, self._sample, self._held = other._before, other._memory, other._sample, other._held
-        self._control, self.posture, self.command = other._control, other.posture.copy(), other.command
+        self._before, self._memory, self._sample = other._before, other._memory, other._sample
+        self._control, self.command = other._control, other.command
 
-    def _law(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Return the torque (nv,) of the actuators, within their limits except for implicit gains."""
-        changed = self._evaluate(t, q, v)
-        period = self.policy.servos.period
-        if period is None and self.policy.servos.has_gains:
-            return super()._law(t, q, v)
-        if period is None:
-            return self.policy.torque(self._control, q, v)
-        index = math.floor(t / period + EARLY)
-        if changed or self._held is None or self._held[0] != index:
-            self._held = index, self.policy.torque(self._control, q, v)
-        return self._held[1]
+    def torque(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return the controls (nv,) of the actuators: target positions or velocities, or torques [N m, N]."""
+        self._evaluate(t, q, v)
+        return self._control
 
-    def _evaluate(self, t: float, q: np.ndarray, v: np.ndarray) -> bool:
-        """Evaluate the policy if a period begins, or at another state; return whether it was evaluated."""
+    def _evaluate(self, t: float, q: np.ndarray, v: np.ndarray) -> None:
+        """Evaluate the policy if a period begins, or at another state."""
         index, last = math.floor(t * self.policy.contract.rate + EARLY), self._sample
         if last is None or not last[0] <= index <= last[0] + 1 or t < last[1]:
             self._before = self.policy.begin()
         elif index == last[0] + 1:
             self._before = self._memory
         elif t > last[1] or (np.array_equal(q, last[2]) and np.array_equal(v, last[3])):
-            return False
+            return
         self._control, self._memory = self.policy.step(t, q, v, self._command, self._before)
         self._sample = index, t, np.array(q), np.array(v)
-        servos = self.policy.servos
-        self.posture[servos.positions] = self._control[servos.driven]
-        return True

@@ -10,8 +10,8 @@ import numpy as np
 from ..engine.graph.calls import is_traced
 from ..model.tree import Tree
 from ..numbers import maximum, minimum
+from .actuators import addresses
 from .contract import Contract, Term
-from .servos import addresses
 
 
 class Known(NamedTuple):

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import ArgumentError, UnsupportedError, quoted
+from ..errors import ArgumentError, quoted
 from ..model.named_axes import coordinate_argument, velocity_argument
 from ..model.tree import Tree
 from ..states.arguments import checked_robot, whole_number
 from ..system.display import ReprMixin
 from ..validation.arrays import Argument, batch_shape, coerce, refuse_non_finite
+from .actuators import PolicyActuators, addresses, check_joints, multiple
 from .contract import NEWEST, Contract, check_network
 from .memory import Memory
 from .network import Network
 from .observations import Known, limited, value_of
 from .onnx import from_onnx
-from .servos import Servos, addresses, check_joints, multiple
 
 if TYPE_CHECKING:
     from .controller import PolicyController
@@ -81,8 +81,9 @@ class Policy(ReprMixin):
         Names of the numbers of a command, in their order.
     posture : ndarray, shape (nq,)
         Neutral configuration with the default positions of the contract's joints.
-    kp, kd : ndarray, shape (nv,)
-        Gains of the actuators [N m/rad, N m s/rad, N/m, N s/m]; 0 for joints whose actions are torques.
+    actuators : dict of str to Motor, PositionServo or VelocityServo
+        Actuator of each joint that the policy commands: the argument `actuators` of `World`. Without entries for
+        joints whose actions are torques, if the contract has none.
 
     Examples
     --------
@@ -115,8 +116,8 @@ class Policy(ReprMixin):
         self.command_names = tuple(dict.fromkeys(names))
         self._values = [value_of(term, contract, robot, self.command_names) for term in contract.terms]
         check_network(contract, network)
-        self.servos = Servos(contract, robot)
-        self.posture, self.kp, self.kd = self.servos.posture, self.servos.kp, self.servos.kd
+        made = PolicyActuators(contract, robot)
+        self.actuators, self.posture, self._targets = made.by_joint, made.posture, made.targets
         self._at, self._positions = (addresses(robot, action.joints, axis) for axis in "vq")
         self._scale, self._offset = np.array(action.scale), np.array(action.offset)
         self._memory = Memory(contract, network.state_size)
@@ -125,22 +126,6 @@ class Policy(ReprMixin):
     def memory_size(self) -> int:
         """Number of elements of the memory of one state."""
         return self._memory.size
-
-    @property
-    def gains(self) -> Mapping[str, np.ndarray]:
-        """Arguments kp and kd of a Stepper, BatchStepper or rollout under this policy, whose gains are implicit.
-
-        Raises UnsupportedError for explicit gains; the method `torque` computes their torques.
-        """
-        self._check_implicit()
-        return {"kp": self.kp, "kd": self.kd}
-
-    def _check_implicit(self) -> None:
-        if self.servos.period is not None:
-            raise UnsupportedError(
-                f"the gains of the contract are explicit: every {self.servos.period:g} s, pass the result of "
-                "policy.torque(control, q, v) to a stepper without gains"
-            )
 
     def steps(self, dt: float) -> int:
         """Return the number of steps of length dt [s] in a period of the policy.
@@ -232,7 +217,7 @@ class Policy(ReprMixin):
         Returns
         -------
         control : ndarray, shape (..., nv)
-            Target positions of joints with gains, else torques.
+            Controls of the actuators: target positions or velocities, or torques.
         memory : ndarray, shape (..., memory_size)
             New memory.
 
@@ -244,7 +229,7 @@ class Policy(ReprMixin):
             If a number is not finite, or the network overflows.
         """
         known, memory = self._arguments(t, q, v, command, memory)
-        control = np.broadcast_to(self.servos.targets, (*memory.shape[:-1], self.robot.nv)).copy()
+        control = np.broadcast_to(self._targets, (*memory.shape[:-1], self.robot.nv)).copy()
         control[..., self._at] = self._actions(known, memory)
         return control, memory
 
@@ -266,29 +251,10 @@ class Policy(ReprMixin):
         target = self._scale * limited(found, self.contract.action.clip) + self._offset
         return q[..., self._positions] + target if self.contract.action.kind == "joint_position_delta" else target
 
-    def torque(self, control: ArrayLike, q: ArrayLike, v: ArrayLike) -> np.ndarray:
-        """Return the torques of the actuators: kp (control - q) - kd v within the limits, or the control itself.
-
-        Parameters
-        ----------
-        control : array_like, shape (..., nv)
-            Controls of `step`.
-        q : array_like, shape (..., nq)
-            Configurations.
-        v : array_like, shape (..., nv)
-            Velocities.
-
-        Returns
-        -------
-        ndarray, shape (..., nv)
-            Generalised forces [N m, N].
-        """
-        given = velocity_argument(self.robot, "control", control), *self._of_state(q, v)
-        u, q, v = (coerce(argument) for argument in given)
-        return self.servos.torque(u, q, v)
-
     def controller(self, dt: float, command: ArrayLike = ()) -> PolicyController:
         """Return a controller for `treesim.Simulation` that evaluates the policy at its rate.
+
+        The world of the simulation needs the actuators of the policy: `World(robot, actuators=policy.actuators)`.
 
         Parameters
         ----------
@@ -305,7 +271,7 @@ class Policy(ReprMixin):
         Raises
         ------
         ArgumentError
-            If the command does not fit, or a period of the contract is no whole multiple of dt.
+            If the command does not fit, or the period of the policy is no whole multiple of dt.
         """
         from .controller import PolicyController
 
@@ -314,8 +280,8 @@ class Policy(ReprMixin):
     def for_rollouts(self, dt: float) -> Callable[..., None]:
         """Return the policy as the argument `control` of `treesim.rollout` or `treesim.sweep`, which compile it.
 
-        The parameters p are the command. Steps of the rollout are periods of the policy, divided into substeps. Also
-        pass the gains to the rollout: `**policy.gains`.
+        The parameters p are the command. Steps of the rollout are periods of the policy, divided into substeps. The
+        world needs the actuators of the policy: `World(robot, actuators=policy.actuators)`.
 
         Parameters
         ----------
@@ -332,27 +298,25 @@ class Policy(ReprMixin):
         ------
         ArgumentError
             If dt is not the period of the policy.
-        UnsupportedError
-            If the gains are explicit. A loop over a `BatchStepper` and `step` is possible.
         """
         if self.steps(dt) != 1:
             raise ArgumentError(f"dt must be the period of the policy, {1 / self.contract.rate:g} s, got {dt:g}")
         terms = self.contract.terms
         needs = any(term.name == "last_action" or term.history + term.delay > 1 for term in terms)
         needs = needs or bool(self.contract.action.delay or self.network.states)
-        self._check_implicit()
 
         def policy(t: Any, q: Any, v: Any, p: Any, u: Any) -> None:
             with_memory(t, q, v, p, u, None, self.begin().astype(object))
 
         def with_memory(t: Any, q: Any, v: Any, p: Any, u: Any, c: Any, m: Any) -> None:
-            u[:] = self.servos.targets
+            u[:] = self._targets
             u[self._at] = self._actions(Known(t, q, v, p, m[self._memory.parts["last"]]), m)
 
-        if not needs:
-            return policy
-        with_memory.memory = self.begin()  # type: ignore[attr-defined]
-        return with_memory
+        found: Any = with_memory if needs else policy
+        found.commanded_actuators = tuple(self.actuators)
+        if needs:
+            found.memory = self.begin()
+        return found  # type: ignore[no-any-return]
 
     def command_argument(self, value: ArrayLike) -> Argument:
         """Return the argument of commands."""

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..actuators.table import check_commanded
 from ..dynamics.physics import Parameters
 from ..engine.call.steps import all_finite
 from ..errors import ArgumentError, TreesimError, UnsupportedError, quoted
@@ -199,6 +200,7 @@ def start_of(method: Method, given: RolloutInput, counts: Iterable[int], measure
     q0, v0, control, steps, parameters, _, f_ext, seed, rollouts, memory = given
     law = control if callable(control) else None
     if law is not None:
+        check_commanded(law, world.actuator_table)
         control, memory = None, getattr(law, "memory", None) if memory is None else memory
     elif memory is not None:
         raise ArgumentError("policy_memory is that of a policy: give a function as control, or no policy_memory")

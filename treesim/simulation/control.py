@@ -252,13 +252,18 @@ class PD(ReprMixin):
         return self.stiffness * error - self.damping * v
 
 
-class SampledPD(PD):
-    """Base class of PD controllers whose posture changes at multiples of a period, as a network computes it.
+class RobotController:
+    """Base class of controllers of a `robot`, which may share a world with free bodies.
 
-    Between these times, subclasses must return the torque of the same posture; called again at the same time and state,
-    the same torque. Their `torque` may therefore be evaluated at every substep. A subclass that overrides `_law`, not
-    `torque`, leaves effort limits to implicit integrators.
+    commanded_actuators: joints whose actuators, in the world, take the controls that `torque` returns.
     """
+
+    robot: Tree
+    commanded_actuators: tuple[str, ...] = ()
+
+    def torque(self, t: float, q: np.ndarray, v: np.ndarray) -> ArrayLike:
+        """Return the controls (nv,)."""
+        raise NotImplementedError
 
 
 class Pushed(ReprMixin):
@@ -414,7 +419,7 @@ def in_world_of(controller: Controller, alone: Tree, whole: Tree) -> Controller:
     alone: the robot of the description. whole: the robot and all free bodies as one tree. Raises ArgumentError
     if one of treesim's own controllers was made for another robot.
     """
-    if not isinstance(controller, (Zero, PD, Pushed)) or _sizes(controller.robot) == _sizes(whole):
+    if not isinstance(controller, (Zero, PD, Pushed, RobotController)) or _sizes(controller.robot) == _sizes(whole):
         return controller
     if whole is alone or controller.robot.joint_names != alone.joint_names or _sizes(controller.robot) != _sizes(alone):
         which = "world.robot" if whole is alone else f"the world's robot alone, {quoted(alone.name)}, or world.robot"
@@ -516,15 +521,20 @@ def checked_gain(label: str, value: ArrayLike, robot: Tree) -> np.ndarray:
     return np.broadcast_to(gain, (nv,))
 
 
+def innermost(controller: Any) -> Any:
+    """Return the controller that others, of treesim, wrap."""
+    while type(controller) in (Pushed, ExtendedController):
+        controller = controller.controller
+    return controller
+
+
 def is_own(controller: Controller) -> bool:
     """Return whether a controller has no state, so that its torque may be evaluated at any time within a step.
 
-    True for the controllers of this module, and for subclasses of StatelessController and SampledPD.
+    True for the controllers of this module, and for subclasses of StatelessController.
     """
-    inner: Any = controller
-    while type(inner) in (Pushed, ExtendedController):
-        inner = inner.controller
-    return type(inner) in (Zero, PD) or isinstance(inner, (StatelessController, SampledPD))
+    inner = innermost(controller)
+    return type(inner) in (Zero, PD) or isinstance(inner, StatelessController)
 
 
 def _floating_root(robot: Tree) -> Body:

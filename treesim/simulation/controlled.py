@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..actuators.table import check_commanded
 from ..contact.report import ContactReport, mean_of
 from ..dynamics.compiled.bound import Dynamics
 from ..dynamics.springs import spring_forces
@@ -29,6 +30,7 @@ from .control import (
     as_controller,
     controller_name,
     in_world_of,
+    innermost,
     is_own,
     sees_contact,
     unlimited_torque,
@@ -122,6 +124,7 @@ class ControlledRobot:
         self.latest: GivenTorque | None = None  # of a controller that may have a state
         self.repeated: GivenTorque | None = None  # the next torque, if it is that of this state
         self._law = unlimited_torque(self.controller)
+        check_commanded(innermost(self.controller), self.world.actuator_table)
         self._own, self._sees_contact = is_own(self.controller), sees_contact(self.controller)
         self._shape, actuators = (robot.nv,), self.world.actuator_table
         if controller is not None and not isinstance(controller, Zero):

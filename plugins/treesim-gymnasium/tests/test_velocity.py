@@ -55,7 +55,7 @@ def test_the_contract_is_that_of_the_environment(policy):
         actions = policy.network(observations)
         np.testing.assert_allclose(control[:, 6:], (low + high) / 2 + (high - low) / 2 * actions, atol=1e-12)
         observations = envs.step(actions)[0]
-    for name, servo in zip(policy.contract.action.joints, policy.contract.servos, strict=True):
+    for name, servo in zip(policy.contract.action.joints, policy.contract.actuators, strict=True):
         actuator = task.world.actuators["*_calf_joint" if "calf" in name else "*"]
         assert (servo.kp, servo.kd, servo.velocity_limit) == (actuator.kp, actuator.kd, actuator.velocity_limit)
         assert servo.period == task.dt and actuator.gains == "explicit"
@@ -71,7 +71,9 @@ def test_it_walks_with_the_robot_of_the_file(policy):
     robot = treesim.load("go2", base="floating")
     own = treesim.policies.load(policy.network, policy.contract, robot)
     simulation = treesim.Simulation(
-        treesim.World(robot, ground=treesim.Ground()), dt=0.004, controller=own.controller(0.004, [0.6, 0.0, 0.0])
+        treesim.World(robot, ground=treesim.Ground(), actuators=own.actuators),
+        dt=0.004,
+        controller=own.controller(0.004, [0.6, 0.0, 0.0]),
     )
     run = simulation.run(3.0, treesim.standing(robot, own.posture))
     assert run.q[:, 2].min() > 0.2 and 1.0 < run.q[-1, 0] < 2.2

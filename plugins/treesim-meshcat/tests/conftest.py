@@ -189,10 +189,11 @@ class Live:
 
         self.robot, self.viewer = arm(), MeshcatViewer()
         self.viewer.port = port
-        world = treesim.World(self.robot, sensors=[treesim.Imu(self.robot.body_names[-1]), treesim.JointTorque()])
+        made = None if policy is None else treesim.policies.load(*policy, self.robot)
+        sensors = [treesim.Imu(self.robot.body_names[-1]), treesim.JointTorque()]
+        world = treesim.World(self.robot, sensors=sensors, actuators=made and made.actuators)
         scene = Scene(world, self.robot.neutral(), np.zeros(2), "fixed")
-        if policy is not None:
-            made = treesim.policies.load(*policy, self.robot)
+        if made is not None:
             scene = scene._replace(policy=made, command=np.zeros(len(made.command_names)))
         settings = replace(SETTINGS, controller="hold" if policy is None else "policy")
         self.session = LiveSession(scene, self.viewer, settings)

@@ -17,6 +17,7 @@ import treesim
 from treesim import Body, CollisionShape, Inertia, Joint, Placement, Tree, World
 from treesim.errors import ArgumentError, UnsupportedError
 from treesim.export.webassembly import step_module
+from treesim.simulation.control import make_controller
 from treesim.types import ControllerName
 from treesim.viewing.live.controller import Drive, without_effort_limits
 from treesim.viewing.live.forces import Force
@@ -309,7 +310,7 @@ def test_a_pull_is_that_of_python(opened: Callable[..., Page], controller: Contr
     page.page.evaluate("([...pulled]) => { treesim.reset(); treesim.pull(...pulled); }", pulled)
     page.watched.wait("treesim.state().t === 0 && treesim.state().pull")
     found = page.steps(300)
-    drive = Drive(robot, controller, q0, 100.0, 10.0)
+    drive = Drive(robot, make_controller(controller, robot, q0, 100.0, 10.0))
     simulation = treesim.Simulation(world.with_robot(without_effort_limits(robot)), controller=drive)
     unmoved = simulation.run(0.3, q0)
     drive.pull = PagesPull(robot, *pulled, H)
@@ -331,7 +332,7 @@ def test_forces_are_those_of_python(opened: Callable[..., Page]) -> None:
     page.page.evaluate("treesim.reset()")
     page.watched.wait("Object.keys(treesim.state().forces).length === 2 && treesim.state().t === 0")
     found = page.steps(200)
-    drive = Drive(robot, "none", robot.neutral(), 0.0, 0.0)
+    drive = Drive(robot, treesim.control.Zero(robot))
     drive.forces = {name: Force(robot, *push) for name, push in pushes.items()}
     run = treesim.Simulation(World(without_effort_limits(robot)), controller=drive, gravity=gravity).run(0.2)
     np.testing.assert_allclose(found["q"], run.q[-1], rtol=0, atol=1e-12)

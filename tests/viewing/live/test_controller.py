@@ -48,7 +48,7 @@ def test_motors_keep_their_limits_while_the_hand_has_none():
 def test_gains_of_saturated_motors_are_left_out_as_in_steppers(rule):
     robot, kp, kd = treesim.load("ur5"), 2e3, 20.0
     q, target = robot.neutral(), np.full(6, 0.8)
-    drive = Drive(robot, "hold", target, kp, kd)
+    drive = Drive(robot, treesim.PD(robot, target, kp=kp, kd=kd))
     run = treesim.Simulation(
         without_effort_limits(robot), backend="aba", integrator=rule, dt=1e-3, controller=drive
     ).run(0.2, q)

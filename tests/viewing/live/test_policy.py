@@ -29,13 +29,15 @@ def policy():
 
 
 def driven_by(policy, **options):
-    return Driven(settings=SETTINGS, policy=policy, command=[0.2, 0.0], screen=ReferenceScreen(), **options)
+    world = treesim.World(ROBOT, actuators=policy.actuators)
+    return Driven(world, settings=SETTINGS, policy=policy, command=[0.2, 0.0], screen=ReferenceScreen(), **options)
 
 
 def simulated(policy, steps, command, **options):
     """The configuration after steps under commands {step from which on: command}."""
     controller = policy.controller(0.005, command[0])
-    simulation = treesim.Simulation(ROBOT, 0.005, controller=controller, gravity=(0, 0, 0), engine="generic", **options)
+    world = treesim.World(ROBOT, actuators=policy.actuators)
+    simulation = treesim.Simulation(world, 0.005, controller=controller, gravity=(0, 0, 0), engine="generic", **options)
     q, v = np.zeros(6), np.zeros(6)
     for k in range(steps):
         controller.command = command.get(k, controller.command)

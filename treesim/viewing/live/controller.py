@@ -8,15 +8,17 @@ from typing import cast
 
 import numpy as np
 
+from ...actuators.actuators import PositionServo
 from ...kernels.algebra.limits import UNLIMITED
 from ...kernels.stepping.rules import Rule
 from ...kernels.stepping.step import COLUMNS, Settings
 from ...model.parts import changed_joints
 from ...model.tree import Tree
 from ...policies.controller import PolicyController
-from ...simulation.control import PD, Controller, StatelessController, make_controller, unlimited_torque
+from ...simulation.control import PD, Controller, RobotController, StatelessController, Zero, unlimited_torque
+from ...simulation.external_forces import ExternalForce
 from ...simulation.step_settings import StepSettings, compliance, has_limited_gains, lightest
-from ...types import ControllerName
+from ...simulation.world import World
 from .forces import Force
 from .mouse_spring import MouseSpring
 
@@ -26,52 +28,107 @@ def without_effort_limits(robot: Tree) -> Tree:
     return robot._with(bodies=changed_joints(robot.bodies, lambda joint: {"effort_limit": np.inf}))
 
 
-class Drive(StatelessController):
-    """Controller within the robot's effort limits, plus a mouse spring and forces that are not limited.
+class LiveController:
+    """Controller of a live robot, with a mouse spring and forces, both of which may be set at any time.
 
-    robot: with its effort limits; the simulated robot has none (`without_effort_limits`). name: of
-    `treesim.control.make_controller`, with `target` (nq,), kp and kd. around: wraps the controller, for example
-    in a push. policy: in place of the named controller. `pull` and `forces`, by name, may be set at any time.
+    inner: the controller. controller: that of the simulation. pull, forces: the mouse spring, and forces by name.
     """
 
-    def __init__(
-        self,
-        robot: Tree,
-        name: ControllerName,
-        target: np.ndarray,
-        kp: float,
-        kd: float,
-        around: Callable[[Controller], Controller] | None = None,
-        policy: PolicyController | None = None,
-    ) -> None:
-        self.inner = make_controller(name, robot, target, kp, kd) if policy is None else policy
-        self._driven: Controller = self.inner if around is None else around(self.inner)
-        zero = np.zeros(robot.nv)
-        self._gains = getattr(self.inner, "stiffness", zero), getattr(self.inner, "damping", zero)
-        self.stiffness, self.damping = self._gains
-        self.pull: MouseSpring | None = None
+    controller: Controller
+
+    def __init__(self, inner: Zero | PD | PolicyController) -> None:
+        self.inner, self.pull = inner, cast(MouseSpring | None, None)
         self.forces: Mapping[str, Force] = {}
-        self._limit, self._motors, self._hands = robot.effort_limit, zero, zero
-        self._robot, self._settings = robot, cast(StepSettings | None, None)
-        self._prediction: tuple[np.ndarray, ...] = zero.astype(bool), zero, zero  # see `begin`
 
     def aim(self, target: np.ndarray) -> None:
         """Set the controller's target (nq,), if it has one."""
-        if isinstance(self.inner, PD) and not isinstance(self.inner, PolicyController):
+        if isinstance(self.inner, PD):
             self.inner.posture = target.copy()
 
-    def share(self, other: Drive) -> None:
-        """Copy target or command, mouse spring and forces from another drive of the same robot."""
+    def share(self, other: LiveController) -> None:
+        """Copy target or command, mouse spring and forces from another controller of the same robot."""
         if isinstance(self.inner, PolicyController) and isinstance(other.inner, PolicyController):
             self.inner.command = other.inner.command
         elif isinstance(other.inner, PD):
             self.aim(other.inner.posture)
         self.pull, self.forces = copy(other.pull), other.forces
 
-    def go_on(self, other: Drive) -> None:
-        """Continue with the memory of another drive's policy, if both have one."""
+    def go_on(self, other: LiveController) -> None:
+        """Continue with the memory of another controller's policy, if both have one."""
         if isinstance(self.inner, PolicyController) and isinstance(other.inner, PolicyController):
             self.inner.go_on(other.inner)
+
+    @property
+    def hands(self) -> list[MouseSpring | Force]:
+        """The mouse spring, if there is one, and the forces."""
+        return [*((self.pull,) if self.pull else ()), *self.forces.values()]
+
+
+class Commands(LiveController, RobotController):
+    """Controller of a world with actuators: target positions of servos, or the controls of a policy.
+
+    world: with the actuators. inner: of a policy, or of the other joints. around: wraps the controller, for example in
+    a push. The mouse spring and forces are external forces of steps.
+    """
+
+    def __init__(
+        self, world: World, inner: Zero | PD | PolicyController, around: Callable[[Controller], Controller] | None
+    ) -> None:
+        super().__init__(inner)
+        assert world.actuator_table is not None
+        by_joint, robot = world.actuator_table.by_joint, world.robot
+        self.robot = inner.robot
+        self.controller = self if around is None else around(self)
+        servos = [name for name, actuator in by_joint.items() if isinstance(actuator, PositionServo)]
+        self._places = [[axis[name].start for name in servos] for axis in (robot.v_index, robot.q_index)]
+        free = world.actuator_table.driven == 0
+        self.stiffness, self.damping = (getattr(inner, name, 0 * free) * free for name in ("stiffness", "damping"))
+
+    def torque(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return the controls (nv,) of a policy, or targets of servos and torques of joints without actuators."""
+        if isinstance(self.inner, PolicyController):
+            return self.inner.torque(t, q, v)
+        control = np.zeros(len(v))
+        if isinstance(self.inner, PD):
+            error = self.robot.difference(q, self.inner.posture)
+            control = self.stiffness * error - self.damping * v
+            control[self._places[0]] = self.inner.posture[self._places[1]]
+        return control
+
+    def motors(self, t: float, q: np.ndarray, v: np.ndarray, applied: np.ndarray | None) -> np.ndarray:
+        """Return the forces (nv,) of the actuators in the step before; zeros before the first step."""
+        return np.zeros(len(v)) if applied is None else applied
+
+    def external_forces(self, t: float, q: np.ndarray, v: np.ndarray) -> list[ExternalForce]:
+        """Return the mouse spring and forces at a state."""
+        found = []
+        for hand in self.hands:
+            hand.generalised(q, v)  # computes the force of a spring
+            found.append(ExternalForce(hand.body, hand.force, point=hand.point))
+        return found
+
+
+class Drive(LiveController, StatelessController):
+    """Controller within the robot's effort limits, plus a mouse spring and forces that are not limited.
+
+    robot: with its effort limits; the simulated robot has none (`without_effort_limits`). inner: the controller.
+    around: wraps it, for example in a push.
+    """
+
+    def __init__(
+        self,
+        robot: Tree,
+        inner: Zero | PD | PolicyController,
+        around: Callable[[Controller], Controller] | None = None,
+    ) -> None:
+        super().__init__(inner)
+        self.controller, self._driven = self, inner if around is None else around(inner)
+        zero = np.zeros(robot.nv)
+        self._gains = getattr(self.inner, "stiffness", zero), getattr(self.inner, "damping", zero)
+        self.stiffness, self.damping = self._gains
+        self._limit, self._motors, self._hands = robot.effort_limit, zero, zero
+        self._robot, self._settings = robot, cast(StepSettings | None, None)
+        self._prediction: tuple[np.ndarray, ...] = zero.astype(bool), zero, zero  # see `begin`
 
     def begin(self, settings: StepSettings, rule: Rule) -> None:
         """Prepare the prediction of mean forces in substeps (`kernels.stepping.step.is_within_limits`)."""
@@ -92,9 +149,13 @@ class Drive(StatelessController):
         unsaturated = within | (np.abs(tau) < self._limit)
         self.stiffness, self.damping = (gain * unsaturated for gain in self._gains)
         self._motors, self._hands = tau, np.zeros(tau.shape)
-        for hand in (*((self.pull,) if self.pull else ()), *self.forces.values()):
+        for hand in self.hands:
             self._hands = self._hands + hand.generalised(q, v)
         return tau + self._hands
+
+    def motors(self, t: float, q: np.ndarray, v: np.ndarray, applied: np.ndarray | None) -> np.ndarray:
+        """Return the torque (nv,) of the controller at a state, without mouse spring and forces."""
+        return np.asarray(self.inner.torque(t, q, v))
 
     def limited(self, force: np.ndarray) -> np.ndarray | None:
         """Return the torque (nv,) with motors at their limits that exceed them by the mean `force` of a substep.

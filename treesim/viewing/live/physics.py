@@ -15,14 +15,14 @@ from ...contact.ground import planes_of
 from ...errors import ArgumentError, TreesimError, quoted
 from ...model.tree import Tree
 from ...policies.controller import PolicyController
-from ...simulation.control import PD
+from ...simulation.control import PD, make_controller
 from ...simulation.player import Frame, Player
 from ...simulation.trajectory import Trajectory
 from ...simulation.world import World
 from ...states.arguments import short_repr
 from ...states.standing import standing
 from ...validation.values import known_name
-from .controller import Drive, without_effort_limits
+from .controller import Commands, Drive, without_effort_limits
 from .forces import Force
 from .history import History, Moment
 from .mouse_spring import MouseSpring
@@ -78,26 +78,36 @@ class LivePhysics:
 
     def _place(self, scene: Scene) -> None:
         self.scene, self.robot = scene, scene.world.robot
-        self.world = scene.world.with_robot(without_effort_limits(scene.world.alone))
+        self.world = scene.world
+        if not scene.world.actuators:
+            self.world = scene.world.with_robot(without_effort_limits(scene.world.alone))
         self.joints = movable(self.robot)
         self.target = scene.q.copy()
         self.frame, self.forces, self.command = NO_FRAME, dict[str, Force](), np.array(scene.command, float)
         self.drive = self._drive(self.settings)
         self.drive.forces = self.forces
 
-    def _drive(self, settings: Settings) -> Drive:
-        gains, push = (settings.kp, settings.kd), self.scene.push
-        if settings.controller != POLICY:
-            return Drive(self.robot, settings.controller, self.target, *gains, push)
-        policy = self.scene.policy_controller(settings.dt, self.command)
-        return Drive(self.robot, "none", self.target, *gains, push, policy)
+    def _drive(self, settings: Settings) -> Drive | Commands:
+        if settings.controller == POLICY:
+            inner: Any = self.scene.policy_controller(settings.dt, self.command)
+        else:
+            inner = make_controller(settings.controller, self.robot, self.target, settings.kp, settings.kd)
+        if self.world.actuators:
+            return Commands(self.world, inner, self.scene.push)
+        return Drive(self.robot, inner, self.scene.push)
 
-    def simulation(self, settings: Settings, drive: Drive) -> TimedSimulation:
+    def simulation(self, settings: Settings, drive: Drive | Commands) -> TimedSimulation:
         """Return a simulation with given settings; raises what `treesim.Simulation` raises."""
+        forces = self.scene.external_forces
+
+        def acting(t: float, q: np.ndarray, v: np.ndarray) -> Any:
+            assert isinstance(drive, Commands)
+            return [*forces, *drive.external_forces(t, q, v)] or None
+
         return TimedSimulation(
-            self.world, settings.dt, integrator=settings.integrator, backend=settings.backend, controller=drive,
-            gravity=settings.gravity, engine="generic", substeps=settings.substeps, contact_solver=settings.solver,
-            external_forces=self.scene.external_forces,
+            self.world, settings.dt, integrator=settings.integrator, backend=settings.backend,
+            controller=drive.controller, gravity=settings.gravity, engine="generic", substeps=settings.substeps,
+            contact_solver=settings.solver, external_forces=acting if isinstance(drive, Commands) else forces,
         )  # fmt: skip
 
     def warm(self, settings: Settings) -> None:
@@ -150,6 +160,7 @@ class LivePhysics:
         simulation = self.simulation(settings, drive)
         with suppress(ArithmeticError):  # the state may be invalid, as before
             simulation.step(self.player.t, self.player.q, self.player.v)
+        simulation.system.actuators = before.system.actuators if settings.dt == before.dt else None
         self.player.change(simulation)
         try:
             self.player.speed = settings.speed
@@ -382,7 +393,7 @@ class LivePhysics:
         return {
             **motion_state(robot, self.joints, q, v, wrench, self.frame, self.reference),
             "command": dict(zip(self.scene.commands, self.command.tolist(), strict=True)),
-            "tau": np.asarray(self.drive.inner.torque(player.t, q, v)).tolist(),
+            "tau": self.drive.motors(player.t, q, v, system.applied).tolist(),
             "targets": {name: float(aim[i]) for name, i in self.joints.items()} if held and aim is not None else None,
             "energy": total_energy(robot, q, v, np.array(settings.gravity)),
             "points": points_of(system.contact.points) if wrench.any() else [],

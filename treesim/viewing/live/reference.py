@@ -15,7 +15,7 @@ from ...model.tree import Tree
 from ...simulation.trajectory import Trajectory
 from ...types import IntegratorName
 from ...validation.values import known_name
-from .controller import Drive
+from .controller import LiveController
 from .history import History, Moment
 from .panel import finite
 from .recorded import check_fits, state_at
@@ -140,13 +140,13 @@ class RecordedReference:
         """Select the last state recorded at or before time t [s]."""
         self._k = state_at(self.trajectory, t)
 
-    def begin(self, moment: Moment, robot: Drive) -> None:
+    def begin(self, moment: Moment, robot: LiveController) -> None:
         """Select the recorded state at the moment's time, whatever the robot's state."""
         self.show(moment.t)
 
     seek = begin
 
-    def advance(self, t: float, robot: Drive) -> None:
+    def advance(self, t: float, robot: LiveController) -> None:
         """Select the recorded state at time t [s]."""
         self.show(t)
 
@@ -157,7 +157,9 @@ class SimulatedReference:
     simulation, drive: the reference run's own. moment: initial state, in general the robot's. robot: its drive.
     """
 
-    def __init__(self, simulation: TimedSimulation, drive: Drive, moment: Moment, robot: Drive) -> None:
+    def __init__(
+        self, simulation: TimedSimulation, drive: LiveController, moment: Moment, robot: LiveController
+    ) -> None:
         self.history = History()
         self.change(simulation, drive)
         self.begin(moment, robot)
@@ -172,18 +174,18 @@ class SimulatedReference:
         """Recent time of a step [s]."""
         return self._simulation.step_seconds
 
-    def change(self, simulation: TimedSimulation, drive: Drive) -> None:
+    def change(self, simulation: TimedSimulation, drive: LiveController) -> None:
         """Continue from the same state with another simulation."""
         self._simulation, self._drive = simulation, drive
 
-    def begin(self, moment: Moment, robot: Drive) -> None:
+    def begin(self, moment: Moment, robot: LiveController) -> None:
         """Start at the robot's state, with the memory of its policy and an empty history."""
         self.history.clear()
         self._drive.go_on(robot)
         self._be(moment)
         self.history.add(moment)
 
-    def seek(self, moment: Moment, robot: Drive) -> None:
+    def seek(self, moment: Moment, robot: LiveController) -> None:
         """Return to the reference run's state at this time; before its first state, start at the robot's state."""
         before = self.history.at(moment.t) if self.history.span[0] <= moment.t else None
         if before is None:
@@ -195,7 +197,7 @@ class SimulatedReference:
         self.moment = moment
         self._simulation.system.forget()
 
-    def advance(self, t: float, robot: Drive) -> None:
+    def advance(self, t: float, robot: LiveController) -> None:
         """Step to time t [s]; raises NonFiniteError, and what the simulation's step raises."""
         self._drive.share(robot)
         now, q, v = self.moment
