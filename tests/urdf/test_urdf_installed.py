@@ -110,14 +110,6 @@ def test_nothing_heavy_is_imported_before_a_load():
     assert result.stdout.strip() == "[]"
 
 
-def test_a_load_reads_a_robot_without_libraries_for_meshes():
-    heavy = ("trimesh", "scipy", "llvmlite", "collada", "yourdfpy")
-    text = "<robot name='one'><link name='l'/></robot>"
-    code = f"import sys, treesim; treesim.load({text!r}); print([m for m in {heavy} if m in sys.modules])"
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert result.stdout.strip() == "[]"
-
-
 REAL = {entry.name: entry.path for entry in installed_robots()}
 needs_examples = pytest.mark.skipif("talos_full_v2" not in REAL, reason="example-robot-data is not installed")
 

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 from ..model.joints import ROOT_JOINT as ROOT_JOINT
 from ..types import Base
-from .document import Document, child_of, name_of
+from .document import Document
 from .inertias import inertia_in
 
 if TYPE_CHECKING:
-    from lxml.etree import _Element
+    import yourdfpy
 
 WORLD = "world"
 
 
-def base_of(document: Document, children: Mapping[str, Sequence[_Element]], still: Collection[str]) -> Base:
+def base_of(document: Document, children: Mapping[str, Sequence[yourdfpy.Joint]], still: Collection[str]) -> Base:
     """Return the base that "auto" selects: "floating", unless the file bolts the root link to the world.
 
     children: joints by parent link. still: names of joints that do not move, besides those of type "fixed". The base is
@@ -36,8 +36,8 @@ def base_of(document: Document, children: Mapping[str, Sequence[_Element]], stil
         inertial = document.link[name].find("inertial")
         mass += 0.0 if inertial is None else inertia_in(inertial).mass
         for joint in children[name]:
-            if joint.get("type") == "fixed" or name_of(joint) in still:
-                pending.append(child_of(joint))
+            if joint.type == "fixed" or joint.name in still:
+                pending.append(joint.child)
             else:
                 moving += 1
     return "fixed" if mass == 0 or moving == 1 else "floating"

@@ -19,14 +19,14 @@ from ..model.welds import Weld
 from ..validation.values import one_of
 from .base import ROOT_JOINT, base_of
 from .collisions import Collisions
-from .document import Document, child_of, name_of, numbers, origin_of, parent_of
+from .document import Document, origin_of
 from .findings import Findings, title
-from .inertias import Inertias, numbers_of
+from .inertias import Inertias
 from .link_friction import report_link_friction
 from .loops import Loops
 from .materials import clean_materials
 from .mimics import Mimics, report_limits
-from .read import SourceBytes, parse
+from .read import SourceBytes, parse, typed_model
 from .resolve import MeshResolver, check_meshes
 from .schema import ATTRIBUTES, clean
 from .singular import report_singular
@@ -35,6 +35,7 @@ from .versions import report_version
 from .visuals import MeshFinder, clean_visuals, named_materials, visuals_of
 
 if TYPE_CHECKING:
+    import yourdfpy
     from lxml.etree import _Element
 
 OPTIONS = {"base": ("fixed", "floating", "auto"), "mimic": (None, "free")}
@@ -91,8 +92,10 @@ class _Body:
 class Builder:
     """Traverses a robot depth-first in file order and collects bodies, frames and shapes.
 
-    document: checked. collisions: collision shapes of the links. inertias: the checked inertias. find_mesh: name ->
-    (file, whether it exists). findings: further findings are added. mimic: as for `treesim.load`.
+    document: checked; lines, poses and elements that yourdfpy does not read are taken from it.
+    collisions: collision shapes of the links. inertias: the checked inertias.
+    find_mesh: name -> (file, whether it exists). findings: further findings are added. mimic: as for
+    `treesim.load`.
     """
 
     def __init__(
@@ -104,14 +107,16 @@ class Builder:
         findings: Findings,
         mimic: str | None,
     ) -> None:
+        self.robot = robot = typed_model(document.root)
         self.find_mesh, self.findings = find_mesh, findings
         self.collisions, self.inertias = collisions, inertias
         self.document = document
+        self.links = {link.name: link for link in robot.links}
         self.mimics = Mimics(document.joint, mimic)
-        self.children: dict[str, list[_Element]] = {name: [] for name in document.link}
-        for joint in document.joints:
-            self.children[parent_of(joint)].append(joint)
-        self.materials = named_materials(document.root)
+        self.children: dict[str, list[yourdfpy.Joint]] = {name: [] for name in self.links}
+        for joint in robot.joints:
+            self.children[joint.parent].append(joint)
+        self.materials = named_materials(robot)
         self.bodies: list[_Body] = []
         self.frames: list[Frame] = []
         self.visuals: list[Visual] = []
@@ -147,72 +152,73 @@ class Builder:
         notes, shapes = tuple(self.findings), self.collisions.shapes
         frames = [*self.frames, *loops.frames]
         return Tree(
-            name_of(document.root), bodies, frames=frames, visuals=self.visuals, notes=notes, shapes=shapes,
-            loops=loops.loops, welds=self._welds(),
+            self.robot.name, bodies, frames=frames, visuals=self.visuals, notes=notes, shapes=shapes, loops=loops.loops,
+            welds=self._welds(),
         )  # fmt: skip
 
     def _welds(self) -> list[Weld]:
         """Return the welds of all links that are no body's own, in the order in which they were visited."""
+        by_child = {joint.child: joint for joint in self.robot.joints}
         moving, welds = {body.joint.name for body in self.bodies}, []
         for link, inertia in self.welded.items():
-            held = self.document.parent_joint.get(link)
-            ends = ("", "") if held is None else (name_of(held), parent_of(held))
-            carried = tuple(name for name in map(name_of, self.children[link]) if name in moving)
+            held = by_child.get(link)
+            ends = ("", "") if held is None else (held.name, held.parent)
+            carried = tuple(joint.name for joint in self.children[link] if joint.name in moving)
             welds.append(Weld(link, *ends, inertia=inertia, joints=carried))
         return welds
 
     def _walk(self, root_link: str, root_body: int) -> None:
         """Visit all links depth-first in file order, with a stack instead of recursion, as chains may be long."""
-        self._weld(root_link, root_body, IDENTITY)
+        self._weld(self.links[root_link], root_body, IDENTITY)
         pending = [(joint, root_body, IDENTITY) for joint in reversed(self.children[root_link])]
         while pending:
             joint, parent_body, parent_placement = pending.pop()
             body, placement = self._follow(joint, parent_body, parent_placement)
-            link = child_of(joint)
-            self._weld(link, body, placement)
-            pending.extend((child, body, placement) for child in reversed(self.children[link]))
+            self._weld(self.links[joint.child], body, placement)
+            pending.extend((child, body, placement) for child in reversed(self.children[joint.child]))
 
-    def _follow(self, joint: _Element, body: int, placement: Placement) -> tuple[int, Placement]:
+    def _follow(self, joint: yourdfpy.Joint, body: int, placement: Placement) -> tuple[int, Placement]:
         """Return the body of a joint's child link, and the link's pose in it."""
-        place, name = placement @ origin_of(joint), name_of(joint)
-        if joint.get("type") == "fixed":
+        place = placement @ origin_of(self.document.joint[joint.name])
+        if joint.type == "fixed":
             return body, place
-        made = make_joint(joint, place, self.mimics.mimic_joints.get(name))
-        if name in self.mimics.still:
-            return body, place @ displacement(made, self.mimics.still[name])
-        return self._new_body(child_of(joint), body, made), IDENTITY
+        made = make_joint(joint, self.document.joint[joint.name], place, self.mimics.mimic_joints.get(joint.name))
+        if joint.name in self.mimics.still:
+            return body, place @ displacement(made, self.mimics.still[joint.name])
+        return self._new_body(joint.child, body, made), IDENTITY
 
     def _new_body(self, name: str, parent: int, joint: Joint) -> int:
         self.bodies.append(_Body(name, parent, joint, self.document.link[name].sourceline))
         return len(self.bodies)
 
-    def _weld(self, link: str, body: int, placement: Placement) -> None:
+    def _weld(self, link: yourdfpy.Link, body: int, placement: Placement) -> None:
         """Add a link's inertia, frame and shapes to its body."""
-        element = self.document.link[link]
-        inertia = self._inertia(element, body)
+        inertia = self._inertia(link, body)
         if body:
             self.bodies[body - 1].inertia = welded(self.bodies[body - 1].inertia, inertia, placement)
-        if not body or self.bodies[body - 1].name != link:
-            self.frames.append(Frame(link, body, placement))
-            self.welded[link] = inertia
+        if not body or self.bodies[body - 1].name != link.name:
+            self.frames.append(Frame(link.name, body, placement))
+            self.welded[link.name] = inertia
         else:
             self.bodies[body - 1].own = inertia
-        found = visuals_of(element, self.materials, self.find_mesh, body, placement)
+        element = self.document.link[link.name]
+        found = visuals_of(link, element, self.materials, self.find_mesh, body, placement)
         for visual, lost_mesh, lost_texture in found:
             self.visuals.append(visual)
             for name, missing in ((lost_mesh, self.missing_meshes), (lost_texture, self.missing_textures)):
                 if name is not None:
                     missing.setdefault(name, element)
-        self.collisions.weld(link, body, placement)
+        self.collisions.weld(link.name, body, placement)
 
-    def _inertia(self, link: _Element, body: int) -> Inertia:
+    def _inertia(self, link: yourdfpy.Link, body: int) -> Inertia:
         """Return a link's inertia in the link's frame."""
-        inertial = link.find("inertial")
+        inertial = link.inertial
         if inertial is None:
             return NOTHING
-        mass, rotational = numbers_of(inertial)
-        own = Inertia(mass, np.zeros(3), self.inertias.of_body(name_of(link), rotational, body))
-        return own if inertial.find("origin") is None else own.in_frame(origin_of(inertial))
+        rotational = self.inertias.of_body(link.name, np.asarray(inertial.inertia, dtype=float), body)
+        own = Inertia(float(inertial.mass), np.zeros(3), rotational)
+        element = self.document.link[link.name].find("inertial")
+        return own if element.find("origin") is None else own.in_frame(origin_of(element))
 
     def _report_missing_files(self) -> None:
         places = "set ROS_PACKAGE_PATH to the folders of packages"
@@ -226,22 +232,21 @@ class Builder:
                 self.findings.add(code, f"{title(link)}: {what} {quoted(name)}{more} not found", link, hint)
 
 
-def make_joint(joint: _Element, placement: Placement, mimic: Mimic | None) -> Joint:
-    """Return the model's joint for one in the document.
+def make_joint(joint: yourdfpy.Joint, element: _Element, placement: Placement, mimic: Mimic | None) -> Joint:
+    """Return the model's joint; element: the joint in the document, from which limits, damping and friction are read.
 
     Position limits are used for revolute and prismatic joints only. Limits of 1e30 and more are infinite. Other
     limits, damping, friction and armature apply to each degree of freedom of the joint.
     """
-    kind = joint.get("type")
-    bounds = ("lower", "upper") if kind in ("revolute", "prismatic") else ()
-    given = _given(joint.find("limit"), (*bounds, "effort_limit", "velocity_limit", *MOTION_LIMITS))
+    bounds = ("lower", "upper") if joint.type in ("revolute", "prismatic") else ()
+    given = _given(element.find("limit"), (*bounds, "effort_limit", "velocity_limit", *MOTION_LIMITS))
     limits = {
         name: value if abs(value) < UNLIMITED else math.copysign(math.inf, value) for name, value in given.items()
     }
-    resistance = _given(joint.find("dynamics"), ("damping", "joint_friction", "armature"))
-    axis = {"axis": _direction(numbers(joint, "axis", "xyz", (1, 0, 0)))} if JOINT_TYPES[kind].has_axis else {}
+    resistance = _given(element.find("dynamics"), ("damping", "joint_friction", "armature"))
+    axis = {"axis": _direction(joint.axis)} if JOINT_TYPES[joint.type].has_axis else {}
     options: dict[str, Any] = {**axis, **limits, **resistance}
-    return Joint(name_of(joint), kind, placement=placement, mimic=mimic, **options)
+    return Joint(joint.name, joint.type, placement=placement, mimic=mimic, **options)
 
 
 def _direction(axis: np.ndarray) -> np.ndarray:

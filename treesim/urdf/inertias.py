@@ -104,15 +104,9 @@ def inertia_in(inertial: _Element) -> Inertia:
 
     Raises BadNumberError for what are no numbers, ModelError for what is no inertia.
     """
-    mass, rotational = numbers_of(inertial)
-    return Inertia(mass, np.zeros(3), rotational)
-
-
-def numbers_of(inertial: _Element) -> tuple[float, np.ndarray]:
-    """Return mass and (3, 3) rotational inertia of a complete `<inertial>`; raises BadNumberError."""
-    inertia = inertial.find("inertia")
+    mass, inertia = inertial.find("mass"), inertial.find("inertia")
     entries = [parse_numbers(inertia, name, 1)[0] for name in INERTIA_ENTRIES]
-    return parse_numbers(inertial.find("mass"), "value", 1)[0], inertia_matrix(entries)
+    return Inertia(parse_numbers(mass, "value", 1)[0], np.zeros(3), inertia_matrix(entries))
 
 
 def inertia_matrix(entries: Sequence[float]) -> np.ndarray:

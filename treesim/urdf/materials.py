@@ -42,7 +42,7 @@ def _clean_color(color: _Element, findings: Findings) -> None:
 def _report_materials(root: _Element, findings: Findings) -> None:
     """Add one warning for undefined materials, and one for textures of shapes other than meshes."""
     defined = {material.get("name") for material in root.iter("material") if material.find("color") is not None}
-    textures = {material.get("name"): file for material in root.iter("material") if (file := texture_of(material))}
+    textures = {material.get("name"): file for material in root.iter("material") if (file := _texture(material))}
     undefined = [
         material
         for material in root.iterfind("link/visual/material")
@@ -56,7 +56,7 @@ def _report_materials(root: _Element, findings: Findings) -> None:
         (material, file)
         for material in root.iterfind("link/visual/material")
         if material.getparent().find("geometry/mesh") is None
-        and (file := texture_of(material) or ("" if len(material) else textures.get(material.get("name"), "")))
+        and (file := _texture(material) or ("" if len(material) else textures.get(material.get("name"), "")))
     ]
     if solids:
         files = listed(sorted({file for _, file in solids}))
@@ -65,7 +65,6 @@ def _report_materials(root: _Element, findings: Findings) -> None:
         findings.add("U510", what, solids[0][0], hint)
 
 
-def texture_of(material: _Element) -> str:
-    """Return the name of a material's texture file, "" if it has none."""
+def _texture(material: _Element) -> str:
     texture = material.find("texture")
     return "" if texture is None else texture.get("filename", "").strip()

@@ -1,12 +1,14 @@
-"""Read a source into a strictly parsed document."""
+"""Read a source into a strictly parsed document, and a checked document into yourdfpy's typed model."""
 
 from __future__ import annotations
 
+import io
 import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from copy import deepcopy
 from dataclasses import dataclass
 from errno import EFBIG
 from importlib.machinery import PathFinder
@@ -23,6 +25,7 @@ from .findings import Findings
 from .malformed import without_ignored
 
 if TYPE_CHECKING:
+    import yourdfpy
     from lxml.etree import _Element
 
 Source = str | os.PathLike[str] | bytes | IO[str] | IO[bytes]
@@ -325,3 +328,20 @@ def _plain(element: _Element) -> str:
     """Return an element's name as written in the file."""
     name = shortened(str(element.tag).rpartition("}")[2])
     return f"{element.prefix}:{name}" if element.prefix else name
+
+
+def typed_model(root: _Element) -> yourdfpy.Robot:
+    """Return yourdfpy's model of a checked and cleaned document: links, joints and materials in file order.
+
+    The checked document is passed to yourdfpy as a file in memory, since it would recover a partial robot from
+    an invalid file. It builds no scene and opens no mesh. Poses, which are read from the document, are left out.
+    """
+    import yourdfpy
+    from lxml import etree
+
+    without_poses = deepcopy(root)
+    etree.strip_elements(without_poses, "origin")
+    for capsule in without_poses.iterfind("link/visual/geometry/capsule"):  # which yourdfpy does not support
+        capsule.tag = "cylinder"
+    checked = io.BytesIO(etree.tostring(without_poses, encoding="utf-8"))
+    return yourdfpy.URDF.load(checked, build_scene_graph=False, load_meshes=False).robot

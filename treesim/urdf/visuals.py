@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from ..model.inertia import Placement
 from ..model.parts import Visual
 from ..types import ShapeKind
-from .document import name_of
 from .findings import Findings, title
 from .geometry import BadGeometryError, Geometry, read_geometry, report_other_shapes
-from .materials import texture_of
-from .numbers import BadNumberError, parse_numbers, report_length
+from .numbers import BadNumberError, report_length
 from .schema import report_attributes
 
 if TYPE_CHECKING:
+    import yourdfpy
     from lxml.etree import _Element
 
 Color = tuple[float, float, float, float]
@@ -44,7 +43,7 @@ def draw_collisions(root: _Element, findings: Findings) -> None:
 
 
 def clean_visuals(root: _Element, findings: Findings) -> None:
-    """Remove unusable visuals, with a warning each."""
+    """Remove unusable visuals, with a warning each, so that the typed model can be read."""
     for link in root.iterfind("link"):
         usable_shapes(link, "visual", "U501", "not drawn", findings)
 
@@ -69,15 +68,15 @@ def usable_shapes(
     return usable
 
 
-def named_materials(root: _Element) -> Materials:
+def named_materials(robot: yourdfpy.Robot) -> Materials:
     """Return the definitions of named materials; the robot's own take precedence over those of visuals."""
+    inline = (visual.material for link in robot.links for visual in link.visuals if visual.material is not None)
     named = Materials({}, {})
-    for material in (*root.iterfind("material"), *root.iterfind("link/visual/material")):
-        name, color, file = name_of(material), _color_of(material), texture_of(material)
-        if name and color is not None:
-            named.colors.setdefault(name, color)
-        if name and file:
-            named.textures.setdefault(name, file)
+    for material in (*robot.materials, *inline):
+        if material.name and material.color is not None:
+            named.colors.setdefault(material.name, _rgba(material.color))
+        if material.name and (file := _texture_of(material)):
+            named.textures.setdefault(material.name, file)
     return named
 
 
@@ -90,34 +89,42 @@ class FoundVisual(NamedTuple):
 
 
 def visuals_of(
-    link: _Element,
+    link: yourdfpy.Link,
+    element: _Element,
     materials: Materials,
     find_mesh: MeshFinder,
     body: int,
     placement: Placement,
 ) -> Iterator[FoundVisual]:
-    """Yield the visuals of a link with a placement in a body."""
-    for drawn in link.iterfind("visual"):
+    """Yield the visuals of a link with a placement in a body; element: the link in the document."""
+    for typed, drawn in zip(link.visuals, element.iterfind("visual"), strict=True):
         geometry = read_geometry(drawn)
         is_mesh = geometry.kind == "mesh"
         file, found = find_mesh(geometry.mesh or "") if is_mesh else (None, True)
-        color, texture = _look_of(drawn.find("material"), materials)
+        color, texture = _look_of(typed.material, materials)
         texture, seen = find_mesh(texture) if is_mesh and texture else (None, True)
         place, kind = geometry.in_body(placement), cast("ShapeKind", geometry.kind)
-        visual = Visual(body, place, kind, geometry.size, file=file, color=color, texture=texture, link=name_of(link))
+        visual = Visual(body, place, kind, geometry.size, file=file, color=color, texture=texture, link=link.name)
         yield FoundVisual(visual, None if found else file, None if seen else texture)
 
 
-def _look_of(material: _Element | None, named: Materials) -> tuple[Color | None, str | None]:
+def _look_of(material: yourdfpy.Material | None, named: Materials) -> tuple[Color | None, str | None]:
     """Return a visual's colour and texture name; a material without either takes those defined under its name."""
     if material is None:
         return None, None
-    own, texture, name = _color_of(material), texture_of(material) or None, name_of(material)
-    if own is None and texture is None:
-        texture = named.textures.get(name)
-    return own or named.colors.get(name), texture
+    color, texture = None if material.color is None else _rgba(material.color), _texture_of(material)
+    if color is None:
+        color = named.colors.get(material.name)
+    if material.color is None and texture is None:
+        texture = named.textures.get(material.name)
+    return color, texture
 
 
-def _color_of(material: _Element) -> Color | None:
-    color = material.find("color")
-    return None if color is None else cast("Color", parse_numbers(color, "rgba", 4))
+def _texture_of(material: yourdfpy.Material) -> str | None:
+    name = None if material.texture is None else (material.texture.filename or "").strip()
+    return name or None
+
+
+def _rgba(color: yourdfpy.Color) -> Color:
+    red, green, blue, alpha = map(float, color.rgba)
+    return red, green, blue, alpha
