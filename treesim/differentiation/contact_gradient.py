@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,6 +35,7 @@ from ..simulation.stepper import Stepper
 from ..states.states import serving
 from .added_rows import added_rows, recovery_of
 from .contact_geometry import put_geometry
+from .step_parts import Motion, of_states
 
 ROUNDED = 1e-15  # of a configuration, whose change is the velocity of positions
 UNLIMITED = np.inf
@@ -43,9 +45,9 @@ class StepStates(NamedTuple):
     """Parts of steps from B states.
 
     q (B, nq): configurations of the rows. v (B, nv): velocities at the start. mean, end (B, nv): unconstrained motion.
-    armature (B, nv): diagonal that the step adds to the mass matrix. taken (2, B, nv): mean and end velocity. points
-    (B, P, POINT): contacts (`kernels.contact.contact_points`), of which states have `counts` (B,). start (B, nq):
-    configurations at the start, of the gaps of limits.
+    armature (B, nv): diagonal that the step adds to the mass matrix. taken: motion in the step. points (B, P, POINT):
+    contacts (`kernels.contact.contact_points`), of which states have `counts` (B,). start (B, nq): configurations at
+    the start, of the gaps of limits.
     """
 
     q: np.ndarray
@@ -53,7 +55,7 @@ class StepStates(NamedTuple):
     mean: np.ndarray
     end: np.ndarray
     armature: np.ndarray
-    taken: np.ndarray
+    taken: Motion
     points: np.ndarray
     counts: np.ndarray
     start: np.ndarray
@@ -64,13 +66,6 @@ class RowParameters(NamedTuple):
 
     robot: BatchedTables | None
     friction: np.ndarray | None
-
-    def of(self, states: Any) -> RowParameters:
-        """Return those of some states."""
-        robot, friction = self
-        return RowParameters(
-            None if robot is None else robot.of(states), None if friction is None else friction[states]
-        )
 
 
 ROBOT = RowParameters(None, None)  # parameters of all states are those of the robot and its world
@@ -114,7 +109,8 @@ class ContactGradient:
     """
 
     def __init__(self, stepper: Stepper, given: StepStates, parameters: RowParameters = ROBOT) -> None:
-        self.stepper, self.given, self.robot, self._parameters = stepper, given, stepper.robot, parameters
+        self.stepper, self.given, self.robot, self.parameters = stepper, given, stepper.robot, parameters
+        self.armature = np.maximum(given.armature, 0.0)
         self.h, self.theta = float(stepper.settings.table[0]), stepper.rule.theta
         self.touch, (self.contacts, self.surface, self.pair) = contacts_of(stepper, given, parameters.friction)
         turning = self.touch.resists and self.contacts[..., [ROLLING, TORSIONAL]].any()
@@ -142,7 +138,7 @@ class ContactGradient:
         """Return the motion (B, nv) of impacts, which become a set, and the last weights (`motion_of_impacts`)."""
         (B, C, _), nv = self.contacts.shape, self.robot.nv
         forces, acting, motion = (np.empty((B, *shape)) for shape in ((2, nv), (C, LINEAR), (nv,)))
-        _run(impacts_states, (*self._tables(1), self._settings), self._arrays, [forces, acting, motion])
+        _run(impacts_states, self._tables(1), self._arrays, [forces, acting, motion])
         first = IMPULSES + 6 * IMPACTS
         self.contacts[..., first : first + LINEAR] = acting
         self.add_set(0 * motion, motion)
@@ -155,14 +151,12 @@ class ContactGradient:
 
     def of(self, states: slice) -> ContactGradient:
         """Return those of successive states."""
-        found, own = copy(self), [x if x is self.given.taken else x[states] for x in self.given]
-        found.given = StepStates(*own)._replace(taken=self.given.taken[:, states])
-        for name in ("contacts", "surface", "pair", "rounding", "gaps", "w", "y", "on_limits", "J", "M", "forces"):
-            setattr(found, name, getattr(self, name)[states])
-        found.added = None if self.added is None else self.added[states]
+        found = copy(self)
+        arrays = "contacts", "pair", "rounding", "gaps", "w", "y", "armature", "J", "M", "added", "forces"
+        for name in ("given", "parameters", *arrays):
+            setattr(found, name, of_states(getattr(self, name), states))
         overlaps = [x for x in self.overlaps if states.start <= x.b < states.stop]
         found.overlaps = [x._replace(b=x.b - states.start) for x in overlaps]
-        found._parameters = self._parameters.of(states)
         return found
 
     def in_configuration(
@@ -180,8 +174,8 @@ class ContactGradient:
         self, kernel: Any, states: Any, sizes: Sequence[int], given: list[np.ndarray], results: list[np.ndarray]
     ) -> None:
         """Run a kernel of `row_derivatives` on some states; sizes: behind those of contacts."""
-        robot, batched = self.robot, self._parameters.of(states).robot
-        counts = _table([given[0].shape[1], self.axes, *sizes], np.int64)
+        robot, batched = self.robot, of_states(self.parameters.robot, states)
+        counts = _integers(given[0].shape[1], self.axes, *sizes)
         entry, constants = serving(kernel, robot, (robot.ints, robot.reals, counts))
         given = [self.given.q[states], *given]
         if batched is not None:
@@ -197,32 +191,28 @@ class ContactGradient:
         (B, C, _), (_, S, nv), K = self.contacts.shape, self.w.shape, weights.shape[1]
         shapes = (K, len(RESULT), nv), (K, S, nv), (K, S, C * self.axes + nv), (K, C), (2, C + nv, 3)
         found, z, rows, _, self.shown = results = [np.empty((B, *shape)) for shape in shapes]
-        _run(motion_gradient_states, (*self._tables(K), self._settings), [*self._arrays, self.forces, weights], results)
+        _run(motion_gradient_states, self._tables(K), [*self._arrays, self.forces, weights], results)
         found[:, :, RESULT.q] += self.in_configuration(slice(None), self.w, self.y, rows, z, self.contacts)
         return MotionGradient(*np.moveaxis(found, 2, 0), *results[1:4])
 
     @property
-    def _armature(self) -> np.ndarray:
-        return np.maximum(self.given.armature, 0.0)
-
-    @property
     def _arrays(self) -> list[np.ndarray]:
         """Arrays of kernels of `motion_gradient`."""
-        rows = self.J, self.M, _or_nothing(self.added, len(self.w))
-        return [self.rounding, self.w, self.y, self._armature, self.gaps, self.contacts, *rows]
+        rows = self.J, self.M, np.empty((len(self.w), 0)) if self.added is None else self.added
+        return [self.rounding, self.w, self.y, self.armature, self.gaps, self.contacts, *rows]
 
     def _tables(self, K: int) -> tuple[np.ndarray, ...]:
         """Return the tables of the robot, and sizes."""
         more = self.w.shape[1], self.forces.shape[1] // 2, int(self.added is not None)
         sizes = Sizes(self.contacts.shape[1], self.axes, self.robot.nv, K, *more)
-        return self.robot.ints, self.robot.reals, _table(sizes, np.int64)
+        return self.robot.ints, self.robot.reals, _integers(*sizes), self._settings
 
     @property
     def normals(self) -> np.ndarray:
         """Rows J (B, C, nv) of the contacts' normals."""
         return self.J[:, 2 :: self.axes]
 
-    @property
+    @cached_property
     def _settings(self) -> np.ndarray:
         """Table `settings` of the kernel."""
         rough, limited = np.full(self.robot.nv, -1.0), np.zeros(self.robot.nv)
@@ -263,7 +253,7 @@ def contacts_of(stepper: Stepper, given: StepStates, friction: np.ndarray | None
     if not C:
         return touch, Contacts(contacts, np.zeros((B, C, len(SURFACE))), pair)
     radius = [stepper.settings.table[0], *touch.point[:, 3]]
-    tables = _table([C, points.shape[1]], np.int64), _table(touch.pair.ravel(), np.int64)
+    tables = _integers(C, points.shape[1]), _table(touch.pair.ravel(), np.int64)
     constants = *tables, _table(touch.surface.ravel(), float), _table(radius, float)
     robot, counts = stepper.robot, given.counts.astype(float)
     _run(contact_numbers_states, (robot.ints, robot.reals, *constants), [points, counts], [contacts, lowest])
@@ -280,8 +270,9 @@ def _table(numbers: Sequence[Any], kind: Any) -> np.ndarray:
     return found
 
 
-def _or_nothing(x: np.ndarray | None, count: int) -> np.ndarray:
-    return np.empty((count, 0)) if x is None else x
+@lru_cache(maxsize=64)
+def _integers(*numbers: int) -> np.ndarray:
+    return _table(numbers, np.int64)
 
 
 def _run(entry: Any, constants: Sequence[Any], given: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> None:

@@ -77,10 +77,10 @@ class ContactSweep:
         for k in range(steps.q.shape[1]):
             q, v = steps.q[:, k], steps.v[:, k]
             for _ in range(self._substeps):
-                found.append(self._part.solved(q, v, steps.control[:, k], model, before, info))
-                result = found[-1].result
-                q, v, before = result.q, result.v, result.warm_start
-                info = info if found[-1].info is None else found[-1].info
+                part = self._part.solved(q, v, steps.control[:, k], model, before, info)
+                found.append(part._replace(result=part.result._replace(warm_start=None)))
+                q, v, before = part.result.q, part.result.v, part.result.warm_start
+                info = info if part.info is None else part.info
         return found
 
     def _through_policy(self, after: Gradients, fixed: Fixed, step: Steps, control: np.ndarray) -> Gradients:

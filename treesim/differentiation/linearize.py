@@ -172,7 +172,7 @@ def _linearized(
             memory, command = layout.command(k, memory, q, v, control)
             kept.append(memory)
         parts.append(pullback.tape(pullback.solved(q, v, command, model, before), model))
-        result = parts[-1].solved.result
+        result = parts[-1].end
         q, v, before = result.q, result.v, result.warm_start
     A = np.tile(np.eye(2 * nv + memory.shape[1]), (len(q), 1, 1))
     B, (A, on_memory) = np.zeros((*A.shape[:2], nv)), np.split(A, [2 * nv], axis=2)

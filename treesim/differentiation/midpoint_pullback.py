@@ -8,14 +8,13 @@ go backward: of the second solution, of the forward dynamics at q_h, of the moti
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ..kernels.contact.midpoint_correction import FAST
 from ..simulation.stepper import Stepper
 from .contact_gradient import ContactGradient, MotionGradient, RowParameters, StepStates
-from .solved_part import SolvedPart
 from .step_parts import Motion
 from .step_pullback import Joined, StepPullback, constants
 
@@ -36,11 +35,6 @@ class Start(NamedTuple):
     armature: np.ndarray
     table: np.ndarray
 
-    def of(self, states: Any) -> Start:
-        """Return those of some states."""
-        (q, v, free), others = self[:3], (x[states] for x in self[3:])
-        return Start(q[states], v[states], Motion(*(x[states] for x in free)), *others)
-
 
 class MidpointTape(NamedTuple):
     """A part that is solved twice.
@@ -58,12 +52,6 @@ class MidpointTape(NamedTuple):
     v: np.ndarray
     qdd: np.ndarray
     changes: list[np.ndarray]
-
-    def of(self, states: slice) -> MidpointTape:
-        """Return those of successive states."""
-        mean, between, q, v, qdd = (x[states] for x in self[3:8])
-        parts, changes = (self.start.of(states), self.first.of(states), self.second.of(states)), self.changes
-        return MidpointTape(*parts, mean, between, q, v, qdd, [x[states] for x in changes])
 
 
 class MidpointGradients(NamedTuple):
@@ -163,16 +151,18 @@ class MidpointPullback:
         table = stepper.settings.table
         self._stepper, self._parts = stepper, midpoint_parts(free, float(table[0]), free.sizes[2] - table.size)
 
-    def tape(self, start: Start, once: SolvedPart, whole: SolvedPart, parameters: RowParameters) -> MidpointTape:
-        """Take a part again; once: its first solution. whole: both."""
-        first = ContactGradient(self._stepper, once.states(*start.free, start.armature), parameters)
+    def tape(
+        self, start: Start, once: StepStates, taken: Motion, points: np.ndarray, counts: np.ndarray,
+        parameters: RowParameters,
+    ) -> MidpointTape:  # fmt: skip
+        """Take a part again; once: its first solution. taken, points, counts: of both, as of `StepStates`."""
+        first = ContactGradient(self._stepper, once, parameters)
         mean = start.free.mean + first.impacts()
-        given = start.q, start.v, start.tau, start.armature, start.table, mean, first.w[:, 2], *whole.taken
+        given = start.q, start.v, start.tau, start.armature, start.table, mean, first.w[:, 2], *taken
         between, q, v, qdd, u, *ahead, mean_change, end_change = self._parts.move(*given)
         changes = [mean_change, end_change]
-        reached = np.stack([x + y for x, y in zip(ahead[:2], changes, strict=True)])
-        points = whole.points, whole.counts
-        states = StepStates(q, ahead[2], ahead[0], ahead[1], start.armature, reached, *points, start=start.q)
+        reached = Motion(*(x + y for x, y in zip(ahead[:2], changes, strict=True)))
+        states = StepStates(q, ahead[2], ahead[0], ahead[1], start.armature, reached, points, counts, start.q)
         second = ContactGradient(self._stepper, states, parameters)
         second.add_set(u, 0 * u)  # gaps are those at the start
         return MidpointTape(start, first, second, mean, between, q, v, qdd, changes)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property, partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,13 +13,14 @@ from ..kernels.contact.layout import SURFACE, pair_of
 from ..kernels.contact.row_derivatives import contact_rows_states
 from ..kernels.contact.set_equations import RECOVERY
 from ..simulation.step import StepCode, StepParameters
+from ..simulation.step_result import StepResult
 from ..simulation.stepper import Stepper
 from ..system.user_warnings import warn
 from .contact_gradient import ROBOT, ContactGradient, MotionGradient, RowParameters
 from .midpoint_pullback import SEVERAL, MidpointPullback, MidpointTape, Start, can_correct, is_fast
 from .solved_part import SolvedPart, solved_part, touches, warn_unsolved, with_motion
 from .step_gradient import Row, rows_of_part
-from .step_parts import Motion
+from .step_parts import Motion, of_states
 from .step_pullback import StepInputs, Tape, step_pullback
 from .step_sweep import BatchedPlaces
 
@@ -35,15 +36,15 @@ class PartModel(NamedTuple):
 
 
 class PartTape(NamedTuple):
-    """A part of a step of B states: its inputs, calls, and motion (2, B, nv).
+    """A part of a step of B states: its end, inputs, calls, and motion.
 
     once, twice (B,): states in contact that are solved once, and a second time at their midpoint, if there are any.
     """
 
-    solved: SolvedPart
+    end: StepResult
     given: StepInputs
     tape: Tape
-    motion: np.ndarray
+    motion: Motion
     once: np.ndarray
     contact: ContactGradient | None
     twice: np.ndarray
@@ -52,13 +53,11 @@ class PartTape(NamedTuple):
     def of(self, states: slice) -> PartTape:
         """Return those of successive states."""
         once, twice = (_among(x, states) for x in (self.once, self.twice))
-        calls = [[x[states] for x in call] for call in self.tape.calls]
-        return PartTape(
-            self.solved.of(states), StepInputs(*(x[states] for x in self.given)),
-            Tape(calls, [x[states] for x in self.tape.accelerations]), self.motion[:, states],
-            self.once[states], self.contact.of(once) if self.contact and once.stop > once.start else None,
-            self.twice[states], self.corrected.of(twice) if self.corrected and twice.stop > twice.start else None,
-        )  # fmt: skip
+        chosen = [states] * 4 + [states, once, states, twice]
+        found: list[Any] = [
+            of_states(x, own) if own.stop > own.start else None for x, own in zip(self, chosen, strict=True)
+        ]
+        return PartTape(*found)
 
     def rows(self, b: int, number: int) -> list[Callable[[], list[Row]]]:
         """Return functions that return what was differentiated in contact in state b; number: of the part."""
@@ -116,19 +115,19 @@ class PartPullback:
         q, v = solved.q, solved.v
         given = StepInputs(q, v, model.table, solved.control)
         velocities, tape = self._free.motion(given)
-        free, (_, _, tau, armature) = np.stack(velocities), tape.calls[-1]
+        motion = free = Motion(*velocities)
+        _, _, tau, armature = tape.calls[-1]
         touching = np.zeros(len(q), bool) if solved.taken is None else touches(stepper, solved, *free)
-        motion = free if solved.taken is None else np.where(touching[:, None], solved.taken, free)
-        twice, corrected = self._corrected(
-            solved, Start(q, v, Motion(*free), tau, armature, model.table), model, touching
-        )
+        if solved.taken is not None:
+            motion = Motion(*(np.where(touching[:, None], x, y) for x, y in zip(solved.taken, free, strict=True)))
+        twice, corrected = self._corrected(solved, Start(q, v, free, tau, armature, model.table), model, touching)
         once, contact = touching & ~twice, None
         if once.any():
-            own, (mean, end) = solved.of(once), free[:, once]
-            contact = ContactGradient(stepper, own.states(mean, end, armature[once]), model.rows.of(once))
+            own = of_states((solved.states(*free, armature), model.rows), once)
+            contact = ContactGradient(stepper, *own)
         if touching.any():
             warn_unsolved(solved)
-        return PartTape(solved, given, tape, motion, once, contact, twice, corrected)
+        return PartTape(solved.result, given, tape, motion, once, contact, twice, corrected)
 
     def _corrected(
         self, solved: SolvedPart, start: Start, model: PartModel, touching: np.ndarray
@@ -139,11 +138,11 @@ class PartPullback:
         if stage is None or not stage.corrects:
             return twice, None
         end = start.free.end
-        some = np.flatnonzero(touching & is_fast(h, solved.taken[1] - end, end, NEARLY))
+        some = np.flatnonzero(touching & is_fast(h, solved.taken.end - end, end, NEARLY))
         if not some.size:
             return twice, None
         first = self._solved_of(solved, model, some)
-        fast = is_fast(h, first.taken[1] - end[some], end[some])
+        fast = is_fast(h, first.taken.end - end[some], end[some])
         if not can_correct(stepper):
             if fast.any():
                 warn(SEVERAL, ContactWarning)
@@ -151,13 +150,16 @@ class PartPullback:
         twice[some[fast]] = True
         if not fast.any():
             return twice, None
-        return twice, self._midpoint.tape(start.of(twice), first.of(fast), solved.of(twice), model.rows.of(twice))
+        own = of_states(first.states(*of_states([*start.free, start.armature], some)), fast)
+        taken, points, counts, rows = of_states((solved.taken, solved.points, solved.counts, model.rows), twice)
+        return twice, self._midpoint.tape(of_states(start, twice), own, taken, points, counts, rows)
 
     def _solved_of(self, solved: SolvedPart, model: PartModel, states: np.ndarray) -> SolvedPart:
         """Take the first solution of some states."""
-        own, parameters = solved.of(states), None if model.step is None else model.step.of(states)
-        given = self._first, own.q, own.v, own.given, own.before, parameters, own.info
-        return with_motion(self._stepper, solved_part(*given, self._stepper.options.engine))
+        given = solved.q, solved.v, solved.given, solved.before, model.step, solved.info
+        q, v, u, before, parameters, info = of_states(given, states)
+        engine = self._stepper.options.engine
+        return with_motion(self._stepper, solved_part(self._first, q, v, u, before, parameters, info, engine))
 
     @cached_property
     def _first(self) -> StepCode:
@@ -175,7 +177,7 @@ class PartPullback:
 
         They are those of sum(weights (B, K, 2 nv) * displacement and velocity at the end).
         """
-        q, end, table = part.given.q, part.solved.result.q, part.given.table
+        q, end, table = part.given.q, part.end.q, part.given.table
         h, still = np.full((len(q), 1), self._stepper.settings.table[0]), np.zeros(part.given.v.shape)
         in_q, of_mean, of_end, _ = self._free.end_back.back((still, q, *part.motion, h, end), weights)
         of_motion = np.concatenate([of_mean, of_end], axis=-1)

@@ -19,7 +19,7 @@ from ..simulation.stepper import Stepper
 from ..system.user_warnings import warn
 from ..types import Engine
 from .contact_gradient import StepStates
-from .step_parts import step_parts
+from .step_parts import Motion, step_parts
 
 SAME = 1e-13  # of the largest number of a state: rounding
 
@@ -29,8 +29,8 @@ class SolvedPart(NamedTuple):
 
     given, control (B, nv): control, and that within the effort limits. before (B, n): warm start, or None. points (B,
     P, POINT): contacts, of which states have `counts` (B,). info (B, n): diagnostics on SIMD lanes
-    (`simulation.batch_steps.LaneSolve`), None without. taken (2, B, nv): mean and end velocity, in the joints' axes at
-    the start (`with_motion`). The last four are None in worlds without contact.
+    (`simulation.batch_steps.LaneSolve`), None without. taken: motion in the step (`with_motion`). The last four are
+    None in worlds without contact.
     """
 
     q: np.ndarray
@@ -43,14 +43,6 @@ class SolvedPart(NamedTuple):
     taken: Any = None
     points: Any = None
     counts: Any = None
-
-    def of(self, states: Any) -> SolvedPart:
-        """Return those of some states."""
-        arrays: dict[str, Any] = {name: x for name, x in self._asdict().items() if name not in ("result", "taken")}
-        result = StepResult(*(None if x is None else x[states] for x in self.result))
-        taken = None if self.taken is None else self.taken[:, states]
-        own: dict[str, Any] = {name: None if x is None else x[states] for name, x in arrays.items()}
-        return SolvedPart(**own, result=result, taken=taken)
 
     def states(self, mean: np.ndarray, end: np.ndarray, armature: np.ndarray) -> StepStates:
         """Return what derivatives in contact are those of; mean, end, armature: as there."""
@@ -137,7 +129,7 @@ def with_motion(stepper: Stepper, part: SolvedPart) -> SolvedPart:
         return part
     h = np.full((len(part.q), 1), stepper.settings.table[0])
     ends = part.result.q, part.result.v
-    return part._replace(taken=np.stack(step_parts(stepper.robot, stepper.rule).taken(part.q, *ends, h)))
+    return part._replace(taken=Motion(*step_parts(stepper.robot, stepper.rule).taken(part.q, *ends, h)))
 
 
 def touches(stepper: Stepper, part: SolvedPart, mean: np.ndarray, end: np.ndarray) -> np.ndarray:

@@ -43,6 +43,19 @@ class Motion(NamedTuple):
     end: np.ndarray
 
 
+def of_states(x: Any, states: Any) -> Any:
+    """Return the numbers of some states, of an array whose first axis is that of states, or of a record of arrays.
+
+    A record is a sequence, or an object with a method `of`; its parts may be records, or None.
+    """
+    if x is None or isinstance(x, np.ndarray):
+        return None if x is None else x[states]
+    if hasattr(x, "of"):
+        return x.of(states)
+    found = [of_states(part, states) for part in x]
+    return type(x)(*found) if hasattr(x, "_fields") else found
+
+
 class Part:
     """Function of arrays to arrays, and gradients of its results in its arguments.
 
