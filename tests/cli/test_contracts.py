@@ -52,6 +52,11 @@ def test_a_network_moves_the_robot(answer: Callable[..., Any], robot: str, tmp_p
     run = load(out)
     np.testing.assert_array_equal(run.q[0], [0.5, -0.25, 0])
     np.testing.assert_allclose(run.q[-1], [0.25, -0.125, 0], atol=1e-3)
+    files[1].write_text(CONTRACT.replace('["a", "b"]', '["a", "b"], noise = 0.1'))
+    noisy, silent = (
+        answer("simulate", robot, *given, "--duration", 0.1, *more)["energy"] for more in (("--noise", 3), ())
+    )
+    assert noisy != silent
     assert run.metadata["policy"] == str(files[0]) and run.metadata["command"] == "0.125,-0.25"
 
 
@@ -70,6 +75,7 @@ def test_wrong_options_are_refused(treesim: Callable[..., Any], robot: str, file
         ((*both, "--command", "1,x"), "--command takes numbers, such as 10,0.5, got '1,x'"),
         ((*both, "--command", "1"), "command (a, b) must be 2 finite numbers"),
         ((*both, "--dt", "0.003"), "the period of the policy, 100 Hz, is no whole multiple of dt = 0.003 s"),
+        (("--noise", 3), "--noise needs both --policy FILE.onnx and --contract FILE.toml"),
         (("--policy", files[0], "--contract", "no.toml"), "cannot read 'no.toml': No such file or directory"),
     ):
         result = treesim("simulate", robot, "--base", "fixed", "--duration", "0.3", *options)

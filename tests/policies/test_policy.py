@@ -338,3 +338,48 @@ def test_runs_continue_and_pickled_simulations_too(go2, text):
             rest = simulation.run_from(round(0.1 - part, 4), first)
             assert np.array_equal(rest.q[-1], wanted.q[-1]) and np.array_equal(rest.tau[-1], wanted.tau[-1])
     assert hash(policy.contract) == hash(pickle.loads(pickle.dumps(policy)).contract)
+
+
+def test_noise_is_uniform_and_that_of_seed_rollout_and_step(go2, states):
+    """Before clip and scale; each value of a history has the noise of its own step."""
+    terms = (
+        '{term = "command", names = ["a", "b"], noise = 0.5, clip = [-2.25, 2.25], scale = 10, history = 2}',
+        '{term = "joint_velocity", noise = 1.5}', '{term = "constant", value = 1}',
+    )  # fmt: skip
+    policy = load(linear(17), with_terms(*terms), go2)
+    rows = np.concatenate([policy.noise(k, 3, np.arange(5000)) for k in range(2)])
+    assert rows.shape == (10000, policy.noise_size) == (10000, 15)
+    assert (np.abs(rows) <= [0.5] * 2 + [1.5] * 12 + [0]).all() and np.allclose(rows.mean(axis=0), 0, atol=0.05)
+    assert np.allclose(rows.std(axis=0), [0.5 / 3**0.5] * 2 + [1.5 / 3**0.5] * 12 + [0], rtol=0.02)
+    assert len(np.unique(rows[:, 0])) == 10000 and np.abs(np.corrcoef(rows[:, :14].T) - np.eye(14)).max() < 0.05
+    assert np.array_equal(policy.noise(1, 3, [4999]), rows[-1:]) and np.array_equal(policy.noise(0, 3), rows[0])
+    memory, q, v = policy.begin(), states[0][0], states[1][0]
+    found = []
+    for noise in rows[:2]:
+        found.append(policy.observation(0.0, q, v, [2, 1], memory, noise)[0])
+        memory = policy.step(0.0, q, v, [2, 1], memory, noise)[1]
+    command = 10 * np.minimum([2, 1] + rows[:2, :2], 2.25)
+    assert np.allclose(found[1], [*command.ravel(), *joint_values(go2, q, v, JOINTS)[1] + rows[1, 2:14], 1], atol=1e-12)
+    for wrong in ({"step": -1}, {"step": 0, "seed": -1}, {"step": 0, "seed": 0.5}, {"step": 0, "rollouts": [-1]}):
+        with pytest.raises(ArgumentError, match="must be"):
+            policy.noise(**wrong)
+    with pytest.raises(ArgumentError, match=r"noise has shape \(3,\)"):
+        policy.step(0.0, q, v, [2, 1], memory, np.zeros(3))
+
+
+def test_controllers_add_noise_by_their_seed(go2):
+    policy = load(linear(48, weight=0.01 * RANDOM.normal(size=(12, 48))), GO2_IMPLICIT.encode(), go2)
+    with pytest.raises(ArgumentError, match="seed must be"):
+        policy.controller(0.005, np.zeros(3), noise=-1)
+    runs = [
+        treesim.Simulation(world_of(policy), 0.005, controller=policy.controller(0.005, np.zeros(3), seed)).run(0.1, q0)
+        for q0 in [policy.posture] for seed in (None, 7, 7, 8)
+    ]  # fmt: skip
+    memory, stepper = policy.begin(), treesim.Stepper(world_of(policy), 0.005)
+    state = stepper.reset(policy.posture)
+    for k in range(20):
+        if k % 4 == 0:
+            control, memory = policy.step(k * 0.005, state.q, state.v, np.zeros(3), memory, policy.noise(k // 4, 7))
+        state, _ = stepper.step(state, control)
+    assert np.allclose(runs[1].q[-1], state.q, rtol=0, atol=1e-12) and np.array_equal(runs[1].q, runs[2].q)
+    assert all((runs[1].q[-1] != runs[k].q[-1]).any() for k in (0, 3))

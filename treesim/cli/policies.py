@@ -41,19 +41,23 @@ class ContractOptions:
         configuration are those of this file, unless --dt and --q0 are given.
     --command
         Command of --policy: numbers such as 0.5,0,0 in the order of the contract. Default: 0.
+    --noise
+        Seed of the noise of the contract's observations. Default: no noise.
     """
 
     policy: Annotated[str | None, option(panel=CONTROL, metavar="FILE.onnx")] = None
     contract: Annotated[str | None, option(panel=CONTROL, metavar="FILE.toml")] = None
     command: Annotated[str | None, option(panel=CONTROL, metavar="X,Y,...")] = None
+    noise: Annotated[int | None, option(panel=CONTROL, min=0, metavar="SEED")] = None
 
 
 class ContractPolicy(NamedTuple):
-    """Network file with a contract, before the robot is loaded; command: numbers, or None."""
+    """Network file with a contract, before the robot is loaded; command: numbers, or None. noise: seed, or None."""
 
     network: str
     contract: Contract
     command: np.ndarray | None
+    noise: int | None
 
     def with_step(self, options: Options, context: typer.Context) -> Options:
         """Return options whose time step is that of the contract, unless --dt is given."""
@@ -69,7 +73,7 @@ class ContractPolicy(NamedTuple):
     def controller(self, policy: Policy, dt: float) -> Any:
         """Return the controller of a simulation with steps of dt [s]."""
         try:
-            return policy.controller(dt, self.numbers(policy))
+            return policy.controller(dt, self.numbers(policy), self.noise)
         except ArgumentError as error:
             raise ArgumentError(f"--policy: {error}") from None
 
@@ -94,14 +98,15 @@ def contract_policy(
     from ..policies import Contract
 
     if given.policy is None or given.contract is None:
-        for label, value in (("--policy", given.policy), ("--contract", given.contract), (command, given.command)):
+        options_given = {"--policy": given.policy, "--contract": given.contract, command: given.command}
+        for label, value in (*options_given.items(), ("--noise", given.noise)):
             if value is not None:
                 raise ArgumentError(f"{label} needs both --policy FILE.onnx and --contract FILE.toml")
         return None
     if options.controller not in (None, "none"):
         raise ArgumentError(f"--policy computes the controls: leave out --controller {options.controller}")
     numbers = _numbers(given.command, command, "numbers")
-    return ContractPolicy(given.policy, Contract.from_toml(given.contract), numbers)
+    return ContractPolicy(given.policy, Contract.from_toml(given.contract), numbers, given.noise)
 
 
 class GivenPolicy(NamedTuple):

@@ -53,4 +53,6 @@ def scene_of(
     settings = Settings(*methods, gravity, simulation.dt, controller, *gains, speed, simulation.substeps)
     start = simulation.world, setup.q, setup.v, setup.robot.base
     command = () if policy is None or setup.policy is None else policy.numbers(setup.policy)
-    return Scene(*start, setup.push, simulation.external_forces, setup.policy, command), settings
+    return Scene(
+        *start, setup.push, simulation.external_forces, setup.policy, command, policy and policy.noise
+    ), settings

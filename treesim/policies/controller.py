@@ -21,10 +21,12 @@ class PolicyController(RobotController):
     evaluation, with another state, repeats this evaluation.
     """
 
-    def __init__(self, policy: Policy, dt: float, command: ArrayLike = ()) -> None:
+    def __init__(self, policy: Policy, dt: float, command: ArrayLike = (), noise: int | None = None) -> None:
         policy.steps(dt)
         self.robot, self.commanded_actuators = policy.robot, tuple(policy.actuators)
-        self.policy, self.command = policy, command
+        self.policy, self.command, self._seed = policy, command, noise
+        if noise is not None:
+            policy.noise(0, noise)  # checks the seed
         self._before = self._memory = policy.begin()
         self._sample: tuple[int, float, np.ndarray, np.ndarray] | None = None  # period, time and state
         self._control = np.zeros(policy.robot.nv)
@@ -61,5 +63,6 @@ class PolicyController(RobotController):
             self._before = self._memory
         elif t > last[1] or (np.array_equal(q, last[2]) and np.array_equal(v, last[3])):
             return
-        self._control, self._memory = self.policy.step(t, q, v, self._command, self._before)
+        noise = None if self._seed is None else self.policy.noise(max(index, 0), self._seed)
+        self._control, self._memory = self.policy.step(t, q, v, self._command, self._before, noise)
         self._sample = index, t, np.array(q), np.array(v)

@@ -15,26 +15,28 @@ from .contract import Contract, Term
 
 
 class Known(NamedTuple):
-    """Numbers that observations are computed from: time, state, command, and the action of the step before."""
+    """Numbers that observations are computed from: time, state, command, action of the step before, and noise."""
 
     t: Any
     q: Any
     v: Any
     command: Any
     last_action: Any
+    noise: Any = None
 
 
-Value = Callable[[Known], Any]
+Value = Callable[[Known, Any], Any]  # of what is known, and the noise that is added to the number
+Compute = Callable[[Known], Any]
 
 
 def value_of(term: Term, contract: Contract, robot: Tree, commands: tuple[str, ...]) -> Value:
-    """Return the function that computes a term, after scale, clip and offset."""
+    """Return the function that computes a term, after noise, clip, scale and offset."""
     compute = _VALUES[term.name](term, contract, robot, commands)
     scale, offset, clip = np.array(term.scale), np.array(term.offset), term.clip
 
-    def value(known: Known) -> Any:
+    def value(known: Known, noise: Any) -> Any:
         x = compute(known)
-        return scale * limited(x, clip) + offset
+        return scale * limited(x if noise is None else x + noise, clip) + offset
 
     return value
 
@@ -60,7 +62,7 @@ def _cross(a: Any, b: Any) -> Any:
     return np.stack([ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx], axis=-1)
 
 
-def _of_base(term: Term, contract: Contract, robot: Tree, commands: tuple[str, ...]) -> Value:
+def _of_base(term: Term, contract: Contract, robot: Tree, commands: tuple[str, ...]) -> Compute:
     """Return the function of a term of the floating base."""
     root = next((body.joint.name for body in robot.bodies if body.joint.type == "floating"), None)
     if root is None:
@@ -83,23 +85,23 @@ def _of_base(term: Term, contract: Contract, robot: Tree, commands: tuple[str, .
     return lambda known: rotated(known.q[..., pose], known.v[..., part], 1.0)
 
 
-def _command(term: Term, contract: Contract, robot: Tree, commands: tuple[str, ...]) -> Value:
+def _command(term: Term, contract: Contract, robot: Tree, commands: tuple[str, ...]) -> Compute:
     places = [commands.index(name) for name in term.settings]
     return lambda known: known.command[..., places]
 
 
-def _joint_position(term: Term, contract: Contract, robot: Tree, commands: tuple[str, ...]) -> Value:
+def _joint_position(term: Term, contract: Contract, robot: Tree, commands: tuple[str, ...]) -> Compute:
     places = addresses(robot, term.joints, "q")
     default = np.array([contract.default[contract.joints.index(name)] for name in term.joints])
     return lambda known: known.q[..., places] - default * term.settings[0]
 
 
-def _joint_velocity(term: Term, contract: Contract, robot: Tree, commands: tuple[str, ...]) -> Value:
+def _joint_velocity(term: Term, contract: Contract, robot: Tree, commands: tuple[str, ...]) -> Compute:
     places = addresses(robot, term.joints, "v")
     return lambda known: known.v[..., places]
 
 
-def _clock(term: Term, contract: Contract, robot: Tree, commands: tuple[str, ...]) -> Value:
+def _clock(term: Term, contract: Contract, robot: Tree, commands: tuple[str, ...]) -> Compute:
     rate = 2 * np.pi / term.settings[0]
 
     def value(known: Known) -> Any:
@@ -109,15 +111,15 @@ def _clock(term: Term, contract: Contract, robot: Tree, commands: tuple[str, ...
     return value
 
 
-def _last_action(term: Term, contract: Contract, robot: Tree, commands: tuple[str, ...]) -> Value:
+def _last_action(term: Term, contract: Contract, robot: Tree, commands: tuple[str, ...]) -> Compute:
     return lambda known: known.last_action
 
 
-def _constant(term: Term, contract: Contract, robot: Tree, commands: tuple[str, ...]) -> Value:
+def _constant(term: Term, contract: Contract, robot: Tree, commands: tuple[str, ...]) -> Compute:
     return lambda known: np.array(term.settings)
 
 
-_VALUES: dict[str, Callable[[Term, Contract, Tree, tuple[str, ...]], Value]] = {
+_VALUES: dict[str, Callable[[Term, Contract, Tree, tuple[str, ...]], Compute]] = {
     "base_linear_velocity": _of_base, "base_angular_velocity": _of_base, "projected_gravity": _of_base,
     "base_height": _of_base, "base_quaternion": _of_base, "command": _command, "joint_position": _joint_position,
     "joint_velocity": _joint_velocity, "last_action": _last_action, "clock": _clock, "constant": _constant,

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from ..errors import ArgumentError, quoted
 from ..model.named_axes import coordinate_argument, velocity_argument
 from ..model.tree import Tree
+from ..simulation.sensor_draws import LARGEST_SEED, NOISE, Draws
 from ..states.arguments import checked_robot, whole_number
 from ..system.display import ReprMixin
 from ..validation.arrays import Argument, batch_shape, coerce, refuse_non_finite
@@ -21,6 +22,8 @@ from .memory import Memory
 from .network import Network
 from .observations import Known, limited, value_of
 from .onnx import from_onnx
+
+LABEL = "observations of the policy"  # of their noise among random numbers
 
 if TYPE_CHECKING:
     from .controller import PolicyController
@@ -67,7 +70,8 @@ class Policy(ReprMixin):
     """Network with a contract, which computes the controls of a robot from states and commands.
 
     `treesim.policies.load` returns policies. All numbers that a policy stores between its steps are in an array, the
-    memory: last actions, histories, delayed values, and states of the network. Noise of the contract is not added.
+    memory: last actions, histories, delayed values, and states of the network.
+    Noise of the contract is added on request.
 
     Attributes
     ----------
@@ -121,6 +125,7 @@ class Policy(ReprMixin):
         self._at, self._positions = (addresses(robot, action.joints, axis) for axis in "vq")
         self._scale, self._offset = np.array(action.scale), np.array(action.offset)
         self._memory = Memory(contract, network.state_size)
+        self._noise = np.concatenate([np.full(term.size, term.noise) for term in contract.terms])
 
     @property
     def memory_size(self) -> int:
@@ -162,9 +167,46 @@ class Policy(ReprMixin):
         """
         return np.zeros((self.memory_size,) if count is None else (whole_number("count", count), self.memory_size))
 
+    @property
+    def noise_size(self) -> int:
+        """Number of elements of the noise of one state: observations without histories."""
+        return len(self._noise)
+
+    def noise(self, step: int, seed: int = 0, rollouts: ArrayLike | None = None) -> np.ndarray:
+        """Return the noise of a step's observations: uniform numbers within the half widths of the contract.
+
+        They depend on their arguments only (Philox 4x64-10), as the noise of sensors.
+
+        Parameters
+        ----------
+        step : int
+            Number of the step of the policy since the start.
+        seed : int
+            Seed, not negative.
+        rollouts : array_like of int, shape (count,), optional
+            Numbers of the states' rollouts. None for one state, which is rollout 0.
+
+        Returns
+        -------
+        ndarray, shape (noise_size,) or (count, noise_size)
+            Noise that `observation` and `step` add to the terms, before their clip and scale.
+
+        Raises
+        ------
+        ArgumentError
+            If an argument is no whole number, or negative.
+        """
+        numbers = [whole_number("rollouts", x, least=0) for x in np.atleast_1d(0 if rollouts is None else rollouts)]
+        seed = whole_number("seed", seed, least=0, most=LARGEST_SEED)
+        draws = Draws.of(seed, np.array(numbers, np.int64), 0)
+        samples = np.full((len(numbers), 1), whole_number("step", step, least=0))
+        found = (2 * draws.numbers(LABEL, NOISE, samples, self.noise_size)[:, 0] - 1) * self._noise
+        return found[0] if rollouts is None else found
+
     def observation(
-        self, t: ArrayLike, q: ArrayLike, v: ArrayLike, command: ArrayLike, memory: ArrayLike
-    ) -> tuple[np.ndarray, np.ndarray]:
+        self, t: ArrayLike, q: ArrayLike, v: ArrayLike, command: ArrayLike, memory: ArrayLike,
+        noise: ArrayLike | None = None,
+    ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
         """Return observations, and the memory with their histories.
 
         Parameters
@@ -179,6 +221,8 @@ class Policy(ReprMixin):
             Commands.
         memory : array_like, shape (..., memory_size)
             Memory of the step before, or of `begin`.
+        noise : array_like, shape (..., noise_size), optional
+            Noise of this step, of `noise`. Without noise by default.
 
         Returns
         -------
@@ -194,11 +238,12 @@ class Policy(ReprMixin):
         NonFiniteError
             If a number is not finite.
         """
-        return self._observation(*self._arguments(t, q, v, command, memory))
+        return self._observation(*self._arguments(t, q, v, command, memory, noise))
 
     def step(
-        self, t: ArrayLike, q: ArrayLike, v: ArrayLike, command: ArrayLike, memory: ArrayLike
-    ) -> tuple[np.ndarray, np.ndarray]:
+        self, t: ArrayLike, q: ArrayLike, v: ArrayLike, command: ArrayLike, memory: ArrayLike,
+        noise: ArrayLike | None = None,
+    ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
         """Return the controls of a period, and the memory for the next step.
 
         Parameters
@@ -213,6 +258,8 @@ class Policy(ReprMixin):
             Commands.
         memory : array_like, shape (..., memory_size)
             Memory of the step before, or of `begin`.
+        noise : array_like, shape (..., noise_size), optional
+            Noise of this step, of `noise`. Without noise by default.
 
         Returns
         -------
@@ -228,7 +275,7 @@ class Policy(ReprMixin):
         NonFiniteError
             If a number is not finite, or the network overflows.
         """
-        known, memory = self._arguments(t, q, v, command, memory)
+        known, memory = self._arguments(t, q, v, command, memory, noise)
         control = np.broadcast_to(self._targets, (*memory.shape[:-1], self.robot.nv)).copy()
         control[..., self._at] = self._actions(known, memory)
         return control, memory
@@ -251,7 +298,7 @@ class Policy(ReprMixin):
         target = self._scale * limited(found, self.contract.action.clip) + self._offset
         return q[..., self._positions] + target if self.contract.action.kind == "joint_position_delta" else target
 
-    def controller(self, dt: float, command: ArrayLike = ()) -> PolicyController:
+    def controller(self, dt: float, command: ArrayLike = (), noise: int | None = None) -> PolicyController:
         """Return a controller for `treesim.Simulation` that evaluates the policy at its rate.
 
         The world of the simulation needs the actuators of the policy: `World(robot, actuators=policy.actuators)`.
@@ -262,6 +309,8 @@ class Policy(ReprMixin):
             Step of the simulation [s].
         command : array_like, shape (number of command_names,)
             Command; the attribute `command` of the controller may be changed during a run.
+        noise : int, optional
+            Seed of the noise of observations. Without noise by default.
 
         Returns
         -------
@@ -275,13 +324,14 @@ class Policy(ReprMixin):
         """
         from .controller import PolicyController
 
-        return PolicyController(self, dt, command)
+        return PolicyController(self, dt, command, noise)
 
     def for_rollouts(self, dt: float) -> Callable[..., None]:
         """Return the policy as the argument `control` of `treesim.rollout` or `treesim.sweep`, which compile it.
 
-        The parameters p are the command. Steps of the rollout are periods of the policy, divided into substeps. The
-        world needs the actuators of the policy: `World(robot, actuators=policy.actuators)`.
+        The parameters p are the command. Observations are without noise. Steps of the rollout are periods of the
+        policy, divided into substeps. The world needs the actuators of the policy:
+        `World(robot, actuators=policy.actuators)`.
 
         Parameters
         ----------
@@ -325,23 +375,25 @@ class Policy(ReprMixin):
     def _of_state(self, q: ArrayLike, v: ArrayLike) -> tuple[Argument, Argument]:
         return coordinate_argument(self.robot, "q", q), velocity_argument(self.robot, "v", v)
 
-    def _arguments(self, t: Any, q: Any, v: Any, command: Any, memory: Any) -> tuple[Known, np.ndarray]:
+    def _arguments(self, t: Any, q: Any, v: Any, command: Any, memory: Any, noise: Any) -> tuple[Known, np.ndarray]:
         given = [
             Argument("t", t, ()), *self._of_state(q, v), self.command_argument(command),
             Argument("memory", memory, (self.memory_size,)),
+            *([] if noise is None else [Argument("noise", noise, (self.noise_size,))]),
         ]  # fmt: skip
         arrays = [coerce(argument) for argument in given]
         batch = batch_shape(given, arrays)
         refuse_non_finite(given, arrays)
         wide = [np.broadcast_to(x, batch + argument.shape) for x, argument in zip(arrays, given, strict=True)]
         t, q, v, command = wide[:4]
-        return Known(t, q, v, command, wide[4][..., self._memory.parts["last"]]), wide[4].copy()
+        return Known(t, q, v, command, wide[4][..., self._memory.parts["last"]], *wide[5:]), wide[4].copy()
 
     def _observation(self, known: Known, memory: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         terms, batch = self.contract.terms, memory.shape[:-1]
-        shown = []
+        shown, end = [], 0
         for k, (term, value) in enumerate(zip(terms, self._values, strict=True)):
-            present = np.broadcast_to(value(known), (*batch, term.size))
+            noise = None if known.noise is None else known.noise[..., end : end + term.size]
+            present, end = np.broadcast_to(value(known, noise), (*batch, term.size)), end + term.size
             values = self._memory.append(k, present, term.history + term.delay - 1, memory)[..., : term.history, :]
             shown.append(values[..., ::-1, :] if term.order == NEWEST else values)
         if self.contract.layout == "frame":

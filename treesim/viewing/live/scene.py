@@ -40,6 +40,8 @@ class Scene(NamedTuple):
         Policy that controls the robot if the controller of the settings is "policy".
     command : array_like
         Command of the policy at the start.
+    noise : int, optional
+        Seed of the noise of the policy's observations.
     """
 
     world: World
@@ -50,6 +52,7 @@ class Scene(NamedTuple):
     external_forces: Any = ()
     policy: Policy | None = None
     command: Any = ()
+    noise: int | None = None
 
     @property
     def commands(self) -> dict[str, tuple[float, float]]:
@@ -61,7 +64,7 @@ class Scene(NamedTuple):
         """Return the controller of the policy; raises ArgumentError without a policy, or for an unsuitable dt [s]."""
         if self.policy is None:
             raise ArgumentError(f"controller {quoted(POLICY)}: no policy was loaded with this robot")
-        return self.policy.controller(dt, command)
+        return self.policy.controller(dt, command, self.noise)
 
     @property
     def panel(self) -> dict[str, Any]:
