@@ -102,7 +102,9 @@ def test_images_of_meshes_are_on_the_live_page(board, watch):
     viewer = MeshcatViewer()
     watched = watch(viewer.show(board, board.neutral()))
     check_fields(watched)
+    watched.page.evaluate("stage.bodies[1].before = true")
     viewer.show(board, board.neutral())  # again, in place of what was there
+    watched.wait("stage.bodies.length === 2 && !stage.bodies[1].before")
     check_fields(watched)
     viewer.close()
 

@@ -42,6 +42,7 @@ DRAWN = """async ([t, kind]) => {
         animator.seek(t);
     }
     stage.follow();
+    stage.detail.show(false);
     stage.viewer.render();
     return stage.viewer.renderer.domElement.toDataURL(kind, 0.95).split(",")[1];
 }"""

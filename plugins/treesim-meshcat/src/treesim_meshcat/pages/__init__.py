@@ -9,6 +9,7 @@ from pathlib import Path
 from string import Template
 from typing import NamedTuple
 
+_STAGE = ("stage.js", "detail.js")
 _SESSION = (
     "session.js",
     "reference.js",
@@ -25,7 +26,7 @@ _SESSION = (
 class _Kind(NamedTuple):
     """Kind of page.
 
-    Its class in style.css, the addresses it may connect to, its controls, its scripts after stage.js, and those
+    Its class in style.css, the addresses it may connect to, its controls, its scripts after `_STAGE`, and those
     of a Worker with WebAssembly, if it has one.
     """
 
@@ -65,7 +66,7 @@ def page(kind: str, title: str, scene: str = "null") -> str:
         controls=_own(parts.controls),
         licenses=_meshcat("LICENSE") + _meshcat("dist/main.min.js.LICENSE.txt"),
         meshcat=_meshcat("dist/main.min.js"),
-        scripts="\n".join(_own(script) for script in ("stage.js", *parts.scripts)),
+        scripts="\n".join(_own(script) for script in (*_STAGE, *parts.scripts)),
         worker="\n".join(map(_own, parts.worker)),
         scene=scene,
     )

@@ -81,6 +81,7 @@ class Stage {
         this.loading = 0;  // images on their way
         this.frames = 0;  // how many are done: each shows all that was changed before it began
         this.anchor = null;
+        this.detail = new Detail(this);
         element("follow").addEventListener("change", () => { this.anchor = null; });
         this.tick();
     }
@@ -110,6 +111,7 @@ class Stage {
         this.beforeRender();
         this.follow();
         this.afterFollow();
+        this.detail.choose(this.viewer.needs_render);
         if (this.viewer.needs_render) this.viewer.render();
         this.frames += 1;
     }
@@ -132,6 +134,7 @@ class Stage {
     }
 
     carryOut({commands, geometries, images}) {
+        this.detail.forget();
         const textures = new Map();  // by the name of their image, so that equal ones are in memory once
         for (const command of commands) {
             if (command.type === "set_object") {

@@ -1,0 +1,122 @@
+// Meshes with fewer triangles, for pictures that move in browsers which draw without a graphics card.
+
+const MOST_TRIANGLES = 25000;  // of all meshes together
+const SLOW = 45;  // ms from one picture to the next
+const PICTURES = 12;  // whose mean is slow, but for the slowest, which may wait for something
+const REST = 400;  // ms without a change
+
+// A copy of a geometry in which vertices in one cell of a grid, with normals of one octant, are one vertex (vertex
+// clustering, Rossignac and Borrel 1993). All vertices of a cell are at one place, so that no gaps open.
+function clustered(geometry, cell) {
+    const {position, normal, uv} = geometry.attributes, {THREE} = MeshCat;
+    const low = new THREE.Box3().setFromBufferAttribute(position).min;
+    const places = new Map(), vertices = new Map(), number = new Uint32Array(position.count);
+    const points = [], normals = [], images = [];
+    for (let i = 0; i < position.count; i++) {
+        const [x, y, z] = [position.getX(i) - low.x, position.getY(i) - low.y, position.getZ(i) - low.z];
+        const place = Math.floor(x / cell) + 4096 * (Math.floor(y / cell) + 4096 * Math.floor(z / cell));
+        if (!places.has(place)) places.set(place, i);
+        const octant = normal ? (normal.getX(i) > 0) + 2 * (normal.getY(i) > 0) + 4 * (normal.getZ(i) > 0) : 0;
+        const key = 8 * place + octant;
+        if (!vertices.has(key)) {
+            const first = places.get(place);
+            vertices.set(key, points.length / 3);
+            points.push(position.getX(first), position.getY(first), position.getZ(first));
+            if (normal) normals.push(normal.getX(i), normal.getY(i), normal.getZ(i));
+            if (uv) images.push(uv.getX(i), uv.getY(i));
+        }
+        number[i] = vertices.get(key);
+    }
+    const whole = geometry.index, triangles = [];
+    const count = whole ? whole.count : position.count, corner = (k) => number[whole ? whole.getX(k) : k];
+    const at = (vertex) => `${points[3 * vertex]} ${points[3 * vertex + 1]} ${points[3 * vertex + 2]}`;
+    for (let k = 0; k + 2 < count; k += 3) {
+        const [a, b, c] = [corner(k), corner(k + 1), corner(k + 2)];
+        if (at(a) !== at(b) && at(b) !== at(c) && at(c) !== at(a)) triangles.push(a, b, c);
+    }
+    const copy = new THREE.BufferGeometry();
+    copy.setAttribute("position", new THREE.Float32BufferAttribute(points, 3));
+    if (normal) copy.setAttribute("normal", new THREE.Float32BufferAttribute(normals, 3));
+    if (uv) copy.setAttribute("uv", new THREE.Float32BufferAttribute(images, 2));
+    copy.setIndex(triangles);
+    return copy;
+}
+
+// A material that is shaded at vertices instead of pixels.
+function shadedAtVertices(material) {
+    const {color, map, side, opacity, transparent, depthWrite} = material;
+    return new MeshCat.THREE.MeshLambertMaterial({color, map, side, opacity, transparent, depthWrite});
+}
+
+const triangleCount = (geometry) => Math.floor((geometry.index || geometry.attributes.position).count / 3);
+
+// While pictures change slowly, meshes have few triangles. As soon as nothing moves, they are drawn whole.
+class Detail {
+    constructor(stage) {
+        this.stage = stage;
+        this.forget();
+        this.intervals = [];  // between the last pictures that changed
+        this.changed = performance.now();
+    }
+
+    // The scene has other objects: their copies are made when they are needed.
+    forget() {
+        if (this.few) this.show(false);
+        this.meshes = null;
+        this.few = false;
+    }
+
+    // Called before a picture may be drawn; changes: whether something moves.
+    choose(changes) {
+        const now = performance.now(), interval = now - this.changed;
+        if (!changes) {
+            if (this.few && interval > REST) this.show(false);
+            return;
+        }
+        this.changed = now;
+        this.intervals = document.hidden ? [] : [...this.intervals.slice(1 - PICTURES), interval];
+        const total = this.intervals.reduce((sum, each) => sum + each, -Math.max(...this.intervals));
+        const slow = this.intervals.length === PICTURES && total > (PICTURES - 1) * SLOW;
+        if (slow || (this.meshes && interval < REST)) this.show(true);
+    }
+
+    show(few) {
+        if (few === this.few) return;
+        this.meshes = this.meshes || this.simplified();
+        this.few = few;
+        for (const {mesh, whole, copy, fine, plain} of this.meshes) {
+            mesh.geometry = few ? copy : whole;
+            if (mesh.material === (few ? plain : fine)) continue;
+            const {color, opacity, transparent, depthWrite} = mesh.material;  // which the page may have changed
+            mesh.material = few ? plain : fine;
+            mesh.material.color.copy(color);
+            Object.assign(mesh.material, {opacity, transparent, depthWrite});
+        }
+        this.stage.viewer.set_dirty();
+    }
+
+    // The meshes that are seen, each with its geometry, material and copies of both; cells grow until all copies have few triangles.
+    simplified() {
+        const meshes = [], scale = new MeshCat.THREE.Vector3();
+        this.stage.viewer.scene.traverseVisible((mesh) => {
+            const {geometry: whole, material: fine} = mesh;
+            if (!mesh.isMesh || !fine.isMeshPhongMaterial) return;
+            meshes.push({mesh, whole, fine, plain: shadedAtVertices(fine)});
+        });
+        for (let side = this.stage.radius / 300, total = Infinity; total > MOST_TRIANGLES; side *= 1.5) {
+            const copies = new Map();  // several meshes may show one geometry
+            total = 0;
+            for (const each of meshes) {
+                const {whole, mesh} = each, {x, y, z} = mesh.getWorldScale(scale);
+                if (!copies.has(whole)) {
+                    const heavy = triangleCount(whole) > 200;
+                    copies.set(whole, heavy ? clustered(whole, side / Math.max(x, y, z)) : whole);
+                }
+                each.copy = copies.get(whole);
+                total += triangleCount(each.copy);
+            }
+            if (side > this.stage.radius / 4) break;  // many small meshes
+        }
+        return meshes;
+    }
+}
