@@ -111,3 +111,4 @@ PRIMITIVES = (
 INPUT, CONSTANT, TABLE, *OPERATIONS = range(len(PRIMITIVES))
 ADD, SUB, MUL, DIV, NEG, SQRT, SIN, COS, MAX, MIN, LESS, EXP, SELECT, ATAN2, FMA, FMS, FNMA = OPERATIONS
 ARITY = [primitive.arity for primitive in PRIMITIVES]
+COMMUTES = [primitive.commutes for primitive in PRIMITIVES]

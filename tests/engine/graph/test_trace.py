@@ -9,6 +9,8 @@ import pytest
 import treesim
 from tests import sensitivity, trees
 from treesim.engine.graph.blocks import TableGraph
+from treesim.engine.graph.derivatives import reverse
+from treesim.engine.graph.expressions import ON_NUMBERS, Expression, are_inputs
 from treesim.engine.graph.graph import Graph, TooLongError
 from treesim.engine.graph.trace import Functions, Traced, trace
 from treesim.engine.primitives import (
@@ -18,6 +20,7 @@ from treesim.engine.primitives import (
     INPUT,
     MUL,
     NEG,
+    PRIMITIVES,
     SIN,
     SQRT,
     SUB,
@@ -87,9 +90,33 @@ def test_constants_are_folded_and_signs_swallowed():
     assert (-negative).node == x.node
     assert operations(graph, x + (-y) * 3) == {MUL: 1, SUB: 1}
     assert operations(graph, -(x - y)) == {SUB: 1}
-    assert (x - x).value == 0
+    assert operations(graph, -(-x - y)) == {ADD: 1}
+    assert (x - x).value == 0 and (x + (-x)).value == 0 and ((-x) + x).value == 0
     assert (0 / x).value == 0
     assert operations(graph, x / 4.0) == {MUL: 1}
+
+
+@pytest.mark.parametrize("name", ["arm", "humanoid"])
+def test_an_appended_expression_has_the_operations_of_its_function_called_again(name):
+    robot = treesim.load({"arm": "ur5", "humanoid": "g1"}[name], base="auto")
+    sizes = (robot.nq, robot.nv, robot.nv)
+    forward = Expression(sizes, lambda q, v, tau: treesim.forward_dynamics(robot, q, v, tau))
+    for expression in (forward, reverse(forward)):
+        found = []
+        for quick in (True, False):
+            graph = Graph()
+            inputs = [Traced(graph, graph.node(INPUT, k)) for k in range(sum(expression.sizes))]
+            assert are_inputs(inputs) and not are_inputs([*inputs, inputs[0]])
+            known = expression.numbers(inputs if quick else [*inputs, inputs[0]], ON_NUMBERS)
+            nodes = [known[node].node for node in expression.order]
+            names = {node: str(k) for k, node in enumerate(nodes)}
+            names |= {x: value.hex() for value in graph.values for x in [graph.constant(value)]}
+            operands = [[str(names.get(y, graph.first[y])) for y in graph.operands(x)] for x in nodes]
+            commutes = [PRIMITIVES[graph.operation[x]].commutes for x in nodes]
+            found.append([sorted(x) if swaps else x for x, swaps in zip(operands, commutes, strict=True)])
+            found[-1] += [graph.operation[x] for x in nodes]
+            assert nodes == sorted(set(nodes))
+        assert found[0] == found[1]
 
 
 def test_functions_of_constants_are_folded():

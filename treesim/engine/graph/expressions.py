@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...errors import UnsupportedError
+from ...system.memory import without_collection
 from ..primitives import ARITY, INPUT, PRIMITIVES
 from .calls import Calls, Stage, in_stages
 from .graph import Graph
@@ -53,6 +54,7 @@ class Expression:
                 self._check_other_calls(named or {}, states() != before)
         del self._function
 
+    @without_collection()
     def _trace(self) -> None:
         self.graph = Graph()
         self.graph.calls = Calls(sum(self.sizes)) if self.may_call else None
@@ -125,11 +127,12 @@ class Expression:
 
     def _identity(self) -> str:
         graph = self.graph
-        operations = [(k, graph.operation[k], *graph.operands(k)) for k in self.order]
+        operations = [[*map(each.__getitem__, self.order)] for each in (graph.operation, graph.first, graph.second)]
         leaves = [(k, op, graph.first[k]) for k, op in enumerate(graph.operation) if ARITY[op] == 0]
         values = [value.hex() for value in graph.values]
         made = self.graph.calls.made if self.may_call else []
         calls = [(call.function.digest, call.operands) for call in made]
+        operations += self.order, [*graph.third.items()]
         described = self.sizes, self.results, operations, leaves, values, *([calls] if calls else [])
         return hashlib.sha256(repr(described).encode()).hexdigest()
 
@@ -172,9 +175,20 @@ class Expression:
             for node, (operation, first) in enumerate(zip(graph.operation, graph.first, strict=True))
             if not ARITY[operation] and (operation != INPUT or first < len(inputs))  # others are results of calls
         }
+        if are_inputs(inputs):
+            place = inputs[0].graph
+            nodes = {node: x.node if isinstance(x, Traced) else place.constant(x) for node, x in known.items()}
+            place.append(graph, self.order, nodes)
+            return known | {node: Traced(place, nodes[node]) for node in self.order}
         for node in self.order:
             known[node] = operations[graph.operation[node]](*[known[k] for k in graph.operands(node)])
         return known
+
+
+def are_inputs(numbers: Sequence[Any]) -> bool:
+    """Return whether numbers are different inputs of one graph."""
+    nodes = {x.node for x in numbers if isinstance(x, Traced) and x.graph.operation[x.node] == INPUT}
+    return 0 < len(nodes) == len(numbers)
 
 
 def is_number(x: Any, graph: Graph) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from bisect import bisect
 from collections import Counter
 from collections.abc import Sequence
+from itertools import chain
 
 from ..primitives import ADD, FMA, FMS, FNMA, MUL, SUB
 from .trace import Trace
@@ -21,7 +22,7 @@ def fusions(traced: Trace, marks: Sequence[int] = ()) -> dict[int, int]:
     """
     graph = traced.graph
     needed = graph.needed(traced.results)
-    uses = Counter(source for node in needed for source in graph.operands(node)) + Counter(traced.results)
+    uses = Counter(chain(traced.results, chain.from_iterable(map(graph.operands, needed))))
     found = {}
     for node in needed:
         if graph.operation[node] in (ADD, SUB):

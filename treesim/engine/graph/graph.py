@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...errors import UnsupportedError
-from ..primitives import ARITY, CONSTANT, PRIMITIVES, SELECT
+from ..primitives import ARITY, COMMUTES, CONSTANT, SELECT
 
 LONGEST = 150_000  # operations; straight-line code that is longer takes many seconds to compile
 
@@ -38,16 +38,18 @@ class Graph:
     def operands(self, node: int) -> tuple[int, ...]:
         """Return the operands of a node."""
         arity = ARITY[self.operation[node]]
+        if arity == 2:
+            return self.first[node], self.second[node]
         if arity == 3:
             return self.first[node], self.second[node], self.third[node]
-        return (self.first[node], self.second[node])[:arity]
+        return (self.first[node],) if arity else ()
 
     def node(self, operation: int, first: int, second: int = 0) -> int:
         """Return the node of an operation on one or two operands; equal operations share a node.
 
         Raises TooLongError if there are too many.
         """
-        swapped = second < first and PRIMITIVES[operation].commutes
+        swapped = second < first and COMMUTES[operation]
         key = (operation, second, first) if swapped else (operation, first, second)
         found = self._known.get(key)
         if found is None:
@@ -62,6 +64,19 @@ class Graph:
             found = self._known[key] = self._new(SELECT, condition, first)
             self.third[found] = second
         return found
+
+    def append(self, other: Graph, order: Sequence[int], known: dict[int, int]) -> None:
+        """Append operations of another graph; known: nodes here of its inputs and constants, and then of `order`.
+
+        The inputs must be different inputs of this graph, so that there is nothing to simplify.
+        """
+        operation, first, second = other.operation, other.first, other.second
+        for node in order:
+            arity, one = ARITY[operation[node]], known[first[node]]
+            if arity == 3:
+                known[node] = self.choice(one, known[second[node]], known[other.third[node]])
+            else:
+                known[node] = self.node(operation[node], one, known[second[node]] if arity == 2 else 0)
 
     def _new(self, operation: int, first: int, second: int) -> int:
         if len(self.operation) == self.longest:

@@ -38,6 +38,8 @@ from ..primitives import (
 )
 from .graph import Graph
 
+UNITS = (0.0, 1.0, -1.0)  # products with these need no operation
+
 
 class Traced:
     """Symbolic number; `value` is set for constants, which are folded as by a compiler.
@@ -80,10 +82,11 @@ class Traced:
             return b
         if b.value == 0:
             return self
-        if _is_negation(b):
-            return self.made(SUB, _operand(b))
-        if _is_negation(self):
-            return b.made(SUB, _operand(self))
+        operation = self.graph.operation
+        if operation[b.node] == NEG:
+            return self - _operand(b)
+        if operation[self.node] == NEG:
+            return b - _operand(self)
         return self.made(ADD, b)
 
     __radd__ = __add__
@@ -97,7 +100,7 @@ class Traced:
         if _is_negation(self):
             return _operand(self)
         if self.graph.operation[self.node] == SUB:  # -(a - b) = b - a
-            return Traced(self.graph, self.graph.node(SUB, self.graph.second[self.node], self.graph.first[self.node]))
+            return Traced(self.graph, self.graph.second[self.node]) - _operand(self)
         return self.made(NEG)
 
     def __sub__(self, other: Any) -> Traced:
@@ -125,18 +128,22 @@ class Traced:
             return b
         if self.value is not None and b.value is not None:
             return self.constant(self.value * b.value)
-        for x, y in ((self, b), (b, self)):
-            if x.value == 0:
-                return x.constant(0.0)
-            if x.value == 1:
-                return y
-            if x.value == -1:
-                return -y
-        if _is_negation(self):  # signs move outward, where sums absorb them
+        if self.value in UNITS:
+            return self._unit_times(b)
+        if b.value in UNITS:
+            return b._unit_times(self)
+        operation = self.graph.operation
+        if operation[self.node] == NEG:  # signs move outward, where sums absorb them
             return -(_operand(self) * b)
-        if _is_negation(b):
+        if operation[b.node] == NEG:
             return -(self * _operand(b))
         return self.made(MUL, b)
+
+    def _unit_times(self, other: Traced) -> Traced:
+        """Return the product of another number with this one, 0, 1 or -1."""
+        if not self.value:
+            return self.constant(0.0)
+        return other if self.value == 1 else -other
 
     __rmul__ = __mul__
 

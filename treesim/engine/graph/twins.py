@@ -114,30 +114,27 @@ def paired_order(traced: Trace, pairs: dict[int, int]) -> list[int]:
 
 
 def _in_order(nodes: Sequence[int], operands: dict[int, tuple[int, ...]], pairs: dict[int, int]) -> list[int]:
-    """Return nodes, without the second ones of pairs, each behind its operands and otherwise in the given order.
+    """Return ascending nodes, without the second ones of pairs, each behind its operands and otherwise in this order.
 
     Pairs that depend on each other are left out, and what depends on them. operands: of all nodes; those that are not
     among the given ones are known.
     """
-    rank = {node: k for k, node in enumerate(nodes)}
-    first = {second: one for one, second in pairs.items()}
-    waits: dict[int, int] = {}
-    users: dict[int, list[int]] = {node: [] for node in nodes}
-    for node in nodes:
-        if node not in first:
-            parts = (node, pairs[node]) if node in pairs else (node,)
-            sources = {first.get(x, x) for part in parts for x in operands[part] if x in rank}
-            waits[node] = len(sources)
-            for x in sources:
-                users[x].append(node)
-    ready = [(rank[node], node) for node, count in waits.items() if not count]
-    heapq.heapify(ready)
+    among, first = set(nodes), {second: one for one, second in pairs.items()}
+    known: set[int] = set()
+    waiting: dict[int, list[int]] = {}  # for a node that comes later
     done = []
-    while ready:
-        _, node = heapq.heappop(ready)
-        done.append(node)
-        for user in users[node]:
-            waits[user] -= 1
-            if not waits[user]:
-                heapq.heappush(ready, (rank[user], user))
+    for each in nodes:
+        ready = [] if each in first else [each]
+        while ready:
+            node = heapq.heappop(ready)
+            parts = (node, pairs[node]) if node in pairs else (node,)
+            sources = (first.get(x, x) for part in parts for x in operands[part])
+            missing = next((x for x in sources if x in among and x not in known), None)
+            if missing is None:
+                done.append(node)
+                known.add(node)
+                for user in waiting.pop(node, ()):
+                    heapq.heappush(ready, user)
+            else:
+                waiting.setdefault(missing, []).append(node)
     return done

@@ -55,7 +55,7 @@ class Module:
         self.functions: list[Function] = []
         self.helpers: dict[tuple[str, Lanes], None] = {}
         self._constants: list[str] = []
-        self._declarations: dict[str, str] = {}
+        self.declared: dict[str, str] = {}  # functions of LLVM's or the C library's
 
     def function(self, name: str, parameters: str, result: str = VOID, **kind: Any) -> Function:
         """Return a new function without instructions; see `Function`."""
@@ -78,14 +78,10 @@ class Module:
         places = ", ".join(f"{PTR} @{f.name}" for f in functions)
         return self.constant(name, f"[{len(functions)} x {PTR}]", f"[{places}]")
 
-    def declare(self, name: str, result: str, types: Sequence[str]) -> None:
-        """Declare a function of LLVM's or the C library's; repeated calls have no effect."""
-        self._declarations[name] = f"declare {result} @{name}({', '.join(types)})"
-
     def text(self) -> str:
         """Return the module as LLVM IR."""
         functions = [function.text() for function in self.functions]
-        return "\n".join(["!0 = !{i32 1}", *self._declarations.values(), *self._constants, *functions])
+        return "\n".join(["!0 = !{i32 1}", *self.declared.values(), *self._constants, *functions])
 
 
 class Loop:
@@ -303,7 +299,9 @@ class Function:
 
     def library(self, name: str, result: str, *arguments: Value) -> Value:
         """Append the call of a function of LLVM's or the C library's; result: its type."""
-        self.module.declare(name, result, [x.type for x in arguments])
+        if name not in self.module.declared:
+            types = ", ".join([x.type for x in arguments])
+            self.module.declared[name] = f"declare {result} @{name}({types})"
         return self._call(f"@{name}", result, arguments)
 
     def intrinsic(self, word: str, *arguments: Operand) -> Value:

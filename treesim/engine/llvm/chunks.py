@@ -133,12 +133,11 @@ class _Writer:
         self.wanted: dict[int, list[int]] = {}  # indices of a node's results
         for place, node in enumerate(traced.results):
             self.wanted.setdefault(node, []).append(place)
-        self.last_use: dict[int, int] = {}
+        self.last_use: dict[int, int] = {}  # chunk that uses a node, or either one of a pair, last
         for node in self.order:
             for part in self._parts(node):
                 for source in self.graph.operands(part):
-                    for own in self._parts(self.first_of.get(source, source)):
-                        self.last_use[own] = self.chunk_of[node]
+                    self.last_use[self.first_of.get(source, source)] = self.chunk_of[node]
         self.slot: dict[int, int] = {}
         self.slots = asked.vectors
         self.position = 0  # in the function being written
@@ -154,7 +153,7 @@ class _Writer:
         for k in range(self.count):
             chunks.append(self._chunk(k, self.order[k * CHUNK : (k + 1) * CHUNK], free))
             for node, slot in self.slot.items():
-                if self.last_use[node] == k and node not in self.first_of:
+                if node not in self.first_of and self.last_use[node] == k:
                     free[len(self._parts(node))].append(slot)
         return chunks
 

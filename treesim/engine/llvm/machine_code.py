@@ -6,17 +6,16 @@ An object file's name is a digest of robot, kernels, processor and compiler (`ob
 from __future__ import annotations
 
 import ctypes
-import gc
 import logging
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ...errors import ArgumentError, UnsupportedError, quoted
+from ...system.memory import without_collection
 from ..frontend import object_layout
 from ..frontend.arena import fill_byte
 from ..frontend.bounds import checks_bounds
@@ -170,7 +169,7 @@ def begin(identity: bytes, write: Callable[[], Code]) -> None:
         if file in _begun or object_cache.read(file) is not None:
             return
         start = time.perf_counter()
-        with _no_collection():
+        with without_collection():
             source = write()
         compilation = background_compilation.Compilation(_order(source.text, source))
         _begun[file] = Begun(source.workspace, compilation, time.perf_counter() - start)
@@ -248,20 +247,8 @@ def announce(name: str, seconds: float) -> None:
         logging.getLogger("treesim").info("compiled %s in %.1f s, and stored it for later processes", name, seconds)
 
 
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Disable Python's garbage collector: it would take a third of the time for the many small objects of a trace."""
-    active = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if active:
-            gc.enable()
-
-
 def _compile(write: Callable[[], Code]) -> CompiledObject:
-    with _no_collection():
+    with without_collection():
         source = write()
         own, apart = (_order(text, source) for text in (source.text, source.apart))
         if not source.apart:
