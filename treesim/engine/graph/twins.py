@@ -80,7 +80,7 @@ def twins(traced: Trace, inputs: Sequence[tuple[int, int]]) -> dict[int, int]:
             return (side[k], own[k]) if k in side else None
         return known.get(x)
 
-    for node in graph.needed(traced.results):
+    for node in graph.needed(traced.results) if inputs else ():
         places = [*map(place, graph.operands(node))]
         sides = {at[0] for at in places if at is not None}
         if len(sides) == 1:
@@ -100,6 +100,8 @@ def paired_order(traced: Trace, pairs: dict[int, int]) -> list[int]:
     Pairs of which one node depends on the other, maybe by other pairs, are removed from `pairs`.
     """
     graph, order = traced.graph, traced.graph.needed(traced.results)
+    if not pairs:
+        return order
     operands = {node: graph.operands(node) for node in order}
     known: set[int] = set()  # nodes that can be computed
     while True:
