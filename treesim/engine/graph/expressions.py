@@ -127,12 +127,12 @@ class Expression:
 
     def _identity(self) -> str:
         graph = self.graph
-        operations = [[*map(each.__getitem__, self.order)] for each in (graph.operation, graph.first, graph.second)]
+        columns = (graph.operation, graph.first, graph.second)
+        operations = self.order, [[*map(column.__getitem__, self.order)] for column in columns], graph.third
         leaves = [(k, op, graph.first[k]) for k, op in enumerate(graph.operation) if ARITY[op] == 0]
         values = [value.hex() for value in graph.values]
         made = self.graph.calls.made if self.may_call else []
         calls = [(call.function.digest, call.operands) for call in made]
-        operations += self.order, [*graph.third.items()]
         described = self.sizes, self.results, operations, leaves, values, *([calls] if calls else [])
         return hashlib.sha256(repr(described).encode()).hexdigest()
 
