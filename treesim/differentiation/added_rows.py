@@ -62,7 +62,9 @@ def added_rows(of: Any, recovers: np.ndarray) -> tuple[np.ndarray | None, list[O
 
     recovers (B,): whether states reduce overlaps. Raises UnsupportedError if restitution was reduced.
     """
-    special = (of.surface[..., SURFACE.stiffness] > 0) | (of.surface[..., SURFACE.restitution] > 0)
+    table = of.touch.surface
+    special = (table[:, SURFACE.stiffness] > 0) | (table[:, SURFACE.restitution] > 0)
+    special = np.append(special, False)[of.pair]  # empty contacts have the pair -1
     states = recovers | special.any(axis=1)
     if not states.any():
         return None, []
@@ -81,7 +83,7 @@ def added_rows(of: Any, recovers: np.ndarray) -> tuple[np.ndarray | None, list[O
                 r = of.axes * c + 2
                 rates, in_q = motions @ of.J[b, r], _rate_derivatives(of, b, r, motions)
                 both = found[b, POSITIONS, r], found[b, VELOCITIES, r]
-                (_put_soft if of.surface[b, c, SURFACE.stiffness] > 0 else _put_bounce)(of, b, c, rates, in_q, both)
+                (_put_soft if table[of.pair[b, c], SURFACE.stiffness] > 0 else _put_bounce)(of, b, c, rates, in_q, both)
     return found, overlaps
 
 
@@ -98,7 +100,7 @@ def _closing(of: Any, b: int, c: int) -> float:
 
 def _put_soft(of: Any, b: int, c: int, rates: np.ndarray, in_q: np.ndarray, both: Any) -> None:
     """Write the rows of a soft contact (`constraint_rows.soft_bias`, `compliance`, `velocity_problem`)."""
-    surface, time = of.surface[b, c], of.theta * of.h
+    surface, time = of.touch.surface[of.pair[b, c]], of.theta * of.h
     damped = 1 / (time + (surface[SURFACE.dissipation_time] if of.contacts[b, c, GAP] <= 0 else 0.0))
     soft = damped / (time * surface[SURFACE.stiffness])
     _put(both[0], damped - _closing(of, b, c), [0.0, 0.0, 0.0], in_q, soft)
@@ -111,7 +113,7 @@ def _put_bounce(of: Any, b: int, c: int, rates: np.ndarray, in_q: np.ndarray, bo
         Directional(float(x), unit) for x, unit in zip([of.contacts[b, c, GAP], *rates], np.eye(4), strict=True)
     )
     m = SimpleNamespace(
-        touch=SimpleNamespace(surface=of.surface[b, c : c + 1], option=of.touch.option),
+        touch=SimpleNamespace(surface=of.touch.surface[of.pair[b, c : c + 1]], option=of.touch.option),
         contacts=SimpleNamespace(pair=[0], gap=[gap]),
         start_rate=[None, None, start], mean_rate=[None, None, mean], end_rate=[None, None, end],
     )  # fmt: skip

@@ -15,7 +15,7 @@ from ..engine.call.buffer_pool import empty
 from ..engine.call.evaluate import run_states
 from ..kernels.contact.contact_numbers import contact_numbers_states
 from ..kernels.contact.contact_points import LAW
-from ..kernels.contact.layout import LIMIT, SPEED, SURFACE
+from ..kernels.contact.layout import LIMIT, SPEED
 from ..kernels.contact.layout import RECOVERY as OPTION
 from ..kernels.contact.motion_gradient import RESULT, impacts_states, motion_gradient_states
 from ..kernels.contact.row_derivatives import (
@@ -31,6 +31,7 @@ from ..kernels.contact.row_derivatives import (
     contact_rows_states,
 )
 from ..kernels.contact.set_equations import Settings, Sizes
+from ..kernels.contact.tables import Touch
 from ..simulation.stepper import Stepper
 from ..states.states import serving
 from .added_rows import added_rows, recovery_of
@@ -71,14 +72,6 @@ class RowParameters(NamedTuple):
 ROBOT = RowParameters(None, None)  # parameters of all states are those of the robot and its world
 
 
-class Contacts(NamedTuple):
-    """Contacts (B, C, CONTACT) of states, their surfaces (B, C, len(SURFACE)), and pairs (B, C), -1 of empty ones."""
-
-    numbers: np.ndarray
-    surface: np.ndarray
-    pair: np.ndarray
-
-
 class MotionGradient(NamedTuple):
     """Gradients (B, K, nv) of weighted sums, in what a part of a step depends on.
 
@@ -112,7 +105,7 @@ class ContactGradient:
         self.stepper, self.given, self.robot, self.parameters = stepper, given, stepper.robot, parameters
         self.armature = np.maximum(given.armature, 0.0)
         self.h, self.theta = float(stepper.settings.table[0]), stepper.rule.theta
-        self.touch, (self.contacts, self.surface, self.pair) = contacts_of(stepper, given, parameters.friction)
+        self.touch, self.contacts, self.pair = contacts_of(stepper, given, parameters.friction)
         turning = self.touch.resists and self.contacts[..., [ROLLING, TORSIONAL]].any()
         self.axes = BOTH if turning else LINEAR  # rows of a contact
         largest = np.maximum(1.0, np.abs(given.q).max(axis=1, initial=0.0))
@@ -236,10 +229,12 @@ class ContactGradient:
         return found
 
 
-def contacts_of(stepper: Stepper, given: StepStates, friction: np.ndarray | None) -> tuple[Any, Contacts]:
-    """Return the contact tables, and the contacts of each state; friction (B, P): of each pair, if it is batched.
+def contacts_of(
+    stepper: Stepper, given: StepStates, friction: np.ndarray | None
+) -> tuple[Touch, np.ndarray, np.ndarray]:
+    """Return the contact tables, contacts (B, C, CONTACT) of states, and pairs (B, C), -1 of empty ones.
 
-    Behind the contacts of a state are empty ones.
+    Behind the contacts of a state are empty ones. friction (B, P): of each pair, if it is batched.
     """
     B, C = len(given.q), int(given.counts.max(initial=0))
     valid = np.arange(C) < given.counts[:, None]
@@ -251,7 +246,7 @@ def contacts_of(stepper: Stepper, given: StepStates, friction: np.ndarray | None
     pair = np.where(valid, points[:, :C, LAW], -1).astype(int)
     contacts, lowest = empty((B, C, CONTACT), float), np.empty((B, C))
     if not C:
-        return touch, Contacts(contacts, np.zeros((B, C, len(SURFACE))), pair)
+        return touch, contacts, pair
     radius = [stepper.settings.table[0], *touch.point[:, 3]]
     tables = _integers(C, points.shape[1]), _table(touch.pair.ravel(), np.int64)
     constants = *tables, _table(touch.surface.ravel(), float), _table(radius, float)
@@ -260,7 +255,7 @@ def contacts_of(stepper: Stepper, given: StepStates, friction: np.ndarray | None
     put_geometry(touch, points, pair, lowest.astype(int), robot, given.q, contacts)
     if friction is not None:
         contacts[..., FRICTION] = np.where(valid, np.take_along_axis(friction, pair, axis=1), 0.0)
-    return touch, Contacts(contacts, np.where(valid[..., None], touch.surface[pair], 0.0), pair)
+    return touch, contacts, pair
 
 
 def _table(numbers: Sequence[Any], kind: Any) -> np.ndarray:

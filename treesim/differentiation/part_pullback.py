@@ -166,7 +166,7 @@ class PartPullback:
         """Code of steps without a second solution, with gains of each state."""
         stepper, own = self._stepper, bool(self._batched.settings)
         given = stepper.world, stepper._solver, stepper.settings, stepper.options
-        return StepCode(*given, own_gains=own, pairs=False, corrects=False)
+        return StepCode(*given, work=False, own_gains=own, pairs=False, corrects=False)
 
     @cached_property
     def _midpoint(self) -> MidpointPullback:

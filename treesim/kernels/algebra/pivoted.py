@@ -94,7 +94,10 @@ def add_product(A, n, x, y):
 
 
 def factor_pivoted(F, n, order):
-    """Factorize the first n rows of F = P' L U by Gaussian elimination with partial pivoting; L has a unit diagonal."""
+    """Factorize the first n rows of F = P' L U by Gaussian elimination with partial pivoting.
+
+    L has a unit diagonal, and on the diagonal of U are the reciprocals.
+    """
     for k in range(n):
         best = k
         for i in range(k + 1, n):
@@ -103,8 +106,9 @@ def factor_pivoted(F, n, order):
         order[k] = best
         for j in range(n if best != k else 0):
             F[k, j], F[best, j] = F[best, j], F[k, j]
+        F[k, k] = 1 / F[k, k]
         for i in range(k + 1, n):
-            f = F[i, k] / F[k, k]
+            f = F[i, k] * F[k, k]
             F[i, k] = f
             if f != 0:
                 for j in vectorized(range(k + 1, n)):
@@ -114,7 +118,7 @@ def factor_pivoted(F, n, order):
 def solve_transposed(F, n, order, x):
     """x <- F'^-1 x, for the factors of `factor_pivoted`."""
     for k in range(n):
-        x[k] = x[k] / F[k, k]
+        x[k] *= F[k, k]
         f, row = x[k], F[k]
         for j in vectorized(range(k + 1, n)):
             x[j] -= f * row[j]
