@@ -89,12 +89,61 @@ def test_what_has_no_derivatives(actuator, message):
             call()
 
 
-def test_policies_and_foreign_memory_are_refused():
-    def policy(t, q, v, p, u):
-        u[:] = -v
+def steered(t, q, v, p, u):
+    """A policy that depends on all that it is given."""
+    u[:] = p[0] * np.sin(q) - p[1] * v * np.cos(q) + np.sin(20 * t + p[2])
 
-    with pytest.raises(UnsupportedError, match="policies that control actuators with delay, lag or rate limit"):
-        treesim.rollout_vjp(world(), np.zeros(6), np.zeros(6), policy, steps=2)
+
+@pytest.mark.parametrize("keep", ["all", "last"])
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("ground", [None, treesim.Ground(height=-0.5)])
+def test_gradients_under_policies_are_their_differences(ground, rule, keep):
+    given, rng = world(ground=ground), np.random.default_rng(1)
+    q0, v0, p = rng.uniform(-1, 1, (2, 6)), rng.normal(size=(2, 6)), rng.normal(size=(2, 3)) + 2
+    q0[:, 1] = -abs(q0[:, 1])
+    options = {"dt": 1e-3, "integrator": rule, "substeps": 2, "steps": 8}
+    runs, pullback = treesim.rollout_vjp(given, q0, v0, steered, policy_parameters=p, keep=keep, **options)
+    plain = treesim.rollout(given, q0, v0, steered, policy_parameters=p, **options)
+    shown = slice(None) if keep == "all" else slice(-1, None)
+    assert np.allclose(runs.q, plain.q[:, shown], rtol=0, atol=1e-13) and np.array_equal(runs.t, plain.t[shown])
+    assert np.array_equal(runs.done, np.full(2, len(runs.t))) and not runs.diverged.any()
+    w_q, w_v, w_u = rng.normal(size=runs.q.shape), rng.normal(size=runs.v.shape), rng.normal(size=(2, 8, 6))
+    found = pullback(w_q, w_v, w_u)
+    assert found.control is None
+
+    def cost(q, v, p):
+        runs, us = treesim.rollout(given, q, v, steered, policy_parameters=p, **options), []
+        starts = [np.concatenate([x[:, None], y[:, :-1]], axis=1) for x, y in ((q, runs.q), (v, runs.v))]
+        for k in range(8):
+            u = np.empty((6, 2))
+            steered(1e-3 * k, starts[0][:, k].T, starts[1][:, k].T, p.T, u)
+            us.append(u.T)
+        on_u = (w_u * np.stack(us, axis=1)).sum()
+        return (w_q * runs.q[:, shown]).sum() + (w_v * runs.v[:, shown]).sum() + on_u
+
+    for name, at, own in (("q0", 0, found.q0), ("v0", 1, found.v0), ("p", 2, found.policy_parameters)):
+        along = rng.normal(size=own.shape)
+        sides = [cost(*(x + sign * H * along if k == at else x for k, x in enumerate((q0, v0, p)))) for sign in (1, -1)]
+        wanted = (sides[0] - sides[1]) / (2 * H)
+        assert (own * along).sum() == pytest.approx(wanted, rel=1e-6, abs=1e-6), name
+    if keep == "last":
+        again = pullback(w_q[:, 0], w_v[:, 0], w_u)
+        assert all(np.array_equal(x, y) for x, y in zip(again[:2], found[:2], strict=True))
+    with pytest.raises(treesim.ArgumentError, match=r"w_control has shape \(3,\), but \(2, 8, 6\)"):
+        pullback(w_control=np.zeros(3))
+
+
+def with_memory(policy):
+    policy.memory = np.zeros(1)
+    return policy
+
+
+def test_policies_with_memory_and_foreign_memory_are_refused():
+    def policy(t, q, v, p, u, c, m):
+        u[:], m[:] = -v, m
+
+    with pytest.raises(UnsupportedError, match="policies that take contact wrenches or memory have no gradients"):
+        treesim.rollout_vjp(world(), np.zeros(6), np.zeros(6), with_memory(policy), steps=2)
     with pytest.raises(treesim.ArgumentError, match=r"actuators has shape \(3,\), but \(0"):
         treesim.linearize(Stepper(UR5), np.zeros(6), np.zeros(6), None, actuators=np.zeros(3))
     with pytest.raises(treesim.ArgumentError, match="actuators"):

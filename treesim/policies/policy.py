@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +12,7 @@ from ..errors import ArgumentError, quoted
 from ..model.named_axes import coordinate_argument, velocity_argument
 from ..model.tree import Tree
 from ..simulation.sensor_draws import LARGEST_SEED, NOISE, Draws
-from ..states.arguments import checked_robot, whole_number
+from ..states.arguments import whole_number
 from ..system.display import ReprMixin
 from ..validation.arrays import Argument, batch_shape, coerce, refuse_non_finite
 from .actuators import PolicyActuators, addresses, check_joints, multiple
@@ -21,49 +20,11 @@ from .contract import NEWEST, Contract, check_network
 from .memory import Memory
 from .network import Network
 from .observations import Known, limited, value_of
-from .onnx import from_onnx
 
 LABEL = "observations of the policy"  # of their noise among random numbers
 
 if TYPE_CHECKING:
     from .controller import PolicyController
-
-
-def load(
-    network: Network | str | os.PathLike[str] | bytes, contract: Contract | str | os.PathLike[str] | bytes, robot: Tree
-) -> Policy:
-    """Return the policy of a network, whose observations and actions a contract describes, for a robot.
-
-    Parameters
-    ----------
-    network : Network, path-like or bytes
-        The network, or an ONNX file as for `from_onnx`.
-    contract : Contract, path-like or bytes
-        The contract, or a TOML file as for `Contract.from_toml`.
-    robot : Tree
-        The robot, without a world's free bodies.
-
-    Returns
-    -------
-    Policy
-        The policy.
-
-    Raises
-    ------
-    ArgumentError
-        If contract, network and robot do not fit; the message names the line and the key of the contract.
-
-    Examples
-    --------
-    >>> treesim.policies.load("missing.onnx", "missing.toml", treesim.load("ur5"))
-    Traceback (most recent call last):
-        ...
-    treesim.errors.ArgumentError: cannot read 'missing.toml': No such file or directory
-    """
-    found = contract if isinstance(contract, Contract) else Contract.from_toml(contract)
-    if not isinstance(network, Network):
-        network = from_onnx(network, states=found.states or None)
-    return Policy(network, found, checked_robot(robot))
 
 
 class Policy(ReprMixin):

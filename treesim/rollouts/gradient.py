@@ -18,7 +18,6 @@ from ..differentiation.step_sweep import BatchedPlaces, Fixed, Gradients, Steps
 from ..dynamics.base import DynamicsBackend
 from ..dynamics.physics import Parameters
 from ..engine.call.buffer_pool import empty
-from ..engine.call.expression_code import columns_of
 from ..engine.call.steps import all_finite, held_controls
 from ..engine.graph.policies import Policy
 from ..engine.threads import use_threads
@@ -35,7 +34,7 @@ from ..validation.arrays import Argument, Shape, real_numbers, refuse_non_finite
 from ..validation.values import known_name
 from .arguments import Method, RolloutInput, Start, bodies_in_contact, method_of, start_of
 from .checkpoints import Checkpoints, RecordedStates, States, recorded_in_contact
-from .commanded_gradient import CommandedReverse
+from .commanded_gradient import CommandedReverse, controls_of
 from .free_gradient import TABLES, FreeGradient, places_of
 from .parameter_gradients import in_fields, refuse_fields
 from .parameters import given_fields, own_limits, physics_of_rollouts
@@ -171,8 +170,7 @@ def rollout_vjp(
         As `treesim.rollout`. NonFiniteError also if a state or a gradient is not finite.
     UnsupportedError
         For what has no derivatives. The message names it: float32, sensors, policies that take contact wrenches or
-        memory or control actuators with memory, limits and joint friction of each rollout, and what
-        `treesim.linearize` does not support.
+        memory, limits and joint friction of each rollout, and what `treesim.linearize` does not support.
 
     Notes
     -----
@@ -216,13 +214,16 @@ def _reverse(world: World, given: RolloutInput, options: StepOptions, everything
     physics = physics_of_rollouts(method, fields)
     refuse_fields(method, physics)
     start = start_of(method, given, () if physics is None else physics.counts, False)
-    return CommandedReverse(_Reverse, method, start, given, options, everything)
+    policy = _policy_of(method, start)
+    return CommandedReverse(_Reverse, method, start, given, options, everything, policy)
 
 
 class _Reverse:
-    """Rollouts and their gradients; everything: whether all states are recorded."""
+    """Rollouts and their gradients; everything: whether all states are recorded. one_by_one: steps are segments."""
 
-    def __init__(self, world: World, given: RolloutInput, options: StepOptions, everything: bool) -> None:
+    def __init__(
+        self, world: World, given: RolloutInput, options: StepOptions, everything: bool, one_by_one: bool = False
+    ) -> None:
         if world.sensors:
             raise UnsupportedError(f"{quoted(world)}: rollouts with sensors have no gradients")
         fields = given_fields(world, given.model_parameters, options.integrator)
@@ -241,7 +242,7 @@ class _Reverse:
             alone = World(world.robot, use_limits=False, use_joint_friction=False, use_velocity_limits=False)
             free = method_of(alone, options, frozenset(fields))
         self._free = FreeGradient(free, start, physics, policy)
-        root = math.ceil(math.sqrt(max(1, start.steps)))
+        root = 1 if one_by_one else math.ceil(math.sqrt(max(1, start.steps)))
         if method.touches:
             warn_of_start(world, start.q, own=own_limits(world.robot, fields))
         with use_threads(options.threads):
@@ -270,7 +271,7 @@ class _Reverse:
             options = replace(options, dt=options.dt / parts, substeps=1)
         found = roll_out(world, given, options, SaveAt())
         if parts == 1:
-            return recorded(found, max(1, start.steps))
+            return recorded(found, 1 if length == 1 else max(1, start.steps))
         own = slice(parts - 1, None, parts)
         rollouts = replace(
             found, t=times(self._options.dt, 1, start.steps), q=found.q[:, own], v=found.v[:, own],
@@ -298,9 +299,14 @@ class _Reverse:
         return ContactSweep(Stepper(method.world, **self._options.copied()), self._policy, self._places, code)
 
     def pullback(
-        self, w_q: ArrayLike | None = None, w_v: ArrayLike | None = None, w_control: ArrayLike | None = None
-    ) -> RolloutGradient:
-        """Return the gradients of sum(w_q * dq) + sum(w_v * v) + sum(w_control * u), see `rollout_vjp`."""
+        self, w_q: ArrayLike | None = None, w_v: ArrayLike | None = None, w_control: ArrayLike | None = None,
+        before: Callable[[int, np.ndarray, np.ndarray], np.ndarray] | None = None,
+    ) -> RolloutGradient:  # fmt: skip
+        """Return the gradients of sum(w_q * dq) + sum(w_v * v) + sum(w_control * u), see `rollout_vjp`.
+
+        before: adds to the gradients (B, 2 nv) in the state at the start of a step those through what computes its
+        control, from the number of the step, and the gradients in the state and in the control.
+        """
         nv, (count, steps, _) = self._method.world.robot.nv, self._start.u.shape
         recorded = count, self.rollouts.q.shape[1], nv
         on_q, on_v = (_weights(label, w, recorded, True) for label, w in (("w_q", w_q), ("w_v", w_v)))
@@ -312,6 +318,8 @@ class _Reverse:
             for segment in reversed(self._states.segments if nv and count and steps else []):
                 weights = [_of_segment(x, segment, steps) for x in (on_q, on_v, on_control)]
                 now = self._through(segment, now, weights, in_control[:, segment])
+                if before is not None:
+                    now = now._replace(state=before(segment.start, now.state, in_control[:, segment.start]))
         if w_control is not None and not driven:
             in_control += on_control
         if not all(all_finite(x) for x in (*now, in_control)):
@@ -328,7 +336,7 @@ class _Reverse:
         start, states = self._start, self._states.at(segment)
         (q, v), count, n = (x[:, :-1] for x in states), len(start.q), segment.stop - segment.start
         t = np.broadcast_to(self._method.dt * np.arange(segment.start, segment.stop)[:, None], (count, n, 1))
-        u = start.u[:, segment] if self._policy is None else _controls(self._policy, t, q, v, start.p)
+        u = start.u[:, segment] if self._policy is None else controls_of(self._policy, t, q, v, start.p)
         on_q, on_v, on_control = weights
         steps = Steps(q, v, u, on_q, on_v, on_control, t, np.broadcast_to(1.0, (count, n, 1)))
         controls = in_control if in_control.size else empty(u.shape, float)
@@ -362,14 +370,6 @@ def _policy_of(method: Method, start: Start) -> Policy | None:
             "policies that take contact wrenches or memory have no gradients: let them take (t, q, v, p, u)"
         )
     return policy
-
-
-def _controls(policy: Policy, t: np.ndarray, q: np.ndarray, v: np.ndarray, p: np.ndarray) -> np.ndarray:
-    """Return the controls (B, n, nv) of a policy in n steps."""
-    count, n = q.shape[:2]
-    each = np.broadcast_to(p[:, None], (count, n, p.shape[1]))
-    found = columns_of(policy, "auto")(*(x.reshape(count * n, x.shape[2]) for x in (t, q, v, each)))
-    return found.reshape(count, n, -1)
 
 
 def _weights(label: str, value: ArrayLike | None, shape: Shape, last: bool) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from typing import cast
 
@@ -99,13 +99,17 @@ class Commands(LiveController, RobotController):
         """Return the forces (nv,) of the actuators in the step before; zeros before the first step."""
         return np.zeros(len(v)) if applied is None else applied
 
-    def external_forces(self, t: float, q: np.ndarray, v: np.ndarray) -> list[ExternalForce]:
-        """Return the mouse spring and forces at a state."""
-        found = []
-        for hand in self.hands:
-            hand.generalised(q, v)  # computes the force of a spring
-            found.append(ExternalForce(hand.body, hand.force, point=hand.point))
-        return found
+    def external_forces(self, others: Sequence[ExternalForce]) -> Callable[..., list[ExternalForce] | None]:
+        """Return the function of (t, q, v) that returns other external forces, the mouse spring and forces."""
+
+        def acting(t: float, q: np.ndarray, v: np.ndarray) -> list[ExternalForce] | None:
+            found = [*others]
+            for hand in self.hands:
+                hand.generalised(q, v)  # computes the force of a spring
+                found.append(ExternalForce(hand.body, hand.force, point=hand.point))
+            return found or None
+
+        return acting
 
 
 class Drive(LiveController, StatelessController):
@@ -156,6 +160,10 @@ class Drive(LiveController, StatelessController):
     def motors(self, t: float, q: np.ndarray, v: np.ndarray, applied: np.ndarray | None) -> np.ndarray:
         """Return the torque (nv,) of the controller at a state, without mouse spring and forces."""
         return np.asarray(self.inner.torque(t, q, v))
+
+    def external_forces(self, others: Sequence[ExternalForce]) -> Sequence[ExternalForce]:
+        """Return the other external forces; the mouse spring and forces are in the torque."""
+        return others
 
     def limited(self, force: np.ndarray) -> np.ndarray | None:
         """Return the torque (nv,) with motors at their limits that exceed them by the mean `force` of a substep.

@@ -98,16 +98,10 @@ class LivePhysics:
 
     def simulation(self, settings: Settings, drive: Drive | Commands) -> TimedSimulation:
         """Return a simulation with given settings; raises what `treesim.Simulation` raises."""
-        forces = self.scene.external_forces
-
-        def acting(t: float, q: np.ndarray, v: np.ndarray) -> Any:
-            assert isinstance(drive, Commands)
-            return [*forces, *drive.external_forces(t, q, v)] or None
-
         return TimedSimulation(
             self.world, settings.dt, integrator=settings.integrator, backend=settings.backend,
             controller=drive.controller, gravity=settings.gravity, engine="generic", substeps=settings.substeps,
-            contact_solver=settings.solver, external_forces=acting if isinstance(drive, Commands) else forces,
+            contact_solver=settings.solver, external_forces=drive.external_forces(self.scene.external_forces),
         )  # fmt: skip
 
     def warm(self, settings: Settings) -> None:
