@@ -272,5 +272,5 @@ def _integers(*numbers: int) -> np.ndarray:
 
 def _run(entry: Any, constants: Sequence[Any], given: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> None:
     """Run a kernel on B states."""
-    flat = [np.ascontiguousarray(x).reshape(len(x), -1) for x in given]
-    run_states(entry, constants, flat, [x.reshape(len(x), -1) for x in results], "generic")
+    flat, found = ([x.reshape(len(x), -1) for x in arrays] for arrays in (given, results))
+    run_states(entry, constants, flat, found, "generic")

@@ -52,17 +52,18 @@ class SolvedPart(NamedTuple):
 def joined(parts: Sequence[SolvedPart]) -> SolvedPart:
     """Return the states of several parts, one after the other."""
     if parts[0].points is not None:
-        most = max(x.points.shape[1] for x in parts)
-        parts = [x._replace(points=np.pad(x.points, ((0, 0), (0, most - x.points.shape[1]), (0, 0)))) for x in parts]
+        widths = [x.points.shape[1] for x in parts]
+        missing = [((0, 0), (0, max(widths) - width), (0, 0)) for width in widths]
+        if min(widths) < max(widths):
+            parts = [x._replace(points=np.pad(x.points, more)) for x, more in zip(parts, missing, strict=True)]
+    found: SolvedPart = _concatenated(parts)
+    return found
 
-    def all_of(arrays: Sequence[Any]) -> Any:
-        return None if arrays[0] is None else np.concatenate(arrays)
 
-    result = StepResult(*map(all_of, zip(*(x.result for x in parts), strict=True)))
-    own: dict[str, Any] = {
-        name: all_of([getattr(x, name) for x in parts]) for name in parts[0]._fields if name != "result"
-    }
-    return SolvedPart(**own, result=result)
+def _concatenated(parts: Sequence[Any]) -> Any:
+    if parts[0] is None or isinstance(parts[0], np.ndarray):
+        return None if parts[0] is None else np.concatenate(parts)
+    return type(parts[0])(*map(_concatenated, zip(*parts, strict=True)))
 
 
 def solved_part(

@@ -12,6 +12,7 @@ from ..contact.contact_solve import ContactSolve
 from ..contact.convex_pairs import nothing_found
 from ..contact.lanes import ContactLanes, begin_lanes
 from ..engine.call.batched import BatchedTables
+from ..engine.call.buffer_pool import empty
 from ..engine.call.evaluate import lanes_for, run_states
 from ..engine.call.specialized import BatchCode
 from ..kernels.contact.contact_points import POINT
@@ -91,7 +92,7 @@ class LaneSolve:
     def __init__(self, lanes: ContactLanes, info: np.ndarray) -> None:
         self._lanes, self._before, self.info = lanes, info, info
         most = min(MOST, lanes.stage.touching.most_contacts)
-        self.points = np.zeros((len(info), most, POINT))
+        self.points = empty((len(info), most, POINT), float)
 
     def __call__(
         self, given: StepInput, result: StepOutput, batched: BatchedTables | None, kinematics: np.ndarray | None
