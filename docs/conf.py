@@ -34,6 +34,7 @@ extensions = [
     "mathjax",
     "paper_items",
     "page_list",
+    "result_tables",
     "site_links",
 ]
 exclude_patterns = ["_extensions", "_templates", "faults"]

@@ -1,6 +1,7 @@
 """Pages that show what commands print: the commands exist, and regenerating touches nothing but their output."""
 
 import importlib.util
+import io
 import json
 import re
 import shlex
@@ -10,6 +11,9 @@ from itertools import chain
 from pathlib import Path
 
 import pytest
+from rich.box import HEAVY_HEAD
+from rich.console import Console
+from rich.table import Table
 
 import treesim
 from treesim import plugins
@@ -202,3 +206,40 @@ def test_the_calls_for_users_of_other_engines_exist():
                         owner = getattr(owner or treesim, part, None)
                     missing += [(page.name, theirs, name)] if owner is None else []
     assert missing == [] and found > 120
+
+
+def drawn(heading, groups, width):
+    """The lines of a table as commands draw it."""
+    table = Table(box=HEAVY_HEAD)
+    for k, name in enumerate(heading):
+        table.add_column(name, justify="right" if k > 2 else "left", overflow="fold")
+    for group in groups:
+        for k, row in enumerate(group):
+            table.add_row(*row, end_section=k == len(group) - 1)
+    console = Console(width=width, file=io.StringIO())
+    console.print(table)
+    return console.file.getvalue().splitlines()
+
+
+@pytest.mark.parametrize("width", [200, 75, 60])
+def test_tables_of_results_are_read_as_commands_draw_them(width):
+    heading = ["scene", "by", "a call with its options", "least time", "ratio"]
+    groups = [
+        [
+            ["standing on two feet", "treesim", "Dynamics.forward_dynamics, out=", "3.55", "2.4 1.8 -"],
+            ["", "treesim", "Dynamics.forward_dynamics, crba_ltdl", "14.90", "1.8 1.3 -"],
+            ["", "MuJoCo", "mj_step, implicitfast, elliptic, impratio 100, noslip 10", "39.83", ""],
+        ],
+        [["falling", "", "a_name_of_one_word_that_is_longer_than_its_column_is_wide", "1e-09", "-"]],
+    ]
+    lines = drawn(heading, groups, width)
+    assert extension("result_tables").parsed(lines) == (heading, groups)
+
+
+def test_every_box_of_the_results_becomes_a_table():
+    tables = extension("result_tables")
+    for page in sorted((FOLDER / "results").glob("*.md")):
+        for block in re.findall(r"(?ms)^```text\n(.*?)^```", page.read_text(encoding="utf-8")):
+            found = [part for kind, part in tables.parts(block) if kind == "table"]
+            assert len(found) == block.count("┏")
+            assert all(len(row) == len(table.heading) for table in found for group in table.groups for row in group)

@@ -1,0 +1,159 @@
+"""Tables of the pages of results: the boxes that commands draw become tables of HTML, long ones behind a title.
+
+The pages keep the output of commands as text, which `docs/regenerate.py` writes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from html import escape
+from typing import Any, NamedTuple
+
+from docutils import nodes
+
+LONG = 40  # rows, above which a table opens by a click
+NUMERALS = set("0123456789+-–")
+NUMBER = re.compile(r"[-+]?[\d.,]+(e[-+]?\d+)?( ?(%|x|us|ns|ms|s|MB|kB|m|J))?|[-–]|")
+
+
+class Table(NamedTuple):
+    """A table of text: its heading cells, and its rows in groups between which lines were drawn."""
+
+    heading: list[str]
+    groups: list[list[list[str]]]
+
+
+def cells(line: str) -> list[str]:
+    """Return the cells of a line between the bars of a box, with the spaces around them but one on each side."""
+    return [cell[1:-1] for cell in re.split("[│┃]", line)[1:-1]]
+
+
+def continues(row: list[str], line: list[str]) -> bool:
+    """Return whether a line only holds words that did not fit into the cells of the row above it."""
+    filled = [k for k, cell in enumerate(line) if cell.strip()]
+    if not filled or all(line[k].strip() or not row[k].strip() for k in range(len(line)) if row[k].strip()):
+        return False
+
+    def wrapped(k: int) -> bool:
+        last = row[k].split("\n")[-1].rstrip()
+        numbers = all(text.lstrip()[:1] in NUMERALS for text in (row[k], line[k]))  # which are not broken
+        return bool(last) and not numbers and len(last) + 1 + len(line[k].split()[0]) > len(line[k])
+
+    return all(map(wrapped, filled))
+
+
+def unwrapped(cell: str, width: int) -> str:
+    """Return the text of a cell whose lines had a width: longer words were cut, others moved down."""
+    text, before = "", ""
+    for line in map(str.strip, cell.split("\n")):
+        word = text.rsplit(" ", 1)[-1] + line.split(" ", 1)[0]
+        cut = len(before) == width and not before.endswith(",") and len(word) > width
+        text = f"{text}{line}" if not text or cut else f"{text} {line}"
+        before = line
+    return text.strip()
+
+
+def joined(lines: list[list[str]]) -> list[list[str]]:
+    """Return the rows of a group, each with the lines that continue it."""
+    rows: list[list[str]] = []
+    for line in lines:
+        if rows and continues(rows[-1], line):
+            rows[-1] = [f"{a}\n{b}" if b.strip() else a for a, b in zip(rows[-1], line, strict=True)]
+        else:
+            rows.append(line)
+    widths = [len(cell) for cell in lines[0]]
+    return [[unwrapped(cell, width) for cell, width in zip(row, widths, strict=True)] for row in rows]
+
+
+def parsed(lines: list[str]) -> Table:
+    """Return the table that a box of text holds; lines: from its upper edge to its lower one."""
+    heading = [cells(line) for line in lines if line.startswith("┃")]
+    widths = [len(cell) for cell in heading[0]]
+    columns = ["\n".join(line[k] for line in heading).strip() for k in range(len(widths))]
+    groups: list[list[list[str]]] = [[]]
+    for line in lines:
+        if line.startswith("├"):
+            groups.append([])
+        elif line.startswith("│"):
+            groups[-1].append(cells(line))
+    rows = [joined(group) for group in groups if group]
+    return Table([unwrapped(cell, width) for cell, width in zip(columns, widths, strict=True)], rows)
+
+
+def parts(text: str) -> Iterator[tuple[str, Any]]:
+    """Yield the parts of an output: ("command", line), ("text", lines) and ("table", Table), in their order."""
+    lines, plain = iter(text.splitlines()), list[str]()
+    for line in lines:
+        if line.startswith("┏"):
+            yield "text", plain
+            plain, box = [], [line]
+            for inner in lines:
+                box.append(inner)
+                if inner.startswith("└"):
+                    break
+            yield "table", parsed(box)
+        elif line.startswith("$ "):
+            yield "text", plain
+            plain = []
+            yield "command", line
+        else:
+            plain.append(line)
+    yield "text", plain
+
+
+def table_nodes(table: Table, title: str) -> list[nodes.Node]:
+    """Return the nodes of a table below its title; one of many rows opens by a click on it."""
+    width = len(table.heading)
+    every = [row for group in table.groups for row in group]
+    numeric = [all(NUMBER.fullmatch(row[k]) for row in every) for k in range(width)]
+
+    def row_of(texts: list[str], first: bool = False) -> nodes.row:
+        entries = []
+        for text, right in zip(texts, numeric, strict=True):
+            entry = nodes.entry("", nodes.paragraph(text, text), classes=["text-end"] if right else [])
+            entries.append(entry)
+        return nodes.row("", *entries, classes=["group"] if first else [])
+
+    body = nodes.tbody("", *(row_of(row, k == 0) for group in table.groups for k, row in enumerate(group)))
+    specs = [nodes.colspec(colwidth=1) for _ in range(width)]
+    group = nodes.tgroup("", *specs, nodes.thead("", row_of(table.heading)), body, cols=width)
+    node = nodes.table("", group, classes=["result"])
+    if len(every) <= LONG:
+        return [nodes.paragraph(title, title, classes=["result-title"]), node] if title else [node]
+    label = f"{title or 'Table'} ({len(every)} rows)"
+    opening, closing = f"<details><summary>{escape(label)}</summary>", "</details>"
+    return [nodes.raw("", opening, format="html"), node, nodes.raw("", closing, format="html")]
+
+
+def replacement(block: nodes.literal_block) -> list[nodes.Node]:
+    """Return the nodes that show an output: its command, its text, and its tables with the line above as title."""
+    result: list[nodes.Node] = []
+    found = [(kind, part) for kind, part in parts(block.astext()) if kind != "text" or any(part)]
+    for k, (kind, part) in enumerate(found):
+        if kind == "command":
+            result.append(nodes.literal_block(part, part, language="console", classes=["command"]))
+        elif kind == "table":
+            above = found[k - 1][1] if k and found[k - 1][0] == "text" else [""]
+            result += table_nodes(part, above[-1].strip())
+        else:
+            titled = k + 1 < len(found) and found[k + 1][0] == "table"
+            text = "\n".join(part[:-1] if titled else part).strip("\n")
+            if text:
+                result.append(nodes.literal_block(text, text, language="text"))
+    return result
+
+
+def convert(app: Any, doctree: nodes.document) -> None:
+    """Replace outputs with boxes on pages of results."""
+    if not app.env.docname.startswith("results/"):
+        return
+    for block in list(doctree.findall(nodes.literal_block)):
+        if "┏" in block.astext():
+            block.replace_self(replacement(block))
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Register with Sphinx."""
+    app.connect("doctree-read", convert)
+    return {"parallel_read_safe": True}
