@@ -83,9 +83,16 @@ def test_what_a_page_does_not_know_is_refused(wrong: dict[str, str]) -> None:
         page_html(limbs(), **wrong)
 
 
-def test_actuators_are_refused():
-    with pytest.raises(UnsupportedError, match="has actuators, which pages without Python do not simulate"):
-        page_html(World(treesim.load("ur5"), actuators={"*": treesim.Motor()}))
+@pytest.mark.parametrize(
+    ("actuator", "why"),
+    [
+        (treesim.Motor(delay=0.01), "has delay, lag, rate limit, period or inductance"),
+        (treesim.Motor(velocity_limit=3), "has a torque-speed line"),
+    ],
+)
+def test_actuators_with_memory_or_lines_are_refused(actuator: Any, why: str) -> None:
+    with pytest.raises(UnsupportedError, match=f"'elbow_joint' {why}, which pages without Python do not simulate"):
+        page_html(World(treesim.load("ur5"), actuators={"elbow_joint": actuator}))
 
 
 def test_gains_carry_the_robot() -> None:
@@ -318,6 +325,32 @@ def test_a_pull_is_that_of_python(opened: Callable[..., Page], controller: Contr
     np.testing.assert_allclose(found["q"], run.q[-1], rtol=0, atol=1e-12)
     np.testing.assert_allclose(found["v"], run.v[-1], rtol=0, atol=1e-11)
     assert np.abs(run.q[-1] - unmoved.q[-1]).max() > {"none": 0.1, "hold": 0.01}[controller], "it is pulled"
+
+
+@pytest.mark.parametrize("integrator", ["implicit_midpoint", "rk4"])
+def test_actuators_are_those_of_python(opened: Callable[..., Page], integrator: str) -> None:
+    ur5 = treesim.load("ur5")
+    servo = treesim.PositionServo(500, 20, effort_limit=25, rotor_inertia=0.05, damping=0.3)
+    world = World(
+        Tree(ur5.name, ur5.bodies),
+        actuators={
+            "wrist_1_joint": treesim.VelocityServo(2),
+            "wrist_2_joint": treesim.PositionServo(20, 0.5, gains="explicit"),
+            "wrist_3_joint": treesim.Motor(gear=10), "shoulder_*": servo, "elbow_joint": servo,
+        },
+        **FRICTIONLESS,
+    )  # fmt: skip
+    q0 = np.array([0.0, -0.5, 0.5, 0.2, 0.1, 0.0])
+    page = opened(world, q0=q0, integrator=integrator, dt=2e-3, backends=("aba",), contact_solvers=())
+    page.page.evaluate("treesim.reset()")
+    page.watched.wait("treesim.state().t === 0")
+    found = page.steps(200)
+    targets = np.array([*q0[:3], 0, q0[4], 0])
+    run = treesim.Simulation(world, 2e-3, integrator=integrator, controller=lambda t, q, v: targets).run(0.4, q0)
+    np.testing.assert_allclose(found["q"], run.q[-1], rtol=0, atol=1e-11)
+    np.testing.assert_allclose(found["v"], run.v[-1], rtol=0, atol=1e-10)
+    assert np.abs(run.tau).max() == pytest.approx(25), "servos are at their limits"
+    assert np.abs(np.array(found["tau"])).max() <= 25
 
 
 def test_forces_are_those_of_python(opened: Callable[..., Page]) -> None:

@@ -17,6 +17,7 @@ from treesim.errors import ArgumentError, UnsupportedError, quoted
 from treesim.export.contact_module import contact_module
 from treesim.export.description import description, joints
 from treesim.export.webassembly import step_module
+from treesim.simulation.actuator_memory import has_memory
 from treesim.simulation.control import default_controller
 from treesim.simulation.world import as_world
 from treesim.system.files import write_whole
@@ -73,11 +74,12 @@ def page_html(
     gravity (3,) [m/s^2], speed: initial settings, which the page's user may change; backend and solver to
     others of `backends` and `contact_solvers`. controller: "none", or "hold", a spring and damper kp, kd about
     a target, without effect on spherical and planar joints. The default is that of
-    `treesim.control.default_controller`, as on live pages. The default of kp, kd are gains that support the
-    robot's weight. A robot with a floating base starts without gravity by default if there is no ground. Raises
-    ArgumentError (a name that the page does not support), UnsupportedError for a world with constraints, and
-    for a backend without code for single robots. Cost: one or two seconds for each backend of a humanoid, and
-    ten, the first time ever, for contact.
+    `treesim.control.default_controller`, as on live pages; "hold" for a world with actuators, whose position servos
+    get the targets, and whose motors no control. The default of kp, kd are gains that support the robot's weight. A
+    robot with a floating base starts without gravity by default if there is no ground. Raises ArgumentError (a name
+    that the page does not support), UnsupportedError for a world with constraints, for actuators with memory or a
+    torque-speed line, and for a backend without code for single robots. Cost: one or two seconds for each backend of a
+    humanoid, and ten, the first time ever, for contact.
     """
     world = as_world(robot)
     robot = world.robot
@@ -86,6 +88,7 @@ def page_html(
     q = _start(world) if q0 is None else np.asarray(q0, float)
     if controller is None:
         controller = default_controller(robot, bool(world.ground), (kp, kd) != (None, None))
+        controller = "hold" if world.actuators else controller
     _check_name("controller", controller, ("none", "hold"))
     stiff, damp = holding_gains(world, q)
     start = {
@@ -119,9 +122,8 @@ def _start(world: World) -> np.ndarray:
 
 
 def _physics(world: World, start: dict[str, Any], backends: Iterable[str], solvers: Iterable[str]) -> dict[str, Any]:
-    """Return the initial data of the page's Worker (see worker.js); raises UnsupportedError for actuators."""
-    if world.actuators:
-        raise UnsupportedError(f"{quoted(world)} has actuators, which pages without Python do not simulate")
+    """Return the initial data of the page's Worker (see worker.js); raises UnsupportedError for some actuators."""
+    actuators = _actuators(world)
     modules = {name: step_module(world.robot, name) for name in backends}
     active = world.m or world.touching.active
     stages = {name: contact_module(world, name) for name in solvers} if active else {}
@@ -129,7 +131,7 @@ def _physics(world: World, start: dict[str, Any], backends: Iterable[str], solve
     _check_name("integrator", start["integrator"], rules)
     stops = STOPS % " and ".join(stages[start["solver"]].share) if stages else ""
     return {
-        "facts": description(world.robot), "start": start, "ground": bool(world.ground),
+        "facts": {**description(world.robot), "actuators": actuators}, "start": start, "ground": bool(world.ground),
         "note": NOTE + stops + LACKS + (GROUND if world.ground else NO_GROUND),
         "modules": {name: {**module.layout(), "code": _packed(module.code)} for name, module in modules.items()},
         "stages": {
@@ -137,6 +139,22 @@ def _physics(world: World, start: dict[str, Any], backends: Iterable[str], solve
             for name, stage in stages.items()
         },
     }  # fmt: skip
+
+
+def _actuators(world: World) -> dict[int, dict[str, float]]:
+    """Return the laws of a world's actuators by degree of freedom; raises UnsupportedError with the joint."""
+    table, found = world.actuator_table, {}
+    for name, actuator in ({} if table is None else table.by_joint).items():
+        k = world.robot.v_index[name].start
+        memory = "delay, lag, rate limit, period or inductance" if has_memory(actuator) else None
+        wrong = memory or ("a torque-speed line" if table.slope[k] else None)  # type: ignore[union-attr]
+        if wrong:
+            raise UnsupportedError(
+                f"the actuator of joint {quoted(name)} has {wrong}, which pages without Python do not simulate"
+            )
+        law = actuator._law
+        found[k] = {"kp": law.kp, "kd": law.kd, "gain": law.gain, "explicit": int(law.explicit)}
+    return found
 
 
 def holding_gains(world: World, q: np.ndarray) -> tuple[float, float]:

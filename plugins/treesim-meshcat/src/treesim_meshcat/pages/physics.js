@@ -129,11 +129,12 @@ class Physics {
     // Set the controls of forces that were beyond their limits, in their mean, so that they are at the limits; whether
     // there were any.
     saturate(h) {
-        const {nv, joints, effort} = this.facts, {settings, control, force, v, v_new} = this.module.arrays;
-        if (this.controller === "none" || !(this.integrator in this.facts.theta)) return false;
+        const {nv, joints, effort, actuators} = this.facts, {settings, control, force, v, v_new} = this.module.arrays;
+        const driven = this.controller !== "none" || Object.keys(actuators).length > 0;
+        if (!driven || !(this.integrator in this.facts.theta)) return false;
         const beyond = joints.filter(({v: k}) => {
             if (Math.abs(force[k]) === effort[k]) return false;
-            const lead = h * settings[1 + 5 * nv + k], stiffness = lead * settings[1 + k];
+            const lead = h * settings[1 + 5 * nv + k] * (1 - settings[1 + 9 * nv + k]), stiffness = lead * settings[1 + k];
             const mean = force[k] - stiffness * v[k] - lead * (settings[1 + nv + k] + stiffness) * (v_new[k] - v[k]) / h;
             if (Math.abs(mean) > effort[k]) control[k] = Math.sign(mean) * SATURATED;
             return Math.abs(mean) > effort[k];
@@ -173,17 +174,30 @@ class Physics {
             settings[1 + 6 * nv + k] = stiffness[k];
             settings[1 + 7 * nv + k] = rest[k];
         }
-        if (this.controller !== "none") {
-            joints.forEach(({v}, i) => {
-                settings[1 + v] = this.kp;
-                settings[1 + nv + v] = this.kd;
-                const driven = this.kp !== 0 || this.kd !== 0, limited = driven && effort[v] < UNLIMITED;
-                settings[1 + 4 * nv + v] = driven ? 1 : 0;
-                settings[1 + 12 * nv + v] = limited && implicit && lightest[v] > 0 ? 1 / lightest[v] : 0;
-                control[v] = this.targets[i];
-            });
-        }
+        joints.forEach(({v}, i) => {
+            const {kp, kd, gain, explicit, isActuator} = this.law(v), gains = kp !== 0 || kd !== 0;
+            const limited = gains && !explicit && implicit && effort[v] < UNLIMITED && lightest[v] > 0;
+            settings[1 + v] = kp;
+            settings[1 + nv + v] = kd;
+            settings[1 + 4 * nv + v] = gains || isActuator ? 1 : 0;
+            settings[1 + 8 * nv + v] = gain;
+            settings[1 + 9 * nv + v] = explicit;
+            settings[1 + 12 * nv + v] = limited ? 1 / lightest[v] : 0;
+            control[v] = this.control(i, v);
+        });
         this.lead(settings, h);
+    }
+
+    // Gains of a degree of freedom: those of its actuator, or of the controller.
+    law(v) {
+        const own = this.facts.actuators[v], holds = this.controller !== "none";
+        return own ? {...own, isActuator: true} : {kp: holds ? this.kp : 0, kd: holds ? this.kd : 0, gain: 0, explicit: 0};
+    }
+
+    // Control of a joint: its target, 0 for motors and servos of velocities.
+    control(i, v) {
+        const own = this.facts.actuators[v];
+        return this.controller === "none" || (own && own.kp === 0) ? 0 : this.targets[i];
     }
 
     // theta: where in the step damping and gains act, as a part of it.
@@ -194,7 +208,8 @@ class Physics {
         theta.fill(least);
         if (least === 1) return;
         for (let k = 0; k < nv; k++) {
-            const stiffness = h * (Math.max(damping[k], 0) + kd[k]) + h * h * kp[k];
+            const implicit = 1 - settings[1 + 9 * nv + k];
+            const stiffness = h * (Math.max(damping[k], 0) + implicit * kd[k]) + h * h * implicit * kp[k];
             const wanted = 1 - lightest[k] / stiffness;
             theta[k] = Number.isFinite(wanted) ? Math.min(Math.max(wanted, least), 1) : least;
         }
@@ -341,9 +356,8 @@ class Physics {
     // What drives the joints (nv) [N m, N]: springs and dampers, within their effort limits.
     get tau() {
         const {nv, joints, effort} = this.facts, tau = new Array(nv).fill(0);
-        if (this.controller === "none") return tau;
         joints.forEach(({q, v}, i) => {
-            const wanted = this.kp * (this.targets[i] - this.q[q]) - this.kd * this.v[v];
+            const {kp, kd} = this.law(v), wanted = kp * (this.control(i, v) - this.q[q]) - kd * this.v[v];
             tau[v] = Math.min(Math.max(wanted, -effort[v]), effort[v]);
         });
         return tau;
