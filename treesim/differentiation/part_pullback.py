@@ -78,7 +78,8 @@ class PartPullback:
     def __init__(self, stepper: Stepper, batched: BatchedPlaces, code: StepCode) -> None:
         self._stepper, self._batched, self._code = stepper, batched, code
         gravity = None if stepper.gravity is None else tuple(np.asarray(stepper.gravity, float).tolist())
-        self._free = step_pullback(stepper.robot, stepper.rule, stepper.settings.table.size, batched.robot, gravity)
+        given = stepper.robot, stepper.rule, stepper.settings.table.size
+        self._free = step_pullback(*given, batched.robot, gravity, batched.settings)
 
     def model(self, numbers: np.ndarray) -> PartModel:
         """Return the model parameters of states, from the numbers (B, m) that differ between them."""
@@ -206,10 +207,8 @@ class PartPullback:
                     in_armature[own] += y
                     in_contact[own] += self._of_friction(contact, g)
         gradients = self._free.of_motion(part.given, part.tape, of_motion, in_tau, in_armature)
-        size, places = self._stepper.settings.table.size, list(self._batched.settings)
-        in_numbers = np.concatenate(
-            [gradients.table[..., places], in_robot + gradients.table[..., size:], in_contact], axis=-1
-        )
+        in_settings, more = np.split(gradients.table, [len(self._batched.settings)], axis=-1)
+        in_numbers = np.concatenate([in_settings, in_robot + more, in_contact], axis=-1)
         return np.concatenate([in_q + gradients.q, in_v + gradients.v], axis=-1), gradients.control, in_numbers
 
     def _of_friction(self, contact: ContactGradient, g: MotionGradient) -> np.ndarray:

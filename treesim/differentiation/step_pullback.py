@@ -134,12 +134,14 @@ class StepPullback:
     """Gradients of steps of a robot by an integrator in free motion.
 
     settings: how many numbers of the table are settings. places: of the others in the robot's table. gravity (3,): if
-    it replaces the robot's. Weights are (B, n), or (B, K, n) for K gradients of each state.
+    it replaces the robot's. batched: settings whose gradients `of_motion` returns. Weights are (B, n), or (B, K, n) for
+    K gradients of each state.
     """
 
     def __init__(
-        self, robot: Tree, rule: Rule, settings: int, places: tuple[int, ...], gravity: ArrayLike | None = None
-    ) -> None:
+        self, robot: Tree, rule: Rule, settings: int, places: tuple[int, ...], gravity: ArrayLike | None = None,
+        batched: Sequence[int] = (),
+    ) -> None:  # fmt: skip
         self._parts = parts = step_parts(robot, rule, places)
         self._gravity = None if gravity is None else np.asarray(gravity, float)
         self._source, self._settings = parts.source, settings
@@ -165,7 +167,9 @@ class StepPullback:
         self._torques_back = Function([nv, nq, nv, nv, own, nv], lambda *x: self._torque_gradients(*x), [nv, nv, own])
         called = [nq, nv, nv, nv, nv]
         self._motion_and_calls = Joined(state, self._taped, [nv, nv, *called * rule.stages])
-        self._motion_gradients = Joined([*state, *called * rule.stages, 4 * nv], self._of_motion, gradients)
+        self._batched = [*batched, *range(settings, table)]
+        found = [nv, nv, len(self._batched), nv]
+        self._motion_gradients = Joined([*state, *called * rule.stages, 4 * nv], self._of_motion, found)
 
     def __call__(self, given: StepInputs, weights: Numbers) -> StepGradients:
         """Return the gradients of sum(weights * displacement and velocity at the end of the step)."""
@@ -197,7 +201,7 @@ class StepPullback:
     def of_motion(
         self, given: StepInputs, tape: Tape, weights: Numbers, in_tau: Numbers, in_armature: Numbers
     ) -> StepGradients:
-        """Return the gradients of sum(weights * mean and end velocity).
+        """Return the gradients of sum(weights * mean and end velocity), of the table those in batched numbers.
 
         in_tau, in_armature (..., nv): further gradients in the force and the armature of the last call.
         """
@@ -212,7 +216,10 @@ class StepPullback:
         still = constants(np.zeros(nv), given.q)
         found = self._motion_back.back((still, *given, *tape.accelerations), weights[..., : 2 * nv])
         of_call = weights[..., 2 * nv :]
-        return [*self._through_calls(given, tape, found, np.concatenate([0 * of_call, of_call], axis=-1))]
+        in_q, in_v, in_table, in_control = self._through_calls(
+            given, tape, found, np.concatenate([0 * of_call, of_call], axis=-1)
+        )
+        return [in_q, in_v, in_table[..., self._batched], in_control]
 
     def acceleration(self, q: Numbers, v: Numbers, tau: Numbers, armature: Numbers, table: Numbers) -> Numbers:
         """Return the acceleration of a call of the forward dynamics."""
@@ -313,7 +320,8 @@ def _tape_of(calls: Sequence[Numbers]) -> Tape:
 
 @lru_cache(maxsize=16)
 def step_pullback(
-    robot: Tree, rule: Rule, settings: int, places: tuple[int, ...], gravity: tuple[float, ...] | None
-) -> StepPullback:
+    robot: Tree, rule: Rule, settings: int, places: tuple[int, ...], gravity: tuple[float, ...] | None,
+    batched: tuple[int, ...],
+) -> StepPullback:  # fmt: skip
     """Return the gradients of steps in free motion; equal requests return the same object, with its code."""
-    return StepPullback(robot, rule, settings, places, gravity)
+    return StepPullback(robot, rule, settings, places, gravity, batched)
