@@ -80,3 +80,24 @@ def test_the_ground_of_the_live_page(robot):
     viewer.show(robot, robot.neutral())
     viewer.show_ground([SLOPE])
     viewer.close()
+
+
+def test_level_planes_and_the_grid_move_along_with_the_robot(robot, watch):
+    viewer = MeshcatViewer()
+    try:
+        viewer.show(robot, robot.neutral())
+        viewer.show_ground([Ground(), SLOPE, BOX])
+        watched = watch(viewer.url)
+        watched.wait("stage.bodies.length > 0 && stage.planes.length === 1 && element('follow').checked")
+        places = "[...stage.find('ground').children, stage.find('Grid')].map((object) => object.position.toArray())"
+        before, cell = np.array(watched.page.evaluate(places)), watched.page.evaluate("stage.cell")
+        q = robot.neutral()
+        q[:2] = 7.35, -2.15
+        viewer.update(q)
+        watched.wait("stage.find('Grid').position.x > 6")
+        moved = np.array(watched.page.evaluate(places)) - before
+        np.testing.assert_allclose(moved[1:3], 0)
+        np.testing.assert_allclose(moved[[0, 3]], [cell * np.round([7.35 / cell, -2.15 / cell, 0])] * 2, atol=1e-9)
+        assert watched.errors == []
+    finally:
+        viewer.close()

@@ -76,6 +76,7 @@ class Stage {
         DARK.addEventListener("change", () => this.shade());
         this.bodies = [];
         this.cell = 1;  // side of the grid's squares [m]
+        this.planes = [];  // of the ground: level ones, and where they are drawn for a robot at the origin
         this.beforeRender = () => {};
         this.afterFollow = () => {};  // the camera is where it will be seen from
         this.loading = 0;  // images on their way
@@ -130,6 +131,18 @@ class Stage {
     lay(ground) {
         this.carryOut(ground);
         this.floor = ground.floor;
+        const isLevel = ({name, quaternion: {x, y}}) => name.endsWith(" Ground") && Math.hypot(x, y) < 1e-9;
+        this.planes = this.find("ground").children.filter(isLevel).map((object) => ({object, at: object.position.clone()}));
+        this.viewer.set_dirty();
+    }
+
+    // Grid and level planes have no end, but are drawn with one: move them along by whole squares.
+    extend({x, y}) {
+        const [dx, dy] = [x, y].map((place) => this.cell * Math.round(place / this.cell));
+        const grid = this.find("Grid");
+        if (grid.position.x === dx && grid.position.y === dy) return;
+        grid.position.set(dx, dy, 0);
+        for (const {object, at} of this.planes) object.position.set(at.x + dx, at.y + dy, at.z);
         this.viewer.set_dirty();
     }
 
@@ -213,6 +226,7 @@ class Stage {
     follow() {
         const body = this.bodies[1];
         if (!body || !element("follow").checked) return;
+        this.extend(body.position);
         const now = body.getWorldPosition(new MeshCat.THREE.Vector3());
         if (this.anchor) {
             const step = now.clone().sub(this.anchor);
