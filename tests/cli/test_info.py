@@ -12,7 +12,7 @@ CONTRACT = {"name", "nq", "nv", "n_bodies", "depth", "mass", "parent", "dof_pare
 
 
 def test_json_holds_the_contract(answer: Callable[..., Any], robot: str) -> None:
-    facts = answer("info", robot)
+    facts = answer("info", robot, "--base", "fixed")
     assert set(facts) >= CONTRACT
     assert (facts["name"], facts["nq"], facts["nv"], facts["n_bodies"]) == ("toy", 3, 3, 3)
     assert (facts["depth"], facts["parent"], facts["dof_parent"]) == (2, [0, 1, 0], [0, 1, 0])
@@ -30,14 +30,14 @@ def test_followers_are_listed(
     treesim: Callable[..., Any], answer: Callable[..., Any], make_robot: Callable[..., str]
 ) -> None:
     robot = make_robot("gear", more='<mimic joint="hip" multiplier="-0.5" offset="0.1"/>')
-    facts = answer("info", robot)
+    facts = answer("info", robot, "--base", "fixed")
     assert (facts["nv"], facts["n_bodies"], facts["dof_parent"]) == (2, 3, [0, 0])
     assert [joint["name"] for joint in facts["joints"]] == ["hip", "shoulder"]
     assert facts["mimic_joints"] == [
         {"name": "knee", "type": "revolute", "mimicked": "hip", "multiplier": -0.5, "offset": 0.1}
     ]
-    assert "knee = -0.5 hip +0.1" in treesim("info", robot).stdout
-    assert answer("info", robot, "--mimic", "free")["nv"] == 3
+    assert "knee = -0.5 hip +0.1" in treesim("info", robot, "--base", "fixed").stdout
+    assert answer("info", robot, "--base", "fixed", "--mimic", "free")["nv"] == 3
     cost = treesim("cost", robot, "--repeats", "0").stdout
     assert "1 mimic joint:" in cost and "aba" in cost
 
@@ -61,17 +61,20 @@ def test_installed_robots_go_by_the_name_that_was_typed(
 def test_the_mass_that_a_fixed_base_leaves_out_is_told(
     treesim: Callable[..., Any], answer: Callable[..., Any], robot: str, make_robot: Callable[..., str]
 ) -> None:
-    assert "3 kg, without the 1 kg of the root link, which is fixed to the world" in treesim("info", robot).stdout
-    facts, floating = answer("info", robot), answer("info", robot, "--base", "floating")
+    assert (
+        "3 kg, without the 1 kg of the root link, which is fixed to the world"
+        in treesim("info", robot, "--base", "fixed").stdout
+    )
+    facts, floating = answer("info", robot, "--base", "fixed"), answer("info", robot, "--base", "floating")
     assert (facts["mass"], facts["fixed_mass"]) == (3.0, 1.0) and floating["mass"] == 4.0
     assert "root link" not in treesim("info", robot, "--base", "floating").stdout
     own = make_robot("own").replace("toy", "own")
     Path(own).write_text(Path(robot).read_text().replace('"hip"', '"root_joint"'))
-    assert "3 kg, without that of the root link" in treesim("info", own).stdout
+    assert "3 kg, without that of the root link" in treesim("info", own, "--base", "fixed").stdout
 
 
 def test_table_shows_tree_and_pattern(treesim: Callable[..., Any], robot: str) -> None:
-    shown = treesim("info", robot).stdout
+    shown = treesim("info", robot, "--base", "fixed").stdout
     for word in ("toy", "hip", "knee", "shoulder", "λ", "0 1 0", "-2 ... 2", "5 of 9 entries"):
         assert word in shown
     assert "██·\n··▀" in shown

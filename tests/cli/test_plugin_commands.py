@@ -143,6 +143,17 @@ def test_every_option_has_a_help_text_and_every_help_text_an_option(name: str, c
     assert documented(inspect.unwrap(command).__doc__)[1].keys() - options.keys() <= {""}
 
 
+def test_all_commands_have_one_default_base() -> None:
+    found = {}
+    for name, _ in shown_commands():
+        command = PARSER.get_command(None, name)
+        command = command.command() if isinstance(command, PluginCommand) else command
+        for given in command.params:
+            if given.name == "base" and given.default != "both":  # of surveys over all robots
+                found[name] = given.default
+    assert len(found) > 6 and set(found.values()) == {"auto"}, found
+
+
 @pytest.mark.parametrize(("words", "target"), ROUTES.items(), ids=lambda x: " ".join(x) if isinstance(x, tuple) else x)
 def test_commands_of_two_words_have_hidden_former_names(words: tuple[str, str], target: str) -> None:
     need_command(target)

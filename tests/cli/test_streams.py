@@ -63,7 +63,7 @@ def check_text(text: str) -> None:
 
 RUN = ("simulate", "hostile.urdf", "--duration", 0.01, "--out", "run.npz")
 COMMANDS: dict[str, tuple[Any, ...]] = {
-    "info": ("info", "hostile.urdf"),
+    "info": ("info", "hostile.urdf", "--base", "fixed"),
     "check": ("check", "hostile.urdf", "--usage"),
     "fix": ("check", "hostile.urdf", "--fix", "fixed.urdf"),
     "readers": ("readers", "hostile.urdf"),

@@ -66,7 +66,20 @@ def test_a_system_that_reports_no_memory_gets_the_summary_without_it(robot, tree
 
 @pytest.mark.slow
 def test_joints_are_held_where_they_start(robot, answer, tmp_path):
-    given = ("--samples", 4, "--steps", 50, "--workers", 1, "--q0", "hip=0.5", "--measure", "off=last(abs(q[hip]-0.5))")
+    given = (
+        "--base",
+        "fixed",
+        "--samples",
+        4,
+        "--steps",
+        50,
+        "--workers",
+        1,
+        "--q0",
+        "hip=0.5",
+        "--measure",
+        "off=last(abs(q[hip]-0.5))",
+    )
     off = [
         answer("sweep", robot, "--out", tmp_path / name, *given, *more)["columns"]["off"]["mean"]
         for name, more in (("held", ("--controller", "hold", "--kp", 1000, "--kd", 100)), ("free", ()))
@@ -125,7 +138,18 @@ gain = 3.0
 
 def test_a_policy_is_a_function_of_a_file(robot, answer, treesim, tmp_path):
     (tmp_path / "law.py").write_text(POLICY)
-    given = ("--samples", 6, "--steps", 400, "--workers", 1, "--policy", f"{tmp_path / 'law.py'}:swing")
+    given = (
+        "--base",
+        "fixed",
+        "--samples",
+        6,
+        "--steps",
+        400,
+        "--workers",
+        1,
+        "--policy",
+        f"{tmp_path / 'law.py'}:swing",
+    )
     given += ("--parameters", "30,0.2", "--vary", "p[1]=0.2,0.4", "--measure", "at=last(q[knee])")
     columns = answer("sweep", robot, "--out", tmp_path / "run.zarr", *given)["columns"]
     assert columns["at"]["greatest"] - columns["at"]["least"] > 0.05 and columns["p[1]"]["least"] == 0.2

@@ -47,7 +47,7 @@ def check(
     robots: Annotated[list[str], typer.Argument(metavar="ROBOT", show_default=False, autocompletion=common.ROBOTS)],
     tier: list[str] | None = None,
     strict: bool = False,
-    base: BaseOption = "fixed",
+    base: BaseOption = "auto",
     mimic: MimicOption = None,
     meshes: bool = True,
     notes: bool = True,

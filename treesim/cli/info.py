@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 )
 def info(
     robot: OptionalRobotArgument = None,
-    base: BaseOption = "fixed",
+    base: BaseOption = "auto",
     mimic: MimicOption = None,
     tree: str | None = None,
     dofs: str | None = None,

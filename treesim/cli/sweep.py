@@ -51,7 +51,7 @@ class SweepOptions(SimulationOptions):
         none, or hold (PD control to the initial configuration).
     """
 
-    base: BaseOption = "fixed"
+    base: BaseOption = "auto"
     controller: Annotated[str | None, option(panel=CONTROL)] = "none"
 
 

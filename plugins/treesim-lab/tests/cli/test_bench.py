@@ -254,7 +254,7 @@ def test_peak_loop_does_all_its_multiply_adds(single: bool) -> None:
 
 
 def test_sizes(answer: Callable[..., Any], robot: str, tmp_path: Path) -> None:
-    rows = answer("bench", robot, "--sizes", 1000, "--single")["sizes"]
+    rows = answer("bench", robot, "--base", "fixed", "--sizes", 1000, "--single")["sizes"]
     assert [row["states"] for row in rows] == [100, 1000] and {row["numbers"] for row in rows} == {"float32"}
     assert [row["arguments_bytes"] for row in rows] == [3 * 3 * 4 * 100, 3 * 3 * 4 * 1000]
     assert all(0 <= row["added_bytes"] < 2**20 for row in rows)

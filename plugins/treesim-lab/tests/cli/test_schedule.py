@@ -18,7 +18,7 @@ pytest.importorskip("matplotlib")
 
 
 def test_methods_are_compared(treesim, robot):
-    result = treesim("schedule", robot)
+    result = treesim("schedule", robot, "--base", "fixed")
     assert result.exit_code == 0
     for method in ("aba", "divide_and_conquer", "tree_contraction"):
         assert method in result.stdout
@@ -26,7 +26,7 @@ def test_methods_are_compared(treesim, robot):
 
 
 def test_stages_of_one_method_are_listed(treesim, robot):
-    result = treesim("schedule", robot, "--method", "tree_contraction")
+    result = treesim("schedule", robot, "--base", "fixed", "--method", "tree_contraction")
     assert result.exit_code == 0
     assert "assemblies, level 1" in result.stdout and "joint accelerations" in result.stdout
     chosen = package.schedule(package.load(robot), "tree_contraction")
@@ -35,14 +35,15 @@ def test_stages_of_one_method_are_listed(treesim, robot):
 
 
 def test_frames_are_scheduled_by_the_methods_of_the_operational_space(treesim, robot):
-    result = treesim("schedule", robot, "--frame", "shank")
+    result = treesim("schedule", robot, "--base", "fixed", "--frame", "shank")
     assert result.exit_code == 0 and "Λ⁻¹ of shank" in result.stdout and "divide_and_conquer" not in result.stdout
-    result = treesim("schedule", robot, "--frame", "shnak")
+    result = treesim("schedule", robot, "--base", "fixed", "--frame", "shnak")
     assert result.exit_code == 2 and "shnak" in result.stderr and "shank" in result.stderr
 
 
 def test_json_holds_every_block(treesim, robot):
-    facts = {entry["method"]: entry for entry in json.loads(treesim("schedule", robot, "--json").stdout)}
+    shown = treesim("schedule", robot, "--base", "fixed", "--json").stdout
+    facts = {entry["method"]: entry for entry in json.loads(shown)}
     assert set(facts) == set(scheduled_methods())
     aba = {stage["name"]: stage["blocks"] for stage in facts["aba"]["stages"]}
     assert aba["articulated inertias, depth 2"] == [[2]] and aba["accelerations, depth 1"] == [[1], [3]]
@@ -56,7 +57,7 @@ def test_json_holds_every_block(treesim, robot):
 @pytest.mark.parametrize("method", [[], ["--method", "divide_and_conquer"]], ids=["all", "one"])
 def test_picture_is_drawn(treesim, robot, tmp_path, suffix, method):
     path = tmp_path / f"schedule.{suffix}"
-    result = treesim("schedule", robot, *method, "--plot", path)
+    result = treesim("schedule", robot, "--base", "fixed", *method, "--plot", path)
     assert result.exit_code == 0 and str(path) in result.stdout
     if suffix == "png":
         width, height = struct.unpack(">II", path.read_bytes()[16:24])
@@ -71,7 +72,7 @@ def test_mistakes_are_told(treesim, robot, tmp_path):
         (["--method", "tree_contractoin"], "did you mean"),
         (["--plot", tmp_path / "picture.doc"], ".png"),
     ):
-        result = treesim("schedule", robot, *arguments)
+        result = treesim("schedule", robot, "--base", "fixed", *arguments)
         assert result.exit_code == 2 and word in result.stderr
 
 

@@ -31,7 +31,7 @@ QUICK = (10, 100)
 )
 def accuracy(
     robots: Annotated[list[str] | None, typer.Argument(metavar="[ROBOT]...")] = None,
-    base: BaseOption = "fixed",
+    base: BaseOption = "auto",
     mimic: MimicOption = None,
     states: Annotated[int, option(min=1)] = 64,
     factorization: bool = False,

@@ -38,7 +38,7 @@ ROUNDING = 2.0**-52
 )
 def audit(
     robot: RobotArgument,
-    base: BaseOption = "fixed",
+    base: BaseOption = "auto",
     mimic: MimicOption = None,
     states: Annotated[int, option(min=1)] = 3,
     seed: SeedOption = 0,

@@ -54,7 +54,7 @@ BUSY = 0.5  # load average above which other processes disturb the times
 )
 def bench(
     robots: Annotated[list[str] | None, typer.Argument(metavar="ROBOT...")] = None,
-    base: BaseOption = "fixed",
+    base: BaseOption = "auto",
     mimic: MimicOption = None,
     batch: Annotated[int, option(min=0)] = 0,
     sizes: Annotated[int, option(min=0)] = 0,

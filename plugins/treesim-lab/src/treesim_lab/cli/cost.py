@@ -28,7 +28,7 @@ def cost(
     robot: OptionalRobotArgument = None,
     papers: bool = False,
     advice: bool = False,
-    base: BaseOption = "fixed",
+    base: BaseOption = "auto",
     mimic: MimicOption = None,
     frame: list[str] | None = None,
     repeats: Annotated[int, option(min=0)] = 20,

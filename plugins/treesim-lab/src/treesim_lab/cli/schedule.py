@@ -27,7 +27,7 @@ def schedule(
     robot: RobotArgument,
     method: str | None = None,
     frame: list[str] | None = None,
-    base: BaseOption = "fixed",
+    base: BaseOption = "auto",
     mimic: MimicOption = None,
     plot: Path | None = None,
     json: JsonOption = False,
