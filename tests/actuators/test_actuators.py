@@ -11,6 +11,13 @@ from treesim.actuators.actuators import Law, Line
 
 WINDING = {"resistance": 0.5, "torque_constant": 0.05}
 
+NO_CURVES = (
+    3, "curve", [], [(0, 1)], ((0, 1), (0, 2)), ((0, 1), (1, np.inf)), [(0, 3), (1, 2, 0), (2, 1)],
+    [(0, 3), (2, 2), (1, 1)], [(0, 3), (1, 2), (1, 1)], [(0, 3), (1, 3), (2, 0)], [(0, 3), (1, 1), (2, 2)],
+    [(0, 3), (1, 2), (2, -1)], [(-1, 3), (1, 2), (2, 0)], [(0, 3), (1, np.nan), (2, 0)], [(0, 3), (np.nan, 2), (2, 0)],
+    [(k, 9 - k) for k in range(9)],
+)  # fmt: skip
+
 
 def test_laws_are_affine():
     assert Motor(gear=10)._law == Law(gain=10)
@@ -25,6 +32,8 @@ def test_limits():
     assert Motor()._line(5.0) == Line() and Motor()._effort(5.0) == 5.0 and Motor(effort_limit=3)._effort(5.0) == 3.0
     assert Motor(velocity_limit=10)._line(5.0) == Line(5.0, 0.5)
     assert Motor(curve=[(2, 8), (10, 0)])._line(5.0) == Line(10.0, 1.0)
+    motor = Motor(curve=[(0, 10), (2, 8), (4, 4), (5, 0)])
+    assert motor._line(5.0) == Line(10, 1) and motor._further_lines == [(2, Line(12, 2)), (4, Line(20, 4))]
     motor = DCMotor(**WINDING, gear=20, voltage_limit=24, current_limit=30)
     assert motor._effort(1e3) == pytest.approx(30) and motor._effort(10.0) == 10
     assert motor._line(30.0) == pytest.approx((48, 2)), "its no-load speed is 24 V / (20 * 0.05 V s)"
@@ -35,7 +44,8 @@ def test_limits():
 @pytest.mark.parametrize(
     "actuator",
     [
-        Motor(gear=2, curve=((0, 3), (4, 0))), DCMotor(**WINDING), PositionServo(1, 2, gains="explicit"),
+        Motor(gear=2, curve=((0, 3), (4, 0))), Motor(curve=((0, 3), (2, 2), (4, 0))), DCMotor(**WINDING),
+        PositionServo(1, 2, gains="explicit"),
         VelocityServo(1, damping=3, joint_friction=1),
     ],
 )  # fmt: skip
@@ -57,9 +67,7 @@ def test_records_are_values(actuator):
         (lambda: Motor(velocity_limit=0), "velocity_limit of Motor must be a number, finite, above 0"),
         (lambda: Motor(velocity_limit=1)._line(1e30), "velocity_limit needs an effort_limit"),
         (lambda: Motor(velocity_limit=1, curve=((0, 1), (1, 0))), "curve replaces the line to velocity_limit"),
-        (lambda: Motor(curve=((0, 1), (0, 2))), "curve of Motor must be two points"),
-        (lambda: Motor(curve=((0, 1), (1, np.inf))), "curve of Motor must be two points"),
-        (lambda: Motor(curve=3), "curve of Motor must be two points"),
+        *((lambda curve=curve: Motor(curve=curve), "curve of Motor must be two to 8 points") for curve in NO_CURVES),
         (lambda: PositionServo(-1, 1), "kp of PositionServo"),
         (lambda: PositionServo(1, [1, 2]), "kd of PositionServo"),
         (lambda: PositionServo(1, 1, gains="both"), "gains must be 'implicit' or 'explicit', got 'both'"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from ..validation.values import checked_flag, finite_or_nan, one_of, parts_or_no
 
 LARGEST = 1e12  # of parameters, so that products do not overflow
 GAINS = ("implicit", "explicit")
+MOST_POINTS = 8  # of a torque-speed curve
 BEFORE = ("zero", "first", "start")  # commands that act until the first one arrives
 OPTIONAL = (  # None: see the classes
     "effort_limit", "velocity_limit", "voltage_limit", "current_limit", "rate_limit", "period",
@@ -140,6 +142,11 @@ class Actuator(ReprMixin):
         """Return the torque-speed line of an actuator with this effort limit; zeros without one."""
         return Line()
 
+    @property
+    def _further_lines(self) -> list[tuple[float, Line]]:
+        """Pieces of a torque-speed curve behind the first, which is `_line`, each with its least speed."""
+        return []
+
     def _check(self, name: str, *, zero: bool = False) -> None:
         """Replace a field by a checked float, unless it is optional and None; zero: whether it may be zero."""
         value = getattr(self, name)
@@ -173,24 +180,28 @@ class _WithLine(Actuator):
                 raise ArgumentError(f"{self._label}: curve replaces the line to velocity_limit: leave one out")
             object.__setattr__(self, "curve", self._checked_curve())
 
-    def _checked_curve(self) -> tuple[tuple[float, float], tuple[float, float]]:
+    def _checked_curve(self) -> tuple[tuple[float, ...], ...]:
         points = [parts_or_none(point) for point in parts_or_none(self.curve) or ()]
         numbers = [tuple(map(finite_or_nan, point)) for point in points if point is not None and len(point) == 2]
-        if len(numbers) == len(points) == 2:
-            (v0, f0), (v1, f1) = numbers
-            if 0 <= v0 < v1 <= LARGEST and LARGEST >= f0 > f1 >= 0:
-                return (v0, f0), (v1, f1)
+        if len(numbers) == len(points) and 2 <= len(points) <= MOST_POINTS:
+            falls = all(v0 < v1 and f0 > f1 for (v0, f0), (v1, f1) in pairwise(numbers))
+            if falls and all(0 <= x <= LARGEST for point in numbers for x in point):
+                return tuple(numbers)
         raise ArgumentError(
-            f"curve of {self._label} must be two points (speed, force) with increasing speed and decreasing force, "
-            f"none negative, such as ((0, 60), (20, 0)), got {short_repr(self.curve)}"
+            f"curve of {self._label} must be two to {MOST_POINTS} points (speed, force) with increasing speed and "
+            f"decreasing force, none negative, such as ((0, 60), (20, 0)), got {short_repr(self.curve)}"
         )
+
+    @property
+    def _further_lines(self) -> list[tuple[float, Line]]:
+        """Pieces of a torque-speed curve behind the first, which is `_line`, each with its least speed."""
+        points = () if self.curve is None else self.curve[1:]
+        return [(ends[0][0], _line_through(*ends)) for ends in pairwise(points)]
 
     def _line(self, effort: float) -> Line:
         """Return the torque-speed line of an actuator with this effort limit; zeros without one."""
         if self.curve is not None:
-            (v0, f0), (v1, f1) = self.curve
-            slope = (f0 - f1) / (v1 - v0)
-            return Line(f0 + slope * v0, slope)
+            return _line_through(*self.curve[:2])
         if self.velocity_limit is None:
             return Line()
         if np.any(effort > LARGEST):
@@ -198,6 +209,13 @@ class _WithLine(Actuator):
                 f"{self._label}: velocity_limit needs an effort_limit, from which the force falls: the joint has none"
             )
         return Line(effort, effort / self.velocity_limit)
+
+
+def _line_through(one: Sequence[float], other: Sequence[float]) -> Line:
+    """Return the torque-speed line through two points (speed, force)."""
+    (v0, f0), (v1, f1) = one, other
+    slope = (f0 - f1) / (v1 - v0)
+    return Line(f0 + slope * v0, slope)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -231,9 +249,11 @@ class Motor(_WithLine):
     velocity_limit : float, optional
         Speed of the joint [rad/s, m/s] at which the largest force has fallen linearly from the effort limit to 0. Above
         this speed, the motor can only brake. By default the largest force does not depend on the speed.
-    curve : two points, optional
-        Two points (speed, force) at the joint of a line that replaces the one to velocity_limit, for example
-        ((0, stall torque), (no-load speed, 0)). The force also stays within the effort limit.
+    curve : two to eight points, optional
+        Points (speed, force) at the joint of a piecewise linear curve that replaces the line to velocity_limit, for
+        example ((0, stall torque), (no-load speed, 0)). Speeds increase, and forces decrease. In a substep, the line of
+        the piece acts that contains the speed at its start; the outer pieces continue. The force also stays within the
+        effort limit.
     gear : float
         Turns of the rotor for a turn of the joint; for prismatic joints [rad/m]. The force of the joint is gear times
         the torque.

@@ -24,7 +24,8 @@ class ActuatorTable:
     """Numbers (nv,) of the actuators of a robot, 0 for joints without one.
 
     by_joint: the actuators. driven: 1 for joints with an actuator. gain, kp, kd, explicit: see `Law`. stall, slope: see
-    `Line`. time_constant: inductance by resistance of the winding [s].
+    `Line`. time_constant: inductance by resistance of the winding [s]. pieces (P, 3, nv): least speed, stall and slope
+    of further pieces of torque-speed curves.
     """
 
     robot: Tree
@@ -37,6 +38,7 @@ class ActuatorTable:
     stall: np.ndarray
     slope: np.ndarray
     time_constant: np.ndarray
+    pieces: np.ndarray
 
     def electrical_theta(self, h: float, least: float) -> np.ndarray:
         """Return the point (nv,) within a step of h [s] at which currents are evaluated, at least `least`."""
@@ -67,7 +69,8 @@ class ActuatorTable:
         slope (..., nv): of these lines, if not the table's.
         """
         kp, kd = self.of_laws(kp, kd)
-        return [kp, np.maximum(kd, self.slope if slope is None else slope)]
+        steepest = self.pieces[:, 2].max(axis=0, initial=0.0)
+        return [kp, np.maximum(np.maximum(kd, steepest), self.slope if slope is None else slope)]
 
 
 def with_actuators(
@@ -158,7 +161,19 @@ def actuator_table(robot: Tree, actuators: Mapping[str, Actuator]) -> ActuatorTa
         line = actuator._line(min(float(robot.effort_limit[k]), UNLIMITED))
         own = actuator._time_constant
         numbers[:, k] = 1, law.gain, law.kp, law.kd, law.explicit, line.stall, line.slope, own
-    return ActuatorTable(robot, dict(actuators), *(frozen(row) for row in numbers))
+    columns = [*numbers, _pieces(robot, actuators)]
+    return ActuatorTable(robot, dict(actuators), *(frozen(column) for column in columns))
+
+
+def _pieces(robot: Tree, actuators: Mapping[str, Actuator]) -> np.ndarray:
+    """Return further pieces (P, 3, nv) of torque-speed curves; those of joints with fewer begin at no speed."""
+    most = max(len(actuator._further_lines) for actuator in actuators.values())
+    found = np.zeros((most, 3, robot.nv))
+    found[:, 0] = UNLIMITED
+    for name, actuator in actuators.items():
+        for j, (least, line) in enumerate(actuator._further_lines):
+            found[j, :, robot.v_index[name].start] = least, *line
+    return found
 
 
 def check_commanded(by: Any, table: ActuatorTable | None) -> None:

@@ -26,6 +26,7 @@ from ..kernels.contact.step_records import StepInput, StepOutput
 from ..kernels.contact.tables import FOUND
 from ..kernels.entries.status import FINE
 from ..kernels.stepping.rules import Rule
+from ..kernels.stepping.step import COLUMNS
 from ..model.tree import Tree
 from ..states.states import mimic_constants, run_bound
 from ..system.memory import free_memory
@@ -76,10 +77,11 @@ class ContactSolve:
         plain = not (mimic_map or held or touching.convex[1] > touching.convex[0])
         again = plain and rule.theta < 1 and touching.counts.limits > 0
         self.corrects = again and corrects
+        has_curves = settings.size > 1 + COLUMNS * robot.spanning.nv  # `contact_kinematics` takes no further columns
         variant = StepVariant(
             solids=touching.solids, held=held, again=again, mimic=mimic_map,
             resists=bool(touching.counts.resists), with_forces=with_forces,
-            with_kinematics=not (mimic_map or with_forces), several=touching.several,
+            with_kinematics=not (mimic_map or with_forces or has_curves), several=touching.several,
         )  # fmt: skip
         self.entry = contact_step_entry(type(chosen).kernel, type(chosen).memory, variant)
         options = SolverOptions(

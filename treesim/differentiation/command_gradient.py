@@ -16,6 +16,8 @@ from ..simulation.step_traces import empty
 from ..simulation.world import World
 from .step_pullback import Function, Numbers
 
+CURVE = "a torque-speed curve of more than two points"
+
 
 class CommandGradient:
     """Gradients of a weighted sum of commands and memory after a substep, in the memory before and the control."""
@@ -45,15 +47,16 @@ class CommandGradient:
 
 
 def refuse_memory(world: World) -> None:
-    """Raise UnsupportedError for actuators whose commands have no derivatives."""
+    """Raise UnsupportedError for actuators whose steps have no derivatives."""
     for name, actuator in ({} if world.actuator_table is None else world.actuator_table.by_joint).items():
         late = actuator._late
         refused = {
             "a period": actuator._period, "inductance": actuator._time_constant,
             "a delay of each rollout": late.most > late.least, 'before="first"': late.before == BEFORE.index("first"),
+            CURVE: actuator._further_lines,
         }  # fmt: skip
         for what, found in refused.items():
-            if found and has_memory(actuator):
+            if found and (what == CURVE or has_memory(actuator)):
                 raise UnsupportedError(f"joint {quoted(name)}: steps under an actuator with {what} have no derivatives")
 
 

@@ -144,7 +144,7 @@ class StepParts:
             graph, calls = q[0].graph, []
             tree = source.tree(graph, source.still(graph), table[self._settings :])
             whole_q, whole_v = displaced(source, tree, q, d), source.whole_motion(graph, v)
-            s, whole_control = settings_of(tree, table), source.on_mimicked(graph, control)
+            s, whole_control = settings_of(tree, table[: self._settings]), source.on_mimicked(graph, control)
 
             def forward(moved: Any, at: Any, velocity: Any, tau: Any, _: Any, a: Any, memory: Any) -> int:
                 calls.append([at.copy(), velocity.copy(), tau.copy(), moved.armature.copy()])

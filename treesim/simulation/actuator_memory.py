@@ -16,7 +16,7 @@ from ..engine.call.evaluate import run_states
 from ..errors import ArgumentError, UnsupportedError, quoted
 from ..kernels.stepping.command import ABSENT, NUMBERS, Numbers, Places, commands_states
 from ..kernels.stepping.rules import RULES, Rule
-from ..kernels.stepping.step import COLUMNS, Settings
+from ..kernels.stepping.step import Settings
 from ..states.states import run_bound
 from .sensor_draws import Draws
 from .step_settings import StepSettings
@@ -38,7 +38,7 @@ class ActuatorMemory:
     def __init__(self, world: World, rule: Rule, dt: float, substeps: int, settings: StepSettings) -> None:
         assert world.actuator_table is not None
         self.robot, self.dt, self.substeps, self.size = world.robot, dt, substeps, 0
-        columns = settings.table[1:].reshape(COLUMNS, -1)[:, self.robot.kept()[1]]
+        columns = settings.columns[:, self.robot.kept()[1]]
         self._theta, h = columns[Settings._fields.index("theta") - 1], dt / substeps
         self.delays: dict[str, tuple[int, Late]] = {}  # place of own delays of rollouts, by joint
         self.starts: list[tuple[slice, int]] = []  # parts of the memory that start at a coordinate, and its place

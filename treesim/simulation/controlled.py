@@ -422,7 +422,7 @@ class ControlledRobot:
             actuators=self.world.actuator_table,
         )  # fmt: skip
         if self._stateless is not None:  # gains change, so they cannot be constants of the code
-            settings, options = StepSettings(settings.table.copy()), replace(options, engine="generic")
+            settings, options = settings._replace(table=settings.table.copy()), replace(options, engine="generic")
         solver = forward_solver(self.robot, options.backend)
         memory = actuator_memory(self.world, compiled, dt, substeps, settings)
         made = StepCode(self.world, solver, settings, options, with_forces=with_forces), substeps, memory

@@ -12,7 +12,7 @@ from ..engine.call.batched import BatchedTables
 from ..engine.call.bound_entry import BoundEntry
 from ..engine.call.generic import bound_call
 from ..kernels.stepping.mean_force import mean_forces_entry
-from ..kernels.stepping.step import COLUMNS, ON_LINE, ROUNDING, SATURATED, Settings
+from ..kernels.stepping.step import ON_LINE, ROUNDING, SATURATED, Settings
 from ..model.tree import Tree
 from ..states.states import mimic_constants
 
@@ -31,15 +31,16 @@ def at_limit(code: StepCode, q: np.ndarray, v: np.ndarray, result: StepResult) -
     The speed on the line is that at which the force acts: in explicit integrators of several stages, the mean one.
     """
     robot, rule = code.robot, code.rule
-    columns = code.settings.table[1:].reshape(COLUMNS, -1)[:, robot.kept()[1]]
+    columns = code.settings.columns[:, robot.kept()[1]]
     s = Settings(float(code.settings.table[0]), *columns)
     mean = robot.difference(q, result.q) / s.dt
     if rule.implicit:
         ahead = v + s.theta * (2 * (mean - v) if code.has_rows else result.v - v)
     else:
         ahead = mean if rule.stages > 1 else v
-    size, on_line = np.abs(result.force), np.abs(np.abs(result.force + s.slope * ahead) - s.stall)
-    found: np.ndarray = (size >= (1 - ROUNDING) * s.effort_limit) | ((s.slope > 0) & (on_line <= ON_LIMIT * s.stall))
+    stall, slope = code.settings.lines(robot, v if rule.implicit else ahead)
+    size, on_line = np.abs(result.force), np.abs(np.abs(result.force + slope * ahead) - stall)
+    found: np.ndarray = (size >= (1 - ROUNDING) * s.effort_limit) | ((slope > 0) & (on_line <= ON_LIMIT * stall))
     return found
 
 

@@ -17,7 +17,7 @@ from ..errors import ArgumentError, LightJointWarning, TreesimError, Unsupported
 from ..kernels.algebra.limits import UNLIMITED
 from ..kernels.dynamics.crba import mass_matrix_full_states
 from ..kernels.stepping.rules import RULES, Rule
-from ..kernels.stepping.step import COLUMNS, Settings
+from ..kernels.stepping.step import COLUMNS, PIECE, Settings
 from ..model.frozen import frozen
 from ..model.tree import Tree
 from ..plugins import DEFAULT_INTEGRATOR
@@ -36,10 +36,12 @@ MANY = 300  # degrees of freedom: least inertias of more are not computed, at a 
 class StepSettings(NamedTuple):
     """Table of the kernel's constants (see `kernels.step.Settings`); read-only except in copies.
 
-    Values of mimic joints are 0: theirs act on the mimicked joints.
+    Values of mimic joints are 0: theirs act on the mimicked joints. pieces: number of pieces of torque-speed curves
+    behind the first, with columns of their own.
     """
 
     table: np.ndarray
+    pieces: int = 0
 
     @classmethod
     def of(
@@ -58,14 +60,15 @@ class StepSettings(NamedTuple):
         controller that returns forces. actuators: those of the world. Tables of scalar gains are cached, so that a
         rollout of one step costs no more than its dynamics.
         """
+        pieces = 0 if actuators is None else len(actuators.pieces)
         if driven and isinstance(kp, int | float) and isinstance(kd, int | float):
             try:
-                return cls(_remembered(robot, rule, h, float(kp), float(kd), actuators))
+                return cls(_remembered(robot, rule, h, float(kp), float(kd), actuators), pieces)
             except TreesimError:
                 raise
             except Exception:  # integers of Python are unbounded, and a subclass of float may raise anything
                 pass
-        return cls(cls._table(robot, rule, h, kp, kd, driven, actuators))
+        return cls(cls._table(robot, rule, h, kp, kd, driven, actuators), pieces)
 
     @property
     def has_gains(self) -> bool:
@@ -75,7 +78,20 @@ class StepSettings(NamedTuple):
 
     @property
     def _columns(self) -> Settings:
-        return Settings(self.table[0], *self.table[1:].reshape(COLUMNS, -1))
+        return Settings(self.table[0], *self.columns)
+
+    @property
+    def columns(self) -> np.ndarray:
+        """Columns (COLUMNS, nv) of `Settings`, views of the table."""
+        return self.table[1:].reshape(COLUMNS + PIECE * self.pieces, -1)[:COLUMNS]
+
+    def lines(self, robot: Tree, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return stall and slope (..., nv) of the torque-speed lines at velocities (..., nv)."""
+        rows = self.table[1:].reshape(-1, robot.spanning.nv)[:, robot.kept()[1]]
+        stall, slope = rows[Settings._fields.index("stall") - 1], rows[Settings._fields.index("slope") - 1]
+        for least, *line in rows[COLUMNS:].reshape(self.pieces, PIECE, robot.nv):
+            stall, slope = (np.where(np.abs(v) > least, *both) for both in zip(line, (stall, slope), strict=True))
+        return stall, slope
 
     def may_saturate(self, rule: Rule, own_gains: bool) -> bool:
         """Return whether steps of an integrator may have to limit a force at the acceleration that it causes.
@@ -88,7 +104,7 @@ class StepSettings(NamedTuple):
 
     def put_gains(self, robot: Tree, kp: np.ndarray, kd: np.ndarray) -> None:
         """Overwrite the gains (nv,) without changing theta, for controllers that leave out saturated joints."""
-        columns = self.table[1:].reshape(COLUMNS, robot.spanning.nv)
+        columns = self.columns
         columns[0], columns[1] = on_mimicked(robot, kp), on_mimicked(robot, kd)
 
     @staticmethod
@@ -117,8 +133,10 @@ class StepSettings(NamedTuple):
         columns = [*gains, robot.damping, effort, followed, theta, robot.stiffness, robot.rest, *more]
         limited = has_limited_gains(robot, rule, laws[0], laws[1], effort)
         columns.append(compliance(lightest(robot) if limited.any() else np.zeros(robot.nv), limited))
+        assert len(columns) == COLUMNS
+        if actuators is not None:
+            columns += [*actuators.pieces.reshape(-1, robot.nv)]
         table = np.concatenate([[h], *(on_mimicked(robot, column) for column in columns)])
-        assert table.size == 1 + COLUMNS * robot.spanning.nv
         return frozen(table)
 
 

@@ -88,6 +88,7 @@ def test_what_a_page_does_not_know_is_refused(wrong: dict[str, str]) -> None:
     [
         (treesim.Motor(delay=0.01), "has delay, lag, rate limit, period or inductance"),
         (treesim.Motor(velocity_limit=3), "has a torque-speed line"),
+        (treesim.Motor(curve=((0, 9), (1, 8), (2, 0))), "has a torque-speed line"),
     ],
 )
 def test_actuators_with_memory_or_lines_are_refused(actuator: Any, why: str) -> None:

@@ -14,7 +14,7 @@ def put_slack(tree, settings, q, v, before, q_new, v_new, force, slack, m, touch
     s = settings_of(tree, settings)
     for k in range(tree.nv):
         change = v_new[k] - v[k]
-        beyond, _ = excess(s, mean_force(s, v[k], change, force, k), v[k] + s.theta[k] * change, k)
+        beyond, _ = excess(s, mean_force(s, v[k], change, force, k), v[k], v[k] + s.theta[k] * change, k)
         slack[0] = minimum(slack[0], -beyond)
 
 

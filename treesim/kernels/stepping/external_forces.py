@@ -110,7 +110,7 @@ def put_external(tree, settings, v, force, external, m):
     Gains are those at the velocity v of the start, see `gains`, since limits are removed. m.force is a force, also
     where the control is a target.
     """
-    for k in range(settings.size):
+    for k in range(m.table.size):  # without pieces of torque-speed curves
         m.table[k] = settings[k]
     s, own = settings_of(tree, settings), settings_of(tree, m.table)
     for k in range(tree.nv):

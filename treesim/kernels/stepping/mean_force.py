@@ -14,7 +14,7 @@ from ..algebra.numbers import absolute, less, maximum, select
 from ..entries.entry import entry
 from ..kinematics.configuration import difference
 from ..mimic.mimic_entry import mimic_entry
-from .step import ROUNDING, effort_gains, gains, settings_of
+from .step import ROUNDING, effort_gains, gains, settings_of, torque_speed_line
 
 # which limit a mean force is beyond
 NONE, EFFORT_ABOVE, EFFORT_BELOW, LINE_ABOVE, LINE_BELOW = range(5)
@@ -35,23 +35,26 @@ def mean_of(s, v, change, force, own, k):
     return force[k] - lead * (kp * v + (kd + lead * kp) * change / s.dt)
 
 
-def excess(s, mean, v, k):
-    """Return by how much a mean force exceeds its limits at the velocity v, and which of them (a number as above).
+def excess(s, mean, v, ahead, k):
+    """Return by how much a mean force exceeds its limits at a velocity `ahead`, and which of them (a number as above).
+
+    v: velocity at the start, which selects the piece of a torque-speed curve.
 
     A force beyond its torque-speed line goes to the line first, also where the line is beyond the opposite effort
     limit: at the velocity that a force on the line causes it may be within.
     """
-    limit, upper, lower = s.effort_limit[k], s.stall[k] - s.slope[k] * v, -s.stall[k] - s.slope[k] * v
-    has_line = less(0, s.slope[k])
+    stall, slope = torque_speed_line(s, v, k)
+    limit, upper, lower = s.effort_limit[k], stall - slope * ahead, -stall - slope * ahead
+    has_line = less(0, slope)
     above = mean - select(has_line, within(upper, limit), limit)
     below = select(has_line, within(lower, limit), -limit) - mean
     on_upper, on_lower = has_line * less(upper, limit), has_line * less(-limit, lower)
     high, low = select(on_upper, LINE_ABOVE, EFFORT_ABOVE), select(on_lower, LINE_BELOW, EFFORT_BELOW)
-    beyond = maximum(above, below) - ROUNDING * s.stall[k]
+    beyond = maximum(above, below) - ROUNDING * stall
     return beyond, select(less(0, beyond), select(less(below, above), high, low), NONE)
 
 
-def effort_excess(s, mean, v, k):
+def effort_excess(s, mean, v, ahead, k):
     """Return the same for a joint without a torque-speed line."""
     beyond = absolute(mean) - s.effort_limit[k]
     return beyond, select(less(0, beyond), select(less(0, mean), EFFORT_ABOVE, EFFORT_BELOW), NONE)
@@ -73,7 +76,7 @@ def mean_forces_kernel(rows, actuators):
                 change[k] = v_new[k] - v[k]
         for k in range(tree.nv):
             mean[k] = mean_of(s, v[k], change[k], force, gains_at(s, force, v[k], k), k)
-            beyond[k] = excess_at(s, mean[k], v[k] + s.theta[k] * change[k], k)[1]
+            beyond[k] = excess_at(s, mean[k], v[k], v[k] + s.theta[k] * change[k], k)[1]
 
     return mean_forces
 

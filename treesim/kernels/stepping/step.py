@@ -8,7 +8,10 @@ evaluated implicitly, at a time theta h ahead: (M + D) qdd = force - C - d v - t
 joint limits and contacts.
 
 The limits are the effort limit L and, for actuators with a torque-speed line, -S - slope v <= force <= S - slope v. A
-force on its line is a law with kp = 0 and kd = slope, evaluated as implicitly as any other.
+force on its line is a law with kp = 0 and kd = slope, evaluated as implicitly as any other. Of a piecewise
+linear curve, the line of the piece acts in which the speed is at the start of the step. Where the speed crosses a
+corner within the step, this line exceeds a concave curve, by the difference of slopes times the speed beyond the
+corner.
 
 Springs of joints, -k (q - rest), have no effort limit. Their energy is potential, so their work is not counted. They
 add (theta h)^2 k to D. For theta = 1/2 the midpoint rule evaluates them at the mean of both ends, q + h/2 v + (h/2)^2
@@ -34,6 +37,8 @@ SATURATED = 1e150  # a control of this size or larger sets the force to its effo
 ON_LINE, FARTHEST = 1e200, 1e250  # controls of sizes between these set the force to its torque-speed line
 ROUNDING = 1e-12  # relative distance from the torque-speed line within which a force is on it
 COLUMNS = 13  # numbers for each degree of freedom in the table of settings, behind dt
+PIECE = 3  # further columns for each further piece of torque-speed curves: its least speed, stall and slope
+NO_PIECES = np.empty(0)
 
 
 class Settings(NamedTuple):
@@ -43,6 +48,7 @@ class Settings(NamedTuple):
     theta: see above. stiffness, rest: of a joint spring. gain: force per unit of the control, besides kp. explicit:
     whether the actuator keeps the force of the start of the step (1). stall, slope: S and slope of the torque-speed
     line, 0 without one. compliance: inverse of the least inertia that a joint with implicit gains moves, else 0.
+    pieces: of curves, all columns of the second piece, then of the third one, and so on; empty in most worlds.
     """
 
     dt: Any
@@ -59,6 +65,7 @@ class Settings(NamedTuple):
     stall: Any
     slope: Any
     compliance: Any
+    pieces: Any = NO_PIECES
 
 
 class StepMemory(NamedTuple):
@@ -84,7 +91,7 @@ def settings_of(tree, table):
         table[1 + 3 * n : 1 + 4 * n], table[1 + 4 * n : 1 + 5 * n], table[1 + 5 * n : 1 + 6 * n],
         table[1 + 6 * n : 1 + 7 * n], table[1 + 7 * n : 1 + 8 * n], table[1 + 8 * n : 1 + 9 * n],
         table[1 + 9 * n : 1 + 10 * n], table[1 + 10 * n : 1 + 11 * n], table[1 + 11 * n : 1 + 12 * n],
-        table[1 + 12 * n : 1 + 13 * n],
+        table[1 + 12 * n : 1 + 13 * n], table[1 + 13 * n :],
     )  # fmt: skip
 
 
@@ -96,6 +103,17 @@ def step_memory(tree, q):
     )
 
 
+def torque_speed_line(s, v, k):
+    """Return stall and slope of the torque-speed line of a degree of freedom with velocity v, 0 without one."""
+    stall, slope, n = s.stall[k], s.slope[k], s.slope.size
+    for j in range(s.pieces.size // (PIECE * n)):
+        at = PIECE * n * j + k
+        is_beyond = less(s.pieces[at], absolute(v))
+        stall = select(is_beyond, s.pieces[at + n], stall)
+        slope = select(is_beyond, s.pieces[at + 2 * n], slope)
+    return stall, slope
+
+
 def limited(s, force, v, k):
     """Return the force of a degree of freedom with velocity v, clamped to its limits; NaN stays NaN."""
     clamped = within(force, s.effort_limit[k])
@@ -104,7 +122,8 @@ def limited(s, force, v, k):
 
 def on_or_below_line(s, force, v, k):
     """Return the force of a degree of freedom with velocity v, clamped to its torque-speed line and effort limit."""
-    lower, upper = -s.stall[k] - s.slope[k] * v, s.stall[k] - s.slope[k] * v
+    stall, slope = torque_speed_line(s, v, k)
+    lower, upper = -stall - slope * v, stall - slope * v
     return within(select(less(upper, force), upper, select(less(force, lower), lower, force)), s.effort_limit[k])
 
 
@@ -116,10 +135,11 @@ def is_within_limits(s, law, v, k):
     """
     lead, implicit, c = s.dt * s.theta[k], 1 - s.explicit[k], s.compliance[k]
     kp, kd = s.kp[k] * implicit, s.kd[k] * implicit
+    stall, slope = torque_speed_line(s, v, k)
     scale = 1 + c * (lead * (kd + lead * kp))
     scaled = law - lead * kp * v  # the mean force times scale, at the velocity v + lead c mean
     speed = scale * v + lead * (c * scaled)
-    below_line = less(absolute(scaled + s.slope[k] * speed), scale * s.stall[k])
+    below_line = less(absolute(scaled + slope * speed), scale * stall)
     below_effort = less(absolute(scaled), scale * s.effort_limit[k])
     return below_effort * select(less(0, s.slope[k]), below_line, 1)
 
@@ -139,7 +159,8 @@ def actuate(tree, s, q, v, control, force):
             clamped = within(asked, s.effort_limit[k])
             # of joints without a line or limited gains, `clamped` is all that remains of the following in traces
             on_line = less(size, FARTHEST) * (1 - less(size, ON_LINE))
-            line = select(less(0, u), s.stall[k], -s.stall[k]) - s.slope[k] * v[k]
+            stall, slope = torque_speed_line(s, v[k], k)
+            line = select(less(0, u), stall, -stall) - slope * v[k]
             other = select(free, on_or_below_line(s, clamped, v[k], k), select(on_line, line, clamped))
             found = select(less(0, s.slope[k]), other, clamped)
             own = select(free * is_within_limits(s, asked, v[k], k), asked, found)
@@ -157,10 +178,11 @@ def gains(s, force, v, k):
 
     The effort limit has none; kd of the torque-speed line is its slope.
     """
-    away = absolute(absolute(force[k] + s.slope[k] * v) - s.stall[k])
-    on_line = select(less(0, s.slope[k]), less(away, ROUNDING * s.stall[k]), 0)
+    stall, slope = torque_speed_line(s, v, k)
+    away = absolute(absolute(force[k] + slope * v) - stall)
+    on_line = select(less(0, slope), less(away, ROUNDING * stall), 0)
     law = unsaturated(s, force, k) * (1 - on_line) * (1 - s.explicit[k])
-    return s.kp[k] * law, s.kd[k] * law + s.slope[k] * on_line
+    return s.kp[k] * law, s.kd[k] * law + slope * on_line
 
 
 def effort_gains(s, force, v, k):

@@ -11,7 +11,7 @@ import numpy as np
 from ...actuators.actuators import PositionServo
 from ...kernels.algebra.limits import UNLIMITED
 from ...kernels.stepping.rules import Rule
-from ...kernels.stepping.step import COLUMNS, Settings
+from ...kernels.stepping.step import Settings
 from ...model.parts import changed_joints
 from ...model.tree import Tree
 from ...policies.controller import PolicyController
@@ -141,7 +141,7 @@ class Drive(LiveController, StatelessController):
         self._settings, robot, (kp, kd) = settings, self._robot, self._gains
         limited = has_limited_gains(robot, rule, kp, kd, np.minimum(self._limit, UNLIMITED))
         c = compliance(lightest(robot) if limited.any() else self._limit, limited)
-        theta = settings.table[1:].reshape(COLUMNS, -1)[Settings._fields.index("theta") - 1, robot.kept()[1]]
+        theta = settings.columns[Settings._fields.index("theta") - 1, robot.kept()[1]]
         lead = settings.table[0] * theta
         self._prediction = c > 0, lead * kp, (1 + c * (lead * (kd + lead * kp))) * self._limit
 
