@@ -1,6 +1,7 @@
 // Meshes with fewer triangles, for pictures that move in browsers which draw without a graphics card.
 
-const MOST_TRIANGLES = 25000;  // of all meshes together
+const MOST_TRIANGLES = 15000;  // of all meshes together
+const COARSE = 0.65;  // pixels of a picture for each pixel of the page, along each side
 const SLOW = 45;  // ms from one picture to the next
 const PICTURES = 12;  // whose mean is slow, but for the slowest, which may wait for something
 const REST = 400;  // ms without a change
@@ -50,7 +51,7 @@ function shadedAtVertices(material) {
 
 const triangleCount = (geometry) => Math.floor((geometry.index || geometry.attributes.position).count / 3);
 
-// While pictures change slowly, meshes have few triangles. As soon as nothing moves, they are drawn whole.
+// While pictures change slowly, they have few triangles and pixels. As soon as nothing moves, they are drawn whole.
 class Detail {
     constructor(stage) {
         this.stage = stage;
@@ -92,7 +93,8 @@ class Detail {
             mesh.material.color.copy(color);
             Object.assign(mesh.material, {opacity, transparent, depthWrite});
         }
-        this.stage.viewer.set_dirty();
+        this.stage.viewer.renderer.setPixelRatio(few ? COARSE : 1);
+        this.stage.fit();
     }
 
     // The meshes that are seen, each with its geometry, material and copies of both; cells grow until all copies have few triangles.
