@@ -329,7 +329,7 @@ def test_run_a_policy_from_an_onnx_file():
 
     robot = treesim.load("go2", "floating")
     policy = treesim.policies.load(NETWORK, CONTRACT, robot)
-    world = treesim.World(robot, ground=treesim.Ground())
+    world = treesim.World(robot, ground=treesim.Ground(), actuators=policy.actuators)
     controller = policy.controller(dt=0.004, command=[0.6, 0.0, 0.0])
     simulation = treesim.Simulation(world, dt=0.004, controller=controller)
     run = simulation.run(2.0, treesim.standing(robot, policy.posture))
