@@ -201,7 +201,7 @@ class StepPullback:
     def of_motion(
         self, given: StepInputs, tape: Tape, weights: Numbers, in_tau: Numbers, in_armature: Numbers
     ) -> StepGradients:
-        """Return the gradients of sum(weights * mean and end velocity), of the table those in batched numbers.
+        """Return the gradients of sum(weights * (mean velocity, end velocity)), in the table of batched numbers only.
 
         in_tau, in_armature (..., nv): further gradients in the force and the armature of the last call.
         """

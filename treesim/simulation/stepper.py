@@ -410,7 +410,7 @@ class Stepper(ReprMixin):
         return [each.pairs for each in results]
 
     def _control_again(self, state: State, control: Any) -> tuple[np.ndarray, bool]:
-        """Return the controls of a step that is taken again, and whether they end with external forces."""
+        """Return the controls for a second computation of a step, and whether they include external forces."""
         with_forces = np.shape(control)[-1] > self.robot.nv
         return (control if with_forces else self._control(state.v, control)), with_forces
 

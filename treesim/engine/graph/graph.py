@@ -87,7 +87,7 @@ class Graph:
         return len(self.operation) - 1
 
     def given(self, value: float) -> tuple[int, float | None]:
-        """Return the node of a number in the robot's tables, and its value if it is folded, as here."""
+        """Return the constant node of a number of the robot's tables, and the number."""
         return self.constant(value), value
 
     def constant(self, value: float) -> int:

@@ -31,7 +31,7 @@ def drop_coincident(m, nc):
 
 
 def list_of(m, c, count):
-    """Return the number of the list, of `count` ones, in which contact c is: that of its two bodies in any order."""
+    """Return the index, below `count`, of the list that holds contact c; equal for both orders of its two bodies."""
     k = m.contacts.pair[c]
     return (m.touch.pair[k, PAIR.body] + m.touch.pair[k, PAIR.solid_body]) % count
 

@@ -68,7 +68,7 @@ def solve_positions(problem, x, m, nc, method):
 
 
 def solve_velocities(problem, x, m, nc, method):
-    """Solve for the velocity impulses m.impulse, from those of positions; return their work."""
+    """Solve for the velocity impulses m.impulse, from the position impulses as initial values; return their work."""
     f, options, n, dt = method.functions, method.options, problem.rows, method.settings.dt
     theta, tolerance = options[SCHEME.impulse_fraction], options[SCHEME.tolerance]
     problem = problem._replace(accepted=accepted_by(tolerance, m.count[0], f.components.few))

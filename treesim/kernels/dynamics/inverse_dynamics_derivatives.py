@@ -91,7 +91,7 @@ def screw_forces(i, k, m):
 
 
 def put_own_entries(tree, i, k, forces, D, H, put, m):
-    """Write the entries between degree of freedom k and all of its joint."""
+    """Write the entries between degree of freedom k and those of the same joint i."""
     for e in range(tree.v_start[i], tree.v_start[i + 1]):
         S = motion_at(m.S, e)
         D[e, DQ, k], D[e, DV, k] = force_dot(forces.q, S), force_dot(forces.v, S)
