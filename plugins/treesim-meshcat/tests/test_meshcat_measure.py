@@ -10,7 +10,9 @@ import pytest
 from treesim_meshcat.film import installed_browser
 
 FOLDER = Path(__file__).parent.parent
-SHORT = "import {0} as m; m.WARM_UP = m.WATCHED = 0.5; m.EVENTS, m.STARTS = 3, 1; m.main()"
+SHORT = (
+    "import {0} as m; m.WARM_UP = m.WATCHED = 0.5; m.STARTED = m.MEASURED = 1000; m.EVENTS, m.STARTS = 3, 1; m.main()"
+)
 
 
 @pytest.mark.slow
@@ -20,10 +22,11 @@ SHORT = "import {0} as m; m.WARM_UP = m.WATCHED = 0.5; m.EVENTS, m.STARTS = 3, 1
     [
         ("measure_live", "running: a new gain takes effect after"),
         pytest.param("measure_start", "motion after", marks=pytest.mark.browser),
+        pytest.param("measure_frames", "pictures a second of", marks=pytest.mark.browser),
     ],
 )
 def test_it_measures(name, printed):
-    if name == "measure_start":
+    if name != "measure_live":
         pytest.importorskip("playwright")
         if installed_browser() is None:
             pytest.skip("needs chromium")
