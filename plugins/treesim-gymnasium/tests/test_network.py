@@ -143,7 +143,7 @@ def test_parameters_of_episodes_come_first():
             ("--base", "floating", "--policy", "net.npz:walk", "--dt", "0.1"),
             "--dt is that of task 'walk': leave it out",
         ),
-        (("--policy", "net.npz:walk"), "whose joints are not those of 'go2'"),
+        (("--base", "fixed", "--policy", "net.npz:walk"), "whose joints are not those of 'go2'"),
         (("--policy", "text.npz:walk"), "holds no network of Network.save"),
     ],
 )
