@@ -130,6 +130,10 @@ def test_what_lies_over_the_robot_is_shown_and_lets_see_through(live):
         assert page.evaluate(opacity) == (1 if kind == "axes" else pytest.approx(0.22))
         page.evaluate("(kind) => element(`show_${kind}`).click()", kind)
         assert not any(page.evaluate(SEEN, kind)) and page.evaluate(opacity) == 1
+    page.evaluate("element('show_collision').click(); stage.detail.show(true)")  # as in slow pictures
+    assert page.evaluate(opacity) == pytest.approx(0.22)
+    page.evaluate("element('show_collision').click()")
+    assert page.evaluate(opacity) == 1
     page.evaluate("element('show_visual').click()")
     assert not any(page.evaluate(SEEN, "visual"))
     live.viewer.show(live.robot, live.robot.neutral())  # what is shown stays so, in another scene

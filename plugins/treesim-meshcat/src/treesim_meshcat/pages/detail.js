@@ -43,10 +43,10 @@ function clustered(geometry, cell) {
     return copy;
 }
 
-// A material that is shaded at vertices instead of pixels.
+// A material that is shaded at vertices instead of pixels; both share what overlays store about it.
 function shadedAtVertices(material) {
-    const {color, map, side, opacity, transparent, depthWrite} = material;
-    return new MeshCat.THREE.MeshLambertMaterial({color, map, side, opacity, transparent, depthWrite});
+    const {color, map, side, opacity, transparent, depthWrite, userData} = material;
+    return Object.assign(new MeshCat.THREE.MeshLambertMaterial({color, map, side, opacity, transparent, depthWrite}), {userData});
 }
 
 const triangleCount = (geometry) => Math.floor((geometry.index || geometry.attributes.position).count / 3);
