@@ -32,7 +32,8 @@ def main() -> None:
     """Measure with the options of the command line."""
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         path = Path(folder, "page.html")
-        subprocess.run([sys.executable, "-m", "treesim", "view", *sys.argv[1:], "--html", str(path)], check=True)
+        command = [sys.executable, "-m", "treesim", "view", *sys.argv[1:], "--html", str(path)]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         browser = playwright.chromium.launch(executable_path=installed_browser(), args=["--no-sandbox", *FLAGS])
         page = browser.new_page(viewport=SIZE)  # type: ignore[arg-type]
         page.goto(path.as_uri())
