@@ -62,5 +62,5 @@ def test_films_show_whole_meshes(ball, tmp_path, watch, motion):
     watched = watch(MeshcatViewer().record(ball, motion(ball, duration=1.0), tmp_path / "ball.html").as_uri())
     watched.wait("stage.bodies.length === 2")
     watched.page.evaluate("stage.detail.show(true)")
-    watched.page.evaluate(DRAWN, [0.0, "image/png"])
-    assert watched.page.evaluate("stage.viewer.renderer.info.render.triangles") >= 81_920
+    drawn = f"async (given) => {{ await ({DRAWN})(given); return stage.viewer.renderer.info.render.triangles; }}"
+    assert watched.page.evaluate(drawn, [0.0, "image/png"]) >= 81_920  # before the page draws its next picture
