@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -10,7 +11,9 @@ from typing import Any
 
 import pytest
 
+from tests.terminal import Terminal
 from treesim import plugins as registry
+from treesim.cli.streams import Stream
 
 
 def test_plugins_lists_every_kind(answer: Callable[..., Any], treesim: Callable[..., Any]) -> None:
@@ -71,8 +74,30 @@ def test_robots_lists_what_moves_in_columns_and_all_of_it_if_asked(
     assert max(map(len, lines)) <= 80 and "  ur5  " in "\n".join(lines)
 
 
-def test_long_help_shows_main_options_and_all_of_them_if_asked(treesim: Callable[..., Any]) -> None:
-    short, full, other = (treesim(*words).stdout for words in (("view", "-h"), ("view", "--help-all"), ("info", "-h")))
-    assert "--help-all:" in short and "--ground" in short and "--substeps" not in short and "--record" in short
-    assert "--substeps" in full and len(short.splitlines()) < len(full.splitlines()) / 2 and "--help-all" not in other
+def test_long_help_fits_on_a_screen_and_is_full_if_asked(
+    treesim: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    short, full, other = (treesim(*words).stdout for words in (("view", "-h"), ("view", "--help-all"), ("cache", "-h")))
+    assert "--help-all:" in short and "--[no-]ground" in short and "--substeps" not in short and "--record" in short
+    assert len(short.splitlines()) <= 40 and "You can" not in short and "moves freely" not in short
+    assert "--substeps" in full and "--no-ground" in full and "moves freely" in full and "--help-all" not in other
     assert "--substeps" not in treesim("view", "-h").stdout
+
+
+def test_names_stay_apart_in_a_narrow_terminal(
+    treesim: Callable[..., Any], make_robot: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No table cuts off names, and a table without much space breaks them after an underscore."""
+    terminal = Terminal()
+    monkeypatch.setattr("treesim.cli.common.standard_output", lambda: Stream(terminal, essential=True))
+    monkeypatch.setenv("COLUMNS", "80")
+    path = Path(make_robot())
+    text = path.read_text()
+    for limb in ("hip", "knee", "shoulder"):
+        text = text.replace(f'"{limb}"', f'"left_front_upper_{limb}_joint"')
+    path.write_text(text)
+    treesim("info", path)
+    printed = re.sub(r"\x1b\[[\d;]*m", "", terminal.getvalue())
+    assert "\N{HORIZONTAL ELLIPSIS}" not in printed and max(map(len, printed.splitlines())) <= 80
+    assert "left_front_upper_" in printed and all(f"{limb}_joint" in printed for limb in ("hip", "knee", "shoulder"))

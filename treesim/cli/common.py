@@ -5,9 +5,9 @@ Options
 robot
     A URDF file, its file:// or package:// URL, or the name of an installed robot (`treesim robots` lists the names).
 --base
-    fixed: the root link is fixed to the world. floating: the root link moves freely. auto: fixed if the file has a
-    joint root_joint, or if the root link is called world, has no mass, or has only one moving joint, like the pedestal
-    of an arm; otherwise floating.
+    Base: fixed, floating or auto. fixed: the root link is fixed to the world. floating: the root link moves freely.
+    auto: fixed if the file has a joint root_joint, or if the root link is called world, has no mass, or has only one
+    moving joint, like the pedestal of an arm; otherwise floating.
 --mimic
     With free, mimic joints move independently. By default, mimic joints follow their mimicked joints exactly.
 --xacro
@@ -18,7 +18,7 @@ robot
 --seed
     Seed of the random states.
 --record
-    File to which the motion is written: .mp4 (film), .png (last state), .glb (meshes and animation) or .html.
+    File of the motion: .mp4 (film), .png (last state), .glb (meshes and animation) or .html.
 --quiet
     Print no progress and no table.
 --json
@@ -208,7 +208,7 @@ def epilog_of(command: Any) -> str | None:
     """Return the end of a command's help; None if it has no examples."""
     lines = getattr(command, "examples", ())
     shown = (line.replace("[", r"\[") for line in lines)  # which is no markup of rich
-    return "\n\n".join(["Examples:", *shown]) if lines else None
+    return "\n".join(["Examples:", *shown]) if lines else None
 
 
 def guarded(command: Callable[P, None]) -> Callable[P, None]:
@@ -251,7 +251,7 @@ def guarded(command: Callable[P, None]) -> Callable[P, None]:
     if takes_robots:
         parameters.insert(-1, _parameter("xacro", XacroOption, False, {}))
     run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-    run.__doc__ = text
+    run.__doc__ = re.sub(r"(?<!\n)\n(?!\n)", " ", text)  # of which typer keeps the lines
     return run
 
 

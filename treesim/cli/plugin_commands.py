@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Sequence
+from copy import copy
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -91,7 +93,9 @@ class CommandGroup(TyperGroup):
 
 
 HELP_ALL = "treesim.help_all"  # key of a context, whose help lists all options
+FEW_OPTIONS = 6  # of a command, whose help describes all of them in full if it has fewer
 MOST_OPTIONS = 20  # of a command, whose help lists all of them
+SENTENCE_END = re.compile(r"(?<=[^.]\.)\s+")
 MAIN_OPTIONS = {"base", "ground", "controller", "duration", "out", "plot", "html", "record", "samples", "vary", "json"}
 
 
@@ -144,25 +148,38 @@ def _command(name: str, function: Any, **settings: Any) -> Any:
 
 
 def with_short_help(command: Any) -> Any:
-    """Return a command whose help lists its main options, if it has many, and all of them with --help-all."""
+    """Return a command whose help, if it is long, fits on a screen: the main options, each in a sentence.
+
+    With --help-all, it lists all options in full.
+    """
     options = [each for each in command.params if each.param_type_name == "option"]
     others = [each for each in options if not {each.name, *each.opts} & MAIN_OPTIONS]
-    if len(options) <= MOST_OPTIONS or "--help-all" in (command.epilog or ""):
+    if len(options) < FEW_OPTIONS or "--help-all" in (command.epilog or ""):
         return command
+    hidden = others if len(options) > MOST_OPTIONS else []
 
     def format_main(context: Any, formatter: Any) -> None:
-        hidden = [] if context.meta.get(HELP_ALL) else others
-        for each in hidden:
-            each.hidden = True
-        try:
-            format_all(context, formatter)
-        finally:
-            for each in hidden:
-                each.hidden = False
+        shown = command
+        if not context.meta.get(HELP_ALL):
+            shown = copy(command)
+            shown.params = [_in_a_sentence(each) for each in command.params if each not in hidden]
+            shown.help = (command.help or "").partition("\n\n")[0]
+        type(command).format_help(shown, context, formatter)
 
-    format_all, command.format_help = command.format_help, format_main
-    command.epilog = f"--help-all: {len(others)} more options.\n\n{command.epilog or ''}"
+    command.format_help = format_main
+    more = f", and {len(hidden)} more" if hidden else ""
+    command.epilog = f"--help-all: these options in full{more}.\n\n{command.epilog or ''}"
     return command
+
+
+def _in_a_sentence(parameter: Any) -> Any:
+    """Return a parameter with the first sentence of its help, outside panels, and an opposite in the same column."""
+    short = copy(parameter)
+    if any(opposite.startswith("--no-") for opposite in short.secondary_opts):
+        short.opts, short.secondary_opts = [name.replace("--", "--[no-]", 1) for name in short.opts], []
+    short.help = SENTENCE_END.split(parameter.help or "", maxsplit=1)[0]
+    short.rich_help_panel = None
+    return short
 
 
 def _missing(name: str, package: str) -> Any:

@@ -62,8 +62,8 @@ class SimulationOptions:
     --gravity
         Gravity (m/s^2): its z component, or x,y,z. Default: the robot's gravity.
     --controller
-        none; hold (PD control to the initial configuration); pd (PD control to the neutral configuration, moved into
-        the position limits).
+        none, hold or pd. hold is PD control to the initial configuration, pd to the neutral one, moved into the
+        position limits.
     --kp
         Position gain of PD control (N m/rad, N/m).
     --kd

@@ -92,8 +92,8 @@ def view(
         A URDF file, the name of an installed robot (`treesim robots` lists the names), or a trajectory (.npz, .mcap
         ...) of `treesim simulate --out` to replay.
     --html
-        Write one .html file that simulates the robot without Python, server or network, and exit. Without ground, a
-        robot with a floating base starts without gravity.
+        Write a page that simulates the robot without Python, and exit. The page is one .html file without server or
+        network. Without ground, a robot with a floating base starts without gravity.
     """
     from ..viewing.protocols import InteractiveViewer
 
