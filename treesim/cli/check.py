@@ -10,8 +10,9 @@ import typer
 
 import treesim
 
-from ..errors import ArgumentError, PluginError
+from ..errors import ArgumentError, PluginError, named
 from ..system.installation import installed_by
+from ..system.progress import counted, progress_bar
 from . import common
 from .common import (
     BASE_CHOICES,
@@ -98,9 +99,11 @@ def check(
         robots = [_fixed(robots, fix, repair or [], where, follow)]
     elif repair:
         raise ArgumentError("--repair is for the file that --fix writes: give --fix FILE, too")
-    found = [
-        treesim.check(robot, base=where, mimic=follow, tiers=chosen, strict=strict, meshes=meshes) for robot in robots
-    ]
+    with progress_bar("checking"):
+        found = [
+            treesim.check(robot, base=where, mimic=follow, tiers=chosen, strict=strict, meshes=meshes)
+            for robot in counted(robots, named)
+        ]
     if not notes:
         found = [diagnosis.without_notes() for diagnosis in found]
     if form == "text":

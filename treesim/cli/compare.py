@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
+from ..system.progress import progress_bar
 from .common import (
     BASE_CHOICES,
     FAILED,
@@ -98,12 +99,13 @@ def compare(
         page.require_matplotlib()
         checked_output(html, (".html", ".htm"))
     names = [name.strip() for name in against.split(",")]
-    found = treesim.compare.compare(
-        robot, against=names, base=cast("BaseChoice", base), seed=seed, states=states, steps=steps, dt=dt,
-        controls=controls, timeout=timeout, scenes=[name.strip() for name in scenes.split(",") if name.strip()],
-        renumber=renumber,
-    )  # fmt: skip
-    found = explained(found, robot, timeout)
+    with progress_bar("comparing"):
+        found = treesim.compare.compare(
+            robot, against=names, base=cast("BaseChoice", base), seed=seed, states=states, steps=steps, dt=dt,
+            controls=controls, timeout=timeout, scenes=[name.strip() for name in scenes.split(",") if name.strip()],
+            renumber=renumber,
+        )  # fmt: skip
+        found = explained(found, robot, timeout)
     if html is not None:
         page.write_page(found, html)
     if json:

@@ -11,7 +11,6 @@ from rich.box import MINIMAL
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.measure import Measurement
 from rich.segment import Segment
-from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
@@ -50,19 +49,8 @@ class PlainConsole(Console):
         unwrapped = self.options.update(max_width=1 << 16)
         return Measurement.get(self, unwrapped, table).maximum > self.width
 
-    def status(self, status: RenderableType, **options: Any) -> Status:
-        """Return a status whose texts, unlike rich's, are not interpreted as markup."""
-        shown = super().status(_text(status), **options)
-        update = shown.update
-        shown.update = lambda status=None, **more: update(_text(status), **more)  # type: ignore[method-assign]
-        return shown
-
     def on_broken_pipe(self) -> None:
         """Do nothing: the stream has already raised SystemExit."""
-
-
-def _text(status: Any) -> Any:
-    return Text(escaped(status)) if isinstance(status, str) else status
 
 
 def _wrapped(name: str, width: int) -> str:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..errors import ArgumentError
-from .common import JsonOption, examples, guarded, messages, output, print_json, print_warning
+from ..system.progress import counted, progress_bar
+from .common import JsonOption, examples, guarded, output, print_json, print_warning
 
 if TYPE_CHECKING:
     from ..simulation.trajectory import Trajectory
@@ -44,8 +45,8 @@ def convert(
     *sources, target = paths
     if not sources:
         raise ArgumentError("convert needs a trajectory to read, and a file or folder to write")
-    with messages().status("converting ..."):
-        runs = [Trajectory.load(source) for source in sources]
+    with progress_bar("converting"):
+        runs = [Trajectory.load(source) for source in counted(sources, lambda source: source.name)]
         if not target.suffix:
             write_lerobot(runs, target, fps, task)
         elif len(runs) > 1:

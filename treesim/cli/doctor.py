@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 import typer
 
 from .. import plugins
+from ..system.progress import counted, progress_bar
 from ..system.subprocesses import program_path
 from .common import JsonOption, examples, guarded, output, print_json
 
@@ -29,7 +31,8 @@ def doctor(json: JsonOption = False) -> None:
     The data are versions, processor, threads, cache, plugins and missing programs. The exit code is 1 if the check
     fails.
     """
-    found = facts()
+    with progress_bar("checking", not json):
+        found = facts()
     if json:
         print_json(found)
     else:
@@ -79,17 +82,18 @@ def facts() -> dict[str, Any]:
     here = surroundings()
     machine = {name: here.pop(name) for name in ("target", "processor", "kernels are")}
     features = [name[1:] for name in here.pop("features").split(",") if name.startswith("+")]
-    return {
-        "check": check(),
-        "versions": here,
-        "platform": platform(),
-        "processor": {**machine, "features": " ".join(features), "cores": os.cpu_count()},
-        "threads": thread_count(),
-        "environment": {name: value for name, value in sorted(os.environ.items()) if name.startswith("TREESIM_")},
-        "cache": usage(),
-        "plugins": {
+    parts: dict[str, Callable[[], Any]] = {
+        "check": check,
+        "versions": lambda: here,
+        "platform": platform,
+        "processor": lambda: {**machine, "features": " ".join(features), "cores": os.cpu_count()},
+        "threads": thread_count,
+        "environment": lambda: {name: x for name, x in sorted(os.environ.items()) if name.startswith("TREESIM_")},
+        "cache": usage,
+        "plugins": lambda: {
             f"{one.kind} {one.name}": one.problem or one.origin for one in plugins.listing() if one.origin != "treesim"
         },
-        "programs": {name: program_path(name) or "not on the PATH" for name in ("ffmpeg", "chromium")},
-        "packages": {name: "installed" if find_spec(name) else "not installed" for name in PACKAGES},
+        "programs": lambda: {name: program_path(name) or "not on the PATH" for name in ("ffmpeg", "chromium")},
+        "packages": lambda: {name: "installed" if find_spec(name) else "not installed" for name in PACKAGES},
     }
+    return {name: parts[name]() for name in counted(list(parts))}

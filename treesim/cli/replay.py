@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..errors import named
+from ..system.progress import progress_bar
 from . import common
-from .common import JsonOption, examples, guarded, messages, option, output, print_json
+from .common import JsonOption, examples, guarded, option, output, print_json
 
 if TYPE_CHECKING:
     from ..rollouts.replay import Repetition
@@ -43,8 +43,8 @@ def replay(
     """
     import treesim
 
-    with nullcontext() if json else messages().status("simulating again ..."):
-        found = treesim.replay(run, source=source)
+    with progress_bar("simulating again", not json) as progress:
+        found = treesim.replay(run, source=source, progress=progress)
     if found.trajectory.stopped == "interrupted":
         raise KeyboardInterrupt
     if json:

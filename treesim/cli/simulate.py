@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -174,9 +174,9 @@ def _kept(outputs: Outputs, robot: Tree, made: dict[str, Any]) -> Iterator[None]
 
 def _first_call(simulation: Simulation, q: np.ndarray, v: np.ndarray, show: bool) -> float:
     """Return the duration [s] of a first step, which loads or compiles kernels."""
-    waiting = common.messages().status("preparing kernels ...") if show else nullcontext()
     began = time.perf_counter()
-    with waiting, warnings.catch_warnings(action="ignore", category=EnergyWarning):  # the run itself warns of it
+    with progress_bar("preparing kernels", show), warnings.catch_warnings():
+        warnings.simplefilter("ignore", EnergyWarning)  # the run itself warns of it
         step = simulation.run(simulation.dt, q, v)
     if step.stopped == "interrupted":
         raise KeyboardInterrupt

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from itertools import chain
@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 
 import treesim
 
-from ..errors import SingularInertiaError, TreesimError, UnsupportedError, UrdfError
+from ..errors import SingularInertiaError, TreesimError, UnsupportedError, UrdfError, named
 from ..system.display import ReprMixin
+from ..system.progress import counted
 from ..types import BaseChoice
 from ..validation.values import checked_flag, checked_parts
 from .adapter import EngineAdapter
@@ -171,7 +172,6 @@ def take_census(
     states: int = 20,
     steps: int = 200,
     timeout: float = TIME_LIMIT,
-    progress: Callable[[str], None] = lambda text: None,
     scenes: str | Sequence[str] = (),
     renumber: bool = False,
 ) -> Census:
@@ -189,8 +189,6 @@ def take_census(
         As for `compare`.
     timeout : float
         Time limit [s] of an engine for one robot at one level.
-    progress : callable
-        Function that is called with the name of each robot before its comparison.
     scenes, renumber
         As for `compare`.
 
@@ -214,9 +212,8 @@ def take_census(
     versions = {"treesim": treesim.__version__} | {engine.name: engine.version() for engine in adapters}
     with ExitStack() as stack:
         apart = [stack.enter_context(Isolated(engine, timeout)) for engine in adapters]
-        for robot in sources:
+        for robot in counted(sources, lambda robot: named(str(robot))):
             for base in kinds:
-                progress(f"{robot}, {base} base")
                 findings += _of(robot, base, apart, more, how)
     return Census(tuple(findings), versions)
 

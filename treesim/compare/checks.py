@@ -13,6 +13,7 @@ from ..errors import UnsupportedError, listed, quoted
 from ..kernels.stepping.rules import IN_PYTHON, RULES
 from ..model.tree import Tree
 from ..states.arguments import positive_number, whole_number
+from ..system.progress import counted
 from .adapter import EngineAdapter
 from .diagnosis import CAUSES, summary, worst_entry
 from .measures import Scales, errors, worst
@@ -119,7 +120,8 @@ def _evaluated(source: RobotSource, robot: Tree, engine: EngineAdapter, batch: S
         found.missing["raw level"] = f"{engine.name} takes the robot's bodies alone"
     else:
         texts = {RAW: source.urdf} | texts
-    for level, urdf in texts.items():
+    for level in counted(list(texts), lambda level: f"{engine.name}, {level} level"):
+        urdf = texts[level]
         asked = batch if level == CANONICAL else _still(batch)
         try:
             theirs = engine.read(robot, urdf, level).evaluate(asked)

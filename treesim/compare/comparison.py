@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, overload
 from .. import plugins
 from ..errors import ArgumentError, UnsupportedError
 from ..system.display import ReprMixin
+from ..system.progress import counted
 from ..types import BaseChoice
 from ..validation.values import checked_flag, checked_parts
 from .adapter import EngineAdapter
@@ -234,7 +235,7 @@ def compare(
     controls = checked_flag("controls", controls)
     own = own_rows(source, seed) if checked_flag("renumber", renumber) else None
     reports, refused = [], {}
-    for each, engine in zip(asked, engines, strict=True):
+    for each, engine in zip(asked, counted(engines, lambda engine: engine.name), strict=True):
         try:
             reports.append(_one(source, engine, isinstance(each, str), controls, timeout, chosen, own, how))
         except UnsupportedError as error:

@@ -23,6 +23,7 @@ from ..model.shapes import CollisionShape
 from ..model.tree import Tree
 from ..simulation.world import World
 from ..states.support import usable_shapes
+from ..system.progress import counted
 from ..urdf.findings import Findings
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ def check_cavities(robot: Tree, links: Mapping[str, _Element], findings: Finding
     links: elements of the document, by name.
     """
     ratios: dict[str, float] = {}
-    for shape in robot.shapes:
+    for shape in counted(robot.shapes, lambda shape: "volumes of hulls"):
         if shape.file is not None:
             ratios[shape.link] = max(_ratio(shape.file), ratios.get(shape.link, 0.0))
     found = sorted(((ratio, link) for link, ratio in ratios.items() if ratio > MUCH), reverse=True)

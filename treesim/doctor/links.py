@@ -11,6 +11,7 @@ import numpy as np
 
 from ..errors import ModelError
 from ..model.inertia import Inertia, Placement
+from ..system.progress import counted
 from ..urdf.document import Document, origin_of, parent_of
 from ..urdf.findings import title
 from ..urdf.geometry import BadGeometryError, read_geometry
@@ -91,7 +92,9 @@ def rigid_groups(document: Document, find_mesh: MeshFinder, meshes: Meshes | Non
     for name, element in document.link.items():
         top, place = _first_of_group(document, name)
         members.setdefault(top, []).append((element, place))
-    return [_group(group, find_mesh, meshes) for group in members.values()]
+    return [
+        _group(group, find_mesh, meshes) for group in counted(list(members.values()), lambda group: "reading shapes")
+    ]
 
 
 def _first_of_group(document: Document, link: str) -> tuple[str, Placement]:

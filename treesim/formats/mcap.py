@@ -45,6 +45,7 @@ from ..simulation.world import World
 from ..states.arguments import checked_robot
 from ..system.files import checked_output, write_whole
 from ..system.input_files import LARGEST_RECORDING, open_input, size_of_stream
+from ..system.progress import counted
 from ..urdf.document import Document, child_of, parent_of
 from ..urdf.export import to_urdf, without_springs
 from ..validation.values import checked_part
@@ -115,7 +116,8 @@ def write(trajectory: Trajectory, stream: IO[bytes], robot: Tree | None = None) 
     channels: dict[str, int] = {}
     latched = motion.latched(ros, ros.stamp(int(stamps[0]) if len(stamps) else 0))
     _add(writer, ros, channels, latched, int(stamps[0]) if len(stamps) else 0, LATCHED)
-    for k, stamp in enumerate(map(int, stamps)):
+    for k in counted(range(len(stamps)), lambda k: "states"):
+        stamp = int(stamps[k])
         _add(writer, ros, channels, motion.state(ros, ros.stamp(stamp), k), stamp)
     archive = io.BytesIO()
     npz.write(trajectory, archive)

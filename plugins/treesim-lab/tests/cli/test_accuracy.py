@@ -16,7 +16,7 @@ from treesim.engine.call.generic import runs_compiled
 
 
 def test_rows_hold_every_backend_and_what_is_expected():
-    rows = list(error_rows((10,), lambda text: None))
+    rows = list(error_rows((10,)))
     assert {row["regime"] for row in rows} == {"force-driven", "prescribed motion"}
     for row in rows:
         assert [entry["backend"] for entry in row["errors"]] == [

@@ -124,7 +124,7 @@ def test_factors_count_as_their_exponents_say(family, factors):
 
 
 def test_command_stops_within_its_budget():
-    rows = sweep((10, 20), 1e-9, lambda text: None)
+    rows = sweep((10, 20), 1e-9)
     assert {row["family"] for row in rows} == {family.name for family in scaling.FAMILIES}
     assert {row["backend"] for row in rows} == set(treesim.available("dynamics")) - {"auto"}
     for row in rows:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import treesim
@@ -12,6 +13,7 @@ from treesim.dynamics.operational.advice import advise as advise_operational
 from treesim.errors import TreesimError
 from treesim.model import generators as make
 from treesim.model.tree import Tree
+from treesim.system.progress import counted
 from treesim.types import Base, PluginKind
 
 from ..cost.robot import AUTO, limb_tips
@@ -29,7 +31,7 @@ MOST_FRAMES = (1, 4)  # of the tasks that Λ⁻¹ is measured on
 
 def advice_rows(repeats: int) -> list[dict[str, Any]]:
     """Return the rows of `compared` for generated trees and installed robots."""
-    return [row for label, robot in _robots() for row in compared(label, robot, repeats)]
+    return [row for label, robot in counted(list(_robots()), itemgetter(0)) for row in compared(label, robot, repeats)]
 
 
 def _robots() -> Iterator[tuple[str, Tree]]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import SimpleQueue
 
+from treesim.errors import named
 from treesim.system.cores import usable_cores
+from treesim.system.progress import counted
 from treesim.system.subprocesses import ProcessFailure, PythonProcess, module_command
 from treesim.types import Base
 from treesim.urdf import installed_robots
@@ -23,14 +25,13 @@ def contact_survey(
     names: Sequence[str] | None = None,
     bases: Sequence[Base] = ("floating", "fixed"),
     settings: ContactSettings = DEFAULTS,
-    report: Callable[[str], None] = lambda text: None,
     timeout: float = TIME_LIMIT,
     processes: int | None = None,
 ) -> list[ContactRun]:
     """Return the rows of all robots, in their order, each on every base.
 
-    names: sources that `treesim.load` reads; None for all installed robots, one per file. report: called with the
-    robot that starts next. timeout: [s] for one robot on one base. processes: the number of cores by default.
+    names: sources that `treesim.load` reads; None for all installed robots, one per file. timeout: [s] for one robot on
+    one base. processes: the number of cores by default.
     Takes about 1 s for each run; a robot has eight.
     """
     jobs = [ContactJob(name, base, settings) for name in (distinct_robots() if names is None else names)
@@ -42,7 +43,6 @@ def contact_survey(
         idle.put(worker)
 
     def rows(job: ContactJob) -> list[ContactRun]:
-        report(f"{job.name}, {job.base} base")
         worker = idle.get()
         try:
             return worker.rows(job)
@@ -51,7 +51,8 @@ def contact_survey(
 
     try:
         with ThreadPoolExecutor(count) as pool:
-            return [row for found in pool.map(rows, jobs) for row in found]
+            found = zip(counted(jobs, lambda job: named(job.name)), pool.map(rows, jobs), strict=True)
+            return [row for _, of_job in found for row in of_job]
     finally:
         for worker in workers:
             worker.close()

@@ -12,6 +12,7 @@ from treesim.dynamics import advice as dynamics_advice
 from treesim.dynamics.operational import advice as operational_advice
 from treesim.errors import TreesimError
 from treesim.model.tree import Tree
+from treesim.system.progress import counted
 
 from ..cost import robot as costs
 from ..cost.factorization import sparse_factors
@@ -75,7 +76,9 @@ def _timings(
     if repeats == 0:
         return {}, []
     calls, failures = {}, []
-    for key, call in _calls(robot, entries, frames).items():
+    of = _calls(robot, entries, frames)
+    for key in counted(list(of), lambda key: f"first call: {key[1]}"):
+        call = of[key]
         try:
             call()
         except Exception as error:

@@ -2,36 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
 from treesim.dynamics.compiled.schedules import schedule, scheduled_methods
 from treesim.model.tree import Tree
+from treesim.system.progress import counted
 
 from ..cost.scaling import FAMILIES, Family
 
 UPPER = 3  # sizes that a slope is fitted to, the largest ones
 
 
-def depths(sizes: Sequence[int], report: Callable[[str], None]) -> list[dict[str, Any]]:
+def depths(sizes: Sequence[int]) -> list[dict[str, Any]]:
     """Return a row for each family of trees, quantity and method.
 
     Rows contain sizes, critical paths and depths in operations, and the slopes of both per doubling, fitted to
     the three largest sizes. Quantities are forward dynamics in motion, and the inverse operational inertia of
-    the last body. report: called with the case that is computed next. Takes up to 0.1 s per body and method.
+    the last body. Takes up to 0.1 s per body and method.
     """
     families = [family for family in FAMILIES if family.name != "square grid"]  # whose N doubles in no simple way
-    return [row for family in families for row in _rows(family, sizes, report)]
+    return [row for family in counted(families, attrgetter("name")) for row in _rows(family, sizes)]
 
 
-def _rows(family: Family, sizes: Sequence[int], report: Callable[[str], None]) -> Iterator[dict[str, Any]]:
+def _rows(family: Family, sizes: Sequence[int]) -> Iterator[dict[str, Any]]:
     robots = [family.make(size) for size in sizes]
     for quantity in ("forward dynamics", "Λ⁻¹ of the last body"):
         of_frames = quantity != "forward dynamics"
         for method in scheduled_methods(_last(robots[0]) if of_frames else None):
-            report(f"{family.name}, {quantity}, {method}")
             made = [schedule(robot, method, frames=_last(robot) if of_frames else None) for robot in robots]
             bodies = [robot.n_bodies for robot in robots]
             paths, depth = [one.critical_path for one in made], [one.depth for one in made]

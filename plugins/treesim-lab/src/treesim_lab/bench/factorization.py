@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from operator import itemgetter
 from typing import Any
 
+from treesim.errors import named
 from treesim.model import generators as make
 from treesim.model.tree import Tree
+from treesim.system.progress import counted
 
 from ..cost.bounds import density
 from ..cost.factorization import dense_factors, sparse_factors
@@ -30,7 +33,7 @@ def factorization_rows(rounds: int) -> list[dict[str, Any]]:
     Rows contain operations and times of factoring the mass matrix, and of solving with it, by sparse and by
     dense factors.
     """
-    return [_row(family, robot, rounds) for family, robot in _trees((2, 3, 4))]
+    return [_row(family, robot, rounds) for family, robot in counted(list(_trees((2, 3, 4))), itemgetter(0))]
 
 
 def factor_error_rows(
@@ -40,20 +43,14 @@ def factor_error_rows(
     states: int,
     quick: bool,
     notes: list[str],
-    report: Callable[[str], None],
 ) -> Iterator[dict[str, Any]]:
     """Yield the errors of every factorization (`factorization_errors.Errors`) for each robot.
 
     Without robots: for each of the trees of Table 2 with up to 64 bodies (if quick, 16). Rows also contain the
     name, n, and the fraction of zeros in the mass matrix.
     """
-    robots = (
-        ((name, bench_robot(name, base, mimic, notes).tree) for name in names)
-        if names
-        else _trees((2,) if quick else (2, 3))
-    )
-    for name, robot in robots:
-        report(name)
+    given = [(name, bench_robot(name, base, mimic, notes).tree) for name in names]
+    for name, robot in counted(given or list(_trees((2,) if quick else (2, 3))), lambda of: named(of[0])):
         errors = {method: found._asdict() for method, found in median_errors(robot, states).items()}
         yield {"tree": name, "n": robot.nv, "zeros": 1 - density(robot.topology), "errors": errors}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from importlib.util import find_spec
 from itertools import combinations
 from pathlib import Path
@@ -15,8 +15,9 @@ from typing import NamedTuple, cast, get_args
 import numpy as np
 
 from treesim.dynamics.forward_dynamics import forward_dynamics
-from treesim.errors import TreesimError, UrdfError, UrdfWarning
+from treesim.errors import TreesimError, UrdfError, UrdfWarning, named
 from treesim.model.tree import Tree
+from treesim.system.progress import counted
 from treesim.system.subprocesses import python_command, run
 from treesim.types import Base
 from treesim.urdf import REPAIRS, Finding, RobotEntry, load
@@ -64,20 +65,23 @@ class LoadResult(NamedTuple):
     pinocchio: str
 
 
-def tried(entries: Sequence[RobotEntry], report: Callable[[str], None]) -> list[LoadResult]:
+def tried(entries: Sequence[RobotEntry]) -> list[LoadResult]:
     """Return a result for each robot, one per file, on a fixed and on a floating base.
 
-    A robot is simulated if 100 steps of 1 ms from rest in its neutral configuration are finite. report: called
-    with the name of the next robot. Takes about 1 s for each.
+    A robot is simulated if 100 steps of 1 ms from rest in its neutral configuration are finite. Takes about
+    1 s for each.
     """
     files: dict[Path, RobotEntry] = {}
     for entry in entries:
         files.setdefault(entry.path, entry)
-    return [outcome for entry in files.values() for outcome in _outcomes(entry, report)]
+    return [outcome for entry in counted(list(files.values()), _name) for outcome in _outcomes(entry)]
 
 
-def _outcomes(entry: RobotEntry, report: Callable[[str], None]) -> Iterator[LoadResult]:
-    report(entry.name)
+def _name(entry: RobotEntry) -> str:
+    return named(entry.name)
+
+
+def _outcomes(entry: RobotEntry) -> Iterator[LoadResult]:
     bases: tuple[Base, ...] = get_args(Base)
     for base, pinocchio in zip(bases, pinocchio_outcomes(entry.path), strict=True):
         robot, codes, why = _tried(entry.path, base, ())

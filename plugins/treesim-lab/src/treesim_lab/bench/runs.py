@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,8 @@ from treesim.compare.adapter import EngineAdapter
 from treesim.compare.engine_model import EngineModel
 from treesim.compare.engines import chosen_engines, installed_engines, read_by_engines
 from treesim.engine.threads import use_threads
+from treesim.errors import named
+from treesim.system.progress import counted
 from treesim.types import Base, Mimic
 from treesim.validation.values import checked_parts
 
@@ -211,13 +213,12 @@ def time_robots(
     batch_rounds: int = BATCH_ROUNDS,
     seed: int = 0,
     engines: Engines = None,
-    report: Callable[[str], None] | None = None,
 ) -> list[dict[str, Any]]:
     """Time calls on one state and on batches of several robots; return a dictionary for each robot.
 
     Each has the robot's name, base, nv, states, notes, and the rows "calls" and "batches", from which
-    `bench.ratios` makes a table. Chains always have a fixed base. report: called with what is timed next. Other
-    arguments as for `time_batches`.
+    `bench.ratios` makes a table. Chains always have a fixed base. Other arguments as for
+    `time_batches`.
 
     Example:
         >>> from treesim_lab import bench
@@ -225,22 +226,18 @@ def time_robots(
         >>> found[0]["robot"], len(found[0]["calls"]), len(found[0]["batches"])
         ('chain2', 15, 24)
     """
-    report = report or (lambda text: None)
     names = checked_parts("robots", robots, str)
-    return [_both(name, base, mimic, states, rounds, batch_rounds, seed, engines, report) for name in names]
+    return [_both(name, base, mimic, states, rounds, batch_rounds, seed, engines) for name in counted(names, named)]
 
 
 def _both(
     name: str, base: Base, mimic: Mimic | None, states: int, rounds: int, batch_rounds: int, seed: int,
-    engines: Engines, report: Callable[[str], None],
+    engines: Engines,
 ) -> dict[str, Any]:  # fmt: skip
     notes: list[str] = []
-    report(f"{name}: loading")
     taken, models, _ = _read(name, "fixed" if CHAIN.fullmatch(name) else base, mimic, engines, notes)
     tree = taken.tree
-    report(f"{name}: single calls")
     calls = call_rows(tree, models, random_states(tree, seed), rounds, False, notes)
-    report(f"{name}: batches")
     batches = batch_rows(tree, models, random_states(tree, seed, states), batch_rounds, notes)
     return {
         "robot": tree.name, "base": taken.base, "nv": tree.nv, "states": states,

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 from typing import Any
 
 import treesim
 from treesim import plugins
 from treesim.errors import TreesimError
 from treesim.model.tree import Tree
+from treesim.system.progress import counted
 from treesim.system.subprocesses import python_command, run
 
 from ..cost.robot import AUTO
@@ -36,17 +38,15 @@ print(kilobytes("VmHWM") - before)
 """
 
 
-def sweep(sizes: Sequence[int], budget: float, report: Callable[[str], None]) -> list[dict[str, Any]]:
+def sweep(sizes: Sequence[int], budget: float) -> list[dict[str, Any]]:
     """Return a row for each family and backend: sizes, seconds, exponents fitted and expected, and why it stopped.
 
-    budget: longest call [s]. report: called with the case that is timed next.
+    budget: longest call [s].
     """
-    return [row for family in FAMILIES for row in _family_rows(family, sizes, budget, report)]
+    return [row for family in counted(FAMILIES, attrgetter("name")) for row in _family_rows(family, sizes, budget)]
 
 
-def _family_rows(
-    family: Family, sizes: Sequence[int], budget: float, report: Callable[[str], None]
-) -> list[dict[str, Any]]:
+def _family_rows(family: Family, sizes: Sequence[int], budget: float) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for name in treesim.available("dynamics"):
         if name != AUTO:
@@ -61,7 +61,6 @@ def _family_rows(
             }
             rows.append({**row, "expected": expected_exponent(order, family)})
     for size in sizes:
-        report(f"{family.name}, {size} bodies")
         robot = family.make(size)
         for row in rows:
             _measure(row, robot, budget)

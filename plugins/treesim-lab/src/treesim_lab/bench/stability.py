@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +18,7 @@ from treesim.dynamics.base import singular_inertia
 from treesim.dynamics.energy import momentum
 from treesim.dynamics.operational.motion import center_of_mass
 from treesim.engine.call.evaluate import specialized_first
-from treesim.errors import ArgumentError, DivergedWarning, EnergyWarning, FrictionWarning, TreesimError
+from treesim.errors import ArgumentError, DivergedWarning, EnergyWarning, FrictionWarning, TreesimError, named
 from treesim.kernels.stepping.rules import IN_PYTHON
 from treesim.model.tree import Tree
 from treesim.rollouts.rollout import rollout
@@ -29,6 +29,7 @@ from treesim.simulation.simulation import Simulation
 from treesim.simulation.step_settings import substeps_of
 from treesim.simulation.world import World
 from treesim.states.arguments import checked_robot, positive_number
+from treesim.system.progress import counted
 from treesim.types import Base
 from treesim.urdf import load
 from treesim.urdf.resolve import is_robot_name
@@ -211,20 +212,18 @@ def of_robots(
     names: Sequence[str],
     bases: Sequence[Base] = ("fixed", "floating"),
     engine: EngineAdapter | None = None,
-    report: Callable[[str], None] = lambda text: None,
     **options: Any,
 ) -> tuple[list[Stability], list[str]]:
     """Return the energy drifts of several robots, and the reasons why some have none.
 
-    engine: another engine, with which robots are compared without damping, friction and armature. report: called
-    with the robot that is simulated next. options: of `stability`.
+    engine: another engine, with which robots are compared without damping, friction and armature. options: of
+    `stability`.
     """
     rows: list[Stability] = []
     notes: list[str] = []
     remarks: list[str] = []  # on robots that are simulated
-    for name in names:
+    for name in counted(names, named):
         for base in bases:
-            report(f"{name}, {base} base")
             try:
                 robot, models = _taken(name, base, engine, remarks)
                 if robot.nv:

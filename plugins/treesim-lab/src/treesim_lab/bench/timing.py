@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from statistics import median
 
+from treesim.system.progress import counted
+
 ROUND_S = 2e-3  # a call is repeated until a round takes about this long, so that the clock's resolution does not matter
 
 
@@ -30,12 +32,12 @@ def interleaved(
     pause [s]: sleep before each turn, until the threads of the previous call sleep: OpenMP's threads spin for
     some milliseconds and would occupy the cores.
     """
-    repeats = {name: _repeats(call, turn) for name, call in calls.items()}
+    repeats = {name: _repeats(calls[name], turn) for name in counted(list(calls), lambda name: f"first call: {name}")}
     turns: dict[str, list[float]] = {name: [] for name in calls}
     collecting = gc.isenabled()
     gc.disable()
     try:
-        for _ in range(rounds):
+        for _ in counted(range(rounds), lambda k: "timing"):
             for name, call in calls.items():
                 time.sleep(pause)
                 _seconds(call, -(-repeats[name] // 4))

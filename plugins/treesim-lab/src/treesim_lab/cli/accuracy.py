@@ -12,11 +12,11 @@ from treesim.cli.common import (
     MimicOption,
     examples,
     guarded,
-    messages,
     option,
     output,
     print_json,
 )
+from treesim.system.progress import progress_bar
 
 from .tables import new_table
 
@@ -72,8 +72,8 @@ def accuracy(
     from ..bench.accuracy import error_rows
     from ..cost.error_growth import LENGTHS
 
-    with messages().status("computing ...") as status:
-        rows = list(error_rows(QUICK if quick else LENGTHS, lambda text: status.update(f"computing: {text} ...")))
+    with progress_bar("computing"):
+        rows = list(error_rows(QUICK if quick else LENGTHS))
     if json:
         print_json(rows)
         return

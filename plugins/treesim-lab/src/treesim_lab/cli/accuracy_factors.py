@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from treesim.cli.common import checked_loading, messages, output, print_json
+from treesim.cli.common import checked_loading, output, print_json
+from treesim.system.progress import progress_bar
 
 from ..bench.factorization import factor_error_rows
 from .tables import new_table, print_notes
@@ -27,9 +28,8 @@ def show_factors(names: Sequence[str], base: str, mimic: str | None, states: int
     quick: only on the small trees.
     """
     notes = [WHAT_IS_COMPARED]
-    with messages().status("computing ...") as status, checked_loading(base, mimic):
-        report = lambda text: status.update(f"computing: {text} ...")  # noqa: E731
-        rows = list(factor_error_rows(names, base, mimic, states, quick, notes, report))
+    with progress_bar("computing"), checked_loading(base, mimic):
+        rows = list(factor_error_rows(names, base, mimic, states, quick, notes))
     if json:
         print_json({"base": base, "states": states, "rows": rows, "notes": notes})
         return

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from treesim.cli.common import checked_loading, messages, output, print_json
+from treesim.cli.common import checked_loading, output, print_json
 from treesim.errors import named
+from treesim.system.progress import progress_bar
 
 from ..bench.accuracy import EXACT_STATES, robot_rows
 from .tables import new_table, print_notes
@@ -21,8 +22,8 @@ TABLES = (
 def show_robots(names: Sequence[str], base: str, mimic: str | None, states: int, json: bool) -> None:
     """Print the errors on robots, as tables or as JSON."""
     notes: list[str] = []
-    with messages().status("computing ...") as status, checked_loading(base, mimic):
-        rows = list(robot_rows(names, base, mimic, states, notes, lambda text: status.update(f"computing: {text} ...")))
+    with progress_bar("computing"), checked_loading(base, mimic):
+        rows = list(robot_rows(names, base, mimic, states, notes))
     if json:
         print_json({"base": base, "states": states, "robots": rows, "notes": notes})
         return

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from itertools import groupby
 from typing import Annotated
 
@@ -18,12 +17,12 @@ from treesim.cli.common import (
     examples,
     guarded,
     load_robot,
-    messages,
     option,
     output,
     print_json,
 )
 from treesim.errors import named
+from treesim.system.progress import progress_bar
 
 from ..audits import Audit, Row
 from .tables import new_table, print_notes
@@ -59,7 +58,7 @@ def audit(
     from ..audits import audit as compute_audit
 
     tree = load_robot(robot, base, mimic)
-    with nullcontext() if json else messages().status("computing with 40 digits ..."):
+    with progress_bar("computing with 40 digits", not json):
         found = compute_audit(tree, states=states, seed=seed)
     if json:
         print_json({"base": base, **found.to_dict()})

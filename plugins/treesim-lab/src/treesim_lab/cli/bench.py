@@ -20,7 +20,6 @@ from treesim.cli.common import (
     checked_loading,
     examples,
     guarded,
-    messages,
     option,
     output,
     plain,
@@ -31,6 +30,7 @@ from treesim.engine.llvm.machine_code import processor
 from treesim.engine.threads import thread_count, use_threads
 from treesim.errors import ArgumentError, named
 from treesim.system.files import write_whole
+from treesim.system.progress import progress_bar
 
 if TYPE_CHECKING:
     from treesim.types import Base, Mimic
@@ -226,7 +226,7 @@ def _calls(report: _Report, robot: BenchRobot, rounds: int, seed: int, every_bac
     from ..bench import time_calls, time_start
     from .bench_tables import start_table, timing_table
 
-    with messages().status("preparing kernels and timing ..."):
+    with progress_bar("preparing kernels and timing"):
         found = time_calls(robot, rounds=rounds, seed=seed, every_backend=every_backend)
         kinds = {"kept": False, **({"none yet": True} if cold else {})}
         starts = {label: time_start(robot, cold=empty) for label, empty in kinds.items()}
@@ -257,7 +257,7 @@ def _batches(report: _Report, robot: BenchRobot, count: int, rounds: int, seed: 
     from ..bench import time_batches
     from .bench_tables import arithmetic_table, timing_table
 
-    with messages().status("preparing kernels and timing ..."):
+    with progress_bar("preparing kernels and timing"):
         found = time_batches(robot, states=count, rounds=rounds, seed=seed)
     report.notes += found.notes
     arithmetic, disturbed = found.more["arithmetic"], found.more["after_another"]
@@ -283,7 +283,7 @@ def _sizes(report: _Report, robot: BenchRobot, largest: int, single: bool, seed:
 
     if largest < SIZES[0]:
         raise ArgumentError(f"--sizes begins with {SIZES[0]} states, got {largest}")
-    with messages().status("timing ..."):
+    with progress_bar("timing"):
         found = time_sizes(robot, largest=largest, number=np.float32 if single else np.float64, seed=seed)
     title = f"{named(found.robot)}, {found.base} base, {found.rows[0]['threads']} threads"
     report.print(size_table(title, found.rows))
@@ -295,7 +295,7 @@ def _derivatives(report: _Report, robot: BenchRobot, rounds: int, seed: int) -> 
     from ..bench import time_derivatives
     from .bench_tables import timing_table
 
-    with messages().status("preparing kernels and timing ..."):
+    with progress_bar("preparing kernels and timing"):
         found = time_derivatives(robot, rounds=rounds, seed=seed)
     report.notes += found.notes
     title = f"{named(found.robot)}, {found.base} base, {found.nv} degrees of freedom: one thread; per state"
@@ -309,7 +309,7 @@ def _contact(report: _Report, name: str, kp: float, scenes: list[str] | None, ro
     from ..bench import time_contact
     from .bench_tables import contact_rollout_table, contact_table, incline_table
 
-    with messages().status("preparing kernels and timing ..."), checked_loading("floating", None):
+    with progress_bar("preparing kernels and timing"), checked_loading("floating", None):
         found = time_contact(name, kp=kp, scenes=scenes, rounds=rounds)
     report.notes += found.notes
     title = f"{named(found.robot)}, kp {kp:g}, one step of {1e3 * found.more['dt']:g} ms"
@@ -326,7 +326,7 @@ def _requests(report: _Report, name: str, rounds: int) -> None:
     from ..bench import time_requests
     from .bench_tables import request_table
 
-    with messages().status("preparing kernels and timing ..."), checked_loading("floating", None):
+    with progress_bar("preparing kernels and timing"), checked_loading("floating", None):
         found = time_requests(name, rounds=rounds)
     report.print(request_table(f"{named(found.robot)}, {found.states} standing robots, one thread", found.rows))
     report.finish({**_repr_fields(found), "requests": found.rows, **found.more})
@@ -336,7 +336,7 @@ def _worlds(report: _Report, scenes: list[str] | None, rounds: int) -> None:
     from ..bench import time_worlds
     from .bench_tables import world_table
 
-    with messages().status("preparing kernels and timing ..."):
+    with progress_bar("preparing kernels and timing"):
         found = time_worlds(scenes, rounds)
     report.notes += found.notes
     report.print(world_table("worlds of many bodies, one step of 1 ms", found.rows))
@@ -354,10 +354,10 @@ def _summary(
 
     if not names:
         names, base, mimic = list(STANDARD), "floating", "free"
-    with messages().status("timing ...") as status, checked_loading(base, mimic):
+    with progress_bar("timing"), checked_loading(base, mimic):
         found = time_robots(
             names, cast("Base", base), cast("Mimic | None", mimic), batch or BATCH, rounds or CALL_ROUNDS,
-            rounds or SUMMARY_BATCH_ROUNDS, seed, report=lambda text: status.update(f"timing: {text} ..."),
+            rounds or SUMMARY_BATCH_ROUNDS, seed,
         )  # fmt: skip
     robots = [each["robot"] for each in found]
     titles = {"calls": "one state", "batches": f"{batch or BATCH} states, on as many threads"}

@@ -14,12 +14,12 @@ from treesim.cli.common import (
     checked_positive,
     examples,
     guarded,
-    messages,
     option,
     output,
     print_json,
 )
 from treesim.errors import ArgumentError, named
+from treesim.system.progress import progress_bar
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -88,9 +88,9 @@ def census(
 
         engines.append(HighPrecision())
     checked_positive("--timeout", timeout)
-    with messages().status("comparing ...") as status:
+    with progress_bar("comparing"):
         found = take_census(
-            names, engines, bases, seed, states, steps, timeout, lambda text: status.update(f"{text} ..."),
+            names, engines, bases, seed, states, steps, timeout,
             [name.strip() for name in scenes.split(",") if name.strip()], renumber,
         )  # fmt: skip
     if json:

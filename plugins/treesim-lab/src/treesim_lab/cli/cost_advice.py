@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from treesim.cli.common import messages, output, print_json
+from treesim.cli.common import output, print_json
 from treesim.errors import named
+from treesim.system.progress import progress_bar
 
 from ..bench.advice import advice_rows
 from ..bench.timing import one_blas_thread
@@ -13,7 +14,7 @@ from .tables import new_table
 def show_advice(repeats: int, json: bool) -> None:
     """Time every algorithm on generated trees and installed robots; print the advised and the fastest ones."""
     one_blas_thread()
-    with messages().status("timing ..."):
+    with progress_bar("timing"):
         rows = advice_rows(repeats)
     if json:
         print_json(rows)

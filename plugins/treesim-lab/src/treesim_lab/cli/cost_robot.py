@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from treesim.cli.common import messages, output, print_json
+from treesim.cli.common import output, print_json
 from treesim.cli.sparsity import picture
 from treesim.errors import named
 from treesim.model.tree import Tree
+from treesim.system.progress import progress_bar
 
 from ..bench.costs import robot_costs
 from ..plotting.cost import save_sparsity
@@ -31,7 +32,7 @@ def show_robot(
     robot: Tree, base: str, frames: Sequence[str] | None, repeats: int, plot: Path | None, json: bool
 ) -> None:
     """Print the costs on `robot`, as text or as JSON; draw the sparsity to `plot`."""
-    with messages().status("counting and timing ..."):
+    with progress_bar("counting and timing"):
         facts = robot_costs(robot, base, frames, repeats)
     if plot is not None:
         save_sparsity(plot, robot)

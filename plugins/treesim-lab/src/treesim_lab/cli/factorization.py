@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from treesim.cli.common import messages, output, print_json
+from treesim.cli.common import output, print_json
+from treesim.system.progress import progress_bar
 
 from ..bench.factorization import WHAT_IS_TIMED, factorization_rows
 from ..bench.timing import one_blas_thread
@@ -12,7 +13,7 @@ from .tables import new_table, print_notes
 def show_factorization(rounds: int, json: bool) -> None:
     """Print times and operations of factoring the mass matrix of the trees of Featherstone 2005, Table 2."""
     one_blas_thread()
-    with messages().status("timing ..."):
+    with progress_bar("timing"):
         rows = factorization_rows(rounds)
     if json:
         print_json({"rows": rows, "note": WHAT_IS_TIMED})

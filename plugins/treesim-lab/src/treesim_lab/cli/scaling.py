@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from treesim.cli.common import JsonOption, checked_positive, examples, guarded, messages, output, print_json
+from treesim.cli.common import JsonOption, checked_positive, examples, guarded, output, print_json
+from treesim.system.progress import progress_bar
 
 from .tables import new_table
 
@@ -62,8 +63,8 @@ def scaling(
     checked_positive("--budget", budget)
     one_blas_thread()
     sizes = QUICK_SIZES if quick else SIZES
-    with messages().status("timing ...") as status:
-        rows = sweep(sizes, budget, lambda text: status.update(f"timing: {text} ..."))
+    with progress_bar("timing"):
+        rows = sweep(sizes, budget)
         linear = [row["backend"] for row in rows if _is_linear_on_chains(row)]
         memory = [added_memory(backend, max(sizes)) for backend in linear if sys.platform == "linux"]
     if plot is not None:
@@ -81,8 +82,8 @@ def scaling(
 def _show_depths(sizes: Sequence[int], plot: Path | None, json: bool) -> None:
     from ..bench.depth import depths
 
-    with messages().status("counting ...") as status:
-        rows = depths(sizes, lambda text: status.update(f"counting: {text} ..."))
+    with progress_bar("counting"):
+        rows = depths(sizes)
     if plot is not None:
         from ..plotting.cost import save_depths
 

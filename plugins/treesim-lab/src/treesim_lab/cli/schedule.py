@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from treesim.cli import common
 from treesim.cli.common import BaseOption, JsonOption, MimicOption, RobotArgument, examples, guarded
 from treesim.errors import named
+from treesim.system.progress import counted, progress_bar
 
 from .tables import new_table
 
@@ -54,9 +55,9 @@ def schedule(
     if method is not None:
         common.checked_name("method that works by stages", method, scheduled_methods(frame))
     tree = common.load_robot(robot, base, mimic)
-    with common.messages().status("counting operations ..."):
+    with progress_bar("counting operations"):
         schedules = [
-            schedule_of(tree, name, frames=frame) for name in ([method] if method else scheduled_methods(frame))
+            schedule_of(tree, name, frames=frame) for name in counted([method] if method else scheduled_methods(frame))
         ]
     if json:
         common.print_json([_repr_fields(tree, one) for one in schedules])

@@ -12,11 +12,11 @@ from treesim.cli.common import (
     checked_seconds,
     examples,
     guarded,
-    messages,
     output,
     print_json,
 )
 from treesim.errors import ArgumentError, listed, named
+from treesim.system.progress import progress_bar
 
 from .census import AnyRobots
 from .tables import new_table
@@ -102,9 +102,9 @@ def stability(
         _on_ground(robots, bases[::-1], duration, dts, names, substeps, seed, against, json)
         return
     engine = None if against is None else find_engine(against)
-    with messages().status("simulating ...") as status:
+    with progress_bar("simulating"):
         rows, notes = of_robots(
-            robots or _installed(), bases, engine, lambda text: status.update(f"{text} ..."),
+            robots or _installed(), bases, engine,
             integrators=names, dts=dts, duration=duration, seed=seed, substeps=substeps,
         )  # fmt: skip
     if json:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from treesim.cli.common import messages, output, print_json
+from treesim.cli.common import output, print_json
 from treesim.contact.unsolved import UNSOLVED
 from treesim.errors import named
+from treesim.system.progress import progress_bar
 from treesim.types import Base
 
 from ..bench.contact_runs import ContactRun, ContactSettings
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
 
 def show_on_ground(names: Sequence[str] | None, bases: Sequence[Base], settings: ContactSettings, json: bool) -> None:
     """Print the runs of robots on a plane, as a table or as JSON; by default of all installed robots."""
-    with messages().status("simulating ...") as status:
-        rows = contact_survey(names, bases, settings, lambda text: status.update(f"{text} ..."))
+    with progress_bar("simulating"):
+        rows = contact_survey(names, bases, settings)
     if json:
         print_json({**settings._asdict(), "contact": [row._asdict() for row in rows]})
         return

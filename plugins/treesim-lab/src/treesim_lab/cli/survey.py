@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from treesim.cli.common import JsonOption, examples, guarded, messages, output, print_json
+from treesim.cli.common import JsonOption, examples, guarded, output, print_json
 from treesim.errors import ArgumentError, shortened
+from treesim.system.progress import progress_bar
 
 from .tables import new_table
 
@@ -51,8 +52,8 @@ def survey(
     entries = [entry for entry in installed_robots() if containing.lower() in entry.name.lower()]
     if not entries:
         raise ArgumentError(f"no installed robot has {containing!r} in its name; `treesim robots` lists them")
-    with messages().status("loading ...") as status:
-        outcomes = tried(entries, lambda name: status.update(f"{name} ..."))
+    with progress_bar("loading"):
+        outcomes = tried(entries)
     if json:
         print_json([outcome._asdict() for outcome in outcomes])
         return

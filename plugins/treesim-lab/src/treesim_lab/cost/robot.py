@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from treesim.system.progress import counted
+
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -167,7 +169,7 @@ def _entries(
     count_specialized: Callable[[Any], Count | None],
 ) -> list[Entry]:
     entries = []
-    for name in plugins.available(kind):
+    for name in counted(plugins.available(kind), lambda name: f"counting: {name}"):
         if name in plugins.BUILT_IN[kind] and name != AUTO:
             formula, source = formulas.get(name, (None, UNPUBLISHED))
             implementation = plugins.get(kind, name)
