@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from treesim.system.progress import counted
-
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -11,6 +9,7 @@ from treesim import plugins
 from treesim.errors import ConvergenceError, PluginError, TreesimError, UnsupportedError
 from treesim.model.topology import Topology
 from treesim.model.tree import Tree
+from treesim.system.progress import counted
 from treesim.types import PluginKind, Reference
 
 from . import bounds, chang_khatib, counting
@@ -173,8 +172,8 @@ def _entries(
         if name in plugins.BUILT_IN[kind] and name != AUTO:
             formula, source = formulas.get(name, (None, UNPUBLISHED))
             implementation = plugins.get(kind, name)
-            counted, note = _counted(count, implementation)
-            entries.append(Entry(name, kind, formula, source, counted, count_specialized(implementation), note))
+            operations, note = _counted(count, implementation)
+            entries.append(Entry(name, kind, formula, source, operations, count_specialized(implementation), note))
         elif name != AUTO:
             entries.append(_foreign(kind, name, count))
     return entries
