@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from treesim.export.contact_module import ContactModule
+from treesim.export.kernel_module import KernelModule
 from treesim.export.webassembly import StepModule
 from treesim.kernels.entries.status import FINE
 from treesim.kernels.stepping.mean_force import mean_force
@@ -124,18 +125,33 @@ class Machine(Instance):
         return self.arrays["poses"].reshape(-1, 4, 4), self.arrays["energy"]
 
 
-class Stage(Instance):
-    """A world's contact, limits and friction behind the free step of a machine."""
+class Kernel(Instance):
+    """A kernel with its arrays by name."""
 
-    def __init__(self, module: ContactModule) -> None:
+    def __init__(self, module: KernelModule) -> None:
         super().__init__(module.code, module.pages, module.stack)
         self.write(module.image, module.base)
-        self.module = module
+        self.kernel = module
 
     @property
     def arrays(self) -> dict[str, np.ndarray]:
         """The arrays by name; the memory may have grown since they were asked for last."""
-        return self.arrays_at(self.module.arrays)
+        return self.arrays_at(self.kernel.arrays)
+
+    def run(self, **given: np.ndarray) -> dict[str, np.ndarray]:
+        """Call the kernel with these inputs; return all arrays."""
+        for name, values in given.items():
+            self.arrays[name][:] = values
+        assert self.call("call", self.kernel.base, self.kernel.heap) == FINE
+        return self.arrays
+
+
+class Stage(Kernel):
+    """A world's contact, limits and friction behind the free step of a machine."""
+
+    def __init__(self, module: ContactModule) -> None:
+        super().__init__(module.kernel)
+        self.module = module
 
     def settle(self, world: World, rule: str, h: float, kp=0.0, kd=0.0) -> None:
         arrays, self.rule = self.arrays, rule
@@ -146,8 +162,7 @@ class Stage(Instance):
         """The arrays behind a call, once there is room for all contacts."""
         module = self.module
         while True:
-            assert self.call("call", module.base, module.heap) == FINE
-            found, room = self.arrays, self.memory.view(np.int64)[module.capacity // 8 :][:1]
+            found, room = self.run(), self.memory.view(np.int64)[module.capacity // 8 :][:1]
             if not found["solver_info"][5] or room[0] >= module.most_contacts:
                 return found
             room[0] = min(room[0] + found["solver_info"][5], module.most_contacts)

@@ -82,8 +82,8 @@ def test_a_component_has_room_for_all_contacts():
     boxes = [treesim.free_body(f"box {k}", "box", (0.2,) * 3, 1.0) for k in range(8)]
     world = World(boxes[0], bodies=boxes[1:], ground=treesim.Ground())
     module = contact_module(world)
-    place = module.capacity - module.base + 8 * (COUNT.component - COUNT.capacity)
-    room = np.frombuffer(module.image, np.int64, 1, place)[0]
+    place = module.capacity - module.kernel.base + 8 * (COUNT.component - COUNT.capacity)
+    room = np.frombuffer(module.kernel.image, np.int64, 1, place)[0]
     assert room == module.most_contacts > world.touching.counts.component
 
 
@@ -106,4 +106,4 @@ def test_a_humanoid_stands_as_in_python(monkeypatch):
         world, "implicit_midpoint", treesim.standing(robot, robot.neutral()), np.zeros(robot.nv), 100
     )
     assert found["solver_info"][3] > 0, "it touches"
-    assert len(stage.module.code) < 100_000
+    assert len(stage.kernel.code) < 100_000

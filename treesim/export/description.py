@@ -6,10 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from ..actuators.actuators import BEFORE, PositionServo
 from ..kernels.algebra.limits import UNLIMITED
 from ..kernels.stepping.rules import RULES
 from ..model.tree import Tree
+from ..simulation.actuator_memory import ActuatorMemory, is_late
 from ..simulation.step_settings import lightest, longest_substep
+from ..simulation.world import World
 
 UNITS = {"revolute": "rad", "continuous": "rad", "prismatic": "m"}
 
@@ -57,6 +60,52 @@ def joints(robot: Tree) -> list[dict[str, Any]]:
         for joint in (body.joint for body in robot.bodies)
         if joint.type in UNITS and joint.mimic is None
     ]  # fmt: skip
+
+
+def actuators(world: World, memory: ActuatorMemory | None = None) -> dict[str, Any] | None:
+    """Return the data of a world's actuators for a program that runs its compiled step, for JSON; None without.
+
+    For each degree of freedom: driven, gain, kp, kd, explicit, stall, slope, time_constant (see `ActuatorTable`), and
+    position, 1 if the control is a position. pieces: of curves, one number for each degree of freedom and column.
+    memory: of these actuators, which is described as `rows`, see `_with_memory`.
+    """
+    table = world.actuator_table
+    if table is None:
+        return None
+    position = np.zeros(world.robot.nv)
+    for name, actuator in table.by_joint.items():
+        position[world.robot.v_index[name]] = isinstance(actuator, PositionServo)
+    columns = ("driven", "gain", "kp", "kd", "explicit", "stall", "slope", "time_constant")
+    return {
+        **{name: getattr(table, name).tolist() for name in columns}, "position": position.tolist(),
+        "pieces": table.pieces.reshape(-1).tolist(), "rows": [] if memory is None else _with_memory(world, memory),
+    }  # fmt: skip
+
+
+def _with_memory(world: World, memory: ActuatorMemory) -> list[dict[str, Any]]:
+    """Return the actuators with memory.
+
+    Each has the name, dof and coordinate of its joint; delay [s], interpolate, rate_limit and voltage_limit (None
+    without), lag [s], before (a name in BEFORE, None for commands that are not late); period [s], None without, and the
+    gain, kp and kd of its law; inductance [H], and force_per_current. Drawn delays are those of rollout 0 and seed 0.
+    """
+    assert world.actuator_table is not None
+    robot, drawn, rows = world.robot, memory.begin(world.robot.neutral()), []
+    for name, actuator in world.actuator_table.by_joint.items():
+        dof = robot.v_index[name].start
+        if dof not in memory.dofs:
+            continue
+        late, law = actuator._late, actuator._law
+        delay = drawn[memory.delays[name][0]] * memory.dt if name in memory.delays else late.most
+        rows.append({
+            "name": name, "dof": dof, "coordinate": robot.q_index[name].start, "delay": float(delay),
+            "interpolate": int(late.interpolate), "rate_limit": _finite(late.rate), "lag": late.lag,
+            "before": BEFORE[late.before] if is_late(late) else None, "period": actuator._period,
+            "gain": law.gain, "kp": law.kp, "kd": law.kd, "inductance": getattr(actuator, "inductance", 0.0),
+            "voltage_limit": getattr(actuator, "voltage_limit", None),
+            "force_per_current": law.gain * getattr(actuator, "resistance", 0.0),
+        })  # fmt: skip
+    return rows
 
 
 def _finite(limit: float) -> float | None:

@@ -31,13 +31,13 @@ class StepModule(NamedTuple):
     env.__stack_pointer, a mutable i32 with the value `stack`, and no functions. It exports one function for
     each integrator, by its name, and `view`; they have the argument `base`, an address, and no result.
 
-    arrays: address and length of each array of doubles, by name. Inputs: q, v, control, settings (dt, then
-    columns kp, kd, damping, effort limit, driven, theta, stiffness, rest, gain, explicit, stall, slope, compliance,
-    (nv,) each, see `kernels.step.Settings`), f_ext (6 for each body: force, moment [N, N m] in its own axes about its
-    origin), gravity (3). Results of an integrator: q_new, v_new, force, external, work (2: of the control, and of
-    damping [J]). Results of `view`: poses (16 for each body, the base first: homogeneous matrix by rows), velocities (6
-    for each body, the base first: of its origin, and angular, along the world's axes [m/s, rad/s]), energy (2: kinetic,
-    potential [J]).
+    arrays: address and length of each array of doubles, by name. Inputs: q, v, control, settings (dt, then columns kp,
+    kd, damping, effort limit, driven, theta, stiffness, rest, gain, explicit, stall, slope, compliance, and those of
+    pieces of curves, (nv,) each, see `kernels.step.Settings`), f_ext (6 for each body: force, moment [N, N m] in its
+    own axes about its origin), gravity (3). Results of an integrator: q_new, v_new, force, external, work (2: of the
+    control, and of damping [J]). Results of `view`: poses (16 for each body, the base first: homogeneous matrix by
+    rows), velocities (6 for each body, the base first: of its origin, and angular, along the world's axes [m/s,
+    rad/s]), energy (2: kinetic, potential [J]).
 
     external (nv,) is J' f_ext at the start of the step. It acts throughout the step in addition to `force`, and
     is not subject to effort limits. For steps with limits, friction or contact, pass it to `contact_module`
@@ -56,14 +56,14 @@ class StepModule(NamedTuple):
         return {name: value for name, value in self._asdict().items() if name != "code"}
 
 
-def step_module(robot: Tree, backend: BackendName | DynamicsBackend = "aba") -> StepModule:
+def step_module(robot: Tree, backend: BackendName | DynamicsBackend = "aba", *, pieces: int = 0) -> StepModule:
     r"""Return the time step of a robot, by a backend and all compiled integrators, as WebAssembly.
 
-    The step is that of `Stepper` without substeps, joint limits, joint friction and contact, with wrenches
-    f_ext on the bodies. backend: a compiled one without data-dependent control flow, such as "aba",
-    "crba_ltdl", "rjk". Results equal Python's up to rounding; sines and cosines of angles beyond 5e5 rad lose
-    digits. Raises UnsupportedError for other backends, and for robots too large. Takes 1 s for a humanoid, the
-    first time in a process; code takes about 10 bytes for each operation.
+    The step is that of `Stepper` without substeps, joint limits, joint friction and contact, with wrenches f_ext on the
+    bodies. backend: a compiled one without data-dependent control flow, such as "aba", "crba_ltdl", "rjk". pieces:
+    number of pieces of torque-speed curves behind the first. Results equal Python's up to rounding; sines and cosines
+    of angles beyond 5e5 rad lose digits. Raises UnsupportedError for other backends, and for robots too large. Takes 1
+    s for a humanoid, the first time in a process; code takes about 10 bytes for each operation.
 
     Example:
         >>> from treesim.export.webassembly import step_module
@@ -71,12 +71,12 @@ def step_module(robot: Tree, backend: BackendName | DynamicsBackend = "aba") -> 
         >>> module.code[:4], module.arrays["q"][1], module.rules[0]
         (b'\x00asm', 6, 'implicit_midpoint')
     """
-    return _made(robot, forward_kernel(robot, backend))
+    return _made(robot, forward_kernel(robot, backend), pieces)
 
 
 @lru_cache(maxsize=16)
-def _made(robot: Tree, solver: Any) -> StepModule:
-    return _Writer(step_traces(robot, solver)).module()
+def _made(robot: Tree, solver: Any, pieces: int) -> StepModule:
+    return _Writer(step_traces(robot, solver, pieces=pieces)).module()
 
 
 class _Writer:

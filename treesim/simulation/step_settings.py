@@ -127,7 +127,7 @@ class StepSettings(NamedTuple):
             _warn_of_explicit_gains(actuators, h)
         theta = _theta(robot, rule, h, implicit)
         if actuators is not None and actuators.time_constant.any():
-            theta, share = _with_inductance(robot, rule, h, gains[0], implicit[1], actuators)
+            theta, share = _with_inductance(robot, rule, h, implicit[0], implicit[1], actuators)
             gains, more = [gains[0], gains[1] * share], [more[0] * share, *more[1:]]
             laws = actuators.of_laws(*gains)
         columns = [*gains, robot.damping, effort, followed, theta, robot.stiffness, robot.rest, *more]

@@ -37,7 +37,7 @@ from ..kernels.mimic.mimic import (
 )
 from ..kernels.stepping.external_forces import joint_forces
 from ..kernels.stepping.rules import RULES
-from ..kernels.stepping.step import COLUMNS, actuate, settings_of, step_memory
+from ..kernels.stepping.step import COLUMNS, PIECE, actuate, settings_of, step_memory
 from ..model.tree import Tree
 from ..states.states import mimic_constants
 
@@ -67,12 +67,12 @@ class StepTraces(NamedTuple):
     views: Sizes
 
 
-def step_traces(robot: Tree, solver: CompiledBackend) -> StepTraces:
-    """Return the traces of all compiled integrators.
+def step_traces(robot: Tree, solver: CompiledBackend, *, pieces: int = 0) -> StepTraces:
+    """Return the traces of all compiled integrators; pieces: of torque-speed curves, as of `StepSettings`.
 
     Raises UnsupportedError for a backend with data-dependent control flow. Takes about 3 us per operation.
     """
-    source = StepSource(robot, solver)
+    source = StepSource(robot, solver, pieces=pieces)
     rules = {name: source.rule(name) for name in RULES}
     sizes = source.dynamics, source.inputs, source.results, source.views
     return StepTraces(source.forward(), rules, source.push(), source.view(), *sizes)
@@ -81,17 +81,19 @@ def step_traces(robot: Tree, solver: CompiledBackend) -> StepTraces:
 class StepSource:
     """Traced functions: a robot's tables in graphs, and the kernels of a backend.
 
-    places: of the real table's numbers that are inputs instead of constants.
+    places: of the real table's numbers that are inputs instead of constants. pieces: of torque-speed curves, as of
+    `StepSettings`.
     """
 
-    def __init__(self, robot: Tree, solver: CompiledBackend, places: Sequence[int] = ()) -> None:
+    def __init__(self, robot: Tree, solver: CompiledBackend, places: Sequence[int] = (), *, pieces: int = 0) -> None:
         whole, self.places = robot.spanning, list(places)
         self.robot, self.whole = robot, whole
         self.ints, self.reals, *self.mimic_tables = mimic_constants(robot, solver.constants(robot))
         self.entry = solver.entry_for(robot)
         q, v, N = whole.nq, whole.nv, whole.n_bodies
+        self.columns = COLUMNS + PIECE * pieces  # of settings
         self.dynamics = {"q": q, "v": v, "tau": v, "armature": v, "gravity": 3}
-        own = {"q": robot.nq, "v": robot.nv, "control": robot.nv, "settings": 1 + COLUMNS * robot.nv}
+        own = {"q": robot.nq, "v": robot.nv, "control": robot.nv, "settings": 1 + self.columns * robot.nv}
         self.inputs = {**own, "f_ext": 6 * N, "gravity": 3, EXTERNAL: robot.nv}
         self.results = {"q": robot.nq, "v": robot.nv, "force": robot.nv, "work": 2}
         self.views = {"poses": 16 * (N + 1), "velocities": 6 * (N + 1), "energy": 2}
@@ -238,7 +240,7 @@ class StepSource:
 
     def settings(self, graph: Graph, table: np.ndarray) -> np.ndarray:
         """Expand a table of step settings (see `StepSettings`) from independent coordinates to the spanning tree."""
-        columns = table[1:].reshape(COLUMNS, self.robot.nv)
+        columns = table[1:].reshape(self.columns, self.robot.nv)
         return np.concatenate([table[:1], *(self.on_mimicked(graph, column) for column in columns)])
 
 

@@ -84,16 +84,21 @@ def test_what_a_page_does_not_know_is_refused(wrong: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("actuator", "why"),
+    ("actuator", "how", "error", "why"),
     [
-        (treesim.Motor(delay=0.01), "has delay, lag, rate limit, period or inductance"),
-        (treesim.Motor(velocity_limit=3), "has a torque-speed line"),
-        (treesim.Motor(curve=((0, 9), (1, 8), (2, 0))), "has a torque-speed line"),
+        (treesim.Motor(delay=0.3), {}, ArgumentError, "300 steps of 0.001 s: at most 256"),
+        (treesim.PositionServo(9, 1, gains="explicit", period=1.7e-3), {}, ArgumentError, "a multiple of the substep"),
+        (
+            treesim.DCMotor(resistance=1, torque_constant=1, inductance=0.1), {"integrator": "rk4"}, UnsupportedError,
+            "'rk4' does not simulate inductance",
+        ),
     ],
-)
-def test_actuators_with_memory_or_lines_are_refused(actuator: Any, why: str) -> None:
-    with pytest.raises(UnsupportedError, match=f"'elbow_joint' {why}, which pages without Python do not simulate"):
-        page_html(World(treesim.load("ur5"), actuators={"elbow_joint": actuator}))
+)  # fmt: skip
+def test_actuators_that_steps_do_not_simulate_are_refused(
+    actuator: Any, how: dict[str, str], error: type[Exception], why: str
+) -> None:
+    with pytest.raises(error, match=f"joint 'elbow_joint': .*{why}"):
+        page_html(World(treesim.load("ur5"), actuators={"elbow_joint": actuator}), **how)
 
 
 def test_gains_carry_the_robot() -> None:
@@ -352,6 +357,75 @@ def test_actuators_are_those_of_python(opened: Callable[..., Page], integrator: 
     np.testing.assert_allclose(found["v"], run.v[-1], rtol=0, atol=1e-10)
     assert np.abs(run.tau).max() == pytest.approx(25), "servos are at their limits"
     assert np.abs(np.array(found["tau"])).max() <= 25
+
+
+LATE: dict[str, Any] = {
+    "wrist_3_joint": treesim.Motor(gear=10, delay=0.007, interpolate=True, before="first"),
+    "wrist_2_joint": treesim.PositionServo(20, 0.5, gains="explicit", period=4e-3, lag=0.01),
+    "elbow_joint": treesim.PositionServo(500, 20, delay=(0.01, 0.03), rate_limit=1.5, velocity_limit=0.9),
+    "shoulder_lift_joint": treesim.PositionServo(800, 30, effort_limit=60, lag=0.05, rate_limit=2),
+    "shoulder_*": treesim.PositionServo(300, 10, curve=((0, 30), (0.05, 12), (0.3, 0))),
+}
+MOTOR = {"wrist_1_joint": treesim.DCMotor(gear=20, resistance=0.5, torque_constant=0.05, inductance=1e-3)}
+
+
+@pytest.mark.parametrize(
+    ("integrator", "actuators", "options"),
+    [
+        ("implicit_midpoint", LATE | MOTOR, {}),  # with joint limits
+        ("semi_implicit_euler", LATE | MOTOR, FRICTIONLESS),
+        ("rk4", LATE | {"wrist_1_joint": treesim.VelocityServo(2, lag=0.1)}, FRICTIONLESS),
+    ],
+)
+def test_memory_and_torque_speed_lines_are_those_of_python(
+    opened: Callable[..., Page], integrator: str, actuators: dict[str, Any], options: dict[str, Any]
+) -> None:
+    ur5 = treesim.load("ur5")
+    world = World(Tree(ur5.name, ur5.bodies), actuators=actuators, **options)
+    q0, targets = np.zeros(6), np.array([0.4, -1.0, 0.5, 0, 0.3, 0])
+    page = opened(world, q0=q0, integrator=integrator, dt=2e-3, backends=("aba",), contact_solvers=("pgs",))
+    names = [name for name in world.robot.q_index if name != "wrist_1_joint"]
+    page.set(running=True, joints={name: targets[world.robot.q_index[name].start] for name in names})
+    page.page.evaluate("treesim.set({running: false})")
+    page.page.evaluate("treesim.seek(0)")
+    page.watched.wait("treesim.state().t === 0 && !treesim.state().running")
+    found = page.steps(200)
+    stepper = treesim.Stepper(world, 2e-3, integrator=integrator)
+    state, saturated = stepper.reset(q0), np.zeros(6, bool)
+    for _ in range(200):
+        state, report = stepper.step(state, targets)
+        saturated |= report.saturated > 0
+    np.testing.assert_allclose(found["q"], state.q, rtol=0, atol=1e-11)
+    np.testing.assert_allclose(found["v"], state.v, rtol=0, atol=1e-10)
+    assert saturated[:3].all(), "servos are at their limits"
+    last = report._substeps[-1].force  # of the page's, whose step has several parts
+    np.testing.assert_allclose(found["tau"], last, rtol=0, atol=1e-8)
+
+
+def test_memory_returns_with_a_state_and_begins_anew_with_another_step(opened: Callable[..., Page]) -> None:
+    ur5 = treesim.load("ur5")
+    servo = treesim.PositionServo(300, 20, delay=0.05, lag=0.1, effort_limit=60)
+    world = World(Tree(ur5.name, ur5.bodies), actuators={"*": servo}, **FRICTIONLESS)
+    page = opened(world, backends=("aba",), contact_solvers=())
+    page.set(running=True, joints={"elbow_joint": 0.5})
+    page.watched.wait("treesim.state().t > 0.2")
+    page.set(running=False)
+    page.page.evaluate("treesim.seek(0.1)")
+    page.watched.wait("Math.abs(treesim.state().t - 0.1) < 0.05")
+    start, one = page.state()["t"], page.steps(20)
+    page.page.evaluate("(t) => treesim.seek(t)", start)
+    page.watched.wait("(t) => treesim.state().t === t", start)
+    assert page.steps(20)["q"] == one["q"]
+    page.page.evaluate("treesim.set({dt: 1e-4})")
+    page.watched.wait("element('status').textContent.includes('delay of 0.05 s of the actuator of shoulder_pan_joint')")
+    assert page.state()["dt"] == 1e-3
+    page.set(dt=2e-3)
+    other = page.steps(20)
+    stepper = treesim.Stepper(world, 2e-3)
+    state = stepper.reset(np.array(one["q"]), np.array(one["v"]))
+    for _ in range(20):
+        state, _ = stepper.step(state, [0, 0, 0.5, 0, 0, 0])
+    np.testing.assert_allclose(other["q"], state.q, rtol=0, atol=1e-11)
 
 
 def test_forces_are_those_of_python(opened: Callable[..., Page]) -> None:

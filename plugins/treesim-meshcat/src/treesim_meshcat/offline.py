@@ -13,12 +13,15 @@ from numpy.typing import ArrayLike
 
 import treesim
 from treesim import Tree, World
-from treesim.errors import ArgumentError, UnsupportedError, quoted
+from treesim.errors import ArgumentError, quoted
 from treesim.export.contact_module import contact_module
-from treesim.export.description import description, joints
+from treesim.export.description import actuators, description, joints
+from treesim.export.kernel_module import command_module, mean_force_module
 from treesim.export.webassembly import step_module
-from treesim.simulation.actuator_memory import has_memory
+from treesim.simulation.actuator_memory import ActuatorMemory, actuator_memory
 from treesim.simulation.control import default_controller
+from treesim.simulation.step import compiled_rule
+from treesim.simulation.step_settings import StepSettings, substeps_of
 from treesim.simulation.world import as_world
 from treesim.system.files import write_whole
 
@@ -70,16 +73,16 @@ def page_html(
 ) -> str:
     """Return an HTML file that simulates a robot, or a World with its ground, from q0 (nq,) and v0 (nv,).
 
-    By default q0 is neutral and placed on the ground, and v0 is 0. backend, integrator, contact_solver, dt [s],
-    gravity (3,) [m/s^2], speed: initial settings, which the page's user may change; backend and solver to
-    others of `backends` and `contact_solvers`. controller: "none", or "hold", a spring and damper kp, kd about
-    a target, without effect on spherical and planar joints. The default is that of
-    `treesim.control.default_controller`, as on live pages; "hold" for a world with actuators, whose position servos
-    get the targets, and whose motors no control. The default of kp, kd are gains that support the robot's weight. A
-    robot with a floating base starts without gravity by default if there is no ground. Raises ArgumentError (a name
-    that the page does not support), UnsupportedError for a world with constraints, for actuators with memory or a
-    torque-speed line, and for a backend without code for single robots. Cost: one or two seconds for each backend of a
-    humanoid, and ten, the first time ever, for contact.
+    By default q0 is neutral and placed on the ground, and v0 is 0. backend, integrator, contact_solver, dt [s], gravity
+    (3,) [m/s^2], speed: initial settings, which the page's user may change; backend and solver to others of `backends`
+    and `contact_solvers`. controller: "none", or "hold", a spring and damper kp, kd about a target, without effect on
+    spherical and planar joints. The default is that of `treesim.control.default_controller`, as on live pages; "hold"
+    for a world with actuators, whose position servos get the targets, and whose motors no control. The default of kp,
+    kd are gains that support the robot's weight. A robot with a floating base starts without gravity by default if
+    there is no ground. Raises ArgumentError (a name that the page does not support), UnsupportedError for a world with
+    constraints, and for a backend without code for single robots, and what `treesim.Stepper` raises for actuators.
+    Drawn delays are those of rollout 0 and seed 0. Cost: one or two seconds for each backend of a humanoid, and ten,
+    the first time ever, for contact.
     """
     world = as_world(robot)
     robot = world.robot
@@ -122,39 +125,35 @@ def _start(world: World) -> np.ndarray:
 
 
 def _physics(world: World, start: dict[str, Any], backends: Iterable[str], solvers: Iterable[str]) -> dict[str, Any]:
-    """Return the initial data of the page's Worker (see worker.js); raises UnsupportedError for some actuators."""
-    actuators = _actuators(world)
-    modules = {name: step_module(world.robot, name) for name in backends}
+    """Return the initial data of the page's Worker (see worker.js); raises errors for some actuators."""
+    table = world.actuator_table
+    pieces = 0 if table is None else len(table.pieces)
+    modules = {name: step_module(world.robot, name, pieces=pieces) for name in backends}
     active = world.m or world.touching.active
     stages = {name: contact_module(world, name) for name in solvers} if active else {}
     rules = tuple(stages[start["solver"]].share) if stages and world.ground else modules[start["backend"]].rules
     _check_name("integrator", start["integrator"], rules)
+    memory = _memory(world, start["integrator"], start["dt"])
     stops = STOPS % " and ".join(stages[start["solver"]].share) if stages else ""
+    parts = {
+        "modules": modules, "stages": stages, "means": mean_force_module(world),
+        "commands": None if memory is None else command_module(memory),
+    }  # fmt: skip
     return {
-        "facts": {**description(world.robot), "actuators": actuators}, "start": start, "ground": bool(world.ground),
-        "note": NOTE + stops + LACKS + (GROUND if world.ground else NO_GROUND),
-        "modules": {name: {**module.layout(), "code": _packed(module.code)} for name, module in modules.items()},
-        "stages": {
-            name: {**stage.layout(), "code": _packed(stage.code), "image": _packed(stage.image)}
-            for name, stage in stages.items()
-        },
+        "facts": {**description(world.robot), "actuators": actuators(world, memory)}, "start": start,
+        "ground": bool(world.ground), "note": NOTE + stops + LACKS + (GROUND if world.ground else NO_GROUND),
+        **_packed(parts),
     }  # fmt: skip
 
 
-def _actuators(world: World) -> dict[int, dict[str, float]]:
-    """Return the laws of a world's actuators by degree of freedom; raises UnsupportedError with the joint."""
-    table, found = world.actuator_table, {}
-    for name, actuator in ({} if table is None else table.by_joint).items():
-        k = world.robot.v_index[name].start
-        memory = "delay, lag, rate limit, period or inductance" if has_memory(actuator) else None
-        wrong = memory or ("a torque-speed line" if table.slope[k] else None)  # type: ignore[union-attr]
-        if wrong:
-            raise UnsupportedError(
-                f"the actuator of joint {quoted(name)} has {wrong}, which pages without Python do not simulate"
-            )
-        law = actuator._law
-        found[k] = {"kp": law.kp, "kd": law.kd, "gain": law.gain, "explicit": int(law.explicit)}
-    return found
+def _memory(world: World, integrator: str, dt: float) -> ActuatorMemory | None:
+    """Return the memory of a world's actuators in steps of dt [s]; raises errors, naming what is not possible."""
+    if world.actuator_table is None:
+        return None
+    rule = compiled_rule(integrator)
+    substeps = substeps_of(world.robot, rule, dt, None)
+    settings = StepSettings.of(world.robot, rule, dt / substeps, actuators=world.actuator_table)
+    return actuator_memory(world, rule, dt, substeps, settings)
 
 
 def holding_gains(world: World, q: np.ndarray) -> tuple[float, float]:
@@ -182,6 +181,9 @@ def _check_name(what: str, name: str, known: Sequence[str]) -> None:
         )
 
 
-def _packed(code: bytes) -> np.ndarray:
-    """Return compressed bytes, which the page decompresses; equal for equal code."""
-    return np.frombuffer(gzip.compress(code, mtime=0), np.uint8)
+def _packed(part: Any) -> Any:
+    """Return modules as data for JSON, with compressed bytes, which the page decompresses; equal for equal modules."""
+    if isinstance(part, bytes):
+        return np.frombuffer(gzip.compress(part, mtime=0), np.uint8)
+    fields = part._asdict() if hasattr(part, "_asdict") else part
+    return {name: _packed(value) for name, value in fields.items()} if isinstance(fields, dict) else part

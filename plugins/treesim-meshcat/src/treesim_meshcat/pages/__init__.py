@@ -45,7 +45,7 @@ _KINDS = {
         "'none'",
         "panel.html",
         (*_SESSION, "worker_link.js", "offline.js"),
-        ("contact.js", "effective_mass.js", "physics.js", "worker.js"),
+        ("kernel.js", "settings.js", "actuators.js", "contact.js", "effective_mass.js", "physics.js", "worker.js"),
     ),
 }
 

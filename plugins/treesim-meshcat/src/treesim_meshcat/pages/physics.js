@@ -2,6 +2,7 @@
 //
 // `facts` are those of treesim.export.description, `modules` by backend: treesim.export.webassembly's layout, and code,
 // bytes. One module is one backend; all have the same arrays of doubles. `stages` by contact solver: what Contact takes.
+// `means` and `commands` (null without): what MeanForces and Commands take.
 
 const FREQUENCY = 10;  // rad/s: of the pulled point on its spring, were it free
 const STRONGEST = 3, G = 9.80665;  // weights of the robot: no pull is stronger; m/s^2
@@ -9,15 +10,16 @@ const LEAST_FORCE = 1;  // N: what the strongest pull is at least, on robots tha
 const PART_OF_STABLE = 0.25;  // of the gains at which a spring and damper held through a step become unstable
 const SHORTEST = 1e-9;  // m: a spring of this length pulls nowhere
 const REPEATS = 4;  // of a substep, each with more forces at their limits
-const UNLIMITED = 1e30;  // an effort limit that is none
-const SATURATED = 1e150;  // a control of this size sets the force to its limit
 const TUNED_STEPS = 16;  // substeps for which the gains of a pull stay
 const DIVERGED = 1e9;  // rad, m, rad/s, m/s: beyond, sines lose their digits, and nothing moves so
 const MOST_FORCES = 100;
 
 class Physics {
-    constructor(facts, modules, stages, start) {
+    constructor({facts, modules, stages, means, commands, start}) {
         this.facts = facts;
+        this.settings = new StepSettings(facts);
+        this.means = new MeanForces(means);
+        this.commands = commands && new Commands(commands, facts.actuators.rows);
         this.stages = Object.fromEntries(Object.entries(stages).map(([name, stage]) => [name, new Contact(stage)]));
         this.solvers = Object.keys(this.stages);
         this.frame = "none";  // the body whose effective mass is shown
@@ -65,8 +67,10 @@ class Physics {
         this.moved();
     }
 
-    // The state is another one, not by a step.
+    // The state is another one, not by a step: nothing has been commanded before, and no force has acted.
     moved() {
+        this.memory = null;
+        this.force = new Float64Array(this.facts.nv);
         if (this.contact) this.contact.forget();
         this.look();
     }
@@ -77,18 +81,28 @@ class Physics {
     }
 
     get state() {
-        return {t: this.t, q: this.q.slice(), v: this.v.slice()};
+        return {t: this.t, q: this.q.slice(), v: this.v.slice(), memory: this.memory};
     }
 
-    set state({t, q, v}) {
+    set state({t, q, v, memory}) {
         this.t = t;
         this.q.set(q);
         this.v.set(v);
         this.moved();
+        this.memory = memory;
     }
 
     get substeps() {
-        return Math.max(1, Math.ceil(this.dt / (this.facts.longest[this.integrator] || Infinity) - 1e-9));
+        return this.parts(this.dt, this.integrator);
+    }
+
+    parts(dt, integrator) {
+        return Math.max(1, Math.ceil(dt / (this.facts.longest[integrator] || Infinity) - 1e-9));
+    }
+
+    // Why steps of dt by an integrator are not possible, else null.
+    problem(dt, integrator) {
+        return this.commands && this.commands.problem(dt, this.parts(dt, integrator));
     }
 
     // One step of dt; whether the state at its end is one of a motion. If it is not, the state stays what it was.
@@ -96,11 +110,16 @@ class Physics {
         const {arrays} = this.module, count = this.substeps, h = this.dt / count;
         this.write(arrays);
         this.settle(arrays, h);
+        this.means.settle(arrays.settings);
         const touches = this.contact && this.integrator in this.contact.share;
-        if (touches) this.contact.settle(arrays.settings, this.gravity);
+        if (touches) this.contact.begin(arrays.settings, this.gravity);
+        const {commands} = this, control = arrays.control.slice(), memory = this.remembered(count);
+        let force = null;
         for (let k = 0; k < count; k++) {
             this.act();
-            this.substep(h, touches);
+            if (commands) arrays.control.set(commands.of(k, memory.numbers, arrays, control));
+            force = this.substep(touches);
+            if (commands) commands.end(memory.numbers, force);
             arrays.q.set(arrays.q_new);
             arrays.v.set(arrays.v_new);
         }
@@ -109,37 +128,35 @@ class Physics {
         this.q.set(arrays.q);
         this.v.set(arrays.v);
         this.t += this.dt;
+        Object.assign(this, {memory, force: force.slice()});
         return true;
     }
 
-    // A substep, which is repeated with forces at their limits where the springs and dampers of joints would be beyond
-    // them; see treesim.simulation.effort_limits.
-    substep(h, touches) {
+    // The memory of actuators at the start of a step of so many parts, null without; it begins anew with another dt.
+    remembered(count) {
+        const {commands, memory, dt, module: {arrays}} = this;
+        if (!commands) return null;
+        commands.settle(dt, count, this.settings.columns(arrays.settings).theta);
+        return memory && memory.dt === dt ? {dt, numbers: memory.numbers.slice()} : commands.begin(this.q);
+    }
+
+    // Take a substep; return the mean forces in it. It is repeated with forces at their limits where those of gains
+    // would be beyond; see treesim.simulation.effort_limits.
+    substep(touches) {
         const {exports, arrays, base} = this.module, control = arrays.control.slice();
-        const impulses = touches ? this.contact.arrays.before.slice() : [];
+        const impulses = touches ? this.contact.arrays.before.slice() : [], limited = this.settings.limited(arrays.settings, this.integrator);
+        let force = arrays.force;
         for (let again = REPEATS; again >= 0; again--) {
             exports[this.integrator](base);
             if (touches) this.contact.touch(this.integrator, arrays);
-            if (!again || !this.saturate(h)) break;
+            if (!limited) break;
+            const {mean, beyond} = this.means.of(arrays);
+            force = mean;
+            if (!again || !this.means.saturate(beyond, arrays.control)) break;
             if (touches) this.contact.arrays.before.set(impulses);
         }
         arrays.control.set(control);
-    }
-
-    // Set the controls of forces that were beyond their limits, in their mean, so that they are at the limits; whether
-    // there were any.
-    saturate(h) {
-        const {nv, joints, effort, actuators} = this.facts, {settings, control, force, v, v_new} = this.module.arrays;
-        const driven = this.controller !== "none" || Object.keys(actuators).length > 0;
-        if (!driven || !(this.integrator in this.facts.theta)) return false;
-        const beyond = joints.filter(({v: k}) => {
-            if (Math.abs(force[k]) === effort[k]) return false;
-            const lead = h * settings[1 + 5 * nv + k] * (1 - settings[1 + 9 * nv + k]), stiffness = lead * settings[1 + k];
-            const mean = force[k] - stiffness * v[k] - lead * (settings[1 + nv + k] + stiffness) * (v_new[k] - v[k]) / h;
-            if (Math.abs(mean) > effort[k]) control[k] = Math.sign(mean) * SATURATED;
-            return Math.abs(mean) > effort[k];
-        });
-        return beyond.length > 0;
+        return force;
     }
 
     // Poses and energy of the state as it is.
@@ -161,58 +178,15 @@ class Physics {
         arrays.f_ext.fill(0);
     }
 
-    // The table of a step's settings, and the control; see treesim.simulation.step_settings.StepSettings.
+    // The settings of a step, and the control: targets of what holds or is a position, 0 of motors.
     settle(arrays, h) {
-        const {nv, joints, damping, effort, stiffness, rest, lightest} = this.facts, {settings, control} = arrays;
-        const implicit = this.integrator in this.facts.theta;
-        settings.fill(0);
+        const {joints, actuators} = this.facts, {settings, control} = arrays, holds = this.controller !== "none";
+        this.settings.fill(settings, h, this.integrator, holds ? this.kp : 0, holds ? this.kd : 0);
         control.fill(0);
-        settings[0] = h;
-        for (let k = 0; k < nv; k++) {
-            settings[1 + 2 * nv + k] = damping[k];
-            settings[1 + 3 * nv + k] = effort[k];
-            settings[1 + 6 * nv + k] = stiffness[k];
-            settings[1 + 7 * nv + k] = rest[k];
-        }
         joints.forEach(({v}, i) => {
-            const {kp, kd, gain, explicit, isActuator} = this.law(v), gains = kp !== 0 || kd !== 0;
-            const limited = gains && !explicit && implicit && effort[v] < UNLIMITED && lightest[v] > 0;
-            settings[1 + v] = kp;
-            settings[1 + nv + v] = kd;
-            settings[1 + 4 * nv + v] = gains || isActuator ? 1 : 0;
-            settings[1 + 8 * nv + v] = gain;
-            settings[1 + 9 * nv + v] = explicit;
-            settings[1 + 12 * nv + v] = limited ? 1 / lightest[v] : 0;
-            control[v] = this.control(i, v);
+            const moves = actuators && actuators.driven[v] && !actuators.position[v];
+            if (holds && !moves) control[v] = this.targets[i];
         });
-        this.lead(settings, h);
-    }
-
-    // Gains of a degree of freedom: those of its actuator, or of the controller.
-    law(v) {
-        const own = this.facts.actuators[v], holds = this.controller !== "none";
-        return own ? {...own, isActuator: true} : {kp: holds ? this.kp : 0, kd: holds ? this.kd : 0, gain: 0, explicit: 0};
-    }
-
-    // Control of a joint: its target, 0 for motors and servos of velocities.
-    control(i, v) {
-        const own = this.facts.actuators[v];
-        return this.controller === "none" || (own && own.kp === 0) ? 0 : this.targets[i];
-    }
-
-    // theta: where in the step damping and gains act, as a part of it.
-    lead(settings, h) {
-        const {nv, lightest} = this.facts, column = (j) => settings.subarray(1 + j * nv, 1 + (j + 1) * nv);
-        const [kp, kd, damping, , , theta] = [0, 1, 2, 3, 4, 5].map(column);
-        const least = this.facts.theta[this.integrator] ?? 1;
-        theta.fill(least);
-        if (least === 1) return;
-        for (let k = 0; k < nv; k++) {
-            const implicit = 1 - settings[1 + 9 * nv + k];
-            const stiffness = h * (Math.max(damping[k], 0) + implicit * kd[k]) + h * h * implicit * kp[k];
-            const wanted = 1 - lightest[k] / stiffness;
-            theta[k] = Number.isFinite(wanted) ? Math.min(Math.max(wanted, least), 1) : least;
-        }
     }
 
     // ---- the pull: a spring and damper from a point of a body to a target, as that of treesim's live simulation:
@@ -353,11 +327,13 @@ class Physics {
 
     // ---- what is shown
 
-    // What drives the joints (nv) [N m, N]: springs and dampers, within their effort limits.
+    // What drives the joints (nv) [N m, N]: springs and dampers, within their effort limits; or what actuators did last.
     get tau() {
-        const {nv, joints, effort} = this.facts, tau = new Array(nv).fill(0);
+        const {nv, joints, effort, actuators} = this.facts, tau = new Array(nv).fill(0);
+        if (actuators) return [...this.force];
+        if (this.controller === "none") return tau;
         joints.forEach(({q, v}, i) => {
-            const {kp, kd} = this.law(v), wanted = kp * (this.control(i, v) - this.q[q]) - kd * this.v[v];
+            const wanted = this.kp * (this.targets[i] - this.q[q]) - this.kd * this.v[v];
             tau[v] = Math.min(Math.max(wanted, -effort[v]), effort[v]);
         });
         return tau;

@@ -1,5 +1,6 @@
 // Plays a robot's physics at the pace of real time, in a Worker: takes requests of the page, and sends it poses and
-// state. Messages are those of session.js; the first one holds the robot: {robot: {facts, modules, stages, ground, start, note}}.
+// state. Messages are those of session.js; the first one holds the robot: {robot: {facts, modules, stages, means, commands,
+// ground, start, note}}.
 
 const MAGIC = 0x31505354;  // "TSP1", little-endian
 const FRAME_HEAD = 16;  // bytes: magic, u32 number, f64 time
@@ -16,8 +17,9 @@ const AT_LIMIT = 1e-9;  // rad, m: by so much what a slider sends may be beyond 
 const finite = (value, least = -Infinity, most = Infinity) => Number.isFinite(value) && value >= least && value <= most;
 
 class Player {
-    constructor({facts, modules, stages, ground, start, note}, post) {
-        this.physics = new Physics(facts, modules, stages, start);
+    constructor({ground, note, ...robot}, post) {
+        const {start} = robot;
+        this.physics = new Physics(robot);
         this.note = note;
         this.ground = ground;
         this.post = post;
@@ -44,8 +46,8 @@ class Player {
 
     // The rules of stepping that know what there is.
     get integrators() {
-        const {module, contact} = this.physics;
-        return this.ground ? module.rules.filter((rule) => rule in contact.share) : module.rules;
+        const {module, contact, facts} = this.physics, currents = facts.actuators && facts.actuators.rows.some(({inductance}) => inductance);
+        return module.rules.filter((rule) => (!this.ground || rule in contact.share) && (!currents || rule in facts.theta));
     }
 
     state() {
@@ -87,6 +89,8 @@ class Player {
             const problem = CHECKS[name](this, value);
             if (problem) throw new Error(`${name}: ${problem}, not ${JSON.stringify(value)}`);
         }
+        const {physics} = this, problem = physics.problem(values.dt ?? physics.dt, values.integrator ?? physics.integrator);
+        if (problem) throw new Error(`dt: ${problem}`);
         for (const [name, value] of Object.entries(values)) {
             if (name in SETTERS) SETTERS[name](this, value);
             else this.physics[name] = value;

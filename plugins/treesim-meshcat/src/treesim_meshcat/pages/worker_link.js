@@ -6,6 +6,14 @@ async function inflated(bytes) {
     return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
+// Modules, with all bytes in them as they were.
+async function unpacked(part) {
+    if (part instanceof Uint8Array) return inflated(part);
+    if (part === null || typeof part !== "object" || Array.isArray(part)) return part;
+    const fields = Object.entries(part).map(async ([name, value]) => [name, await unpacked(value)]);
+    return Object.fromEntries(await Promise.all(fields));
+}
+
 class WorkerLink {
     constructor(scene) {
         this.onmessage = this.onframe = this.onstatus = () => {};
@@ -16,8 +24,7 @@ class WorkerLink {
 
     async start() {
         const {physics: robot, ...scene} = this.scene;
-        for (const module of Object.values(robot.modules)) module.code = await inflated(module.code);
-        for (const stage of Object.values(robot.stages)) for (const part of ["code", "image"]) stage[part] = await inflated(stage[part]);
+        for (const part of ["modules", "stages", "means", "commands"]) robot[part] = await unpacked(robot[part]);
         this.onmessage(scene);
         const url = URL.createObjectURL(new Blob([element("worker").textContent], {type: "text/javascript"}));
         this.worker = new Worker(url);
