@@ -9,7 +9,7 @@ from pathlib import Path
 from string import Template
 from typing import NamedTuple
 
-_STAGE = ("stage.js", "detail.js")
+_STAGE = ("stage.js", "detail.js", "view.js")
 _SESSION = (
     "session.js",
     "reference.js",

@@ -31,6 +31,7 @@ class Overlays {
         this.external = Object.create(null);  // arrows, by name of the force
         this.links = [];  // facts about each body
         session.on("scene", (scene) => this.begin(scene));
+        this.stage.fadeRobot = () => this.showLayers();
         session.on("overlay", () => this.draw());
     }
 
@@ -71,7 +72,7 @@ class Overlays {
         }
         const factor = INSIDE.some((name) => this.shown[name] && this.layers[name]) ? FADED : 1;
         for (const object of this.layers.visual || []) {
-            object.traverse(({material}) => { if (material) fade(material, factor); });
+            object.traverse(({material}) => { if (material) fade(material, factor * this.stage.opacity); });
         }
         this.stage.viewer.set_dirty();
     }
@@ -200,13 +201,4 @@ class Overlays {
             pointArrow(this.torques[joint.name], position, along.multiplyScalar(weight * state.tau[joint.v[0]] / (arm * state.weight)), radius);
         });
     }
-}
-
-// Let a material be seen through: its own opacity times a factor.
-function fade(material, factor) {
-    const own = material.userData.own || (material.userData.own = {opacity: material.opacity, transparent: material.transparent});
-    material.opacity = own.opacity * factor;
-    material.transparent = own.transparent || factor < 1;
-    material.depthWrite = factor === 1;
-    material.needsUpdate = true;
 }

@@ -11,12 +11,6 @@ const COMMAND_STEPS = 5;  // presses of a key from 0 to the end of a command's r
 const COMMAND_KEYS = {forward: ["ArrowUp", "ArrowDown"], side: ["a", "d"], turn: ["ArrowLeft", "ArrowRight"]};
 const TURN = Math.PI;  // what sliders of joints without limits show, to each side
 
-function make(tag, properties = {}, ...children) {
-    const made = Object.assign(document.createElement(tag), properties);
-    made.append(...children);
-    return made;
-}
-
 // A control of the panel: `write` shows a value, unless its user is busy with it.
 class Control {
     constructor(input, write) {
@@ -65,6 +59,7 @@ class Panel {
         this.grab = grab;
         this.overlays = new Overlays(session);
         this.plots = new Plots(session);
+        this.view = new View(session.stage);
         this.commands = Object.create(null);
         this.controls = Object.create(null);  // by the name of what they show in the state
         this.joints = Object.create(null);
@@ -141,6 +136,7 @@ class Panel {
             ...this.controlSection(panel),
             ...this.commandSection(panel),
             ...this.referenceSection(panel),
+            this.section("View", ...this.view.rows()),
             this.section("Now", ...this.readings(panel)),
             this.section("Show", ...this.overlays.rows(panel), ...this.effectiveRows(panel)),
             this.section("Plot", ...this.plots.rows(panel)),

@@ -59,6 +59,7 @@ function bindControls(stage, duration) {
 }
 
 const stage = openStage();
+element("tools").append(...new View(stage).rows());
 const scene = parseScene(element("scene").textContent);
 stage.load(scene);
 stage.pose(scene.animation.poses);

@@ -5,7 +5,9 @@ const GRID_CELLS = 20;  // on each side of the origin, as in scene.py
 const GRID_COLOR = 0x8f9aa6, DARK_GRID_COLOR = 0x59636e;
 const ARRAYS = {Float32Array, Uint8Array, Uint16Array, Uint32Array};
 const FIELD_OF_VIEW = 40;  // degrees, upright
+const HALF_HEIGHT = Math.tan(FIELD_OF_VIEW * Math.PI / 360);  // of the picture, at the distance 1
 const MARGIN = 1.12;  // around the robot, for what is written over the picture
+const LAMP = new MeshCat.THREE.Vector3(4, 1, 6);  // from the robot to the lamp
 const DARK = window.matchMedia("(prefers-color-scheme: dark)");
 const VIEW_DIRECTION = [0.90, 0.36, 0.24];  // from the robot to the camera, z up: its front, a little from the side
 
@@ -19,8 +21,14 @@ function decodeArray(value) {
 // Meshcat's own lamps hang near the origin and reach ten metres; this one lights a robot of any size anywhere.
 function keyLight() {
     const light = new MeshCat.THREE.DirectionalLight(0xffffff, 0.45);
-    light.position.set(4, 1, 6);
+    light.position.copy(LAMP);
     return light;
+}
+
+function make(tag, properties = {}, ...children) {
+    const made = Object.assign(document.createElement(tag), properties);
+    made.append(...children);
+    return made;
 }
 
 // A square grid of short segments: software renderers drop long lines that reach behind the camera.
@@ -37,16 +45,15 @@ function gridLines(cell) {
     return new MeshCat.THREE.LineSegments(geometry, new MeshCat.THREE.LineBasicMaterial({color: DARK.matches ? DARK_GRID_COLOR : GRID_COLOR}));
 }
 
-// From the robot to the camera, in three.js's axes.
-function viewAxis() {
-    const [dx, dy, dz] = VIEW_DIRECTION;
+// A direction of the scene, z up, in three.js's axes.
+function axisOf([dx, dy, dz]) {
     return new MeshCat.THREE.Vector3(dx, dz, -dy).normalize();
 }
 
-// How far [m] the camera must be from the middle of a box of half sides `half` so that all corners are in the view, whose
-// half sides are `wide` and `high` at the distance 1.
-function distanceTo([a, b, c], wide, high) {
-    const {Vector3} = MeshCat.THREE, near = viewAxis();
+// How far [m] the camera must be from the middle of a box of half sides `half`, in the direction `near`, so that all corners
+// are in the view, whose half sides are `wide` and `high` at the distance 1.
+function distanceTo([a, b, c], near, wide, high) {
+    const {Vector3} = MeshCat.THREE;
     const right = new Vector3(0, 1, 0).cross(near).normalize(), up = near.clone().cross(right);
     let distance = 0;
     for (const [i, j, k] of [[1, 1, 1], [1, 1, -1], [1, -1, 1], [1, -1, -1], [-1, 1, 1], [-1, 1, -1], [-1, -1, 1], [-1, -1, -1]]) {
@@ -69,7 +76,8 @@ class Stage {
         this.viewer.set_3d_pane_size = () => this.fit();
         new ResizeObserver(() => this.fit()).observe(element("meshcat-pane"));
         this.viewer.animate = () => this.tick();  // meshcat restarts its loop after capturing images
-        this.viewer.set_object(["Lights", "KeyLight"], keyLight());
+        this.lamp = keyLight();
+        this.viewer.set_object(["Lights", "KeyLight"], this.lamp);
         for (const lamp of ["PointLightNegativeX", "PointLightPositiveX"]) {
             this.viewer.set_property(["Lights", lamp], "visible", false);
         }
@@ -79,6 +87,9 @@ class Stage {
         this.planes = [];  // of the ground: level ones, and where they are drawn for a robot at the origin
         this.beforeRender = () => {};
         this.afterFollow = () => {};  // the camera is where it will be seen from
+        this.beforeShadows = () => {};
+        this.afterLoad = [];  // functions, called when there are other objects
+        this.opacity = 1;  // of the robot, times its own
         this.loading = 0;  // images on their way
         this.frames = 0;  // how many are done: each shows all that was changed before it began
         this.anchor = null;
@@ -112,6 +123,7 @@ class Stage {
         this.beforeRender();
         this.follow();
         this.afterFollow();
+        this.beforeShadows();
         this.detail.choose(this.viewer.needs_render);
         if (this.viewer.needs_render) this.viewer.render();
         this.frames += 1;
@@ -125,6 +137,12 @@ class Stage {
         this.cell = scene.view.cell;
         this.shade();
         this.look(scene.view);
+        this.changed();
+    }
+
+    changed() {
+        this.seeThrough(this.opacity);
+        for (const done of this.afterLoad) done();
     }
 
     // Draw the ground of the scene that was loaded.
@@ -133,6 +151,7 @@ class Stage {
         this.floor = ground.floor;
         const isLevel = ({name, quaternion: {x, y}}) => name.endsWith(" Ground") && Math.hypot(x, y) < 1e-9;
         this.planes = this.find("ground").children.filter(isLevel).map((object) => ({object, at: object.position.clone()}));
+        this.changed();
         this.viewer.set_dirty();
     }
 
@@ -194,9 +213,9 @@ class Stage {
     look({center: [x, y, z], radius, half, floor, weight, anchor, follow}) {
         const {camera, controls} = this.viewer;
         const {offsetWidth, offsetHeight} = element("meshcat-pane");
-        const high = Math.tan(FIELD_OF_VIEW * Math.PI / 360), wide = high * offsetWidth / offsetHeight;
+        const high = HALF_HEIGHT, wide = high * offsetWidth / offsetHeight, near = axisOf(VIEW_DIRECTION);
         const ball = follow ? 0.1 : MARGIN * Math.hypot(1, 1 / high);  // times its radius
-        const offset = viewAxis().multiplyScalar(Math.max(distanceTo(half, wide, high), ball * radius));
+        const offset = near.clone().multiplyScalar(Math.max(distanceTo(half, near, wide, high), ball * radius));
         Object.assign(this, {radius, floor, weight});
         camera.fov = FIELD_OF_VIEW;
         camera.near = radius / 100;
@@ -206,6 +225,36 @@ class Stage {
         element("follow").checked = follow;
         this.anchor = new MeshCat.THREE.Vector3(anchor[0], anchor[2], -anchor[1]);
         this.viewer.set_dirty();
+    }
+
+    // See what is drawn of the robot from a direction (z up), in the middle of the picture.
+    seeFrom(direction) {
+        const {Box3, Vector3} = MeshCat.THREE, {camera, controls} = this.viewer, box = new Box3();
+        for (const body of this.bodies) {
+            body.updateWorldMatrix(true, true);
+            body.traverseVisible(({isMesh, geometry, matrixWorld}) => {
+                if (!isMesh) return;
+                if (!geometry.boundingBox) geometry.computeBoundingBox();
+                box.union(geometry.boundingBox.clone().applyMatrix4(matrixWorld));
+            });
+        }
+        if (box.isEmpty()) return;
+        const {x, y, z} = box.getSize(new Vector3()).multiplyScalar(0.5), near = axisOf(direction);
+        box.getCenter(controls.target);
+        camera.position.copy(near).multiplyScalar(MARGIN * distanceTo([x, z, y], near, HALF_HEIGHT * camera.aspect, HALF_HEIGHT)).add(controls.target);
+        controls.update();
+        this.viewer.set_dirty();
+    }
+
+    // Let the robot be seen through.
+    seeThrough(opacity) {
+        this.opacity = opacity;
+        this.fadeRobot(opacity);
+        this.viewer.set_dirty();
+    }
+
+    fadeRobot(opacity) {
+        for (const body of this.bodies) body.traverse(({material}) => { if (material) fade(material, opacity); });
     }
 
     // The first body, the base too, that is seen under the pointer, where `ray` is aimed: its index, and where it is hit.
