@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation
 import treesim
 from tests.policies.contracts import DEFAULT, EXPLICIT, GO2, GO2_IMPLICIT, JOINTS, changed, linear, with_terms
 from treesim import Motor, PositionServo, VelocityServo
-from treesim.errors import ArgumentError, NonFiniteError
+from treesim.errors import ArgumentError, NonFiniteError, UnsupportedError
 from treesim.policies import Port, load
 from treesim.policies.layers import Layers
 
@@ -289,11 +289,12 @@ def test_a_batch_stepper_under_a_policy(go2):
 @pytest.mark.parametrize(
     "servo", ['gains = "implicit"', 'gains = "explicit", velocity_limit = 30, delay = 0.01, lag = 0.01']
 )
-def test_rollouts_compile_policies(go2, more, servo):
+@pytest.mark.parametrize("noise", [None, 5])
+def test_rollouts_compile_policies(go2, more, servo, noise):
     """As a loop over steps of a BatchStepper; sums and sines may be rounded differently."""
     terms = (
         '{term = "base_linear_velocity", frame = "world"}', '{term = "projected_gravity"}',
-        '{term = "command", names = ["a"]}', '{term = "joint_position", clip = [-0.01, 0.01]}',
+        '{term = "command", names = ["a"]}', '{term = "joint_position", clip = [-0.01, 0.01], noise = 0.02}',
         '{term = "clock", period = 0.5}', '{term = "constant", value = 3}', *more,
     )  # fmt: skip
     text = (
@@ -308,15 +309,56 @@ def test_rollouts_compile_policies(go2, more, servo):
     assert policy.command_names == ("a",)
     q0, options = np.tile(policy.posture, (3, 1)), {"dt": 0.02, "substeps": 4}
     q0[1, 7:] += 0.1
-    runs = treesim.rollout(
-        world_of(policy), q0, np.zeros(18), policy.for_rollouts(0.02), steps=10, policy_parameters=[0.5], **options
-    )
+    law = policy.for_rollouts(0.02, noise=noise)
+    runs = treesim.rollout(world_of(policy), q0, np.zeros(18), law, steps=10, policy_parameters=[0.5], **options)
     stepper, memory = treesim.BatchStepper(world_of(policy), 3, **options), policy.begin(3)
     stepper.put(slice(None), q0, np.zeros(18))
-    for _ in range(10):
-        control, memory = policy.step(stepper.t, stepper.q, stepper.v, [0.5], memory)
+    for k in range(10):
+        own = None if noise is None else policy.noise(k, noise, range(3))
+        control, memory = policy.step(stepper.t, stepper.q, stepper.v, [0.5], memory, own)
         stepper.step(control)
     assert np.allclose(stepper.q, runs.q[:, -1], rtol=0, atol=1e-11) and np.ptp(stepper.q, axis=0).max() > 0.01
+
+
+def test_noise_of_rollouts_is_that_of_their_numbers(go2):
+    """In any division of the rollouts; in a simulation that of rollout 0. With contact, on SIMD lanes."""
+    text = with_terms('{term = "joint_position", noise = 0.05}', '{term = "joint_velocity"}').decode()
+    policy = load(linear(24, weight=0.5 * RANDOM.normal(size=(12, 24))), text.encode(), go2)
+    world = treesim.World(go2, ground=treesim.Ground(), actuators=policy.actuators)
+    q0 = np.tile(treesim.standing(go2, policy.posture), (5, 1))
+    given = np.zeros(18), policy.for_rollouts(0.02, noise=3)
+    runs = treesim.rollout(world, q0, *given, dt=0.02, steps=8, threads=2)
+    assert (np.ptp(runs.q, axis=0)[1:].max(axis=1) > 1e-4).all(), "each rollout has its own"
+    assert np.array_equal(treesim.rollout(world, q0[:2], *given, dt=0.02, steps=8).q, runs.q[:2])
+    other = treesim.rollout(world, q0[:1], np.zeros(18), policy.for_rollouts(0.02, noise=4), dt=0.02, steps=8)
+    assert np.abs(other.q - runs.q[:1]).max() > 1e-4
+    simulation = treesim.Simulation(world, 0.02, controller=policy.controller(0.02, noise=3))
+    assert np.allclose(simulation.run(0.16, q0[0]).q[1:], runs.q[0], rtol=0, atol=1e-9)
+
+
+def test_samples_of_sweeps_have_their_own_noise(go2, tmp_path):
+    policy = load(linear(48, weight=0.1 * RANDOM.normal(size=(12, 48))), GO2_IMPLICIT.encode(), go2)
+    world, q0, p = world_of(policy), policy.posture, np.zeros(len(policy.command_names))
+
+    def run(seed, **chunks):
+        given = {"policy_parameters": p, "keep": "last", "steps": 3, "samples": 4, "dt": 0.02, "workers": 1, **chunks}
+        return treesim.sweep(world, q0, None, policy.for_rollouts(0.02, noise=seed), store=tmp_path / "run", **given)
+
+    study = run(6, chunk=3)
+    found = np.array([study.replay(k).q[0, -1] for k in range(4)])  # compared with the store, too
+    given = q0[None].repeat(4, 0), np.zeros(18), policy.for_rollouts(0.02, noise=6)
+    runs = treesim.rollout(world, *given, steps=3, dt=0.02, policy_parameters=p)
+    assert np.array_equal(found, runs.q[:, -1])
+    assert (np.ptp(found, axis=0)[7:] > 1e-9).all()
+    with pytest.raises(ArgumentError, match="holds another sweep: policy is"):
+        run(7, chunk=3)
+
+
+def test_noise_has_no_gradients(go2):
+    policy = load(linear(48), GO2_IMPLICIT.encode(), go2)
+    law, p = policy.for_rollouts(0.02, noise=1), np.zeros(len(policy.command_names))
+    with pytest.raises(UnsupportedError, match="memory have no gradients"):
+        treesim.rollout_vjp(world_of(policy), policy.posture, np.zeros(18), law, dt=0.02, steps=2, policy_parameters=p)
 
 
 def test_rollouts_refuse_other_periods_and_worlds_without_actuators(go2):

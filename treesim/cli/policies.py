@@ -80,7 +80,7 @@ class ContractPolicy(NamedTuple):
     def for_sweep(self, policy: Policy, dt: float) -> GivenPolicy:
         """Return the arguments of a sweep with steps of dt [s], whose parameters p are the command."""
         try:
-            return GivenPolicy(policy.for_rollouts(dt), self.numbers(policy), {})
+            return GivenPolicy(policy.for_rollouts(dt, noise=self.noise), self.numbers(policy), {})
         except TreesimError as error:
             raise ArgumentError(f"--policy: {error}") from None
 

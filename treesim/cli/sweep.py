@@ -72,6 +72,7 @@ def sweep(
     policy: Annotated[str | None, option(panel=CONTROL)] = None,
     contract: Annotated[str | None, option(panel=CONTROL, metavar="FILE.toml")] = None,
     parameters: Annotated[str | None, option(panel=CONTROL)] = None,
+    noise: Annotated[int | None, option(panel=CONTROL, min=0, metavar="SEED")] = None,
     options: SweepOptions = SweepOptions(),
     keep: str = "summary",
     every: int = 1,
@@ -108,6 +109,8 @@ def sweep(
         TOML file that describes observations, actions and actuators of an ONNX file. The parameters p are the command.
     --parameters
         Parameters p of --policy, such as 10,0.5. The option --vary p[0]=... varies the first parameter.
+    --noise
+        Seed of the noise of the contract's observations. Default: no noise.
     --keep
         Stored data: summary (draws and measurements); last (also the final states); all (also all states).
     --every
@@ -128,9 +131,11 @@ def sweep(
     checked_name("controller", str(options.controller), ("none", "hold"))
     if parameters is not None and policy is None:
         raise ArgumentError("--parameters are those of --policy: give it too, or leave them out")
+    if noise is not None and contract is None:
+        raise ArgumentError("--noise is that of the observations of --contract: give it too, or leave out --noise")
     contracted = None
     if contract is not None:
-        contracted = contract_policy(ContractOptions(policy, contract, parameters), options, "--parameters")
+        contracted = contract_policy(ContractOptions(policy, contract, parameters, noise), options, "--parameters")
     setup = build_simulation(robot, RunOptions(**vars(options)), contracted)
     how = {name: getattr(options, name) for name in OF_TASK}
     world: World | Tree = setup.simulation.world

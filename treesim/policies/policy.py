@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from ..errors import ArgumentError, quoted
 from ..model.named_axes import coordinate_argument, velocity_argument
 from ..model.tree import Tree
-from ..simulation.sensor_draws import LARGEST_SEED, NOISE, Draws
+from ..simulation.sensor_draws import LARGEST_SEED
 from ..states.arguments import whole_number
 from ..system.display import ReprMixin
 from ..validation.arrays import Argument, batch_shape, coerce, refuse_non_finite
@@ -19,9 +19,8 @@ from .actuators import PolicyActuators, addresses, check_joints, multiple
 from .contract import NEWEST, Contract, check_network
 from .memory import Memory
 from .network import Network
+from .noise import PolicyNoise
 from .observations import Known, limited, value_of
-
-LABEL = "observations of the policy"  # of their noise among random numbers
 
 if TYPE_CHECKING:
     from .controller import PolicyController
@@ -159,9 +158,7 @@ class Policy(ReprMixin):
         """
         numbers = [whole_number("rollouts", x, least=0) for x in np.atleast_1d(0 if rollouts is None else rollouts)]
         seed = whole_number("seed", seed, least=0, most=LARGEST_SEED)
-        draws = Draws.of(seed, np.array(numbers, np.int64), 0)
-        samples = np.full((len(numbers), 1), whole_number("step", step, least=0))
-        found = (2 * draws.numbers(LABEL, NOISE, samples, self.noise_size)[:, 0] - 1) * self._noise
+        found = PolicyNoise(self._noise, seed).of(whole_number("step", step, least=0), np.array(numbers, np.int64))
         return found[0] if rollouts is None else found
 
     def observation(
@@ -287,22 +284,24 @@ class Policy(ReprMixin):
 
         return PolicyController(self, dt, command, noise)
 
-    def for_rollouts(self, dt: float) -> Callable[..., None]:
+    def for_rollouts(self, dt: float, *, noise: int | None = None) -> Callable[..., None]:
         """Return the policy as the argument `control` of `treesim.rollout` or `treesim.sweep`, which compile it.
 
-        The parameters p are the command. Observations are without noise. Steps of the rollout are periods of the
-        policy, divided into substeps. The world needs the actuators of the policy:
-        `World(robot, actuators=policy.actuators)`.
+        The parameters p are the command. Steps of the rollout are periods of the policy, divided into substeps. The
+        world needs the actuators of the policy: `World(robot, actuators=policy.actuators)`.
 
         Parameters
         ----------
         dt : float
             Step of the rollout [s]: the period of the policy.
+        noise : int, optional
+            Seed of the noise of observations, which also depends on the number of the rollout. Without noise by
+            default.
 
         Returns
         -------
         callable
-            Function of (t, q, v, p, u); of a policy that needs its memory, of (t, q, v, p, u, c, m), with the attribute
+            Function of (t, q, v, p, u); of a policy with noise or memory, of (t, q, v, p, u, c, m), with the attribute
             `memory` at the start.
 
         Raises
@@ -314,19 +313,23 @@ class Policy(ReprMixin):
             raise ArgumentError(f"dt must be the period of the policy, {1 / self.contract.rate:g} s, got {dt:g}")
         terms = self.contract.terms
         needs = any(term.name == "last_action" or term.history + term.delay > 1 for term in terms)
-        needs = needs or bool(self.contract.action.delay or self.network.states)
+        needs = needs or bool(self.contract.action.delay or self.network.states or noise is not None)
+        own = 0 if noise is None else self.noise_size
 
         def policy(t: Any, q: Any, v: Any, p: Any, u: Any) -> None:
             with_memory(t, q, v, p, u, None, self.begin().astype(object))
 
         def with_memory(t: Any, q: Any, v: Any, p: Any, u: Any, c: Any, m: Any) -> None:
             u[:] = self._targets
-            u[self._at] = self._actions(Known(t, q, v, p, m[self._memory.parts["last"]]), m)
+            command, drawn = p[: len(p) - own], p[len(p) - own :] if own else None
+            u[self._at] = self._actions(Known(t, q, v, command, m[self._memory.parts["last"]], drawn), m)
 
         found: Any = with_memory if needs else policy
         found.commanded_actuators = tuple(self.actuators)
         if needs:
             found.memory = self.begin()
+        if own:
+            found.noise = PolicyNoise(self._noise, whole_number("noise", noise, least=0, most=LARGEST_SEED))
         return found  # type: ignore[no-any-return]
 
     def command_argument(self, value: ArrayLike) -> Argument:

@@ -29,6 +29,7 @@ from ..kernels.contact.layout import INFO
 from ..kernels.entries.status import FINE
 from ..kernels.stepping.command import commands_states
 from ..kernels.stepping.measured_step import ENDED
+from ..policies.noise import noise_of
 from ..simulation.batch_steps import UnconstrainedEntry
 from ..simulation.kinematic import StepMotion, Times
 from ..simulation.step import StepCall, StepCode
@@ -63,6 +64,7 @@ class ContactSteps:
         self.measured = measured
         self.method, self.start, self.policy, self.code = method, start, policy, method.code
         self.policy_columns = None if policy is None else columns_of(policy, engine)
+        self.noise = noise_of(start.law)
         self.reports_controls = controls
         self.recorded: tuple[str, ...] = ()  # attributes that records contain after the states
         self.checks = begin_checks(len(start.q)) if checks is None else checks
@@ -411,8 +413,11 @@ class ContactSteps:
         if self.policy is None or self.policy_columns is None:
             u = self.start.u[rows, step]
         else:
-            given = self._time(step, len(now[0])), *now[:2], self.start.p[rows].astype(float)
-            u = self._policy_control(*given)
+            p, numbers = self.start.p[rows].astype(float), self.start.rollouts
+            if len(self.noise.widths):
+                own = np.arange(rows.start, rows.stop) if numbers is None else numbers[rows]
+                p = np.concatenate([p, self.noise.of(step, own)], axis=1)
+            u = self._policy_control(self._time(step, len(now[0])), *now[:2], p)
         if self.forces is None:
             return u
         table = self.forces.at(rows, step)

@@ -24,6 +24,7 @@ from ..engine.threads import use_threads
 from ..errors import ArgumentError, NonFiniteError, UnsupportedError, quoted
 from ..model.tree import Tree
 from ..plugins import DEFAULT_INTEGRATOR
+from ..policies.noise import noise_of
 from ..simulation.options import StepOptions
 from ..simulation.start_limits import warn_of_start
 from ..simulation.stepper import Stepper
@@ -364,7 +365,8 @@ def _policy_of(method: Method, start: Start) -> Policy | None:
         return None
     robot = method.world.robot
     memory = None if start.memory is None else start.memory.start.shape[1]
-    policy = Policy(start.law, robot.nq, robot.nv, start.p.shape[1], bodies_in_contact(method), memory=memory)
+    parameters = start.p.shape[1] + len(noise_of(start.law).widths)
+    policy = Policy(start.law, robot.nq, robot.nv, parameters, bodies_in_contact(method), memory=memory)
     if policy.takes_control:
         raise UnsupportedError(
             "policies that take contact wrenches or memory have no gradients: let them take (t, q, v, p, u)"

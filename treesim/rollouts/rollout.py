@@ -21,6 +21,7 @@ from ..errors import StoppedWarning, keep_with
 from ..kernels.stepping.step_entry import policy_step_entry
 from ..model.tree import Tree
 from ..plugins import DEFAULT_INTEGRATOR
+from ..policies.noise import noise_of
 from ..simulation.external_forces import Wrenches
 from ..simulation.options import StepOptions
 from ..simulation.start_limits import warn_of_start
@@ -327,7 +328,8 @@ def steps_of(
     if start.law is not None:
         named = partial(NamedWrenches.of, rows=method.world.touching.wrench_rows)
         memory = None if start.memory is None else start.memory.start.shape[1]
-        policy = Policy(start.law, robot.nq, robot.nv, start.p.shape[1], bodies_in_contact(method), named, memory)
+        parameters = start.p.shape[1] + len(noise_of(start.law).widths)
+        policy = Policy(start.law, robot.nq, robot.nv, parameters, bodies_in_contact(method), named, memory)
         check_clock(start.steps, number)
         if policy.memory and method.code is None:
             method = method._replace(code=method.code_of(False))

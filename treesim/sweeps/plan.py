@@ -17,6 +17,7 @@ from ..engine.graph.policies import Policy
 from ..errors import ArgumentError, listed, quoted
 from ..model.named_axes import coordinate_argument, velocity_argument
 from ..model.tree import Tree
+from ..policies.noise import noise_of
 from ..rollouts.external_forces import RolloutForces
 from ..rollouts.measures import Measure
 from ..rollouts.reduction import Reduction, checked_measures, sensor_sizes
@@ -132,9 +133,13 @@ class Plan:
         named = partial(NamedWrenches.of, rows=self.world.touching.wrench_rows)
         begin = getattr(self.policy, "memory", None)
         memory = None if begin is None else _array(Argument("the policy's memory", begin, (np.size(begin),)))
-        sizes = robot.nq, robot.nv, len(self.fields["p"].nominal), robot.n_bodies + 1
+        noise = noise_of(self.policy)
+        parameters = len(self.fields["p"].nominal) + len(noise.widths)
+        sizes = robot.nq, robot.nv, parameters, robot.n_bodies + 1
         traced = Policy(self.policy, *sizes, named, None if memory is None else memory.size)
-        return str(traced) if memory is None else f"{traced} {_digest(memory.tolist())}"
+        own = [] if memory is None else [_digest(memory.tolist())]
+        drawn = [_digest([noise.seed, *noise.widths.tolist()])] if len(noise.widths) else []
+        return " ".join([str(traced), *own, *drawn])
 
     def _measure_identity(self, name: str) -> str:
         """Return a digest of a measure's computation, independent of its source code."""
