@@ -261,13 +261,14 @@ def _lists(module: Module, traced: Trace, nodes: Nodes, memory: Memory) -> list[
 
 
 class _Step:
-    """Writer of the function of one template; that of a single block has its offsets, without its record."""
+    """Writer of the function of one template; offsets that all of its blocks share are constants in it."""
 
     def __init__(
         self, module: Module, number: int, template: BlockTemplate, literals: np.ndarray, offsets: np.ndarray
     ) -> None:
         self.template, self.literals = template, literals
-        self.offsets = offsets[0].tolist() if len(offsets) == 1 else None
+        same = (offsets == offsets[0]).all(axis=0)  # of all blocks: not read from their records
+        self.offsets = [at if known else None for at, known in zip(offsets[0].tolist(), same.tolist(), strict=True)]
         # no block writes to a slot that it reads
         parameters = f"{PTR} noalias from, {PTR} noalias to, {PTR} noalias record"
         self.f = module.function(f"step{number}", parameters, aligned_stack=True)
@@ -311,7 +312,8 @@ class _Step:
 
     def _slot(self, memory: Value, at: int) -> Value:
         """Append the address of a value, from the offset at a place in the record."""
-        if self.offsets is not None:
-            return self.f.at(memory, self.offsets[(at - HEAD) // 4], I8)
+        known = self.offsets[(at - HEAD) // 4]
+        if known is not None:
+            return self.f.at(memory, known, I8)
         offset = self.f.load(self.f.at(self.f.arguments[2], at, I8), I32)
         return self.f.at(memory, self.f.cast("zext", offset, I64), I8)

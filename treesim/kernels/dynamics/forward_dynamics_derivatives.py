@@ -14,7 +14,7 @@ from .aba import scratch_for as forward_memory
 from .crba import put_packed
 from .inverse_dynamics_derivatives import DQ, DV, MASS, derivatives_and_mass_matrix
 from .inverse_dynamics_derivatives import scratch_for as inverse_memory
-from .ltdl import factorize, invert, solve_lower_matrix, solve_lower_transposed_matrix
+from .ltdl import ends_line, factorize, invert, solve_lower_matrix, solve_lower_transposed_matrix
 
 X_SHAPE = "nv, 2, (nv + 3) // 4 * 4"  # rows of two derivatives, in whole SIMD vectors
 scratch_for = scratch_memory(qdd="nv", H="nnz", pivot="nv", X=X_SHAPE)
@@ -94,15 +94,19 @@ def solve_lower_transposed_pair(tree, D, k, m):
 
 @one_block
 def solve_lower_pair(tree, D, k, m):
-    """Multiply columns k of both derivatives by -L^-1 D^-1."""
-    for i in range(tree.nv):
-        a, b = D[i, DQ, k] * m.pivot[i], D[i, DV, k] * m.pivot[i]
-        for j in range(i):
-            if is_ancestor(tree, j, i):
-                factor = m.H[tree.row_start[i] + tree.dof_depth[j]]
-                a -= factor * D[j, DQ, k]
-                b -= factor * D[j, DV, k]
-        D[i, DQ, k], D[i, DV, k] = a, b
+    """Multiply columns k of both derivatives by -L^-1 D^-1, four rows of a line at a time."""
+    i = 0
+    while i < tree.nv:
+        rows = 4 if i + 3 < tree.nv and ends_line(tree.dof_parent, i + 3) else 1
+        for r in range(i, i + rows):
+            D[r, DQ, k], D[r, DV, k] = D[r, DQ, k] * m.pivot[r], D[r, DV, k] * m.pivot[r]
+        for j in range(i + rows - 1):
+            if is_ancestor(tree, j, i + rows - 1):
+                for r in range(max(i, j + 1), i + rows):
+                    factor = m.H[tree.row_start[r] + tree.dof_depth[j]]
+                    D[r, DQ, k] -= factor * D[j, DQ, k]
+                    D[r, DV, k] -= factor * D[j, DV, k]
+        i += rows
 
 
 def forward_dynamics_derivatives(tree, q, v, tau, f_ext, D, forward: Any, inverse: Any, m: Any):

@@ -5,7 +5,7 @@ one contiguous loop. D is stored on the diagonal of L. Four consecutive rows of 
 processed together.
 """
 
-from ..algebra.numbers import vectorized
+from ..algebra.numbers import in_vectors, one_block, vectorized
 
 
 def ends_line(dof_parent, k):
@@ -197,22 +197,41 @@ def subtract_four_rows(dof_parent, dof_depth, L, row, X, j):
 def invert(dof_parent, dof_depth, row_start, L, X):
     """X = H^-1, row by row from the root: L H^-1 = D^-1 L'^-1 is upper triangular, with the diagonal D^-1."""
     for i in range(dof_parent.size):
-        start, row = row_start[i], X[i, :i]
-        for c in range(i):
-            row[c] = 0.0
-        j = dof_parent[i]
-        while j >= 0 and dof_depth[j] >= 3:
-            j = subtract_four_rows(dof_parent, dof_depth, L[start:], row, X, j)
-        while j >= 0:
-            subtract_row(row, X[j], L[start + dof_depth[j]], i)
-            j = dof_parent[j]
+        start = row_start[i]
+        if in_vectors():
+            row_of_inverse(dof_parent, dof_depth, L[start:], X, i)
+        else:
+            row_on_lanes(dof_parent, dof_depth, L[start:], X, i)
         pivot, j = 1 / L[start + dof_depth[i]], dof_parent[i]
         while j >= 0:
-            pivot -= L[start + dof_depth[j]] * row[j]
+            pivot -= L[start + dof_depth[j]] * X[i, j]
             j = dof_parent[j]
         X[i, i] = pivot
         for c in range(i):
-            X[c, i] = row[c]
+            X[c, i] = X[i, c]
+
+
+def row_of_inverse(dof_parent, dof_depth, L, X, i):
+    """Write row i of the inverse before its diagonal, four ancestors at a time; L: row i of the packed factor."""
+    row, j = X[i, :i], dof_parent[i]
+    for c in range(i):
+        row[c] = 0.0
+    while j >= 0 and dof_depth[j] >= 3:
+        j = subtract_four_rows(dof_parent, dof_depth, L, row, X, j)
+    while j >= 0:
+        subtract_row(row, X[j], L[dof_depth[j]], i)
+        j = dof_parent[j]
+
+
+@one_block
+def row_on_lanes(dof_parent, dof_depth, L, X, i):
+    """`row_of_inverse`, number by number."""
+    for c in range(i):
+        a, j = 0.0, dof_parent[i]
+        while j >= 0:
+            a -= L[dof_depth[j]] * X[j, c]
+            j = dof_parent[j]
+        X[i, c] = a
 
 
 # on a matrix, of which rows play the part of a vector's elements
