@@ -1,21 +1,20 @@
-"""LLVM IR of every SIMD kernel: the loop over groups of states, and checks for NaN, infinity and unit quaternions."""
+"""LLVM IR of every SIMD kernel: the loop over groups of states, and the check of quaternions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import reduce
 from typing import NamedTuple
 
 from ...kernels.entries.status import LONGEST, SHORTEST
 from .builder import Function, Module
 from .gather_scatter import gather_and_scatter
 from .lanes import Lanes
+from .non_finite import non_finite_check
 from .prefetch import At, array_at
 from .values import I8, I64, PTR, Operand, Value, constant
 
 # words of a job after the three that threads update: next state, tickets (threads so far), status
 JOB = {"count": I64, "block": I64, "steps": I64, "every": I64, "bytes": I64, "workspaces": PTR, "tables": PTR}
-UNROLLED, SUMS = 8, 4  # vectors in an iteration, and independent sums, so that additions do not wait for each other
 
 
 class Placed(NamedTuple):
@@ -96,8 +95,7 @@ class BatchLoop:
     def _run(self, quaternions: Sequence[int]) -> Function:
         """Write the function for all steps of states first .. last - 1; tables: see `straight_line`."""
         module, width = self.module, self.module.lanes.width
-        check_in = non_finite_check(module, "non_finite_check_in", self.size - self.arriving)
-        check_out = non_finite_check(module, "non_finite_check_out", self.placed.values)
+        check = non_finite_check(module, self.size - self.arriving)
         check_rotations = rotations(module, quaternions)
         parameters = f"{I64} first, {I64} last, {I64} steps, {I64} every, {PTR} workspace, {PTR} tables"
         f = module.function("run", parameters, I64)
@@ -114,16 +112,16 @@ class BatchLoop:
                 final = f.icmp("sge", following, steps)
                 soon = f.select(final, 0, following), f.select(final, f.add(group.k, width), group.k)
                 self._gather(here, range(self.lasting, len(self.inputs)), step.k)
-                invalid = f.call(check_in, f.at(inputs, self.arriving)), f.call(check_rotations, inputs)
+                invalid = f.call(check, f.at(inputs, self.arriving)), f.call(check_rotations, inputs)
                 status = f.either(status, f.either(*invalid))
                 self.work(here, soon, (record, group.k))
                 due = f.icmp("eq", f.urem(following, every), 0)
-                with f.when(due):
-                    self._scatter(here, record)
-                step.values = [f.add(record, f.cast("zext", due, I64)), status]
+                records = f.cast("zext", due, I64)
+                with f.loop(0, records, carried=[status]) as once:
+                    once.values = [self._scatter(here, record, once.values[0])]
+                step.values = [f.add(record, records), *once.values]
                 self._feed_back(here)
-            # carried states that are not finite stay so: the last step's results show it
-            group.values = [f.either(step.values[1], f.call(check_out, results))]
+            group.values = [step.values[1]]
         f.ret(group.values[0])
         return f
 
@@ -134,23 +132,23 @@ class BatchLoop:
             if size:
                 self._move(group, k, step, size, place, gathers=True)
 
-    def _scatter(self, group: Group, record: Value) -> None:
-        """Append the scatter of results, whose array numbers follow the inputs', from the lanes."""
+    def _scatter(self, group: Group, record: Value, status: Value) -> Value:
+        """Append the scatter of results, whose array numbers follow the inputs', and return the status after it."""
         for k, (size, place) in enumerate(self.placed.places, start=len(self.inputs)):
             if size:
-                self._move(group, k, record, size, place, gathers=False)
+                status = group.code.either(status, self._move(group, k, record, size, place, gathers=False))
+        return status
 
-    def _move(self, group: Group, array: int, step: Operand, size: int, place: int | Value, gathers: bool) -> None:
+    def _move(self, group: Group, array: int, step: Operand, size: int, place: int | Value, gathers: bool) -> Value:
         """Append the gather or scatter of an array."""
         f = group.code
         at = array_at(f, group.tables, array, step)
         strides = at.here, size, at.element, at.state, group.first, group.last
         if isinstance(place, Value):
-            f.call(self.moves.scatter_listed, *strides, group.results, place)
-        elif gathers:
-            f.call(self.moves.gather, *strides, f.at(group.inputs, place))
-        else:
-            f.call(self.moves.scatter, *strides, f.at(group.results, place))
+            return f.call(self.moves.scatter_listed, *strides, group.results, place)
+        if gathers:
+            return f.call(self.moves.gather, *strides, f.at(group.inputs, place))
+        return f.call(self.moves.scatter, *strides, f.at(group.results, place))
 
     def _feed_back(self, group: Group) -> None:
         """Append copies of the first results to the first inputs of the next step."""
@@ -158,28 +156,6 @@ class BatchLoop:
         if self.carried:
             with f.loop(0, self.carried) as loop:
                 f.store_at(f.load_at(group.results, loop.k), group.inputs, loop.k)
-
-
-def non_finite_check(module: Module, name: str, count: int) -> Function:
-    """Return a function name(vectors): 1 if one of `count` vectors contains NaN or infinity, else 0 (x * 0 is 0)."""
-    f = module.function(name, f"{PTR} noalias vectors", I64)
-    [vectors], whole, sums = f.arguments, count // UNROLLED * UNROLLED, [constant(0.0, f.vector)] * SUMS
-    if whole:
-        with f.loop(0, whole, UNROLLED, carried=sums) as loop:
-            loop.values = _added(f, loop.values, f.at(vectors, loop.k), range(UNROLLED))
-        sums = loop.values
-    sums = _added(f, sums, vectors, range(whole, count))
-    total = reduce(lambda x, y: f.fadd(x, y), sums)
-    f.ret(f.cast("zext", f.any(f.fcmp("uno", total, 0.0)), I64))
-    return f
-
-
-def _added(f: Function, sums: Sequence[Value], vectors: Value, places: Sequence[int]) -> list[Value]:
-    """Return sums to which 0 times the vectors at some places are added in turn."""
-    now = [*sums]
-    for k in places:
-        now[k % SUMS] = f.fadd(now[k % SUMS], f.fmul(f.load_at(vectors, k), 0.0))
-    return now
 
 
 def rotations(module: Module, places: Sequence[int], lanes: Lanes | None = None) -> Function:

@@ -5,8 +5,9 @@ contiguous, blocks of as many numbers as lanes, or of half or a quarter of them 
 transposed in registers; the last block overlaps the one before if the count does not divide. If the states
 are contiguous, vectors are moved directly; numbers that all states share are broadcast. Other layouts are
 moved number by number. Results that occur in several places, such as zeros and the halves of a symmetric
-matrix, are in the lanes' memory once; a list has the vector's index for each number. Lanes beyond the last
-state repeat it: they compute the same results, and write them to the same place.
+matrix, are in the lanes' memory once; a list has the vector's index for each number. Scatters check the
+numbers for NaN and infinity. Lanes beyond the last state repeat it: they compute the same results, and
+write them to the same place.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from typing import NamedTuple
 
 from .builder import Function, Module
 from .lanes import Lanes
-from .values import I32, I64, PTR, Value
+from .non_finite import SUMS, added, non_finite
+from .values import I32, I64, PTR, Value, constant
 
 LEAST = 4  # numbers of the smallest block, if there are as many lanes
 PARAMETERS = (
@@ -26,6 +28,8 @@ PARAMETERS = (
 
 class Moves(NamedTuple):
     """Functions that move one array: gather, scatter, and scatter by an index list.
+
+    The scatters return 1 if one of the numbers is NaN or infinity, else 0.
 
     Arguments: address of the array, numbers of a state, both strides, first state of the group, end of all
     states, memory of the lanes, and the list.
@@ -39,8 +43,8 @@ class Moves(NamedTuple):
 def gather_and_scatter(module: Module) -> Moves:
     """Return the functions that move arrays, for the module's lanes."""
     gather = module.function("gather", PARAMETERS)
-    scatter = module.function("scatter", PARAMETERS)
-    listed = module.function("scatter_listed", f"{PARAMETERS}, {PTR} noalias list")
+    scatter = module.function("scatter", PARAMETERS, I64)
+    listed = module.function("scatter_listed", f"{PARAMETERS}, {PTR} noalias list", I64)
     for f in (gather, scatter, listed):
         _Mover(f, gathers=f is gather).write()
     return Moves(gather, scatter, listed)
@@ -59,6 +63,7 @@ class _Mover:
             state = f.select(f.icmp("slt", wanted, final), wanted, final)
             self.rows.append(f.at(self.array, f.mul(state, self.stride), f.number))
         self.full = f.icmp("slt", wanted, self.last)
+        self.sums = [constant(0.0, f.vector)] * (0 if gathers else SUMS)  # of 0 times each number that was scattered
 
     def write(self) -> None:
         """Write the function: the fastest way that the strides allow."""
@@ -90,7 +95,7 @@ class _Mover:
         each group of parts is transposed, and of number k of all rows after it.
         """
         f = self.f
-        with f.loop(0, self.size, block, begins=True) as loop:
+        with f.loop(0, self.size, block, carried=self.sums, begins=True) as loop:
             start = f.select(f.icmp("slt", loop.k, room), loop.k, room)
             theirs = [f.at(row, start, f.number) for row in self.rows]
             ours = [f.at(self.lanes, self._place(f.add(start, k))) for k in range(block)]
@@ -102,11 +107,13 @@ class _Mover:
                     self._store(x, place)
             else:
                 self._ask_ahead(theirs)
-                vectors = _transposed(f, [self._load(place) for place in ours])
+                loaded = [self._load(place) for place in ours]
+                loop.values = added(f, loop.values, loaded)
+                vectors = _transposed(f, loaded)
                 for lane, row in enumerate(theirs):
                     x, first = vectors[lane % block], lane // block * block
                     self._store(f.shuffle(x, x, range(first, first + block)), row)
-        f.ret()
+        self._return(loop.values)
 
     def _ask_ahead(self, rows: Sequence[Value]) -> None:
         """Append prefetches of rows to be written.
@@ -120,25 +127,35 @@ class _Mover:
     def _columns(self) -> None:
         """Append direct moves for contiguous states."""
         f = self.f
-        with f.loop(0, self.size, begins=True) as loop:
+        with f.loop(0, self.size, carried=self.sums, begins=True) as loop:
             column = f.at(self.rows[0], f.mul(loop.k, self.element), f.number)
             ours = f.at(self.lanes, self._place(loop.k))
             f.prefetch(f.at(column, 1), writes=not self.gathers)
             source, target = (column, ours) if self.gathers else (ours, column)
-            self._store(self._load(source), target)
-        f.ret()
+            x = self._load(source)
+            self._store(x, target)
+            if not self.gathers:
+                loop.values = added(f, loop.values, [x])
+        self._return(loop.values)
 
     def _numbers(self) -> None:
         """Append moves number by number."""
         f = self.f
-        with f.loop(0, self.size, begins=True) as loop:
+        with f.loop(0, self.size, carried=self.sums, begins=True) as loop:
             start = f.mul(loop.k, self.element)
-            first = f.mul(self._place(loop.k), self.width)
+            place = self._place(loop.k)
+            first = f.mul(place, self.width)
             for lane, row in enumerate(self.rows):
                 theirs, ours = f.at(row, start, f.number), f.at(self.lanes, f.add(first, lane), f.number)
                 source, target = (theirs, ours) if self.gathers else (ours, theirs)
                 f.store(f.load(source, f.number), target)
-        f.ret()
+            if not self.gathers:
+                loop.values = added(f, loop.values, [f.load_at(self.lanes, place)])
+        self._return(loop.values)
+
+    def _return(self, sums: Sequence[Value]) -> None:
+        """Append the return, of a scatter with whether a number is NaN or infinity."""
+        self.f.ret(None if self.gathers else non_finite(self.f, sums))
 
     def _place(self, number: Value) -> Value:
         """Append the address of a number's lanes: in order, or by the list."""
