@@ -122,6 +122,7 @@ def forward_dynamics_derivatives(tree, q, v, tau, f_ext, D, forward: Any, invers
         put_pivots(tree, m)
         for k in range(tree.nv):
             solve_lower_transposed_pair(tree, D, k, m)
+        for k in range(tree.nv):
             solve_lower_pair(tree, D, k, m)
         invert(tree.dof_parent, tree.dof_depth, tree.row_start, m.H, D[:, MASS])
 
