@@ -17,7 +17,7 @@ def link_facts(robot: Tree) -> list[dict[str, Any]]:
     """Return the properties of every body of a robot, the base first, as JSON values.
 
     Of each: name; mass [kg]; links fixed to it; line of its link in the robot's file, or None; findings of the
-    reader on these links. Of moving bodies also the joint, see `joint_facts`.
+    reader on these links. Of moving bodies also the number of the parent, and the joint, see `joint_facts`.
 
     Examples
     --------
@@ -28,7 +28,8 @@ def link_facts(robot: Tree) -> list[dict[str, Any]]:
     """
     base: dict[str, Any] = {"name": "base", "mass": 0.0, "line": None}
     bodies: list[dict[str, Any]] = [
-        {"name": body.name, "mass": body.inertia.mass, "line": body.line, "joint": joint_facts(robot, body.joint)}
+        {"name": body.name, "mass": body.inertia.mass, "parent": body.parent, "line": body.line}
+        | {"joint": joint_facts(robot, body.joint)}
         for body in robot.bodies
     ]
     facts: list[dict[str, Any]] = [{**body, "links": [], "findings": []} for body in (base, *bodies)]

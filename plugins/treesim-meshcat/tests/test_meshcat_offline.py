@@ -254,6 +254,18 @@ def test_links_and_overlays_are_those_of_the_robot(opened: Callable[..., Page]) 
     assert efforts.max() > 0.1 and efforts.min() > 1e-3  # whenever it was paused: far above what may be off
 
 
+def test_a_stored_state_is_loaded(opened: Callable[..., Page]) -> None:
+    page = opened(limbs())
+    state = page.steps(2)
+    q, v = [2 * x if abs(x) < 0.5 else x for x in state["q"]], [x + 1 for x in state["v"]]
+    page.page.evaluate("(state) => session.do('put', state)", {"q": q, "v": v})
+    page.watched.wait("(q) => JSON.stringify(treesim.state().q) === JSON.stringify(q)", q)
+    assert page.state()["v"] == v and not page.state()["running"]
+    page.page.evaluate("session.do('put', {q: [0.5], v: [1, 2]})")
+    page.watched.wait("element('status').textContent.includes('a state has')")
+    assert page.state()["q"] == q
+
+
 def test_what_cannot_be_set_is_told_and_changes_nothing(opened: Callable[..., Page]) -> None:
     page = opened(limbs())
     before = page.state()

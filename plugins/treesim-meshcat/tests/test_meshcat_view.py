@@ -12,6 +12,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::treesim.SlowWarning")
 
 TOWARDS = {"front": (1, 0, 0), "side": (0, -1, 0), "top": (0, 0, 1), "isometric": (1, -1, 1)}
 CAMERA = """() => {
+    stage.viewer.camera.updateMatrixWorld();
     const {scene, camera, controls} = stage.viewer;
     return [camera.position, controls.target].map((place) => scene.worldToLocal(place.clone()).toArray());
 }"""

@@ -35,6 +35,18 @@ def test_pause_step_and_play():
     assert driven.state["running"] and driven.player.t > t + 0.15
 
 
+def test_a_state_of_a_page_is_where_the_robot_is_held():
+    driven = Driven(settings=Settings(controller="hold", kp=500.0, kd=20.0))
+    q, v = np.linspace(0.1, 0.6, 6), np.full(6, 0.5)
+    driven.ask(do="put", q=q.tolist(), v=v.tolist())
+    np.testing.assert_array_equal((driven.player.q, driven.player.v), (q, v))
+    assert not driven.state["running"]
+    np.testing.assert_array_equal(list(driven.state["targets"].values()), q)
+    for wrong in ([0.0] * 5, [float("nan")] * 6, "abc", {"a": 1}):
+        assert driven.ask(do="put", q=wrong, v=v.tolist()) != []
+        np.testing.assert_array_equal(driven.player.q, q)
+
+
 def test_speed_and_the_real_time_factor():
     driven = Driven()
     driven.set(speed=0.5)

@@ -243,7 +243,7 @@ class LivePhysics:
         if self.player.paused:
             q = self.player.q.copy()
             q[places] = list(positions.values())
-            self._put(self.player.t, self._above_ground(q), self.player.v)
+            self.put(self.player.t, self._above_ground(q), self.player.v)
         self.target = target
         if self.settings.controller == "none" and not self.player.paused:
             self.target = self.player.q.copy()
@@ -264,7 +264,8 @@ class LivePhysics:
 
     # ---- time ----
 
-    def _put(self, t: float, q: np.ndarray, v: np.ndarray) -> None:
+    def put(self, t: float, q: np.ndarray, v: np.ndarray) -> None:
+        """Continue from a state at time t."""
         self.player.reset(q, v, t)
         self._paces.clear()
         self.history.add(self._moment())

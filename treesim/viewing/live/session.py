@@ -18,6 +18,7 @@ from ...simulation.trajectory import Trajectory
 from ...states.arguments import short_repr
 from ...system.display import ReprMixin, page_html
 from ..protocols import InteractiveViewer, Message, ReferenceViewer, Reply
+from .actions import ACTIONS
 from .compiled_methods import CompiledMethods, methods_of
 from .forces import Force
 from .panel import MOST_WAITING, TOO_MANY, checked_frame, panel_of
@@ -28,24 +29,6 @@ from .screen import Screen
 from .settings import CHECKS, Settings
 
 SLOW = 0.9  # of the requested speed: below, pages display a message
-
-
-def _push(physics: LivePhysics, name: Any, body: Any, point: Any, vector: Any) -> None:
-    """Set or remove (None) the external force of a page's request."""
-    if not isinstance(name, str) or not name:
-        raise ArgumentError(f"the name of a force must be text, got {short_repr(name)}")
-    physics.push(name, None if vector is None else Force(physics.robot, body, point, vector))
-
-
-ACTIONS: dict[str, tuple[Callable[..., object], tuple[str, ...]]] = {  # and the values of a request that each takes
-    "reset": (LivePhysics.reset, ()),
-    "step": (LivePhysics.step, ()),
-    "seek": (LivePhysics.seek, ("t",)),
-    "pull": (LivePhysics.take, ("body", "point", "target")),
-    "release": (LivePhysics.release, ()),
-    "force": (_push, ("name", "body", "point", "force")),
-    "meet": (LivePhysics.meet, ()),
-}
 
 
 class Library(Protocol):

@@ -17,6 +17,8 @@ _SESSION = (
     "grab.js",
     "overlays.js",
     "plot.js",
+    "links.js",
+    "states.js",
     "panel.js",
     "inspect.js",
     "api.js",

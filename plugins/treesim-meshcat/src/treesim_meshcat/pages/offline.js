@@ -6,4 +6,5 @@ const reference = new Reference(session);
 const grab = new Grab(session);
 const panel = new Panel(session, grab);
 const inspector = new Inspector(session, grab);
+panel.tree.choose = (link) => inspector.open(link);
 openApi(session);

@@ -60,6 +60,8 @@ class Panel {
         this.overlays = new Overlays(session);
         this.plots = new Plots(session);
         this.view = new View(session.stage);
+        this.tree = new LinkTree(session);
+        this.states = new States(session, (text) => this.complain(text));
         this.commands = Object.create(null);
         this.controls = Object.create(null);  // by the name of what they show in the state
         this.joints = Object.create(null);
@@ -140,6 +142,8 @@ class Panel {
             this.section("Now", ...this.readings(panel)),
             this.section("Show", ...this.overlays.rows(panel), ...this.effectiveRows(panel)),
             this.section("Plot", ...this.plots.rows(panel)),
+            this.section("States", ...this.states.rows()),
+            this.section("Links", ...this.tree.rows()),
             ...(panel.note ? [make("p", {className: "note", textContent: panel.note})] : []),
             ...this.jointSection(panel),
         );

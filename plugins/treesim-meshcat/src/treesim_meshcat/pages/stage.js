@@ -266,7 +266,7 @@ class Stage {
                 seen = seen && object.visible;
                 object = object.parent;
             }
-            if (seen && object) return {index: bodies.indexOf(object), at: point};
+            if (seen && object && object.visible) return {index: bodies.indexOf(object), at: point};
         }
         return null;
     }

@@ -294,6 +294,14 @@ const ACTIONS = {
         player.run(false);
         player.physics.state = player.history.findLast((state) => state.t <= t) || player.history[0];
     },
+    put: (player, {q, v}) => {
+        const {physics} = player, fits = (row, {length}) => Array.isArray(row) && row.length === length && row.every((x) => finite(x));
+        if (!fits(q, physics.q) || !fits(v, physics.v)) throw new Error(`a state has ${physics.q.length} numbers q and ${physics.v.length} numbers v`);
+        player.run(false);
+        physics.state = {...physics.state, q, v};
+        physics.aim(physics.q);
+        player.changed();
+    },
     pull: ({physics}, {body, point, target}) => physics.pull(body, point, target),
     release: ({physics}) => physics.release(),
     force: ({physics}, {name, body, point, force}) => physics.push(name, body, point, force),
