@@ -6,7 +6,7 @@ import pytest
 import treesim
 from tests.coupled import coupled
 from tests.simulation.test_actuators import FREE, INERTIA, arm, states, wheel
-from treesim import Motor, PositionServo, UnsupportedError, World
+from treesim import Motor, PositionServo, World
 from treesim.kernels.stepping.rules import RULES
 
 CURVE = ((0.0, 60.0), (10.0, 50.0), (15.0, 20.0), (20.0, 0.0))  # concave at 10, convex at 15
@@ -142,12 +142,51 @@ def test_lines_that_differ_between_rollouts():
         np.testing.assert_allclose(runs.v[k], alone.v[0], rtol=0, atol=1e-12)
 
 
-def test_derivatives_are_refused():
-    world = wheel(Motor(curve=CURVE))
-    with pytest.raises(UnsupportedError, match=r"joint 'joint': steps under .* a torque-speed curve of more than two"):
-        treesim.linearize(treesim.Stepper(world), [0.0], [0.0], [0.0])
-    with pytest.raises(UnsupportedError, match="a torque-speed curve of more than two points have no derivatives"):
-        treesim.rollout_vjp(world, [[0.0]], [[0.0]], np.zeros((1, 2, 1)))
+@pytest.mark.parametrize("control", [100.0, -100.0, 5.0])
+@pytest.mark.parametrize("rule", RULES)
+def test_derivatives_are_differences_in_each_piece(rule, control):
+    """Just inside of each piece; at a corner those of the piece that the step uses, at lower speeds."""
+    stepper = treesim.Stepper(wheel(Motor(effort_limit=58, curve=CURVE)), 1e-3, integrator=rule, substeps=1)
+    v, h = np.array([[1.0], [5.0], [9.9999], [10.0001], [12.0], [14.9999], [15.0001], [18.0], [-12.0]]), 1e-5
+    A, B, *_ = treesim.linearize(stepper, np.zeros(v.shape), v, np.full(v.shape, control))
+    sides = [stepper.step(stepper.reset(np.zeros(v.shape), v + x), np.full(v.shape, control))[0].v for x in (h, -h)]
+    np.testing.assert_allclose(A[:, 1, 1], ((sides[0] - sides[1]) / (2 * h))[:, 0], rtol=0, atol=1e-8)
+    assert (B[:, 1, 0] != 0).all() if control == 5 else (B[:, 1, 0] == 0).all()
+    if control == 100:
+        assert len(set(A[:8, 1, 1].round(6))) >= 4, "pieces differ, and so does the effort limit"
+        at, below = (treesim.linearize(stepper, [0.0], [x], [control]).A[1, 1] for x in (10.0, np.nextafter(10.0, 0)))
+        assert at == pytest.approx(below, abs=1e-12) and abs(at - A[3, 1, 1]) > 1e-6
+
+
+@pytest.mark.parametrize("name", ["free", "contact"])
+@pytest.mark.parametrize("rule", ["implicit_midpoint", "semi_implicit_euler"])
+def test_gradients_of_rollouts_are_differences(rule, name):
+    rng, how, parts = np.random.default_rng(2), {"dt": 1e-3, "integrator": rule}, ("q0", "v0", "control")
+    servo = PositionServo(200, 5, effort_limit=55, curve=((0, 60), (1, 50), (3, 20), (5, 0)), lag=0.002)
+    if name == "contact":
+        robot = treesim.load("go2", base="floating")
+        world = World(robot, actuators={"*": servo}, ground=treesim.Ground())
+        q, v = treesim.standing(robot, np.tile(robot.clamp(robot.neutral()), (2, 1))), 0.5 * rng.normal(size=(2, 18))
+        parts = parts[1:]  # the ground is a kink of q0
+        u = q[:, 1:] + 0.3 * rng.normal(size=(2, 18))
+    else:
+        world = arm(servo)
+        q, v, u = states(world.robot, 3)
+    u = np.tile(u[:, None], (1, 10, 1))
+    runs, pullback = treesim.rollout_vjp(world, q, v, u, **how)
+    weights, h = rng.normal(size=runs.v.shape), 1e-6
+    found = pullback(None, weights)
+    along = {part: rng.normal(size=getattr(found, part).shape) for part in parts}
+
+    def cost(part, x):
+        d = {"q0": 0.0, "v0": 0.0, "control": 0.0, part: x * along[part]}
+        start = world.robot.integrate(q, np.broadcast_to(d["q0"], v.shape)), v + d["v0"]
+        return (weights * treesim.rollout(world, *start, u + d["control"], **how).v).sum()
+
+    for part, direction in along.items():
+        wanted = (cost(part, h) - cost(part, -h)) / (2 * h)
+        terms = getattr(found, part) * direction
+        assert terms.sum() == pytest.approx(wanted, rel=0, abs=1e-6 * np.abs(terms).sum()), part
 
 
 def test_samples_of_sweeps_are_rollouts(tmp_path):

@@ -16,8 +16,6 @@ from ..simulation.step_traces import empty
 from ..simulation.world import World
 from .step_pullback import Function, Numbers
 
-CURVE = "a torque-speed curve of more than two points"
-
 
 class CommandGradient:
     """Gradients of a weighted sum of commands and memory after a substep, in the memory before and the control."""
@@ -53,10 +51,9 @@ def refuse_memory(world: World) -> None:
         refused = {
             "a period": actuator._period, "inductance": actuator._time_constant,
             "a delay of each rollout": late.most > late.least, 'before="first"': late.before == BEFORE.index("first"),
-            CURVE: actuator._further_lines,
         }  # fmt: skip
         for what, found in refused.items():
-            if found and (what == CURVE or has_memory(actuator)):
+            if found and has_memory(actuator):
                 raise UnsupportedError(f"joint {quoted(name)}: steps under an actuator with {what} have no derivatives")
 
 

@@ -130,7 +130,9 @@ def with_motion(stepper: Stepper, part: SolvedPart) -> SolvedPart:
         return part
     h = np.full((len(part.q), 1), stepper.settings.table[0])
     ends = part.result.q, part.result.v
-    return part._replace(taken=Motion(*step_parts(stepper.robot, stepper.rule).taken(part.q, *ends, h)))
+    return part._replace(
+        taken=Motion(*step_parts(stepper.robot, stepper.rule, stepper.settings.table.size).taken(part.q, *ends, h))
+    )
 
 
 def touches(stepper: Stepper, part: SolvedPart, mean: np.ndarray, end: np.ndarray) -> np.ndarray:
@@ -138,7 +140,7 @@ def touches(stepper: Stepper, part: SolvedPart, mean: np.ndarray, end: np.ndarra
     if stepper.world.touching.counts.frictions:
         return np.ones(len(part.q), bool)
     h = np.full((len(part.q), 1), stepper.settings.table[0])
-    moved = np.hstack(step_parts(stepper.robot, stepper.rule).end(part.q, mean, end, h))
+    moved = np.hstack(step_parts(stepper.robot, stepper.rule, stepper.settings.table.size).end(part.q, mean, end, h))
     reached = np.hstack([part.result.q, part.result.v])
     largest = np.maximum(1.0, np.abs(reached).max(axis=1))
     found: np.ndarray = (part.counts > 0) | (np.abs(moved - reached).max(axis=1) > SAME * largest)

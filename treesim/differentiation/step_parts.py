@@ -19,7 +19,7 @@ from ..engine.graph.derivatives import SteadyExpression
 from ..kernels.entries.status import FINE
 from ..kernels.kinematics.configuration import advance, difference, integrate, into_start_axes, retrace
 from ..kernels.stepping.rules import Rule
-from ..kernels.stepping.step import COLUMNS, actuate, settings_of, step_memory
+from ..kernels.stepping.step import actuate, settings_of, step_memory
 from ..model.tree import Tree
 from ..simulation.step import forward_kernel
 from ..simulation.step_traces import StepSource, empty
@@ -117,13 +117,13 @@ class StepParts:
     -> `Call`. motion: the same, with all accelerations -> `Motion`. finish: the same -> q, v at the end. end: q, mean
     and end velocity, length of the step -> q, v at the end. taken: q, q and v at the end, length of the step ->
     `Motion`. into_start_axes: q, mean velocity up to another configuration, velocity and acceleration there, duration
-    -> the acceleration in the axes at q. places: of numbers of the robot's table that follow those of the settings.
+    -> the acceleration in the axes at q. settings: how many numbers of the table are settings. places: of the others in
+    the robot's table.
     """
 
-    def __init__(self, robot: Tree, rule: Rule, places: Sequence[int] = ()) -> None:
+    def __init__(self, robot: Tree, rule: Rule, settings: int, places: Sequence[int] = ()) -> None:
         self.source = source = StepSource(robot, forward_kernel(robot, "aba"), places)
-        self._rule, nq, nv = rule, robot.nq, robot.nv
-        self._settings = 1 + COLUMNS * source.whole.nv
+        self._rule, self._settings, nq, nv = rule, settings, robot.nq, robot.nv
         state = [nq, nv, self._settings + len(places), nv]
         self.calls = [Part(source, state + k * [nv], self._until(k), 0) for k in range(rule.stages)]
         n = rule.stages
@@ -212,6 +212,6 @@ def displacement(source: StepSource, start: Numbers, end: Numbers) -> Numbers:
 
 
 @lru_cache(maxsize=16)
-def step_parts(robot: Tree, rule: Rule, places: tuple[int, ...] = ()) -> StepParts:
+def step_parts(robot: Tree, rule: Rule, settings: int, places: tuple[int, ...] = ()) -> StepParts:
     """Return the parts of a step of a robot by an integrator; their code is compiled when it is first called."""
-    return StepParts(robot, rule, places)
+    return StepParts(robot, rule, settings, places)

@@ -142,7 +142,7 @@ class StepPullback:
         self, robot: Tree, rule: Rule, settings: int, places: tuple[int, ...], gravity: ArrayLike | None = None,
         batched: Sequence[int] = (),
     ) -> None:  # fmt: skip
-        self._parts = parts = step_parts(robot, rule, places)
+        self._parts = parts = step_parts(robot, rule, settings, places)
         self._gravity = None if gravity is None else np.asarray(gravity, float)
         self._source, self._settings = parts.source, settings
         nq, nv, table = robot.nq, robot.nv, settings + len(places)
