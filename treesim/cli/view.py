@@ -43,7 +43,7 @@ class DisplayOptions:
     --speed
         Speed of the motion as a multiple of real time.
     --viewer
-        Viewer. `treesim plugins` lists all viewers.
+        Viewer: meshcat, or viser, which is basic: without pulls, plots and overlays. `treesim plugins` lists others.
     --port
         Port of the web page. If the port is given, open pages reconnect after a restart of the command.
     --no-browser

@@ -155,6 +155,15 @@ def test_a_recorded_motion_is_played_paused_and_gone_through(watch, motion, body
     watched.wait_for_poses(body_rows(robot, trajectory.q[k]), atol=1e-6)
     assert watched.page.locator("input[data-joint=shoulder]").is_disabled()
     assert watched.page.locator("#backend").count() == 0 and watched.page.locator("#dt").count() == 0
+    shown = "() => panel.plots.shown[0].states.map(({t}) => t)"
+    assert watched.page.evaluate(shown)[::299] == [3, 7], "plots are of the whole recording"
+    watched.page.evaluate(
+        """() => {
+            const {canvas, drawn: {left, right}} = panel.plots.shown[0], box = canvas.getBoundingClientRect();
+            canvas.dispatchEvent(new MouseEvent("click", {clientX: box.left + 0.75 * left + 0.25 * right}));
+        }"""
+    )
+    watched.wait("Math.abs(treesim.state().t - 4) < 0.05")
     watched.page.click("#play")
     watched.wait("treesim.state().running && treesim.state().t > 5")
     replay._events.post(None)  # what no page can send ends it

@@ -98,6 +98,11 @@ def test_the_panel_and_the_state_tell_what_a_page_needs(replay):
     assert panel["replay"] and panel["can"] == ["seek", "com", "momentum"] and "backends" not in panel
     assert [joint["name"] for joint in panel["joints"]] == list(state["joints"]) == list(ROBOT.joint_names)
     assert state["history"] == [2.0, 2.5] and state["t"] == 2.0 and state["message"] is None
+    t, q, v = (np.array([each[name] for each in panel["recording"]]) for name in ("t", "q", "v"))
+    assert (t[0], t[-1]) == (2.0, 2.5) and (np.diff(t) > 0).all() and len(t) <= 300
+    recorded = motion()
+    k = np.searchsorted(recorded.t, t)
+    np.testing.assert_array_equal(np.c_[q, v], np.c_[recorded.q[k], recorded.v[k]])
 
 
 def test_contacts_and_the_end_of_a_simulation_are_told():

@@ -35,6 +35,7 @@ from .screen import Screen, motion_state
 from .settings import check_speed
 
 FPS = 60.0
+PLOTTED = 300  # states that plots of the whole recording show, at most
 
 
 class Replay:
@@ -223,6 +224,9 @@ class Replay:
             "can": ["seek", "com", "momentum", *self._contact],
             "sensors": columns_of(self.trajectory.sensors.columns),
             "replay": True,
+            "recording": [
+                self._motion(int(k)) for k in np.unique(np.linspace(0, len(self.trajectory) - 1, PLOTTED, dtype=int))
+            ],
             "note": "a recorded motion: joints are shown, and cannot be set",
         }
 
@@ -236,6 +240,22 @@ class Replay:
         """Send the state to all pages."""
         self._screen.send(self.state)
 
+    def _step(self, k: int) -> int:
+        """Return the number of the step at state k: the last state starts none, and has that before it."""
+        return min(k, max(len(self.trajectory) - 2, 0))
+
+    def _motion(self, k: int, frame: str = NO_FRAME, reference: RecordedReference | None = None) -> dict[str, Any]:
+        """Return what is recorded of state k."""
+        robot, trajectory = self.robot, self.trajectory
+        forces = self._forces[self._step(k)] if len(self._forces) else np.zeros((robot.n_bodies, 3))
+        return {
+            "t": float(trajectory.t[k]),
+            **motion_state(robot, self._joints, trajectory.q[k], trajectory.v[k], forces, frame, reference),
+            "tau": trajectory.tau[k].tolist(),
+            "energy": finite(float(trajectory.energy[k])),
+            "sensors": readings(trajectory.sensors, k),
+        }
+
     def state(self) -> dict[str, Any]:
         """Return the current state of the playback as JSON values.
 
@@ -244,22 +264,16 @@ class Replay:
         dict
             Values by name.
         """
-        k, robot, trajectory = self._k, self.robot, self.trajectory
-        q, v = trajectory.q[k], trajectory.v[k]
-        step = min(k, max(len(trajectory) - 2, 0))  # the last state starts no step: that before it
-        forces = self._forces[step] if len(self._forces) else np.zeros((robot.n_bodies, 3))
+        k, trajectory = self._k, self.trajectory
         ended = trajectory.stopped if k == len(trajectory) - 1 else None
         return {
+            **self._motion(k, self.frame, self.reference),
             "t": self.t,
             "running": self.running,
             "speed": self.speed,
-            **motion_state(robot, self._joints, q, v, forces, self.frame, self.reference),
-            "tau": trajectory.tau[k].tolist(),
-            "energy": finite(float(trajectory.energy[k])),
             "realTimeFactor": self.speed if self.running else None,
             "history": list(self.span),
-            "points": points_of(trajectory.contacts(step)) if "points" in self._contact else [],
-            "sensors": readings(trajectory.sensors, k),
+            "points": points_of(trajectory.contacts(self._step(k))) if "points" in self._contact else [],
             "pull": None,
             "reference": self.reference_settings.of,
             "message": f"the simulation ended here: {ended}" if ended else None,

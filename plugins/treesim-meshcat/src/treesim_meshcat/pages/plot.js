@@ -1,4 +1,4 @@
-// Plots next to the view: each the last half minute of one quantity.
+// Plots next to the view: each the last half minute of one quantity, or of a recording all of it.
 
 const KEPT_S = 30, MOST_PLOTS = 4;
 const PLOT_HEIGHT = 110, PLOT_PAD = {left: 46, right: 6, top: 8, bottom: 18};
@@ -22,6 +22,8 @@ const QUANTITIES = {  // by what the choice calls them: unit, lines (label and t
     "real-time factor": ["", () => [["", (state) => state.realTimeFactor]]],
     "time of a step": ["µs", stepLines, "step"],
 };
+
+const OF_PLAYBACK = ["reference: distance", "reference: angle", "real-time factor"];  // what is not recorded
 
 // What is plotted of sensors: their columns of one unit together, or, of more than there are colours, each alone.
 function sensorQuantities(sensors) {
@@ -55,6 +57,8 @@ class Plots {
     constructor(session) {
         this.states = [];  // of the last half minute of simulated time
         this.quantities = {};
+        this.recording = null;  // states, of a recording
+        this.session = session;
         this.shown = [new Plot(this, "energy")];
         session.on("state", (state) => this.add(state));
         session.on("scene", () => { this.states = []; });
@@ -63,6 +67,7 @@ class Plots {
     rows(panel) {
         const there = [...(panel.can || []), ...(panel.references && panel.references.length ? ["reference"] : []), ...(panel.replay ? [] : ["step"])];
         const joints = panel.joints || [];
+        this.recording = panel.recording || null;
         this.groups = {"robot": Object.fromEntries(Object.entries(QUANTITIES).filter(([, [, , needs]]) => !needs || there.includes(needs)))};
         for (const [kind, value, unit] of JOINT_QUANTITIES) {
             this.groups[`joints: ${kind}`] = Object.fromEntries(joints.map((joint) => [`${joint.name}: ${kind}`, [unit(joint), () => [["", value(joint)]]]]));
@@ -115,13 +120,18 @@ class Plot {
         });
         const remove = make("button", {textContent: "×", title: "remove this plot", ariaLabel: "remove this plot", id: `unplot_${i}`});
         remove.addEventListener("click", () => this.plots.remove(this));
+        this.drawn = null;  // its first and last time, and where they are
         this.canvas = make("canvas", {className: "plot", id: `plot_${i}`, height: PLOT_HEIGHT});
+        this.canvas.addEventListener("click", ({offsetX}) => {
+            const {t0, t1, left, right} = this.drawn || {};
+            if (this.drawn && this.plots.recording) this.plots.session.do("seek", {t: Math.min(Math.max(t0 + (offsetX - left) / (right - left) * (t1 - t0), t0), t1)});
+        });
         new ResizeObserver(() => this.draw()).observe(this.canvas);
         return make("div", {}, make("div", {className: "plotted"}, select, remove), this.canvas);
     }
 
     draw() {
-        const {canvas} = this, {states, quantities} = this.plots;
+        const {canvas} = this, {quantities} = this.plots, states = this.states;
         if (!canvas || !canvas.clientWidth || states.length === 0) return;
         const ratio = window.devicePixelRatio || 1, width = canvas.clientWidth;
         if (canvas.width !== Math.round(width * ratio)) {
@@ -136,11 +146,17 @@ class Plot {
         this.drawLines(pen, width, drawn, unit);
     }
 
+    // Those of a recording, unless they lack what is plotted.
+    get states() {
+        const {recording, states} = this.plots;
+        return recording && !OF_PLAYBACK.includes(this.chosen) ? recording : states;
+    }
+
     drawLines(pen, width, lines, unit) {
         const {right, top, bottom} = PLOT_PAD, style = getComputedStyle(document.body);
         const ys = lines.flatMap(({points}) => points.map(([, y]) => y)).filter(Number.isFinite);
         if (ys.length === 0) return;
-        const {states} = this.plots, t0 = states[0].t, t1 = Math.max(states[states.length - 1].t, t0 + 1);
+        const {states} = this, t0 = states[0].t, t1 = Math.max(states[states.length - 1].t, t0 + 1);
         let low = Math.min(...ys), high = Math.max(...ys);
         const room = Math.max(0.05 * (high - low), 1e-6 * Math.max(Math.abs(low), Math.abs(high)), 1e-9);
         low -= room;
@@ -161,6 +177,15 @@ class Plot {
         pen.fillText(`${t1.toFixed(1)} s`, width - right, PLOT_HEIGHT - 4);
         pen.textAlign = "left";
         pen.fillText(`${t0.toFixed(1)} s`, left, PLOT_HEIGHT - 4);
+        const now = this.plots.states[this.plots.states.length - 1];
+        this.drawn = {t0, t1, left, right: width - right};
+        if (states === this.plots.recording && now) {
+            pen.beginPath();
+            pen.moveTo(x(now.t), top);
+            pen.lineTo(x(now.t), PLOT_HEIGHT - bottom);
+            pen.strokeStyle = style.getPropertyValue("--faint");
+            pen.stroke();
+        }
         pen.lineWidth = 1.5;
         let labelX = left + pen.measureText(`${t0.toFixed(1)} s`).width + 10;
         lines.forEach(({label, points}, i) => {
