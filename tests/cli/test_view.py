@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 import webbrowser
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tests.waiting import Clock
+from tests.waiting import Clock, wait_until
 from treesim import Body, Ground, Inertia, Joint, Placement, Simulation, Tree, Visual, load
-from treesim.cli import common
+from treesim.cli import common, view_robots
+from treesim.cli.simulation_options import ViewOptions, build_simulation
 from treesim.simulation import player
 from treesim.viewing.protocols import Viewer
 
@@ -83,6 +87,11 @@ def test_prints_the_address(treesim: Callable[..., Any], robot: str, screen: Scr
     assert screen.url in treesim("view", robot, *FIXED, "--no-browser", "--duration", 0.05).stdout
 
 
+def test_a_floating_robot_without_collision_shapes_has_no_ground(robot: str) -> None:
+    setup = build_simulation(robot, ViewOptions())
+    assert setup.robot.base == "floating" and not setup.simulation.world.ground and setup.controller == "none"
+
+
 def test_missing_viewer_is_named(treesim: Callable[..., Any], robot: str) -> None:
     result = treesim("view", robot, *FIXED, "--viewer", "nothing", "--no-browser")
     assert result.exit_code == 2 and "unknown viewer 'nothing'" in result.stderr
@@ -92,6 +101,37 @@ def test_divergence_ends_the_play(treesim: Callable[..., Any], robot: str, scree
     wild = ("--dt", 0.5, "--integrator", "explicit_euler", "--v0", "hip=50,knee=-80", "--duration", 1000)
     result = treesim("view", robot, *FIXED, "--no-browser", *wild)
     assert result.exit_code == 1 and "after" in result.stderr and screen.closed
+
+
+def test_a_robot_is_loaded_again_when_its_file_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(view_robots, "LOOK_SECONDS", 0.01)
+    path, asked = tmp_path / "robot.urdf", list[Any]()
+    path.write_text("<robot/>")
+    robot = SimpleNamespace(name="toy")
+    session: Any = SimpleNamespace(
+        receive=lambda message, reply: asked.append(message), physics=SimpleNamespace(robot=robot)
+    )
+
+    def change(time: int) -> None:
+        before = len(asked)
+        os.utime(path, (time, time))
+        wait_until(lambda: len(asked) > before, lambda: "nothing was loaded")
+
+    with view_robots.reloading(session, str(path), "toy"):
+        change(1_000)
+        change(2_000)
+        path.unlink()
+        time.sleep(0.1)
+        path.write_text("<robot/>")
+        wait_until(lambda: len(asked) == 3, lambda: "nothing was loaded")
+        robot.name = "another"  # was chosen on the page
+        os.utime(path, (3_000, 3_000))
+        time.sleep(0.1)
+    os.utime(path, (4_000, 4_000))
+    time.sleep(0.1)
+    assert asked == [{"set": {"robot": "toy"}}] * 3
+    with view_robots.reloading(session, "ur5", "ur5"):
+        pass  # an installed robot has no file here
 
 
 class GroundScreen(Screen):

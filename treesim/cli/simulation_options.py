@@ -185,7 +185,7 @@ def build_simulation(source: str, options: RunOptions, policy: ContractPolicy | 
     that names the wrong option.
     """
     from ..simulation.control import default_controller
-    from ..states.support import candidates
+    from ..states.support import usable_shapes
 
     _check_names(options)
     _check_floor_and_push(options)
@@ -199,7 +199,7 @@ def build_simulation(source: str, options: RunOptions, policy: ContractPolicy | 
         q = network.posture.copy()
     ground = options.ground
     if ground is None:
-        shapes = robot.base == "floating" and bool(candidates(robot).shapes)
+        shapes = robot.base == "floating" and bool(usable_shapes(robot))
         ground = options.ground_friction is not None or shapes
     ground = bool(ground or options.terrain)
     world = _world(robot, options.ground_friction, options.terrain) if ground else treesim.World(robot)

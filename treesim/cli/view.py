@@ -19,7 +19,7 @@ from .streams import json_text
 from .view_page import checked_page, write_page
 from .view_recording import checked_options, is_recording, open_replay, play, write_record
 from .view_reference import Start, reference_of
-from .view_robots import InstalledRobots, scene_of
+from .view_robots import InstalledRobots, reloading, scene_of
 
 if TYPE_CHECKING:
     from ..viewing.live import LiveSession, Scene, Settings
@@ -126,7 +126,7 @@ def view(
             page = _Page(window, display, json)
             setup = build_simulation(robot, options, policy)
             library = InstalledRobots(setup.robot.name, robot, options, policy)
-            shown = _interact(page, setup, scene_of(setup, options, display.speed, policy), library, display)
+            shown = _interact(page, setup, scene_of(setup, options, display.speed, policy), library, display, robot)
         else:
             setup = build_simulation(robot, options, policy)
             shown = _show(window, setup, display, json)
@@ -223,7 +223,7 @@ class _Page:
 
 def _interact(
     page: _Page, setup: SimulationSetup, start: tuple[Scene, Settings], library: InstalledRobots,
-    display: DisplayOptions,
+    display: DisplayOptions, source: str,
 ) -> float:  # fmt: skip
     """Run the simulation interactively on the viewer's pages until the duration [s] is over, or Ctrl-C."""
     from ..viewing.live import LiveSession
@@ -236,7 +236,7 @@ def _interact(
     session = LiveSession(scene, page.window, settings, library, reference=chosen[0], recordings=chosen[1])
     page.end_with(session)
     page.announce(page.window.url)
-    with suppress(KeyboardInterrupt):  # the usual end; nothing is to be saved
+    with suppress(KeyboardInterrupt), reloading(session, source, setup.robot.name):  # the usual end
         session.run(display.duration)
     return session.physics.player.t
 

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
+from threading import Event, Thread
 from typing import TYPE_CHECKING
 
-from .common import BASES
+from .common import BASES, print_warning
 from .simulation_options import SimulationSetup, ViewOptions, build_simulation
 
 if TYPE_CHECKING:
+    from ..viewing.live import LiveSession
     from ..viewing.live.scene import Scene
     from ..viewing.live.settings import Settings
     from .policies import ContractPolicy
+
+
+LOOK_SECONDS = 0.5  # between two looks at the file of a robot
 
 
 class InstalledRobots:
@@ -35,6 +43,42 @@ class InstalledRobots:
         policy = self._policy if robot in self._source else None
         setup = build_simulation(self._source.get(robot, robot), options, policy)
         return scene_of(setup, options, policy=policy)
+
+
+@contextmanager
+def reloading(session: LiveSession, source: str, name: str) -> Iterator[None]:
+    """Context in which a session that shows the robot `name` loads its file `source` again whenever this changes."""
+    path, over = Path(source), Event()
+
+    def failed(why: str) -> None:
+        print_warning(why)
+        session.physics.trouble = why  # which pages show until a robot is loaded
+
+    def watch() -> None:
+        before = _changed_at(path)
+        while not over.wait(LOOK_SECONDS):
+            now = _changed_at(path)
+            if now is not None and now != before and session.physics.robot.name == name:
+                session.receive({"set": {"robot": name}}, failed)
+            before = now or before
+
+    watcher = Thread(target=watch, daemon=True)
+    if path.is_file():
+        watcher.start()
+    try:
+        yield
+    finally:
+        over.set()
+        if watcher.is_alive():
+            watcher.join()
+
+
+def _changed_at(path: Path) -> int | None:
+    """Return the time of a file's last change [ns]; None if it cannot be read now, as while it is replaced."""
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return None
 
 
 def scene_of(
