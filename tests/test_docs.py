@@ -132,6 +132,37 @@ def test_every_drawing_is_drawn_by_the_program_and_stands_on_a_page(tmp_path):
     assert [name for name in drawn if f"(drawings/{name})" not in text] == []
 
 
+PICTURE = re.compile(r"!\[|\{image\} |plt\.show\(")
+TREES = re.compile(r":::\{toctree\}\n(.*?):::", re.DOTALL)
+
+
+def pages_below(page):
+    """The pages of the tables of contents of a page, and of those below it."""
+    for tree in TREES.findall(page.read_text(encoding="utf-8")):
+        for name in re.findall(r"^[a-z_/0-9]+$", tree, re.MULTILINE):
+            path = page.parent / f"{name}.md"
+            if path.exists():
+                yield path
+                yield from pages_below(path)
+
+
+def test_every_tutorial_and_how_to_has_a_picture():
+    pages = [*pages_below(FOLDER / "guide.md"), *pages_below(FOLDER / "tutorials" / "index.md")]
+    pages.remove(FOLDER / "gallery" / "index.md")  # whose cards have pictures
+    assert [page.name for page in pages if not PICTURE.search(page.read_text(encoding="utf-8"))] == []
+    assert len(pages) > 50
+
+
+def test_every_picture_of_a_page_is_made_by_the_program():
+    table = (FOLDER / "pictures" / "pages.py").read_text(encoding="utf-8")
+    listed = re.findall(r'Picture\(\s*"(\w+)",\s*"([\w/]+)"', table)
+    files = {path.stem: path for path in (FOLDER / "pictures").iterdir() if path.suffix in (".jpg", ".svg", ".webp")}
+    assert sorted(files) == sorted(name for name, _ in listed)
+    for name, page in listed:
+        assert f"pictures/{files[name].name}\n" in (FOLDER / f"{page}.md").read_text(encoding="utf-8")
+    assert max(path.stat().st_size for path in files.values()) < 90_000
+
+
 def extension(name):
     return program(FOLDER / "_extensions" / f"{name}.py")
 

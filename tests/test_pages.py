@@ -46,7 +46,7 @@ SHORTER = {
     r"--duration 5\b": "--duration 0.2",
     r"\.run\(2\.0\)": ".run(0.2)",
     r"\btreesim bench (?=simple_humanoid)": "treesim bench --repeats 1 ",
-    r"(?m)^(treesim (?!view|simulate).*)\b(simple_humanoid|panda)\b": r"\1robot.urdf",
+    r"(?m)^(treesim (?!view|simulate|edit).*)\b(simple_humanoid|panda)\b": r"\1robot.urdf",
     r"--batch 4096\b": "--batch 64",
     r"\btreesim compare (?!--high-precision|--all)": "treesim compare --states 4 --steps 20 ",
 }
@@ -105,15 +105,19 @@ def headings_above(text, starts):
         yield name if counts[name] == 1 else f"{name}-{counts[name]}"
 
 
+CELL = "{code-cell} python"
+
+
 def blocks_of(page, text):
     """The blocks of a page; the cells of a notebook are one."""
     cells = []
     output = r"(?=\n+\1```text\n(?!\$)(.*?)^\1```)?"
-    fence = r"^( *)```(\w*|\{code-cell\} python)\n(.*?)^\1```"
+    fence = r"^( *)```(\w*|\{[^`\n]*)\n(.*?)^\1```"
     every = list(re.finditer(fence + output, text, re.MULTILINE | re.DOTALL))
+    every = [found for found in every if found[2] == CELL or not found[2].startswith("{")]  # not pictures and the like
     for found, section in zip(every, headings_above(text, [found.start() for found in every]), strict=True):
         line = text.count("\n", 0, found.start()) + 2
-        if found[2].startswith("{"):
+        if found[2] == CELL:
             cells.append((line, found[3]))
         else:
             code, printed = (re.sub(f"^{found[1]}", "", part or "", flags=re.MULTILINE) for part in found.group(3, 4))
@@ -304,6 +308,11 @@ def test_the_output_of_a_block_is_the_text_that_follows():
     text = "```python\nprint(1)\n```\n\n```text\n1\n```\n\n```python\nb = 2\n```\n\n```text\n$ treesim robots\n3\n```\n"
     outputs = {block.text: block.output for block in blocks_of(ROOT / "page.md", text) if block.language == "python"}
     assert outputs == {"print(1)\n": "1\n", "b = 2\n": ""}
+
+
+def test_a_block_after_a_picture_is_found():
+    text = "```{image} a.jpg\n:alt: A picture\n```\n\n```python\na = 1\n```\n"
+    assert [(block.language, block.text) for block in blocks_of(ROOT / "page.md", text)] == [("python", "a = 1\n")]
 
 
 def test_cells_of_a_notebook_are_one_program_at_their_lines():

@@ -371,6 +371,10 @@ PREAMBLE = """# Recipes
 
 Each task below takes at most ten lines. The programs need `import numpy as np`, `import treesim`, and some of them
 `from treesim import measures`, `from treesim.sweeps import Uniform, scale`, SciPy, or the standard library.
+
+```{image} pictures/recipes.svg
+:alt: Position of a standing humanoid, and its contact forces, over time
+```
 """
 
 

@@ -235,7 +235,25 @@ def step() -> Any:
     return figure
 
 
-DRAWINGS = (frames, expansion, factors, contact_law, step)
+# ---- clusters
+
+
+def cluster() -> Any:
+    """Draw the processes of a sweep on a cluster."""
+    figure, axes = plt.subplots(figsize=(7.6, 2.7))
+    blank(axes, (-1.6, 12.8), (-0.7, 4.2))
+    box(axes, (0.2, 1.75), "treesim.sweep", "plan: samples,\nparameters, seeds", "white", 3.0)
+    box(axes, (4.6, 1.75), "scheduler", "Dask, Slurm\nor Kubernetes", SHADES[2], 2.9)
+    for k, y in enumerate((3.3, 1.75, 0.2)):
+        box(axes, (8.4, y), f"worker {k + 1}", "a NUMA node:\none chunk at a time", SHADES[1], 3.1)
+        arrow(axes, (6.1, 1.75), (6.8, y))
+        arrow(axes, (10.0, y), (10.8, 1.75))
+    box(axes, (11.6, 1.75), "store", "chunks,\nchecksums", SHADES[4], 1.7)
+    arrow(axes, (1.75, 1.75), (3.1, 1.75))
+    return figure
+
+
+DRAWINGS = (frames, expansion, factors, contact_law, step, cluster)
 
 
 def main(folder: Path = Path(__file__).parent) -> None:
