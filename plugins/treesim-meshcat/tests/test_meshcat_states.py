@@ -7,6 +7,8 @@ import json
 import numpy as np
 import pytest
 
+import treesim
+
 pytestmark = pytest.mark.filterwarnings("ignore::treesim.SlowWarning")
 
 
@@ -54,3 +56,28 @@ def test_links_are_hidden_with_what_they_move_and_shown(live):
     assert page.evaluate(ray, live.middle_of_lower()) is None, "what is hidden cannot be clicked"
     page.evaluate("element('links').querySelectorAll('.name')[2].click()")
     assert page.inner_text("#link h2") == "lower"
+
+
+def test_the_mouse_turns_a_link_by_a_torque(live):
+    page, physics = live.watched.page, live.session.physics
+    page.set_viewport_size({"width": 1000, "height": 700})
+    page.evaluate("element('view_front').click()")
+    live.watched.draw()
+    x, y = live.middle_of_lower()
+    page.keyboard.down("Control")
+    page.keyboard.down("Shift")
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x, y + 60)  # about the axis to the right in the picture, which is that of the hinges
+    live.wait("Object.keys(treesim.state().forces).length === 2")
+    pair = list(physics.forces.values())
+    np.testing.assert_allclose(pair[0].force + pair[1].force, 0, atol=1e-12)
+    poses = [treesim.frame_pose(live.robot, physics.player.q, force.body)[:3, :3] @ force.point for force in pair]
+    torque = sum(np.cross(r, force.force) for r, force in zip(poses, pair, strict=True))
+    assert abs(torque[1]) > 0.9 * np.linalg.norm(torque) > 0.1, "about y, but for the time between"
+    live.wait("Math.abs(treesim.state().joints.elbow) > 0.02")
+    assert np.sign(physics.player.q[1]) == np.sign(torque[1]) and page.inner_text(".pull-label").endswith("N m")
+    page.mouse.up()
+    page.keyboard.up("Shift")
+    page.keyboard.up("Control")
+    live.wait("Object.keys(treesim.state().forces).length === 0 && element('status').textContent === ''")

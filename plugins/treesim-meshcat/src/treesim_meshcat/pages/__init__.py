@@ -14,6 +14,7 @@ _SESSION = (
     "session.js",
     "reference.js",
     "arrows.js",
+    "twist.js",
     "grab.js",
     "overlays.js",
     "plot.js",

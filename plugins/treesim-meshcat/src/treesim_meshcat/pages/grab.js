@@ -1,4 +1,5 @@
-// Takes a link by the hand: Ctrl and drag, or drag alone where "pull" is switched on, as on touch screens.
+// Takes a link by the hand: Ctrl and drag, or drag alone where "pull" is switched on, as on touch screens. With Shift, too,
+// the drag turns the link.
 
 const PULL_COLOR = 0xf08a24;
 
@@ -15,6 +16,8 @@ class Grab {
         this.label.hidden = true;
         this.pane.append(this.label);
         this.listen();
+        this.links = [];
+        session.on("scene", ({links}) => { this.links = links || []; });
         session.on("overlay", () => this.draw());
     }
 
@@ -33,7 +36,7 @@ class Grab {
         for (const kind of ["pointerup", "pointercancel"]) {
             window.addEventListener(kind, (event) => { if (this.mine(event)) this.end(); }, capture);
         }
-        window.addEventListener("blur", () => { if (this.held) this.end(); });
+        for (const kind of ["blur", "pagehide"]) window.addEventListener(kind, () => { if (this.held) this.end(); });
     }
 
     mine(event) {
@@ -64,6 +67,7 @@ class Grab {
             point: this.stage.bodies[hit.index].worldToLocal(hit.at.clone()).toArray(),
             plane: new MeshCat.THREE.Plane().setFromNormalAndCoplanarPoint(towards, hit.at),
             pointer: event.pointerId,
+            twist: event.shiftKey && this.links[hit.index] ? new Twist(this.session, hit.index, this.links[hit.index], event) : null,
         };
         this.move(event);
         return true;
@@ -71,6 +75,12 @@ class Grab {
 
     move(event) {
         this.aim(event);
+        if (this.held.twist) {
+            this.held.twist.move(event);
+            const {left, top} = this.pane.getBoundingClientRect();
+            this.write(`${this.held.twist.torque.length().toPrecision(3)} N m`, event.clientX - left, event.clientY - top);
+            return;
+        }
         const target = this.ray.ray.intersectPlane(this.held.plane, new MeshCat.THREE.Vector3());
         if (!target) return;
         this.held.target = this.stage.viewer.scene.worldToLocal(target).toArray();
@@ -79,13 +89,20 @@ class Grab {
     }
 
     end() {
+        const {twist} = this.held;
         this.held = null;
-        this.session.do("release");
+        this.label.hidden = true;
+        if (twist) twist.end();
+        else this.session.do("release");
     }
 
     // The arrow from the point that is held to where it is pulled, and the force [N] that the physics says.
     draw() {
         const {state, panel} = this.session;
+        if (this.held && this.held.twist) {
+            this.held.twist.refresh();
+            return;
+        }
         const pull = state && state.pull, index = pull && panel ? panel.bodies.lastIndexOf(pull.body) : -1;
         const arrow = this.arrow || (index > 0 && (this.arrow = makeArrow(this.stage, PULL_COLOR)));
         if (index <= 0) {
@@ -100,12 +117,16 @@ class Grab {
         pointArrow(arrow, from, new MeshCat.THREE.Vector3(...target).sub(from), this.stage.radius);
         camera.updateMatrixWorld();
         const seen = scene.localToWorld(new MeshCat.THREE.Vector3(...target)).project(camera);
-        this.label.hidden = false;
-        this.label.textContent = `${pull.force.toPrecision(3)} N`;
         const {offsetWidth, offsetHeight} = this.pane;
-        const x = Math.min(Math.max((seen.x + 1) / 2 * offsetWidth + 14, 4), offsetWidth - 80);
-        const y = Math.min(Math.max((1 - seen.y) / 2 * offsetHeight + 14, 4), offsetHeight - 32);
-        this.label.style.transform = `translate(${x}px, ${y}px)`;
+        this.write(`${pull.force.toPrecision(3)} N`, (seen.x + 1) / 2 * offsetWidth, (1 - seen.y) / 2 * offsetHeight);
         this.stage.viewer.set_dirty();
+    }
+
+    // Show the label next to a place of the picture.
+    write(text, x, y) {
+        const {offsetWidth, offsetHeight} = this.pane, within = (at, size) => Math.min(Math.max(at + 14, 4), size);
+        this.label.hidden = false;
+        this.label.textContent = text;
+        this.label.style.transform = `translate(${within(x, offsetWidth - 80)}px, ${within(y, offsetHeight - 32)}px)`;
     }
 }
