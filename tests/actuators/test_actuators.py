@@ -7,7 +7,7 @@ import pytest
 
 import treesim
 from treesim import ArgumentError, DCMotor, Motor, PositionServo, VelocityServo
-from treesim.actuators.actuators import Law, Line
+from treesim.actuators.base import Law, Line
 
 WINDING = {"resistance": 0.5, "torque_constant": 0.05}
 
@@ -29,14 +29,14 @@ def test_laws_are_affine():
 
 def test_limits():
     """Lines end at a speed, go through points of a curve, or are those of the largest voltage."""
-    assert Motor()._line(5.0) == Line() and Motor()._effort(5.0) == 5.0 and Motor(effort_limit=3)._effort(5.0) == 3.0
-    assert Motor(velocity_limit=10)._line(5.0) == Line(5.0, 0.5)
-    assert Motor(curve=[(2, 8), (10, 0)])._line(5.0) == Line(10.0, 1.0)
+    assert Motor()._lines(5.0) == [] and Motor()._effort(5.0) == 5.0 and Motor(effort_limit=3)._effort(5.0) == 3.0
+    assert Motor(velocity_limit=10)._lines(5.0) == [Line(0, 5.0, 0.5)]
+    assert Motor(curve=[(2, 8), (10, 0)])._lines(5.0) == [Line(2, 10.0, 1.0)]
     motor = Motor(curve=[(0, 10), (2, 8), (4, 4), (5, 0)])
-    assert motor._line(5.0) == Line(10, 1) and motor._further_lines == [(2, Line(12, 2)), (4, Line(20, 4))]
+    assert motor._lines(5.0) == [Line(0, 10, 1), Line(2, 12, 2), Line(4, 20, 4)]
     motor = DCMotor(**WINDING, gear=20, voltage_limit=24, current_limit=30)
     assert motor._effort(1e3) == pytest.approx(30) and motor._effort(10.0) == 10
-    assert motor._line(30.0) == pytest.approx((48, 2)), "its no-load speed is 24 V / (20 * 0.05 V s)"
+    assert motor._lines(30.0)[0] == pytest.approx((0, 48, 2)), "its no-load speed is 24 V / (20 * 0.05 V s)"
     assert Motor(gear=10, rotor_inertia=0.1)._armature == pytest.approx(10)
     assert PositionServo(1, 1, rotor_inertia=0.1)._armature == 0.1
 
@@ -65,7 +65,7 @@ def test_records_are_values(actuator):
         (lambda: Motor(damping=np.nan), "damping of Motor must be a number, finite"),
         (lambda: Motor(effort_limit=-1), "effort_limit of Motor"),
         (lambda: Motor(velocity_limit=0), "velocity_limit of Motor must be a number, finite, above 0"),
-        (lambda: Motor(velocity_limit=1)._line(1e30), "velocity_limit needs an effort_limit"),
+        (lambda: Motor(velocity_limit=1)._lines(1e30), "velocity_limit needs an effort_limit"),
         (lambda: Motor(velocity_limit=1, curve=((0, 1), (1, 0))), "curve replaces the line to velocity_limit"),
         *((lambda curve=curve: Motor(curve=curve), "curve of Motor must be two to 8 points") for curve in NO_CURVES),
         (lambda: PositionServo(-1, 1), "kp of PositionServo"),

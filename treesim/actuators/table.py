@@ -16,7 +16,8 @@ from ..model.joints import Joint
 from ..model.parts import changed_joints
 from ..model.tree import Tree
 from ..validation.values import checked_text, short_repr
-from .actuators import Actuator, Law, checked_actuator
+from .actuators import checked_actuator
+from .base import Actuator, Law, Line
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,25 +156,17 @@ def equipped(robot: Tree, actuators: Mapping[str, Actuator]) -> Tree:
 
 def actuator_table(robot: Tree, actuators: Mapping[str, Actuator]) -> ActuatorTable:
     """Return the table of actuators (by joint) of an `equipped` robot."""
-    numbers = np.zeros((8, robot.nv))
+    numbers, lines = np.zeros((8, robot.nv)), dict[int, list[Line]]()
     for name, actuator in actuators.items():
         k, law = robot.v_index[name].start, Law(gain=1.0) if actuator._period else actuator._law
-        line = actuator._line(min(float(robot.effort_limit[k]), UNLIMITED))
-        own = actuator._time_constant
-        numbers[:, k] = 1, law.gain, law.kp, law.kd, law.explicit, line.stall, line.slope, own
-    columns = [*numbers, _pieces(robot, actuators)]
-    return ActuatorTable(robot, dict(actuators), *(frozen(column) for column in columns))
-
-
-def _pieces(robot: Tree, actuators: Mapping[str, Actuator]) -> np.ndarray:
-    """Return further pieces (P, 3, nv) of torque-speed curves; those of joints with fewer begin at no speed."""
-    most = max(len(actuator._further_lines) for actuator in actuators.values())
-    found = np.zeros((most, 3, robot.nv))
-    found[:, 0] = UNLIMITED
-    for name, actuator in actuators.items():
-        for j, (least, line) in enumerate(actuator._further_lines):
-            found[j, :, robot.v_index[name].start] = least, *line
-    return found
+        lines[k] = actuator._lines(min(float(robot.effort_limit[k]), UNLIMITED))
+        _, stall, slope = next(iter(lines[k]), Line())
+        numbers[:, k] = 1, law.gain, law.kp, law.kd, law.explicit, stall, slope, actuator._time_constant
+    pieces = np.zeros((max(0, max(map(len, lines.values())) - 1), 3, robot.nv))
+    pieces[:, 0] = UNLIMITED  # those of joints with fewer begin at no speed
+    for k, own in lines.items():
+        pieces[: len(own[1:]), :, k] = np.reshape(own[1:], (-1, 3))
+    return ActuatorTable(robot, dict(actuators), *(frozen(column) for column in (*numbers, pieces)))
 
 
 def check_commanded(by: Any, table: ActuatorTable | None) -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..actuators.actuators import BEFORE
+from ..actuators.base import BEFORE
 from ..engine.graph import derivatives
 from ..engine.graph.expressions import Expression
 from ..errors import UnsupportedError, quoted

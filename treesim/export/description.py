@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..actuators.actuators import BEFORE, PositionServo
+from ..actuators.base import BEFORE
 from ..kernels.algebra.limits import UNLIMITED
 from ..kernels.stepping.rules import RULES
 from ..model.tree import Tree
@@ -74,7 +74,7 @@ def actuators(world: World, memory: ActuatorMemory | None = None) -> dict[str, A
         return None
     position = np.zeros(world.robot.nv)
     for name, actuator in table.by_joint.items():
-        position[world.robot.v_index[name]] = isinstance(actuator, PositionServo)
+        position[world.robot.v_index[name]] = actuator._takes_position
     columns = ("driven", "gain", "kp", "kd", "explicit", "stall", "slope", "time_constant")
     return {
         **{name: getattr(table, name).tolist() for name in columns}, "position": position.tolist(),

@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 
-from ..actuators.actuators import Actuator, PositionServo
+from ..actuators.actuators import PositionServo
+from ..actuators.base import Actuator
 from ..errors import ArgumentError, quoted, unknown_name
 from ..model.tree import Tree
 from ..states.arguments import positive_number

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from dataclasses import MISSING, dataclass, field, fields
 from typing import Any
 
-from ..actuators.actuators import Actuator, Motor, PositionServo, VelocityServo
+from ..actuators.actuators import Motor, PositionServo, VelocityServo
+from ..actuators.base import Actuator
 from ..errors import ArgumentError, quoted, reason_of, unknown_name
 from ..system.display import ReprMixin
 from ..system.input_files import read_input

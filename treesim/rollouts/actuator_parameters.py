@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ..actuators.actuators import Actuator
+from ..actuators.base import Actuator, Line
 from ..errors import ArgumentError, UnsupportedError, quoted
 from ..kernels.algebra.limits import UNLIMITED
 from ..kernels.stepping.command import NUMBERS
@@ -134,9 +134,9 @@ def _law_and_limits(actuator: Actuator, given: Mapping[str, np.ndarray], joint: 
     kind: Any = type(actuator)
     law = values._law = kind._law.fget(values)
     effort = np.minimum(kind._effort(values, float(np.ravel(joint.effort_limit)[0])), UNLIMITED)
-    line = kind._line(values, effort)
+    _, stall, slope = next(iter(kind._lines(values, effort)), Line())
     armature = float(np.ravel(joint.armature)[0]) + kind._armature.fget(values)
-    return [strength * law.kp, strength * law.kd, strength * law.gain, line.stall, line.slope, effort, armature]
+    return [strength * law.kp, strength * law.kd, strength * law.gain, stall, slope, effort, armature]
 
 
 def _joined(given: Given, new: Given, nv: int) -> Given:

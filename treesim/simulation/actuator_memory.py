@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..actuators.actuators import BEFORE, Actuator, DCMotor, Late
+from ..actuators.actuators import DCMotor
+from ..actuators.base import BEFORE, Actuator, Late
 from ..dynamics.tables import constants_of
 from ..engine.call.batched import BatchedTables
 from ..engine.call.bound_entry import BoundEntry

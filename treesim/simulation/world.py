@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..actuators.actuators import Actuator
+from ..actuators.base import Actuator
 from ..actuators.table import ActuatorTable, with_actuators
 from ..contact.buried import buried
 from ..contact.convex_pairs import ConvexPairs
