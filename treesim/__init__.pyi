@@ -109,7 +109,7 @@ from .rollouts.batch_stepper import BatchStepper
 from .rollouts.gradient import RolloutGradient, rollout_vjp
 from .rollouts.replay import Repetition, replay
 from .rollouts.rollout import Rollouts, rollout
-from .simulation.control import PD, Pushed
+from .simulation.control import PD
 from .simulation.controlled import ControllerError
 from .simulation.external_forces import ExternalForce
 from .simulation.ground_heights import ground_heights
@@ -123,6 +123,7 @@ from .simulation.state import State
 from .simulation.stepper import Stepper
 from .simulation.trajectory import Trajectory
 from .simulation.world import World
+from .simulation.wrapped_controllers import Pushed
 from .states.standing import standing
 from .states.support import lowest_point
 from .sweeps.sweep import sweep

@@ -15,7 +15,8 @@ from treesim.errors import ArgumentError, UnknownNameError
 from treesim.model.inertia import Inertia, Placement
 from treesim.model.joints import Joint
 from treesim.model.tree import Body, Tree
-from treesim.simulation.control import CONTROLLERS, PD, Pushed, Zero, make_controller
+from treesim.simulation.control import CONTROLLERS, PD, Zero, make_controller
+from treesim.simulation.wrapped_controllers import Pushed
 
 BALL = Inertia(1.0, (0.0, 0.0, -0.2), np.eye(3) * 0.01)
 

@@ -8,8 +8,9 @@ import pytest
 
 import treesim
 from treesim import ArgumentError
-from treesim.simulation.control import PD, ExtendedController, Zero, make_controller
+from treesim.simulation.control import PD, Zero, make_controller
 from treesim.simulation.controlled import ControllerError
+from treesim.simulation.wrapped_controllers import ExtendedController
 
 ROBOT = treesim.load("ur5")
 Q0 = np.array([0, -1.0, 0.5, 0, 0, 0])

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from ..contact.base import ContactSolver
 from ..errors import ArgumentError, UnsupportedError, quoted
+from ..simulation.step_arguments import checked_control, checked_states
 from ..simulation.stepper import Stepper
 from ..simulation.world import World
 from ..system.display import arrays, html_table
@@ -135,8 +136,8 @@ def linearize(
     """
     checked_part("stepper", stepper, Stepper)
     refuse_steps(stepper.world, stepper.contact_solver)
-    start = stepper._checked_states(("q", "v"), q, v)
-    u, nv, one = stepper._control(start[1], control), stepper.robot.nv, start[0].ndim == 1
+    start = checked_states(stepper.robot, ("q", "v"), q, v)
+    u, nv, one = checked_control(stepper.robot, start[1], control), stepper.robot.nv, start[0].ndim == 1
     states, size = [np.atleast_2d(x) for x in (*start, u)], max(1, ROWS // max(1, 2 * nv))
     states.append(_memory(stepper, states[0], actuators))
     blocks = [slice(first, first + size) for first in range(0, len(states[0]), size)] or [slice(0)]

@@ -24,17 +24,7 @@ from ..states.arguments import short_repr
 from ..validation.arrays import coerce
 from ..validation.labels import in_order
 from .actuator_memory import ActuatorMemory, StepCommands, actuator_memory, commands_of
-from .control import (
-    StatelessController,
-    Zero,
-    as_controller,
-    controller_name,
-    in_world_of,
-    innermost,
-    is_own,
-    sees_contact,
-    unlimited_torque,
-)
+from .control import StatelessController, Zero
 from .external_forces import ExternalForces, ExternalJointForces, Wrenches, given_forces, wrench_table
 from .options import StepOptions
 from .readings import NO_READINGS, Readings
@@ -46,6 +36,15 @@ from .step import StepCode, forward_solver
 from .step_result import points_again, substeps
 from .step_settings import StepSettings, substeps_of
 from .world import World, as_world
+from .wrapped_controllers import (
+    as_controller,
+    controller_name,
+    in_world_of,
+    innermost,
+    is_own,
+    sees_contact,
+    unlimited_torque,
+)
 
 REAL = np.dtype(np.float64)
 

@@ -21,10 +21,11 @@ from ..engine.llvm.machine_code import processor
 from ..errors import ArgumentError, TreesimError, UnsupportedError, reason_of, shortened
 from ..validation.schema import LARGEST, fits, parsed, record_of
 from ..validation.values import short_repr
-from .control import Controller, controller_name
+from .control import Controller
 from .serialization import plain, restored
 from .trajectory import Trajectory
 from .world import World
+from .wrapped_controllers import controller_name
 
 if TYPE_CHECKING:
     from .continuation import RunStart

@@ -24,11 +24,12 @@ from ..model.shapes import CollisionShape
 from ..model.tree import Tree
 from ..model.welds import Weld
 from ..validation.values import checked_parts, is_name_of, short_repr, whole_number
-from .control import PD, ExtendedController, Pushed, Zero
+from .control import PD, Zero
 from .external_forces import ExternalForce
 from .motions import Conveyor, Waypoints
 from .sensors import ContactForce, ForceTorque, FramePose, Imu, JointTorque
 from .world import World
+from .wrapped_controllers import ExtendedController, Pushed
 
 RECORDS: dict[str, Any] = {
     kind.__name__: kind

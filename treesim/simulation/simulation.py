@@ -30,7 +30,7 @@ from ..validation.arrays import Argument, coerce
 from ..validation.values import checked_flag, finite_seconds, whole_number
 from .actuator_memory import actuator_memory
 from .continuation import Pair, RunStart, initial_array, run_start
-from .control import Controller, controller_name
+from .control import Controller
 from .controlled import REAL, ControlledRobot
 from .durations import check_room, step_count
 from .energy_balance import checked_energy
@@ -49,6 +49,7 @@ from .step import check_rows, touches
 from .step_settings import StepSettings, check_inertia, substeps_of
 from .trajectory import Trajectory
 from .world import World, as_world, started
+from .wrapped_controllers import controller_name
 
 
 class Simulation(ReprMixin):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
@@ -19,15 +18,12 @@ from ..contact.stored_impulses import current_impulses
 from ..contact.unsolved import all_solved, warn_of_step
 from ..dynamics.base import DynamicsBackend
 from ..engine.threads import use_threads
-from ..errors import ArgumentError, NonFiniteError, quoted
+from ..errors import ArgumentError
 from ..kernels.entries.status import FINE
-from ..model.named_axes import coordinate_argument, velocity_argument
-from ..model.quaternions import unit_quaternions
 from ..model.tree import Tree
 from ..plugins import DEFAULT_INTEGRATOR
 from ..system.display import ReprMixin, vector
 from ..types import BackendName, ContactSolverName, Engine, IntegratorName
-from ..validation.arrays import check_copy, coerce
 from ..validation.values import checked_part, finite_seconds, whole_number
 from .actuator_memory import StepCommands, actuator_memory
 from .external_forces import Wrenches, wrench_table
@@ -40,6 +36,7 @@ from .sensors import reads_welds
 from .start_limits import warn_of_start
 from .state import NO_MEMORY, State, new_state, state_in
 from .step import StepCode, check_rows, compiled_rule, forward_solver
+from .step_arguments import checked_control, checked_states
 from .step_result import points_again, substeps
 from .step_sequence import StepSequence
 from .step_settings import StepSettings, check_inertia, gains_of, substeps_of
@@ -149,9 +146,8 @@ class Stepper(ReprMixin):
         self.errors = errors_of(self.world.sensors, robot, self.dt)
         self.memory = actuator_memory(self.world, self.rule, self.dt, self.substeps, self.settings)
         warn_of_friction(robot, integrator)
-        self.code = StepCode(self.world, self._solver, self.settings, options, pairs=False)
-        self._code_with_forces: StepCode | None = None  # of steps with external forces
-        self._codes_with_pairs: dict[bool, StepCode] = {}  # of steps taken again, without and with external forces
+        self._codes: dict[tuple[bool, bool], StepCode] = {}  # by the arguments of `_code`
+        self.code = self._code(False)
         # parts of a step of one state as one call, by `with_forces`
         self._sequences: list[StepSequence | None] = [None, None]
 
@@ -205,7 +201,7 @@ class Stepper(ReprMixin):
         """
         robot, t = self.robot, finite_seconds("t", t)
         given = self.world.close(robot.neutral()) if q0 is None else q0, np.zeros(robot.nv) if v0 is None else v0
-        q, v = self._checked_states(("q0", "v0"), *given)
+        q, v = checked_states(robot, ("q0", "v0"), *given, self.world.m + self._kept)
         batch = q.shape[:-1]
         q, v = self.world.kinematic_bodies.begin(t, self.dt, q, v)
         impulses, contact = np.zeros((*batch, self.world.m)), np.zeros((*batch, self._kept))
@@ -214,26 +210,6 @@ class Stepper(ReprMixin):
             self._warned.add("start")
         state = State(t, q, v, impulses, contact, whole_number("seed", seed, 0, LARGEST_SEED))
         return state if self.memory is None else replace(state, actuators=self.memory.begin(q, state.seed))
-
-    def _checked_states(self, labels: tuple[str, str], q: ArrayLike, v: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-        """Return new arrays q, v of one state or a batch (B, n); labels: names of both in errors."""
-        robot, (in_q, in_v) = self.robot, labels
-        q, v = coerce(coordinate_argument(robot, in_q, q)), coerce(velocity_argument(robot, in_v, v))
-        for label, x in zip(labels, (q, v), strict=True):
-            if x.ndim > 2:
-                raise ArgumentError(f"{label} must be one state or a batch (B, n), got shape {x.shape}")
-        try:
-            batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
-        except ValueError:
-            raise ArgumentError(
-                f"{in_q} and {in_v} are of different numbers of states: {len(q)} and {len(v)}"
-            ) from None
-        check_copy(f"{in_q} and {in_v}, with impulses", (*batch, 2 * (robot.nq + robot.nv) + self.world.m + self._kept))
-        for label, x in zip(labels, (q, v), strict=True):
-            if not np.isfinite(x).all():
-                raise NonFiniteError(f"{label} holds a number that is not finite")
-        q = np.array(np.broadcast_to(unit_quaternions(robot, in_q, q), (*batch, robot.nq)), float, order="C")
-        return q, np.array(np.broadcast_to(v, (*batch, robot.nv)), float, order="C")
 
     @property
     def _kept(self) -> int:
@@ -307,7 +283,7 @@ class Stepper(ReprMixin):
         if self.memory is not None:
             if state.q.ndim > 1:
                 return self._step_by_parts(state, u, with_forces)
-            commands = self._commands(state, u if with_forces else self._control(state.v, u))
+            commands = self._commands(state, u if with_forces else checked_control(self.robot, state.v, u))
             u, memory = commands.of_all(state.q, state.v), commands.memory
         out, values = sequence.new(sequence.size), state.__dict__
         own: Any = values.get("_sequence")
@@ -335,7 +311,7 @@ class Stepper(ReprMixin):
 
     def _step_by_parts(self, state: State, given: Any, with_forces: bool) -> tuple[State, Report]:
         """Take the parts of a step one by one, of a batch or where `StepSequence.run` cannot step."""
-        u, code = given if with_forces else self._control(state.v, given), self._code(with_forces)
+        u, code = given if with_forces else checked_control(self.robot, state.v, given), self._code(with_forces)
         take, commands = self._parts(code, state, u)
         with nullcontext() if self.threads is None else use_threads(self.threads):
             worst, results = take(substeps, at_once=u is not given)
@@ -373,21 +349,18 @@ class Stepper(ReprMixin):
             )
         return self.memory.commands(memory, u)
 
-    def _code(self, with_forces: bool) -> StepCode:
-        """Return the code of steps without or with external forces; the latter is made when it is needed."""
-        if not with_forces:
-            return self.code
-        if self._code_with_forces is None:
-            self._code_with_forces = self._new_code(True, False)
-        return self._code_with_forces
-
-    def _new_code(self, with_forces: bool, pairs: bool) -> StepCode:
-        """Return the code of steps with or without external forces, and wrenches of pairs where there are many."""
-        return StepCode(self.world, self._solver, self.settings, self.options, with_forces=with_forces, pairs=pairs)
+    def _code(self, with_forces: bool, pairs: bool = False) -> StepCode:
+        """Return the code of steps without or with external forces, and wrenches of pairs where there are many."""
+        code = self._codes.get((with_forces, pairs))
+        if code is None:
+            how = {"with_forces": with_forces, "pairs": pairs}
+            code = StepCode(self.world, self._solver, self.settings, self.options, **how)
+            self._codes[with_forces, pairs] = code
+        return code
 
     def _with_wrenches(self, state: State, control: ArrayLike | None, f_ext: Wrenches) -> np.ndarray:
         """Return controls (..., nv + 21 N) that end with the table of external forces."""
-        u, batch = self._control(state.v, control), state.q.shape[:-1]
+        u, batch = checked_control(self.robot, state.v, control), state.q.shape[:-1]
         table = wrench_table(self.robot, f_ext, state.t, batch)
         self.world.kinematic_bodies.refuse_forces("f_ext", table)
         return np.concatenate([u, table.reshape(*batch, -1)], axis=-1)
@@ -402,17 +375,14 @@ class Stepper(ReprMixin):
     def _pair_wrenches(self, state: State, control: Any) -> list[np.ndarray]:
         """Take a step again; return the wrenches (..., P, 12) of pairs in each substep. control: as `_explain`."""
         u, with_forces = self._control_again(state, control)
-        code = self._codes_with_pairs.get(with_forces)
-        if code is None:
-            code = self._codes_with_pairs[with_forces] = self._new_code(with_forces, True)
-        take, _ = self._parts(code, state, u)
+        take, _ = self._parts(self._code(with_forces, pairs=True), state, u)
         _, results = take(substeps)
         return [each.pairs for each in results]
 
     def _control_again(self, state: State, control: Any) -> tuple[np.ndarray, bool]:
         """Return the controls for a second computation of a step, and whether they include external forces."""
         with_forces = np.shape(control)[-1] > self.robot.nv
-        return (control if with_forces else self._control(state.v, control)), with_forces
+        return (control if with_forces else checked_control(self.robot, state.v, control)), with_forces
 
     def _explain(self, q: np.ndarray, v: np.ndarray, control: np.ndarray) -> Exception:
         """Return the error of a state whose step failed; control: with the table of external forces, if there are."""
@@ -428,24 +398,3 @@ class Stepper(ReprMixin):
             report, names = ContactReport(self.world.touching, results), self.robot.body_names
             if deep_overlaps.warn_of_step(report, names, self.dt):
                 self._warned.add("depth")
-
-    def _control(self, v: np.ndarray, control: ArrayLike | None) -> np.ndarray:
-        """Return the control of states with velocities v as an array of their shape."""
-        shape = v.shape
-        if type(control) is np.ndarray and control.shape == shape and control.dtype == np.float64:
-            u = control if control.flags.carray else np.array(control, order="C")
-        elif control is None:
-            return np.zeros(shape)
-        else:
-            given = coerce(velocity_argument(self.robot, "control", control))
-            try:
-                u = np.array(np.broadcast_to(given, shape), float, order="C")
-            except ValueError:
-                raise ArgumentError(
-                    f"control has shape {given.shape}, but states of shape {shape} are stepped"
-                ) from None
-        flat = u.reshape(-1)  # its product with itself is faster than isfinite
-        if not math.isfinite(flat.dot(flat)) and not np.isfinite(u).all():
-            k = int(np.argwhere(~np.isfinite(u))[0][-1])
-            raise NonFiniteError(f"control: that of joint {quoted(self.robot.dof_name(k))} is not finite")
-        return u

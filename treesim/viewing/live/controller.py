@@ -15,10 +15,11 @@ from ...kernels.stepping.step import Settings
 from ...model.parts import changed_joints
 from ...model.tree import Tree
 from ...policies.controller import PolicyController
-from ...simulation.control import PD, Controller, RobotController, StatelessController, Zero, unlimited_torque
+from ...simulation.control import PD, Controller, RobotController, StatelessController, Zero
 from ...simulation.external_forces import ExternalForce
 from ...simulation.step_settings import StepSettings, compliance, has_limited_gains, lightest
 from ...simulation.world import World
+from ...simulation.wrapped_controllers import unlimited_torque
 from .forces import Force
 from .mouse_spring import MouseSpring
 

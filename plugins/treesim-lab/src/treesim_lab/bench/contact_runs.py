@@ -12,10 +12,11 @@ from treesim.contact.ground import Ground
 from treesim.dynamics.operational.motion import center_of_mass
 from treesim.errors import ArgumentError, ContactWarning, TreesimError, UrdfError
 from treesim.model.tree import Tree
-from treesim.simulation.control import PD, Controller, Pushed, Zero
+from treesim.simulation.control import PD, Controller, Zero
 from treesim.simulation.simulation import Simulation
 from treesim.simulation.trajectory import Trajectory
 from treesim.simulation.world import World
+from treesim.simulation.wrapped_controllers import Pushed
 from treesim.states.standing import standing
 from treesim.states.support import gaps
 from treesim.types import Base
