@@ -40,6 +40,7 @@ PROGRAMS = {  # that write whole pages
     "readers.md": "python -m treesim_importers.page",
 }
 BY_NAME = ("contact_robots.md",)
+NOISE = re.compile(r"^b3Warning\[.*\n.*\n", re.MULTILINE)  # what Bullet's library prints by itself
 FINDING = re.compile(r"treesim (compare|check)\b")  # exit code 1 reports a difference, and not a failure
 
 
@@ -105,7 +106,8 @@ def run(command: str) -> Run:
     ended = subprocess.run(program, shell=True, check=False, stdout=subprocess.PIPE, text=True)
     if ended.returncode not in ({0, 1} if FINDING.search(command) else {0}):
         raise subprocess.CalledProcessError(ended.returncode, command, ended.stdout)
-    return Run("\n".join(line.rstrip() for line in ended.stdout.splitlines()), time.monotonic() - started)
+    seconds = time.monotonic() - started
+    return Run("\n".join(line.rstrip() for line in NOISE.sub("", ended.stdout).splitlines()), seconds)
 
 
 def processor() -> str:
@@ -156,6 +158,7 @@ def main(arguments: list[str]) -> None:
     results = [page for page in sorted(RESULTS.glob("*.md")) if page.name not in BY_NAME]
     for path in named or [*written, *results]:
         regenerate(path, lambda block: bool(named) or block.is_timing == timings)
+    run(f"python {RESULTS / 'figures.py'}")  # from the numbers on the pages
 
 
 if __name__ == "__main__":

@@ -267,6 +267,36 @@ def test_tables_of_results_are_read_as_commands_draw_them(width):
     assert extension("result_tables").parsed(lines) == (heading, groups)
 
 
+def test_every_page_of_results_begins_with_a_figure_drawn_from_its_numbers(tmp_path):
+    program(FOLDER / "results" / "figures.py").main(tmp_path)
+    drawn = {path.name for path in tmp_path.iterdir()}
+    assert drawn == {path.name for path in (FOLDER / "results").glob("*.svg")}
+    for page in set((FOLDER / "results").glob("*.md")) - {FOLDER / "results" / "index.md"}:
+        text = page.read_text(encoding="utf-8")
+        assert re.search(r"!\[|```|\n## ", text)[0] == "![", page.name
+        assert f"({page.stem}.svg)" in text or "--plot docs/results/" in text
+
+
+def test_pages_of_results_have_less_than_3000_words_until_a_reader_opens_more():
+    words, tables = extension("words"), extension("result_tables")
+    for page in (FOLDER / "results").glob("*.md"):
+        shown = 0
+        for part in words.parts(page.name, page.read_text(encoding="utf-8")):
+            shown += words.words(part.text) if "┏" not in part.text else 0
+        assert shown + tables.OPEN < 3000, page.name
+
+
+def test_of_many_outputs_only_the_first_are_open():
+    tables = extension("result_tables")
+    page, text = tables.Page(), "\n".join(["a word or two"] * 250)
+    assert [len(page.text(text)) for _ in range(3)] == [1, 3, 3]  # text, and text between two ends of a fold
+
+
+def test_two_rows_of_a_table_with_the_same_value_are_not_joined():
+    lines = drawn(["robot", "base", "outcome"], [[["a_long_name", "both", "loads"], ["another", "both", "loads"]]], 34)
+    assert [row[0] for row in extension("result_tables").parsed(lines).groups[0]] == ["a_long_name", "another"]
+
+
 def test_every_box_of_the_results_becomes_a_table():
     tables = extension("result_tables")
     for page in sorted((FOLDER / "results").glob("*.md")):

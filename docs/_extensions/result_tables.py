@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from docutils import nodes
 
 LONG = 40  # rows, above which a table opens by a click
+OPEN = 1600  # words of outputs on a page, after which further ones open by a click
 NUMERALS = set("0123456789+-–")
 NUMBER = re.compile(r"[-+]?[\d.,]+(e[-+]?\d+)?( ?(%|x|us|ns|ms|s|MB|kB|m|J))?|[-–]|")
 
@@ -34,6 +35,8 @@ def continues(row: list[str], line: list[str]) -> bool:
     filled = [k for k, cell in enumerate(line) if cell.strip()]
     if not filled or all(line[k].strip() or not row[k].strip() for k in range(len(line)) if row[k].strip()):
         return False
+    if any(line[k].strip() == row[k].strip() for k in filled):
+        return False  # a value of the row below, not a word that is repeated
 
     def wrapped(k: int) -> bool:
         last = row[k].split("\n")[-1].rstrip()
@@ -102,8 +105,8 @@ def parts(text: str) -> Iterator[tuple[str, Any]]:
     yield "text", plain
 
 
-def table_nodes(table: Table, title: str) -> list[nodes.Node]:
-    """Return the nodes of a table below its title; one of many rows opens by a click on it."""
+def table_node(table: Table) -> nodes.table:
+    """Return the node of a table, with numbers on the right."""
     width = len(table.heading)
     every = [row for group in table.groups for row in group]
     numeric = [all(NUMBER.fullmatch(row[k]) for row in every) for k in range(width)]
@@ -118,39 +121,64 @@ def table_nodes(table: Table, title: str) -> list[nodes.Node]:
     body = nodes.tbody("", *(row_of(row, k == 0) for group in table.groups for k, row in enumerate(group)))
     specs = [nodes.colspec(colwidth=1) for _ in range(width)]
     group = nodes.tgroup("", *specs, nodes.thead("", row_of(table.heading)), body, cols=width)
-    node = nodes.table("", group, classes=["result"])
-    if len(every) <= LONG:
-        return [nodes.paragraph(title, title, classes=["result-title"]), node] if title else [node]
-    label = f"{title or 'Table'} ({len(every)} rows)"
+    return nodes.table("", group, classes=["result"])
+
+
+def folded(node: nodes.Node, label: str) -> list[nodes.Node]:
+    """Return the nodes of something that opens by a click on its label."""
     opening, closing = f"<details><summary>{escape(label)}</summary>", "</details>"
     return [nodes.raw("", opening, format="html"), node, nodes.raw("", closing, format="html")]
 
 
-def replacement(block: nodes.literal_block) -> list[nodes.Node]:
-    """Return the nodes that show an output: its command, its text, and its tables with the line above as title."""
-    result: list[nodes.Node] = []
-    found = [(kind, part) for kind, part in parts(block.astext()) if kind != "text" or any(part)]
-    for k, (kind, part) in enumerate(found):
-        if kind == "command":
-            result.append(nodes.literal_block(part, part, language="console", classes=["command"]))
-        elif kind == "table":
-            above = found[k - 1][1] if k and found[k - 1][0] == "text" else [""]
-            result += table_nodes(part, above[-1].strip())
-        else:
-            titled = k + 1 < len(found) and found[k + 1][0] == "table"
-            text = "\n".join(part[:-1] if titled else part).strip("\n")
-            if text:
-                result.append(nodes.literal_block(text, text, language="text"))
-    return result
+class Page:
+    """Outputs of a page, of which the first ones are open."""
+
+    def __init__(self) -> None:
+        self.words = 0
+
+    def _opens(self, node: nodes.Node) -> bool:
+        words = len(node.astext().split())
+        fits = self.words + words <= OPEN
+        self.words += words if fits else 0
+        return fits
+
+    def table(self, table: Table, title: str) -> list[nodes.Node]:
+        """Return the nodes of a table below its title."""
+        node, number = table_node(table), sum(map(len, table.groups))
+        if number > LONG or not self._opens(node):
+            return folded(node, f"{title or 'Table'} ({number} rows)")
+        return [nodes.paragraph(title, title, classes=["result-title"]), node] if title else [node]
+
+    def text(self, text: str) -> list[nodes.Node]:
+        """Return the nodes of lines of text."""
+        node = nodes.literal_block(text, text, language="text")
+        return [node] if self._opens(node) else folded(node, f"Notes ({text.count(chr(10)) + 1} lines)")
+
+    def output(self, block: nodes.literal_block) -> list[nodes.Node]:
+        """Return the nodes of an output: its command, its text, and its tables with the line above as title."""
+        result: list[nodes.Node] = []
+        found = [(kind, part) for kind, part in parts(block.astext()) if kind != "text" or any(part)]
+        for k, (kind, part) in enumerate(found):
+            if kind == "command":
+                result.append(nodes.literal_block(part, part, language="console", classes=["command"]))
+            elif kind == "table":
+                above = found[k - 1][1] if k and found[k - 1][0] == "text" else [""]
+                result += self.table(part, above[-1].strip())
+            else:
+                titled = k + 1 < len(found) and found[k + 1][0] == "table"
+                text = "\n".join(part[:-1] if titled else part).strip("\n")
+                result += self.text(text) if text else []
+        return result
 
 
 def convert(app: Any, doctree: nodes.document) -> None:
     """Replace outputs with boxes on pages of results."""
     if not app.env.docname.startswith("results/"):
         return
+    page = Page()
     for block in list(doctree.findall(nodes.literal_block)):
         if "┏" in block.astext():
-            block.replace_self(replacement(block))
+            block.replace_self(page.output(block))
 
 
 def setup(app: Any) -> dict[str, bool]:
