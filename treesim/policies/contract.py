@@ -9,26 +9,16 @@ from typing import Any
 
 from ..actuators.actuators import Motor, PositionServo, VelocityServo
 from ..actuators.base import Actuator
-from ..errors import ArgumentError, quoted, reason_of, unknown_name
+from ..errors import ArgumentError, quoted, unknown_name
 from ..system.display import ReprMixin
-from ..system.input_files import read_input
+from .files import contents
 from .network import Network
 from .toml_tables import REQUIRED, Source, Table, parsed
 
 LARGEST = 1 << 20  # bytes of a contract
 KEYS = (
-    "policy",
-    "robot",
-    "rate",
-    "physics",
-    "joints",
-    "network",
-    "observation",
-    "action",
-    "hold",
-    "actuators",
-    "timing",
-)
+    "policy", "robot", "rate", "physics", "joints", "network", "observation", "action", "hold", "actuators", "timing",
+)  # fmt: skip
 OF_TERMS = {  # further keys of each term
     "base_linear_velocity": ("frame",), "base_angular_velocity": ("frame",), "projected_gravity": (),
     "base_height": (), "base_quaternion": (), "command": ("names", "range"),
@@ -170,16 +160,7 @@ class Contract(ReprMixin):
             ...
         treesim.errors.ArgumentError: the contract, line 2: rates is wrong: unknown key 'rates': did you mean ...
         """
-        label = "the contract" if isinstance(file, bytes) else ""
-        try:
-            label = label or os.fspath(file)  # type: ignore[assignment,arg-type]
-            content = file if isinstance(file, bytes) else read_input(file, LARGEST)
-        except TypeError:
-            raise ArgumentError(f"contract must be the name of a file, or bytes, got {type(file).__name__}") from None
-        except (OSError, ValueError) as error:
-            raise ArgumentError(f"cannot read {quoted(label)}: {reason_of(error)}") from None
-        if len(content) > LARGEST:
-            raise ArgumentError(f"cannot read {label}: it has {len(content):,} bytes, and {LARGEST:,} at most")
+        content, label = contents("contract", file, LARGEST)
         return _contract(parsed(content, label))
 
     @property

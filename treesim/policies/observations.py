@@ -25,13 +25,16 @@ class Known(NamedTuple):
     noise: Any = None
 
 
+OF_BASE = (
+    "base_linear_velocity", "base_angular_velocity", "projected_gravity", "base_height", "base_quaternion",
+)  # fmt: skip
 Value = Callable[[Known, Any], Any]  # of what is known, and the noise that is added to the number
 Compute = Callable[[Known], Any]
 
 
 def value_of(term: Term, contract: Contract, robot: Tree, commands: tuple[str, ...]) -> Value:
     """Return the function that computes a term, after noise, clip, scale and offset."""
-    compute = _VALUES[term.name](term, contract, robot, commands)
+    compute = _of_base(term, contract, robot) if term.name in OF_BASE else _computed(term, contract, robot, commands)
     scale, offset, clip = np.array(term.scale), np.array(term.offset), term.clip
 
     def value(known: Known, noise: Any) -> Any:
@@ -41,28 +44,26 @@ def value_of(term: Term, contract: Contract, robot: Tree, commands: tuple[str, .
     return value
 
 
-def limited(x: Any, limits: tuple[float, float] | None) -> Any:
-    """Return numbers clipped to the limits, if there are any; of symbolic numbers a vector."""
-    if limits is None:
-        return x
-    if is_traced(x):
-        return np.array([minimum(maximum(each, limits[0]), limits[1]) for each in x], object)
-    return np.clip(x, *limits)
+def _computed(term: Term, contract: Contract, robot: Tree, commands: tuple[str, ...]) -> Compute:
+    """Return the function of a term that is not of the base."""
+    settings, joints = term.settings, term.joints
+    if term.name == "command":
+        places: Any = [commands.index(name) for name in settings]
+        return lambda known: known.command[..., places]
+    if term.name == "joint_position":
+        places = addresses(robot, joints, "q")
+        default = np.array([contract.default[contract.joints.index(name)] for name in joints]) * settings[0]
+        return lambda known: known.q[..., places] - default
+    if term.name == "joint_velocity":
+        places = addresses(robot, joints, "v")
+        return lambda known: known.v[..., places]
+    if term.name == "clock":
+        rate = 2 * np.pi / settings[0]
+        return lambda known: np.stack([np.sin(rate * known.t), np.cos(rate * known.t)], axis=-1)
+    return {"last_action": lambda known: known.last_action, "constant": lambda known: np.array(settings)}[term.name]
 
 
-def rotated(quaternion: Any, x: Any, sign: float) -> Any:
-    """Return vectors x rotated by quaternions (xyzw), or by their inverses if the sign is -1."""
-    u, w = sign * quaternion[..., :3], quaternion[..., 3:]
-    twice = 2.0 * _cross(u, x)
-    return x + w * twice + _cross(u, twice)
-
-
-def _cross(a: Any, b: Any) -> Any:
-    (ax, ay, az), (bx, by, bz) = ([x[..., k] for k in range(3)] for x in (a, b))
-    return np.stack([ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx], axis=-1)
-
-
-def _of_base(term: Term, contract: Contract, robot: Tree, commands: tuple[str, ...]) -> Compute:
+def _of_base(term: Term, contract: Contract, robot: Tree) -> Compute:
     """Return the function of a term of the floating base."""
     root = next((body.joint.name for body in robot.bodies if body.joint.type == "floating"), None)
     if root is None:
@@ -85,42 +86,22 @@ def _of_base(term: Term, contract: Contract, robot: Tree, commands: tuple[str, .
     return lambda known: rotated(known.q[..., pose], known.v[..., part], 1.0)
 
 
-def _command(term: Term, contract: Contract, robot: Tree, commands: tuple[str, ...]) -> Compute:
-    places = [commands.index(name) for name in term.settings]
-    return lambda known: known.command[..., places]
+def limited(x: Any, limits: tuple[float, float] | None) -> Any:
+    """Return numbers clipped to the limits, if there are any; of symbolic numbers a vector."""
+    if limits is None:
+        return x
+    if is_traced(x):
+        return np.array([minimum(maximum(each, limits[0]), limits[1]) for each in x], object)
+    return np.clip(x, *limits)
 
 
-def _joint_position(term: Term, contract: Contract, robot: Tree, commands: tuple[str, ...]) -> Compute:
-    places = addresses(robot, term.joints, "q")
-    default = np.array([contract.default[contract.joints.index(name)] for name in term.joints])
-    return lambda known: known.q[..., places] - default * term.settings[0]
+def rotated(quaternion: Any, x: Any, sign: float) -> Any:
+    """Return vectors x rotated by quaternions (xyzw), or by their inverses if the sign is -1."""
+    u, w = sign * quaternion[..., :3], quaternion[..., 3:]
+    twice = 2.0 * _cross(u, x)
+    return x + w * twice + _cross(u, twice)
 
 
-def _joint_velocity(term: Term, contract: Contract, robot: Tree, commands: tuple[str, ...]) -> Compute:
-    places = addresses(robot, term.joints, "v")
-    return lambda known: known.v[..., places]
-
-
-def _clock(term: Term, contract: Contract, robot: Tree, commands: tuple[str, ...]) -> Compute:
-    rate = 2 * np.pi / term.settings[0]
-
-    def value(known: Known) -> Any:
-        angle = rate * known.t
-        return np.stack([np.sin(angle), np.cos(angle)], axis=-1)
-
-    return value
-
-
-def _last_action(term: Term, contract: Contract, robot: Tree, commands: tuple[str, ...]) -> Compute:
-    return lambda known: known.last_action
-
-
-def _constant(term: Term, contract: Contract, robot: Tree, commands: tuple[str, ...]) -> Compute:
-    return lambda known: np.array(term.settings)
-
-
-_VALUES: dict[str, Callable[[Term, Contract, Tree, tuple[str, ...]], Compute]] = {
-    "base_linear_velocity": _of_base, "base_angular_velocity": _of_base, "projected_gravity": _of_base,
-    "base_height": _of_base, "base_quaternion": _of_base, "command": _command, "joint_position": _joint_position,
-    "joint_velocity": _joint_velocity, "last_action": _last_action, "clock": _clock, "constant": _constant,
-}  # fmt: skip
+def _cross(a: Any, b: Any) -> Any:
+    (ax, ay, az), (bx, by, bz) = ([x[..., k] for k in range(3)] for x in (a, b))
+    return np.stack([ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx], axis=-1)

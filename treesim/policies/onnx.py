@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import cast
 
 from .. import plugins
-from ..errors import ArgumentError, PluginError, quoted, reason_of
-from ..system.input_files import LARGEST_ARRAYS, read_input
+from ..errors import PluginError, quoted
+from ..system.input_files import LARGEST_ARRAYS
 from ..system.installation import installed_by
+from .files import contents
 from .network import Network
 
 
@@ -52,17 +52,8 @@ def from_onnx(
         ...
     treesim.errors.ArgumentError: cannot read 'missing.onnx': No such file or directory
     """
-    content, label = file, "the ONNX file"
-    if not isinstance(content, bytes):
-        label = quoted(os.fspath(file)) if isinstance(file, (str, os.PathLike)) else ""
-        if not label:
-            raise ArgumentError(f"file must be the name of a file, or bytes, got {type(file).__name__}")
-        try:
-            content = read_input(cast(str, file), LARGEST_ARRAYS)
-        except (OSError, ValueError) as error:
-            raise ArgumentError(f"cannot read {label}: {reason_of(error)}") from None
-    if len(content) > LARGEST_ARRAYS:
-        raise ArgumentError(f"cannot read {label}: it has {len(content):,} bytes, and {LARGEST_ARRAYS:,} at most")
+    content, label = contents("ONNX file", file, LARGEST_ARRAYS)
     if "onnx" not in plugins.available("policies"):
         raise PluginError(f"ONNX files need treesim-onnx: {installed_by('./plugins/treesim-onnx')}")
+    label = label if isinstance(file, bytes) else quoted(label)
     return plugins.get("policies", "onnx")(content, label, output, states)

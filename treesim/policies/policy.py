@@ -169,18 +169,8 @@ class Policy(ReprMixin):
 
         Parameters
         ----------
-        t : float or array_like, shape (...)
-            Time [s].
-        q : array_like, shape (..., nq)
-            Configurations.
-        v : array_like, shape (..., nv)
-            Velocities.
-        command : array_like, shape (..., number of command_names)
-            Commands.
-        memory : array_like, shape (..., memory_size)
-            Memory of the step before, or of `begin`.
-        noise : array_like, shape (..., noise_size), optional
-            Noise of this step, of `noise`. Without noise by default.
+        t, q, v, command, memory, noise
+            As of `step`.
 
         Returns
         -------
@@ -191,10 +181,8 @@ class Policy(ReprMixin):
 
         Raises
         ------
-        ArgumentError
-            If a shape does not fit.
-        NonFiniteError
-            If a number is not finite.
+        ArgumentError, NonFiniteError
+            As of `step`.
         """
         return self._observation(*self._arguments(t, q, v, command, memory, noise))
 
