@@ -25,8 +25,13 @@ class MeanForces {
 
     // Set the controls of forces beyond their limits so that they are at these; whether there are any.
     saturate(beyond, control) {
-        beyond.forEach((limit, k) => { if (limit > 0) control[k] = this.at_limit[limit]; });
-        return beyond.some((limit) => limit > 0);
+        let any = false;
+        for (let k = 0; k < beyond.length; k++) {
+            if (!(beyond[k] > 0)) continue;
+            control[k] = this.at_limit[beyond[k]];
+            any = true;
+        }
+        return any;
     }
 }
 

@@ -35,6 +35,10 @@ class Kernel {
     // Take settings of independent coordinates as those of the spanning tree, in the form `table`.
     settle(settings, {kept, columns, spanning_nv}) {
         const {settings: own} = this.arrays, nv = kept.length;
+        if (nv === spanning_nv) {  // without mimic joints
+            own.set(settings);
+            return;
+        }
         own.fill(0);
         own[0] = settings[0];
         for (let j = 0; j < columns; j++) {

@@ -113,12 +113,13 @@ class Physics {
         this.means.settle(arrays.settings);
         const touches = this.contact && this.integrator in this.contact.share;
         if (touches) this.contact.begin(arrays.settings, this.gravity);
+        const limited = this.settings.limited(arrays.settings, this.integrator);
         const {commands} = this, control = arrays.control.slice(), memory = this.remembered(count);
         let force = null;
         for (let k = 0; k < count; k++) {
             this.act();
             if (commands) arrays.control.set(commands.of(k, memory.numbers, arrays, control));
-            force = this.substep(touches);
+            force = this.substep(touches, limited);
             if (commands) commands.end(memory.numbers, force);
             arrays.q.set(arrays.q_new);
             arrays.v.set(arrays.v_new);
@@ -140,11 +141,11 @@ class Physics {
         return memory && memory.dt === dt ? {dt, numbers: memory.numbers.slice()} : commands.begin(this.q);
     }
 
-    // Take a substep; return the mean forces in it. It is repeated with forces at their limits where those of gains
-    // would be beyond; see treesim.simulation.effort_limits.
-    substep(touches) {
+    // Take a substep; return the mean forces in it. If these may be beyond limits, it is repeated with forces at their
+    // limits; see treesim.simulation.effort_limits.
+    substep(touches, limited) {
         const {exports, arrays, base} = this.module, control = arrays.control.slice();
-        const impulses = touches ? this.contact.arrays.before.slice() : [], limited = this.settings.limited(arrays.settings, this.integrator);
+        const impulses = touches ? this.contact.arrays.before.slice() : [];
         let force = arrays.force;
         for (let again = REPEATS; again >= 0; again--) {
             exports[this.integrator](base);

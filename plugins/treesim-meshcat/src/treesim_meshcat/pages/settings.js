@@ -7,13 +7,19 @@ const COLUMNS = [
 
 class StepSettings {
     constructor(facts) {
+        const {nv, actuators: own} = facts;
         this.facts = facts;
+        this.steepest = own ? own.slope.map((slope, k) => Math.max(slope, ...own.pieces.filter((_, j) => j % (3 * nv) === 2 * nv + k))) : new Float64Array(nv);
     }
 
     // The columns of a table, by name.
     columns(table) {
-        const {nv} = this.facts;
-        return Object.fromEntries(COLUMNS.map((name, j) => [name, table.subarray(1 + j * nv, 1 + (j + 1) * nv)]));
+        if (this.table !== table) {
+            const {nv} = this.facts;
+            this.table = table;
+            this.views = Object.fromEntries(COLUMNS.map((name, j) => [name, table.subarray(1 + j * nv, 1 + (j + 1) * nv)]));
+        }
+        return this.views;
     }
 
     // Whether forces depend on the acceleration of the step: those of gains, and on torque-speed lines.
@@ -45,23 +51,22 @@ class StepSettings {
 
     // theta: where in the step damping, gains and currents act, as a part of it, at least `least`; inductance reduces
     // gains.
-    lead({kp, kd, damping, theta, gain, explicit, slope}, h, least) {
+    lead({kp, kd, damping, theta, gain, explicit}, h, least) {
         const {nv, lightest, actuators: own} = this.facts;
-        const within = (x) => Number.isFinite(x) ? Math.min(Math.max(x, least), 1) : least;
         for (let k = 0; k < nv; k++) {
             const implicit = 1 - explicit[k], winding = own ? own.time_constant[k] : 0;
-            const admittance = (part) => 1 / (1 + winding / (part * h));
-            const electric = winding > 0 ? within(1 - winding / h) : least;
-            const damps = Math.max(damping[k], 0) + Math.max(implicit * kd[k], slope[k], ...this.slopes(k)) * admittance(electric);
-            theta[k] = Math.max(electric, within(1 - lightest[k] / (h * damps + h * h * implicit * kp[k])));
-            kd[k] *= admittance(theta[k]);
-            gain[k] *= admittance(theta[k]);
+            const electric = winding > 0 ? within(1 - winding / h, least) : least;
+            const damps = Math.max(damping[k], 0) + Math.max(implicit * kd[k], this.steepest[k]) * admittance(winding, electric * h);
+            theta[k] = Math.max(electric, within(1 - lightest[k] / (h * damps + h * h * implicit * kp[k]), least));
+            const share = admittance(winding, theta[k] * h);
+            kd[k] *= share;
+            gain[k] *= share;
         }
     }
-
-    // Slopes of the further pieces of a degree of freedom's torque-speed curve.
-    slopes(k) {
-        const {nv, actuators: own} = this.facts;
-        return own ? own.pieces.filter((_, j) => j % (3 * nv) === 2 * nv + k) : [];
-    }
 }
+
+// A number from `least` to 1; `least` where it is not finite.
+const within = (x, least) => Number.isFinite(x) ? Math.min(Math.max(x, least), 1) : least;
+
+// R / (L/t + R) of a winding with L/R = `winding`, by which inductance reduces the law of a motor.
+const admittance = (winding, t) => 1 / (1 + winding / t);
