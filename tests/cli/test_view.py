@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from tests.waiting import Clock, wait_until
-from treesim import Body, Ground, Inertia, Joint, Placement, Simulation, Tree, Visual, load
+from treesim import Body, Ground, Inertia, Joint, Placement, Simulation, Tree, Visual, frame_pose, load
 from treesim.cli import common, view_robots
 from treesim.cli.simulation_options import ViewOptions, build_simulation
 from treesim.simulation import player
@@ -382,3 +382,33 @@ def test_a_reference_needs_a_viewer_that_shows_two_robots_and_a_recording_has_no
     monkeypatch.setattr(common, "get_viewer", lambda name: screen)
     result = treesim("view", robot, *FIXED, "--no-browser", "--reference", "backend=rjk")
     assert result.exit_code == 2 and "shows no second robot" in result.stderr
+
+
+def test_further_robots_stand_in_the_world(make_robot: Callable[..., str], treesim: Callable[..., Any]) -> None:
+    first, second = make_robot("first"), make_robot("second")
+    setup = build_simulation(first, ViewOptions(base="fixed"), None, [f"{second}@1,2,3", "ur5"])
+    one, arm = load(first, base="fixed"), load("ur5")
+    floating = load(second, base="floating")
+    assert (setup.robot.nq, len(setup.q), len(setup.v)) == (
+        one.nq + floating.nq + 6,
+        one.nq + floating.nq + 6,
+        setup.robot.nv,
+    )
+    np.testing.assert_array_equal(setup.q[one.nq : one.nq + 3], [1, 2, 3])
+    pose = frame_pose(setup.robot, setup.q, "wrist_3_link")
+    expected = frame_pose(arm, arm.neutral(), "wrist_3_link")
+    np.testing.assert_allclose(pose[:3, 3] - expected[:3, 3], [0, 2, 0], atol=1e-12)
+    for words, reason in (
+        (("--with", "ur5@1,2"), "ROBOT@x,y,z"),
+        (("--with", "ur5", "--html", "x.html"), "--with does not go"),
+    ):
+        assert reason in treesim("view", first, *FIXED, "--no-browser", *words).stderr
+
+
+@pytest.mark.slow
+def test_further_robots_are_placed_on_the_ground() -> None:
+    setup = build_simulation("go2", ViewOptions(base="floating"), None, ["go2@1,0,0.5"])
+    run = setup.simulation.run(0.2, setup.q, setup.v)
+    assert setup.controller == "hold" and setup.simulation.world.ground
+    for place, x in ((run.q[-1, :3], 0), (run.q[-1, 19:22], 1)):
+        np.testing.assert_allclose(place, [x, 0, setup.q[2]], atol=0.05)

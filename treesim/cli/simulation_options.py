@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, NamedTuple, cast
@@ -137,7 +137,14 @@ class RunOptions(SimulationOptions):
 
 @dataclass(frozen=True)
 class ViewOptions(RunOptions):
-    """Options of `view`, which selects controller and ground if they are not given."""
+    """Options of `view`, which selects controller and ground if they are not given.
+
+    Options
+    -------
+    others
+        Further robot in the world, at a place (m). May be repeated. Default of the place: 1 m to the left of the one
+        before.
+    """
 
     controller: Annotated[str | None, option(panel=CONTROL, show_default="hold on a ground, else none")] = None
     ground: Annotated[
@@ -148,6 +155,7 @@ class ViewOptions(RunOptions):
             show_default="if a floating-base robot has collision shapes",
         ),
     ] = None
+    others: Annotated[list[str] | None, option("--with", panel=MODEL, metavar="ROBOT[@X,Y,Z]")] = None
 
 
 class SimulationSetup(NamedTuple):
@@ -177,8 +185,10 @@ def checked_steps(duration: float, dt: float) -> int:
     return step_count(duration, dt, ("--duration", "--dt"))
 
 
-def build_simulation(source: str, options: RunOptions, policy: ContractPolicy | None = None) -> SimulationSetup:
-    """Return the simulation that the options define; policy: a network that controls the robot.
+def build_simulation(
+    source: str, options: RunOptions, policy: ContractPolicy | None = None, others: Sequence[str] = ()
+) -> SimulationSetup:
+    """Return the simulation that the options define; policy: a network that controls the robot. others: more robots.
 
     ground: None adds one if a floating-base robot has shapes to stand on. controller: None selects that of
     `treesim.control.default_controller`, on a ground with gains that support the robot. Raises a TreesimError
@@ -186,6 +196,7 @@ def build_simulation(source: str, options: RunOptions, policy: ContractPolicy | 
     """
     from ..simulation.control import default_controller
     from ..states.support import usable_shapes
+    from .other_robots import joined, on_ground, other_robots
 
     _check_names(options)
     _check_floor_and_push(options)
@@ -197,25 +208,33 @@ def build_simulation(source: str, options: RunOptions, policy: ContractPolicy | 
     network = None if policy is None else policy.policy(described)
     if network is not None and options.q0 is None:
         q = network.posture.copy()
+    if others and policy is not None:
+        raise ArgumentError("--with: a policy controls one robot: leave out --policy")
+    robots = [(robot, q), *other_robots(others)]
+    bodies = [each for each, _ in robots[1:]]
     ground = options.ground
     if ground is None:
-        shapes = robot.base == "floating" and bool(usable_shapes(robot))
+        shapes = any(each.base == "floating" and usable_shapes(each) for each, _ in robots)
         ground = options.ground_friction is not None or shapes
     ground = bool(ground or options.terrain)
-    world = _world(robot, options.ground_friction, options.terrain) if ground else treesim.World(robot)
+    if ground:
+        world = _world(robot, options.ground_friction, options.terrain, bodies)
+    else:
+        world = treesim.World(robot, bodies=bodies)
     if network is not None:
         world = treesim.World(robot, ground=world.ground or None, actuators=network.actuators)
     if options.q0 is None:
-        q = world.close(q)
-    stands = ground and robot.base == "floating"
-    if stands and options.q0 is None:
-        q = treesim.standing(robot, q, cast("Ground", world.ground[0]))
+        robots[0] = robot, (treesim.World(robot) if bodies else world).close(q)
+    if ground:
+        robots[options.q0 is not None :] = on_ground(robots[options.q0 is not None :], cast("Ground", world.ground[0]))
+    stands = ground and any(each.base == "floating" for each, _ in robots)
     kp, kd, controller = options.kp, options.kd, options.controller
     stiffness, damping = KP, KD
     if controller is None:
         controller = default_controller(robot, ground, (kp, kd) != (None, None))
         if stands:
-            stiffness, damping = _carrying(robot, q)
+            stiffness, damping = max(_carrying(each, q) for each, q in robots if each.base == "floating")
+    robot, q, v = world.robot, *joined(robots, v)
     stiffness, damping = stiffness if kp is None else kp, damping if kd is None else kd
     drive = _drive(robot, q, controller, stiffness, damping)
     if policy is not None and network is not None:
@@ -245,8 +264,8 @@ def _carrying(robot: Tree, q: np.ndarray) -> tuple[float, float]:
     return kp, kp * KD_PART
 
 
-def _world(robot: Tree, friction: float | None, terrain: str | None) -> World:
-    """Return the robot's world with a floor, or the mesh of a file `terrain`.
+def _world(robot: Tree, friction: float | None, terrain: str | None, bodies: Sequence[Tree]) -> World:
+    """Return the robot's world with other robots and a floor, or the mesh of a file `terrain`.
 
     Raises ArgumentError without shapes, or for invalid friction; for a mesh also ModelError.
     """
@@ -258,7 +277,7 @@ def _world(robot: Tree, friction: float | None, terrain: str | None) -> World:
     try:
         if terrain is not None:
             floor = treesim.StaticMesh.from_file(terrain, friction=mu)
-        return treesim.World(robot, ground=floor)
+        return treesim.World(robot, ground=floor, bodies=bodies)
     except ArgumentError as error:
         raise ArgumentError(f"{'--ground' if terrain is None else '--terrain'}: {error}") from None
 

@@ -63,7 +63,7 @@ class DisplayOptions:
 
 @guarded
 @examples(
-    "treesim view go2",
+    "treesim view ur5 --with panda@0,1,0",
     "treesim view ur5 --reference integrator=rk4",
     "treesim view go2 --base floating --policy walk.onnx --contract walk.toml",
     "treesim view run.npz --speed 0.5",
@@ -124,11 +124,11 @@ def view(
     try:
         if interactive:
             page = _Page(window, display, json)
-            setup = build_simulation(robot, options, policy)
+            setup = build_simulation(robot, options, policy, options.others or ())
             library = InstalledRobots(setup.robot.name, robot, options, policy)
             shown = _interact(page, setup, scene_of(setup, options, display.speed, policy), library, display, robot)
         else:
-            setup = build_simulation(robot, options, policy)
+            setup = build_simulation(robot, options, policy, options.others or ())
             shown = _show(window, setup, display, json)
     finally:
         window.close()

@@ -17,6 +17,7 @@ UNKNOWN = {  # options that such a file does not support, and why
     "substeps": "the page steps as it needs, and nobody pushes in it",
     "policy": "the page evaluates no networks",
     "reference": "the page simulates one robot",
+    "others": "the page simulates one robot",
     "duration": "the page plays until it is closed",
     "port": "the page is a file, which no server serves",
     "no_browser": "no browser is opened for a file",
@@ -35,7 +36,7 @@ def checked_page(html: Path, window: Any, viewer: str, options: dict[str, Any]) 
 
     for name, why in UNKNOWN.items():
         if options[name] not in (None, False):
-            raise ArgumentError(f"--{name.replace('_', '-')} does not go with --html: {why}")
+            raise ArgumentError(f"--{name.replace('_', '-').replace('others', 'with')} does not go with --html: {why}")
     if options["controller"] is not None:
         common.checked_name("controller of --html", options["controller"], ("none", "hold"))
     checked_output(html, (".html", ".htm"))

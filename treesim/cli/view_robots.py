@@ -41,7 +41,8 @@ class InstalledRobots:
         """Return a robot's scene and initial settings; raises TreesimError."""
         options = replace(self._options, base=base, ground=None, controller=None, kp=None, kd=None)
         policy = self._policy if robot in self._source else None
-        setup = build_simulation(self._source.get(robot, robot), options, policy)
+        others = options.others or () if robot in self._source else ()
+        setup = build_simulation(self._source.get(robot, robot), options, policy, others)
         return scene_of(setup, options, policy=policy)
 
 
