@@ -35,3 +35,26 @@ def test_any_number_of_numbers_of_any_number_of_states(lanes):
             np.testing.assert_array_equal(found[:, :count], x.T)
             np.testing.assert_array_equal(found[:, count:], np.repeat(x[-1:].T, width - count, axis=1))
             np.testing.assert_array_equal(y, x)
+
+
+@pytest.mark.parametrize("lanes", [Lanes(False, 1), Lanes(False, 2), Lanes(False, 8), Lanes(True, 16)])
+@pytest.mark.parametrize("layout", ["rows", "columns", "apart"])
+def test_scatter_finds_numbers_that_are_not_finite(lanes, layout):
+    module, f = function(f"{PTR} y, {PTR} memory, {I64} size, {I64} element, {I64} state, {I64} last", lanes=lanes)
+    y, memory, size, element, state, last = f.arguments
+    f.ret(f.call(gather_and_scatter(module).scatter, y, size, element, state, 0, last, memory))
+    call = compiled(module, *[ctypes.c_void_p] * 2, *[ctypes.c_int64] * 4)
+    number, width = np.float32 if lanes.single else np.float64, lanes.width
+    rng = np.random.default_rng(0)
+    for size in (1, 3, width, 2 * width + 1):
+        element, state = {"rows": (1, size), "columns": (width, 1), "apart": (2, 2 * size)}[layout]
+        for wrong in (None, np.nan, np.inf, -np.inf):
+            x = rng.normal(size=(size, width)).astype(number)
+            k, lane = rng.integers(size), rng.integers(width)
+            if wrong is not None:
+                x[k, lane] = wrong
+            y = np.zeros(2 * size * width, number)
+            assert call(y.ctypes.data, aligned(x.ravel(), number).ctypes.data, size, element, state, width) == (
+                wrong is not None
+            )
+            assert np.array_equal(y[np.arange(size)[:, None] * element + np.arange(width) * state], x, equal_nan=True)
