@@ -81,23 +81,18 @@ def with_actuators(
 
     The table is None without actuators. Raises ArgumentError and UnsupportedError, naming what is wrong.
     """
-    given = checked_actuators(actuators)
-    by_joint = assigned(robot, given)
-    if not by_joint:
-        return given, robot, None
-    whole = equipped(robot, by_joint)
-    return given, whole, actuator_table(whole, by_joint)
-
-
-def checked_actuators(actuators: Mapping[str, Actuator]) -> dict[str, Actuator]:
-    """Return actuators by name or pattern as a dict; raises ArgumentError for other values."""
     try:
         given = dict(actuators)
     except Exception:  # whatever a user's class raises
         raise ArgumentError(
             f"actuators must be {{joint name or pattern: actuator}}, got {short_repr(actuators)}"
         ) from None
-    return {checked_text("a key of actuators", key): checked_actuator(key, value) for key, value in given.items()}
+    given = {checked_text("a key of actuators", key): checked_actuator(key, value) for key, value in given.items()}
+    by_joint = assigned(robot, given)
+    if not by_joint:
+        return given, robot, None
+    whole = equipped(robot, by_joint)
+    return given, whole, actuator_table(whole, by_joint)
 
 
 def assigned(robot: Tree, actuators: Mapping[str, Actuator]) -> dict[str, Actuator]:

@@ -127,8 +127,6 @@ class Network(ReprMixin):
         NonFiniteError
             If a number, or an action, is not finite.
         """
-        if is_traced(observation):
-            return self._traced(np.asarray(observation, dtype=object), state)
         if state is not None and not self.states:
             raise ArgumentError("state is for networks with recurrent layers, and this network has none: leave it out")
         of_states = (self.state_size,)
@@ -136,6 +134,8 @@ class Network(ReprMixin):
         if self.states:
             value = np.zeros(of_states) if state is None else state
             given.append(Argument(f"state ({_named(self.states)})", value, of_states))
+        if is_traced(observation):
+            return self._traced(given, state)
         arrays = [coerce(argument) for argument in given]
         batch = batch_shape(given, arrays)
         x = np.concatenate([rows(array, batch, a.shape) for a, array in zip(given, arrays, strict=True)], axis=1)
@@ -146,20 +146,17 @@ class Network(ReprMixin):
         action = y[:, : self.output.size].reshape(*batch, self.output.size)
         return (action, y[:, self.output.size :].reshape(batch + of_states)) if self.states else action
 
-    def _traced(self, observation: np.ndarray, state: Any) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
+    def _traced(self, given: Sequence[Argument], state: Any) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
         """Return the symbolic action of an observation in a policy, and the next state if the network has states."""
-        given = [(f"observation ({_named(self.inputs)})", observation, self.observation_size)]
-        if self.states:
-            if state is None:
-                raise ArgumentError(
-                    f"this network has states ({_named(self.states)}): store them in the memory m of a policy(t, q, v, "
-                    "p, u, c, m), and pass them as state"
-                )
-            given.append((f"state ({_named(self.states)})", np.asarray(state, dtype=object), self.state_size))
-        for what, x, size in given:
-            if x.shape != (size,):
-                raise ArgumentError(f"{what} has shape {x.shape}, but ({size},) is needed")
-        numbers = np.concatenate([x for _, x, _ in given])
+        if self.states and state is None:
+            raise ArgumentError(
+                f"this network has states ({_named(self.states)}): store them in the memory m of a policy(t, q, v, p, "
+                "u, c, m), and pass them as state"
+            )
+        for label, x, shape in ((each.label, each.value, each.shape) for each in given):
+            if np.shape(x) != shape:
+                raise ArgumentError(f"{label} has shape {np.shape(x)}, but {shape} is needed")
+        numbers = np.concatenate([np.asarray(each.value, dtype=object) for each in given])
         found = traced_call(self, numbers, self.output.size + self.state_size)
         return (found[: self.output.size], found[self.output.size :]) if self.states else found
 

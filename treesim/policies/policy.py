@@ -324,13 +324,10 @@ class Policy(ReprMixin):
         """Return the argument of commands."""
         return Argument(f"command ({', '.join(self.command_names) or 'none'})", value, (len(self.command_names),))
 
-    def _of_state(self, q: ArrayLike, v: ArrayLike) -> tuple[Argument, Argument]:
-        return coordinate_argument(self.robot, "q", q), velocity_argument(self.robot, "v", v)
-
     def _arguments(self, t: Any, q: Any, v: Any, command: Any, memory: Any, noise: Any) -> tuple[Known, np.ndarray]:
         given = [
-            Argument("t", t, ()), *self._of_state(q, v), self.command_argument(command),
-            Argument("memory", memory, (self.memory_size,)),
+            Argument("t", t, ()), coordinate_argument(self.robot, "q", q), velocity_argument(self.robot, "v", v),
+            self.command_argument(command), Argument("memory", memory, (self.memory_size,)),
             *([] if noise is None else [Argument("noise", noise, (self.noise_size,))]),
         ]  # fmt: skip
         arrays = [coerce(argument) for argument in given]

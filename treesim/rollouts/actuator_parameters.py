@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import fields as fields_of
 from types import SimpleNamespace
@@ -15,7 +14,7 @@ from ..errors import ArgumentError, UnsupportedError, quoted
 from ..kernels.algebra.limits import UNLIMITED
 from ..kernels.stepping.command import NUMBERS
 from ..kernels.stepping.command import Numbers as Rates
-from ..simulation.actuator_memory import ActuatorMemory
+from ..simulation.actuator_memory import ActuatorMemory, filter_shares
 from ..simulation.world import World
 from ..states.physics import JOINTS, Field, Given, Numbers, joined_numbers
 
@@ -160,10 +159,7 @@ def rates_numbers(memory: ActuatorMemory | None, given: Mapping[str, Given]) -> 
         if "rate_limit" in own:
             new["change"] = own["rate_limit"] * h
         if "lag" in own:
-            with np.errstate(divide="ignore", invalid="ignore"):
-                ratio = np.where(own["lag"] > 0, h / own["lag"], math.inf)
-                new["decay"], mean = np.exp(-ratio), -np.expm1(-ratio) / ratio
-            new["mean"] = np.where(np.isfinite(ratio), mean, 0.0)
+            new["decay"], new["mean"] = filter_shares(own["lag"], h)
         for name, values in new.items():
             place = row * NUMBERS + Rates._fields.index(name)
             parts.append(Numbers(np.array([place]), np.asarray(values, float)[..., None]))

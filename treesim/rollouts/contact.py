@@ -30,6 +30,7 @@ from ..kernels.entries.status import FINE
 from ..kernels.stepping.command import commands_states
 from ..kernels.stepping.measured_step import ENDED
 from ..policies.noise import noise_of
+from ..simulation.actuator_memory import StepCommands
 from ..simulation.batch_steps import UnconstrainedEntry
 from ..simulation.kinematic import StepMotion, Times
 from ..simulation.step import StepCall, StepCode
@@ -365,7 +366,7 @@ class ContactSteps:
                 control = self._stored(control)
             else:
                 given = np.array(control, dtype=float, order="C")
-                commands = self.method.memory.commands(self.actuators, given, self.own_rates)
+                commands = StepCommands(self.method.memory, self.actuators, given, self.own_rates)
             if self.wrenches:
                 self.wrench = np.zeros(1)
             if measured:

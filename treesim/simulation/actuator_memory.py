@@ -15,7 +15,7 @@ from ..engine.call.batched import BatchedTables
 from ..engine.call.bound_entry import BoundEntry
 from ..engine.call.evaluate import run_states
 from ..errors import ArgumentError, UnsupportedError, quoted
-from ..kernels.stepping.command import ABSENT, NUMBERS, Numbers, Places, commands_states
+from ..kernels.stepping.command import ABSENT, Numbers, Places, commands_states
 from ..kernels.stepping.rules import RULES, Rule
 from ..kernels.stepping.step import Settings
 from ..states.states import run_bound
@@ -115,20 +115,14 @@ class ActuatorMemory:
     def _numbers(self, actuator: Actuator, places: Places, h: float) -> Numbers:
         """Return the numbers of an actuator in substeps of h [s]."""
         late, law = actuator._late, actuator._law
-        substep = 1 / self.substeps
-        ratio = h / late.lag if late.lag else math.inf
+        decay, mean = filter_shares(np.float64(late.lag), h)
         period = 0 if actuator._period is None else round(actuator._period / h)
-        found = Numbers(
-            delay=late.most / self.dt, substep=substep, interpolate=late.interpolate, change=late.rate * h,
-            decay=math.exp(-ratio), mean=-math.expm1(-ratio) / ratio, gain=law.gain, kp=law.kp, kd=law.kd,
-            period=period, voltage=math.inf, ahead=0.0,
+        voltage, ahead = getattr(actuator, "voltage_limit", None), getattr(actuator, "inductance", 0.0)
+        return Numbers(
+            delay=late.most / self.dt, substep=1 / self.substeps, interpolate=late.interpolate, change=late.rate * h,
+            decay=float(decay), mean=float(mean), gain=law.gain, kp=law.kp, kd=law.kd, period=period,
+            voltage=math.inf if voltage is None else voltage, ahead=ahead / (float(self._theta[places.dof]) * h),
         )  # fmt: skip
-        if isinstance(actuator, DCMotor) and actuator.inductance:
-            voltage = math.inf if actuator.voltage_limit is None else actuator.voltage_limit
-            ahead = actuator.inductance / (float(self._theta[places.dof]) * h)
-            found = found._replace(voltage=voltage, ahead=ahead)
-        assert len(found) == NUMBERS
-        return found
 
     def begin(self, q: np.ndarray, seed: int | np.ndarray = 0, rollouts: Any = None, episodes: Any = 0) -> np.ndarray:
         """Return the memory (..., size) of states that start at q (..., nq), before the first command.
@@ -146,10 +140,6 @@ class ActuatorMemory:
             for share, (place, late) in zip(shares.T, self.delays.values(), strict=True):
                 flat[:, place] = (late.least + share * (late.most - late.least)) / self.dt
         return memory
-
-    def commands(self, memory: np.ndarray, control: np.ndarray, batched: BatchedTables | None = None) -> StepCommands:
-        """Return the commands of a step that starts with a memory (..., size), under a control (..., nv)."""
-        return StepCommands(self, memory, control, batched)
 
     def command(
         self, k: int, memory: np.ndarray, q: np.ndarray, v: np.ndarray, control: np.ndarray,
@@ -187,10 +177,13 @@ class ActuatorMemory:
 
 
 class StepCommands:
-    """Commands of the substeps of one step of a state or a batch; `memory` (..., size) is that after the latest one."""
+    """Commands of the substeps of one step under a control (..., nv), of a state or a batch.
+
+    memory (..., size): at the start, then after the latest substep. batched: as of `ActuatorMemory.command`.
+    """
 
     def __init__(
-        self, of: ActuatorMemory, memory: np.ndarray, control: np.ndarray, batched: BatchedTables | None
+        self, of: ActuatorMemory, memory: np.ndarray, control: np.ndarray, batched: BatchedTables | None = None
     ) -> None:
         self.of, self.memory, self.control, self._batched = of, memory, control, batched
 
@@ -224,6 +217,12 @@ def commands_of(every: np.ndarray, parts: int, table: np.ndarray | None) -> Call
     end = every.size - (0 if table is None else table.size)
     controls, external = every[:end].reshape(parts, -1), every[end:]
     return lambda k, q, v: np.concatenate([controls[k], external])
+
+
+def filter_shares(lag: np.ndarray | np.float64, h: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return `decay` and `mean` (see `Numbers`) of filters with time constants lag [s] in substeps of h [s]."""
+    ratio = np.divide(h, lag, out=np.full(np.shape(lag), math.inf), where=lag > 0)
+    return np.exp(-ratio), -np.expm1(-ratio) / ratio
 
 
 def is_late(late: Late) -> bool:

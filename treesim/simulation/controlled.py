@@ -285,11 +285,11 @@ class ControlledRobot:
         in_parts = self._in_parts or (memory is not None and memory.has_feedback)
         if not in_parts:
             if memory is not None:
-                commands = memory.commands(before, given)
+                commands = StepCommands(memory, before, given)
                 given = commands.of_all(q, v)
             blocks = code.sequence(count, memory is not None).run(q, v, given, self.impulses)
         if blocks is None:
-            commands = None if memory is None else memory.commands(before, tau)
+            commands = None if memory is None else StepCommands(memory, before, tau)
             end = self._step_in_parts(start, (tau, table), t, dt, commands)
         else:
             out, sequence = blocks.out, blocks.sequence

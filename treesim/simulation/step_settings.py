@@ -125,11 +125,11 @@ class StepSettings(NamedTuple):
             laws = actuators.of_laws(*gains)
             more = [actuators.gain, actuators.explicit, actuators.stall, actuators.slope]
             _warn_of_explicit_gains(actuators, h)
-        theta = _theta(robot, rule, h, implicit)
-        if actuators is not None and actuators.time_constant.any():
-            theta, share = _with_inductance(robot, rule, h, implicit[0], implicit[1], actuators)
-            gains, more = [gains[0], gains[1] * share], [more[0] * share, *more[1:]]
-            laws = actuators.of_laws(*gains)
+        if actuators is None or not actuators.time_constant.any():
+            theta = _theta(robot, rule, h, implicit)
+        else:
+            theta, share = _with_inductance(robot, rule, h, implicit, actuators)
+            gains, laws, more = [gains[0], gains[1] * share], [laws[0], laws[1] * share], [more[0] * share, *more[1:]]
         columns = [*gains, robot.damping, effort, followed, theta, robot.stiffness, robot.rest, *more]
         limited = has_limited_gains(robot, rule, laws[0], laws[1], effort)
         columns.append(compliance(lightest(robot) if limited.any() else np.zeros(robot.nv), limited))
@@ -334,12 +334,11 @@ def _theta(robot: Tree, rule: Rule, h: float, gains: list[np.ndarray]) -> np.nda
 
 
 def _with_inductance(
-    robot: Tree, rule: Rule, h: float, kp: np.ndarray, kd: np.ndarray, actuators: ActuatorTable
+    robot: Tree, rule: Rule, h: float, gains: list[np.ndarray], actuators: ActuatorTable
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return theta (nv,) with windings whose currents are slower than a step, and by what inductance reduces laws."""
     theta = np.maximum(actuators.electrical_theta(h, rule.theta), rule.theta)
-    stiff = _theta(robot, rule, h, [kp, kd * actuators.admittance(h, theta)])
-    theta = np.maximum(theta, stiff)
+    theta = np.maximum(theta, _theta(robot, rule, h, [gains[0], gains[1] * actuators.admittance(h, theta)]))
     return theta, actuators.admittance(h, theta)
 
 

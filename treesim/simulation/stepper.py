@@ -347,7 +347,7 @@ class Stepper(ReprMixin):
             raise ArgumentError(
                 f"state: its memory of actuators has shape {memory.shape}, but {wanted} is needed: begin with reset"
             )
-        return self.memory.commands(memory, u)
+        return StepCommands(self.memory, memory, u)
 
     def _code(self, with_forces: bool, pairs: bool = False) -> StepCode:
         """Return the code of steps without or with external forces, and wrenches of pairs where there are many."""
