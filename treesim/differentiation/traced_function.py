@@ -64,15 +64,15 @@ class TracedFunction:
         return found
 
     def _tangents(self, moving: tuple[bool, ...]) -> Columns:
-        """Return the function of primals, and tangents of those that move, to value and tangent."""
+        """Return a function of the primals, and tangents of those that move, that returns value and tangent."""
         return self._derivative(lambda: derivatives.forward(self.primal, moving))
 
     def _gradients(self) -> Columns:
-        """Return the function of primals and weights of the results to value and gradients."""
+        """Return a function of the primals and of weights of the results that returns value and gradients."""
         return self._derivative(lambda: derivatives.reverse(self.primal))
 
     def value_of_pullback(self, *groups: np.ndarray) -> np.ndarray:
-        """Return the value by the code of the gradients, which a first gradient need not wait for twice."""
+        """Return the value, computed by the code of the gradients: so a first gradient compiles one code only."""
         size = math.prod(self.result)
         found: np.ndarray = self.gradients()(*groups, np.zeros((len(groups[0]), size)))[:, :size]
         return found

@@ -104,7 +104,7 @@ def _moved(method: Method, begin: Start, physics: Physics | None, flat: list[np.
 
 
 def _settled(method: Method, begin: Start, physics: Physics | None, flat: list[np.ndarray]) -> list[np.ndarray]:
-    """Return the same where steps are repeated until forces are within their limits."""
+    """Return what `_moved` returns, for steps that are repeated until forces are within their limits."""
     steps = ContactSteps(method, begin, None, method.options.engine, None, physics)
     found, (q, v, u) = list[tuple[np.ndarray, ...]](), flat
     for _ in range(method.substeps):

@@ -60,7 +60,7 @@ class StatelessController:
         """Prepare for substeps with these settings by an integrator."""
 
     def limited(self, force: np.ndarray) -> np.ndarray | None:
-        """Return the torque (nv,) for a substep again whose mean force was `force` (nv,); None if that is right.
+        """Return the torque (nv,) with which to repeat a substep with the mean force `force` (nv,); None to keep it.
 
         It serves controllers with effort limits of their own, whose gains would be beyond them.
         """

@@ -151,7 +151,7 @@ def _no_sweep(folder: Path, error: Exception) -> ArgumentError:
 
 
 def _digest_without(metadata: Mapping[str, Any]) -> str:
-    """Return the digest of a group's metadata without the digest that they contain."""
+    """Return the digest of a group's metadata, without the entry that stores this digest."""
     attributes = metadata["attributes"]
     own = {name: value for name, value in attributes[ASIDE].items() if name != "digest"}
     return digest_of({**metadata, "attributes": {**attributes, ASIDE: own}})

@@ -31,7 +31,7 @@ class EventQueue:
             self._events.get()()
 
     def wait(self, seconds: float) -> None:
-        """Call waiting functions, and those posted until a time [s] is over."""
+        """Call the functions that are posted, and wait for more, for a time [s]."""
         end = self._clock() + seconds
         self.run()
         while (left := end - self._clock()) > 0:

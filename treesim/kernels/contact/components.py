@@ -107,13 +107,13 @@ def memory_of(touch, q, slot, first, again, edges):
 
 
 def first_and_end(component, t, column):
-    """Return the first of the bodies, or others, of subtree number t of a component, and the one behind the last."""
+    """Return the range of indices in `column` (bodies or degrees of freedom) of subtree number t of a component."""
     s = component.subtrees[t]
     return component.table[s, column], component.table[s + 1, column]
 
 
 def put_members(component, column, x, value):
-    """x[k] = value for the bodies, or others, of a component."""
+    """x[k] = value for all indices k in `column` of a component (`first_and_end`)."""
     for t in range(component.subtrees.size):
         first, end = first_and_end(component, t, column)
         for k in range(first, end):
@@ -121,7 +121,7 @@ def put_members(component, column, x, value):
 
 
 def copy_members(component, column, x, out):
-    """out[k] = x[k] for the bodies, or others, of a component."""
+    """out[k] = x[k] for all indices k in `column` of a component (`first_and_end`)."""
     for t in range(component.subtrees.size):
         first, end = first_and_end(component, t, column)
         for k in range(first, end):
@@ -129,7 +129,7 @@ def copy_members(component, column, x, out):
 
 
 def any_member(component, column, x):
-    """Return where any of x[k] is not zero, of the bodies, or others, of a component."""
+    """Return whether any x[k] is not zero, for the indices k in `column` of a component (`first_and_end`)."""
     found = x[0] != x[0]
     for t in range(component.subtrees.size):
         first, end = first_and_end(component, t, column)

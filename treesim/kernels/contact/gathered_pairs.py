@@ -19,7 +19,7 @@ def ready_row(touch, k, n):
 
 
 def gathered_tables(layout, geometry):
-    """Return the contact tables with memory for gathered rows, one of each contact, behind those that are ready."""
+    """Return the contact tables, extended by memory for the rows of pairs that are computed when they touch."""
     given = touch_tables(layout, geometry)
     ready, rows = given.ready, given.ready + given.capacity + 1
     pair, reals = np.empty((rows, COLUMNS), np.int64), np.empty(REALS * rows, geometry.dtype)

@@ -122,7 +122,7 @@ def add_row(tree, i, sign, at, rows, J, m):
 
 
 def about(S, arm):
-    """Return the velocity at an arm from the origin."""
+    """Return the velocity, under a unit screw S, of the point at `arm` from the origin."""
     return add(S.lin, cross(S.ang, arm))
 
 

@@ -282,7 +282,7 @@ def put_alike(solver_info, which, spare, keys, several):
 
 
 def kind_of(iterations):
-    """Return which kind a number of iterations is: each of the few, and of the many a range of FEW."""
+    """Return the class of a number of iterations, for sorting: the number if it is below FEW, else its multiple of FEW."""
     return iterations if iterations < FEW else FEW - 1 + iterations // FEW
 
 

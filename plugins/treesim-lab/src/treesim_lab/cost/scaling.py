@@ -67,7 +67,7 @@ def fitted_exponent(sizes: Sequence[int], seconds: Sequence[float]) -> float | N
 
 
 def next_seconds(sizes: Sequence[int], seconds: Sequence[float], size: int) -> float:
-    """Return the time expected at `size` from the last two measured; at least linear growth, cubic from one size."""
+    """Return the time expected at `size`, from the growth between the last two sizes; cubic after one size."""
     if len(sizes) < 2:
         return seconds[-1] * (size / sizes[-1]) ** 3
     slope = np.log(seconds[-1] / seconds[-2]) / np.log(sizes[-1] / sizes[-2])
