@@ -282,7 +282,7 @@ def put_alike(solver_info, which, spare, keys, several):
 
 
 def kind_of(iterations):
-    """Return the class of a number of iterations, for sorting: the number if it is below FEW, else its multiple of FEW."""
+    """Return the class of a number of iterations, for sorting: below FEW the number, else a multiple of FEW."""
     return iterations if iterations < FEW else FEW - 1 + iterations // FEW
 
 
