@@ -23,6 +23,7 @@ from treesim import (
     Placement,
     Repetition,
     Tree,
+    control,
     plugins,
 )
 from treesim.compare import Census, CensusRow, Comparison, Report, Row
@@ -31,7 +32,6 @@ from treesim.dynamics.operational.motion import FrameMotion
 from treesim.dynamics.operational.tasks import FramesTask
 from treesim.dynamics.schedule import Schedule, Stage
 from treesim.model import generators as make
-from treesim.simulation import control
 from treesim.simulation.player import Frame as PlayedFrame
 from treesim.simulation.trajectory import JointStates
 from treesim.states.support import LowestPoint
