@@ -29,6 +29,7 @@ extensions = [
     "api_pages",
     "notfound.extension",
     "command_reference",
+    "exercises",
     "front_page",
     "gallery",
     "mathjax",

@@ -15,11 +15,13 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
 import api_pages
 import command_reference
+from exercises import exercises
 from markdown_it import MarkdownIt
 from mdit_py_plugins.colon_fence import colon_fence_plugin
 
@@ -110,6 +112,7 @@ def counts() -> Iterator[tuple[str, int]]:
     yield "generated pages", sum(words(part.text) for part in generated)
     yield "docstrings of the API reference", sum(words(part.text) for part in docstrings() if part.kind == "table")
     yield "reference of commands", sum(words(part.text) for part in command_help())
+    yield "exercises of notebooks", sum(words(each["task"]) for each in chain(*exercises().values()))
     yield "code blocks", sum(part.kind == "code" for part in written)
     yield "blocks of output", sum(part.kind == "output" for part in every)
 

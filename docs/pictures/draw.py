@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import runpy
 import shutil
 import subprocess
@@ -91,7 +92,7 @@ def terminal(shown: Terminal) -> str:
         line = f"{sys.executable} -m {command}"
         done = subprocess.run(line, shell=True, capture_output=True, text=True, check=True, env=environment)
         console.print(Text(f"$ {command}", style="bold"))
-        lines = done.stdout.replace("python -m treesim", "treesim").rstrip().splitlines()[: shown.lines]
+        lines = re.sub(r"python \S*-m\S* treesim", "treesim", done.stdout).rstrip().splitlines()[: shown.lines]
         console.print(Text.from_ansi("\n".join(lines)), no_wrap=True, crop=True)
     return console.export_svg(code_format=FONT, unique_id="terminal")
 
