@@ -150,7 +150,8 @@ def simulate(
             wall_s = time.perf_counter() - began
     trajectory = trajectory.with_metadata(**made)
 
-    written, failed = outputs.write(tree, trajectory)
+    with progress_bar("writing files", show):
+        written, failed = outputs.write(tree, trajectory)
     try:
         _report(tree, trajectory, made["controller"], (wall_s, first_call_s), written, failed, quiet, json)
     finally:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ArgumentError, TreesimError, listed, quoted
+from ..system.progress import progress_bar
 from . import common
 from .simulation_options import DT
 from .view_reference import Start, recorded_reference
@@ -66,7 +67,8 @@ def write_record(path: str, record: Path, viewer: str, base: str | None, mimic: 
     recorder = common.get_recorder(viewer)
     common.check_record(recorder, record)
     robot, trajectory = _loaded(path, base, mimic)
-    recorder.record(robot, trajectory, record, fps=common.FRAMES_PER_SECOND)
+    with progress_bar("recording", not json):
+        recorder.record(robot, trajectory, record, fps=common.FRAMES_PER_SECOND)
     common.report_file(robot, "record", record, json)
 
 

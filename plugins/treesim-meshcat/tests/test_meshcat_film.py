@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 from treesim_meshcat import MeshcatViewer, film
 
+from tests.terminal import Terminal
 from treesim.errors import ArgumentError, PluginError
+from treesim.system.progress import progress_bar
 from treesim.viewing.protocols import FormatRecorder
 
 SMALL = {"width": 96, "height": 64}
@@ -84,3 +86,11 @@ def test_a_picture_shows_the_last_state_and_a_film_all_of_them(browser, robot, m
     details = subprocess.run([ffmpeg, "-i", str(made), "-f", "null", "-"], capture_output=True, text=True)
     assert "frame=    5" in details.stderr and "96x64" in details.stderr and "20 fps" in details.stderr
     assert shutil.which("ffmpeg") or "imageio_ffmpeg" in sys.modules
+
+
+def test_pictures_of_a_film_are_counted_on_a_terminal(monkeypatch):
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    with progress_bar("recording"):
+        assert len(film._alone(lambda: list(film._frames(Page(), 1.0, 10)))) == 11
+    assert "10/11" in terminal.getvalue() and "pictures" in terminal.getvalue()

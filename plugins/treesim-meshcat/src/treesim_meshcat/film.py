@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
@@ -18,6 +19,7 @@ from treesim.errors import PluginError
 from treesim.simulation.trajectory import Trajectory
 from treesim.system.files import write_whole
 from treesim.system.installation import installed_by
+from treesim.system.progress import counted
 from treesim.system.subprocesses import program_path
 
 from .recording import write_recording
@@ -120,7 +122,7 @@ def installed_browser() -> str | None:
 def _alone(work: Callable[[], T]) -> T:
     """Return work(), run in a thread of its own: playwright does not run in one with an event loop, as a notebook's."""
     with ThreadPoolExecutor(1) as thread:
-        return thread.submit(work).result()
+        return thread.submit(copy_context().run, work).result()  # also shows progress
 
 
 def _drawn(recording: Path, work: Callable[[Any], T]) -> T:
@@ -138,7 +140,7 @@ def _drawn(recording: Path, work: Callable[[Any], T]) -> T:
 
 def _frames(page: Any, duration: float, fps: float) -> Iterator[bytes]:
     """Yield pictures (JPEG) of a motion, from its first state to its last."""
-    for k in range(math.ceil(duration * fps - 1e-9) + 1):
+    for k in counted(range(math.ceil(duration * fps - 1e-9) + 1), lambda k: "pictures"):
         yield _picture(page, min(k / fps, duration), JPEG)
 
 
