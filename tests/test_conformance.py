@@ -1,6 +1,7 @@
 """The items of the papers: their places exist, each has a test or a reason, and nothing numbered is left out."""
 
 import ast
+import pkgutil
 import re
 from functools import cache
 from pathlib import Path
@@ -79,6 +80,19 @@ def test_items_have_a_place_and_a_test_or_a_reason():
             reason = re.match(r"\*(\w+)\*", item.reason)
             assert reason and reason[1] in REASONS, (item, f"neither a test nor one of {REASONS}")
             assert item.code or reason[1] != "untested", item
+
+
+def test_the_book_s_table_names_functions_code_and_tests_that_exist():
+    text = (ROOT / "docs" / "rbda.md").read_text(encoding="utf-8")
+    rows = [line.strip("|").split(" | ") for line in text.splitlines() if line.startswith("| ")][1:]
+    chapters = [row[0].split()[0] for row in rows if row[0].strip()]
+    assert chapters == [str(k) for k in range(2, 12)] and len(rows) > 30
+    for _, _, names, code, test in rows:
+        assert quoted(names) and quoted(code) and quoted(test)
+        assert list(missing_places(code)) == [] and list(missing_places(test)) == []
+        for name in quoted(names):
+            assert pkgutil.resolve_name(name) is not None
+        assert all(re.search(r": test_|/test_\w+\.py$", place) for place in quoted(test))
 
 
 def test_markers_name_items_and_cases():
