@@ -4,7 +4,8 @@
 
 FOLDER: a version's folder of `docs/publish.py`. PART: a text that the paths of pages contain; by default, all pages.
 On screens of 1440, 800 and 390 pixels, light and dark: nothing is wider than the window, text has a contrast of at
-least 4.5, and no page asks another host for a file. Faults are printed, and the exit code is 1.
+least 4.5, and no page asks another host for a file. The page search.html finds what people search for (SEARCHES).
+Faults are printed, and the exit code is 1.
 """
 
 from __future__ import annotations
@@ -21,6 +22,17 @@ from typing import Any
 from playwright.sync_api import sync_playwright
 
 WIDTHS, THEMES = (1440, 800, 390), ("light", "dark")
+SEARCHES = {
+    "record video": "record.html",
+    "attach": "change.html",
+    "lock joint": "change.html",
+    "gravity compensation": "recipes.html",
+    "LQR": "tutorials/lqr.html",
+    "degrees": "conventions.html",
+    "inverse kinematics": "tutorials/kinematics.html",
+}
+FIRST = 3  # results, among which the page must be
+ENDED = "() => /finished|matching/.test(document.querySelector('#search-results .search-summary')?.textContent)"
 # names of elements that reach beyond the window, unless an ancestor scrolls or clips them
 WIDE = """() => {
     const width = document.documentElement.clientWidth, found = [];
@@ -95,6 +107,18 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
         """Print nothing."""
 
 
+def faults_of_search(page: Any, root: str) -> Iterator[str]:
+    """Yield the queries whose page is not among the first results."""
+    for query, wanted in SEARCHES.items():
+        page.goto(f"{root}/search.html?q={query.replace(' ', '+')}")
+        page.wait_for_function(ENDED)
+        page.wait_for_load_state("networkidle")  # results show parts of their pages
+        links = page.locator("#search-results ul.search li > a").evaluate_all("(all) => all.map((x) => x.href)")
+        found = [link.removeprefix(f"{root}/").partition("?")[0].partition("#")[0] for link in links[:FIRST]]
+        if wanted not in found:
+            yield f"{query!r} finds {found}, not {wanted}"
+
+
 def main(folder: Path, *parts: str) -> int:
     """Print the faults of pages; return 1 if there are any, or no page."""
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder)))
@@ -109,6 +133,10 @@ def main(folder: Path, *parts: str) -> int:
             for fault in faults_of(page, f"{root}/{path.as_posix()}"):
                 faults += 1
                 print(f"{path}: {fault}")
+            if path.name == "search.html":
+                for fault in faults_of_search(page, root):
+                    faults += 1
+                    print(f"{path}: {fault}")
             page.close()
         browser.close()
     print(f"{len(pages)} pages, {faults} faults")

@@ -378,6 +378,9 @@ Each task below takes at most ten lines. The programs need `import numpy as np`,
 """
 
 
+INDEX = {"Compensate gravity.": "```{index} ! gravity compensation\n```\n\n"}  # what search finds them by
+
+
 def recipes():
     """Yield the title and the lines of each task before its first assertion."""
     for function in ast.parse(SOURCE).body:
@@ -392,7 +395,7 @@ def recipes():
 def page():
     """Return the page of all recipes."""
     parts = [
-        "## {}\n\n```{{code-block}} python\n{}\n```\n".format(t[:-1], "\n".join(lines).strip())
+        INDEX.get(t, "") + "## {}\n\n```{{code-block}} python\n{}\n```\n".format(t[:-1], "\n".join(lines).strip())
         for t, lines in recipes()
     ]
     return "\n".join([PREAMBLE, *parts])
