@@ -152,6 +152,19 @@ def test_a_release_needs_all_tests():
     assert jobs["tests"]["uses"] == "./.github/workflows/platforms.yml"
 
 
+def test_only_the_job_that_publishes_the_site_may_write_and_not_for_requests():
+    jobs = read_yaml(".github/workflows/docs.yml")["jobs"]
+    assert [name for name, job in jobs.items() if job["permissions"] != {"contents": "read"}] == ["publish"]
+    assert jobs["publish"]["permissions"] == {"contents": "write"} and jobs["publish"]["needs"] == "docs"
+    assert jobs["publish"]["if"] == "github.event_name == 'workflow_dispatch' || github.ref_type == 'tag'"
+
+
+def test_citations_have_the_address_of_the_packages():
+    citation, urls = read_yaml("CITATION.cff"), CORE["urls"]
+    assert (citation["repository-code"], citation["url"]) == (urls["Repository"], urls["Documentation"])
+    assert citation["license"] == CORE["license"] and citation["title"] and citation["abstract"]
+
+
 @pytest.mark.slow
 def test_a_source_distribution_holds_what_its_tests_need(tmp_path):
     pytest.importorskip("build", reason="needs the package build")
