@@ -159,12 +159,6 @@ def test_only_the_job_that_publishes_the_site_may_write_and_not_for_requests():
     assert jobs["publish"]["if"] == "github.event_name == 'workflow_dispatch' || github.ref_type == 'tag'"
 
 
-def test_citations_have_the_address_of_the_packages():
-    citation, urls = read_yaml("CITATION.cff"), CORE["urls"]
-    assert (citation["repository-code"], citation["url"]) == (urls["Repository"], urls["Documentation"])
-    assert citation["license"] == CORE["license"] and citation["title"] and citation["abstract"]
-
-
 @pytest.mark.slow
 def test_a_source_distribution_holds_what_its_tests_need(tmp_path):
     pytest.importorskip("build", reason="needs the package build")
