@@ -297,6 +297,20 @@ def test_two_rows_of_a_table_with_the_same_value_are_not_joined():
     assert [row[0] for row in extension("result_tables").parsed(lines).groups[0]] == ["a_long_name", "another"]
 
 
+def test_columns_below_a_heading_become_a_table():
+    read = extension("result_tables").aligned
+    lines = [
+        "two robots",
+        "           drift [m]  weight off by",
+        *(f"robot {k}        3e-0{k}         +5e-07" for k in range(3)),
+        "end",
+    ]
+    before, table, after = read(lines)
+    assert (before, after) == (lines[:1], lines[-1:])
+    assert table.heading == ["", "drift [m]", "weight off by"] and table.groups[1] == [["robot 1", "3e-01", "+5e-07"]]
+    assert read(lines[2:]) is None and read(["one  two  three", "a  b  c", "d  e"]) is None
+
+
 def test_every_box_of_the_results_becomes_a_table():
     tables = extension("result_tables")
     for page in sorted((FOLDER / "results").glob("*.md")):

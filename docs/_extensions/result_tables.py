@@ -1,6 +1,6 @@
 """Tables of the pages of results: the boxes that commands draw become tables of HTML, long ones behind a title.
 
-The pages keep the output of commands as text, which `docs/regenerate.py` writes.
+So do columns of text below a heading. The pages keep the output of commands as text, which `docs/regenerate.py` writes.
 """
 
 from __future__ import annotations
@@ -84,6 +84,22 @@ def parsed(lines: list[str]) -> Table:
     return Table([unwrapped(cell, width) for cell, width in zip(columns, widths, strict=True)], rows)
 
 
+def aligned(lines: list[str]) -> tuple[list[str], Table, list[str]] | None:
+    """Return the lines before a table of aligned columns below a heading, the table, and the lines after it.
+
+    Columns are two spaces apart. The heading of the first column may be empty.
+    """
+    split = [re.split(r" {2,}", line.strip()) for line in lines]
+    for k, heading in enumerate(split):
+        width = len(heading) + lines[k].startswith("  ")
+        fits = [len(row) == width for row in split[k + 1 :]]
+        rows = split[k + 1 :][: [*fits, False].index(False)]
+        if len(heading) > 1 and width > 2 and len(rows) > 2 and not any(map(NUMBER.fullmatch, heading)):
+            table = Table([""] * (width - len(heading)) + heading, [[row] for row in rows])
+            return lines[:k], table, lines[k + 1 + len(rows) :]
+    return None
+
+
 def parts(text: str) -> Iterator[tuple[str, Any]]:
     """Yield the parts of an output: ("command", line), ("text", lines) and ("table", Table), in their order."""
     lines, plain = iter(text.splitlines()), list[str]()
@@ -151,6 +167,11 @@ class Page:
 
     def text(self, text: str) -> list[nodes.Node]:
         """Return the nodes of lines of text."""
+        found = aligned(text.split("\n"))
+        if found is not None:
+            before, table, after = found
+            above, below = (self.text("\n".join(part)) if part else [] for part in (before, after))
+            return [*above, *self.table(table, ""), *below]
         node = nodes.literal_block(text, text, language="text")
         return [node] if self._opens(node) else folded(node, f"Notes ({text.count(chr(10)) + 1} lines)")
 
@@ -177,7 +198,7 @@ def convert(app: Any, doctree: nodes.document) -> None:
         return
     page = Page()
     for block in list(doctree.findall(nodes.literal_block)):
-        if "┏" in block.astext():
+        if block.astext().startswith("$ ") and ("┏" in block.astext() or aligned(block.astext().splitlines())):
             block.replace_self(page.output(block))
 
 
