@@ -229,6 +229,29 @@ def test_steps_that_are_solved_again_at_their_midpoint(monkeypatch):
     assert len(calls) >= 3
 
 
+@pytest.mark.filterwarnings("ignore::treesim.LimitWarning")
+def test_points_at_the_height_of_others_in_steps_that_are_solved_again():
+    """A vertex of go2's foot is above another one, at whose height it touches: by the gaps at the midpoint."""
+    robot, rng = treesim.load("go2", base="floating"), np.random.default_rng(2)
+    q = treesim.standing(robot, np.tile(robot.clamp(robot.neutral()), (2, 1)))
+    v = 0.5 * rng.normal(size=(2, 18))
+    u = (q[:, 1:] + 0.3 * rng.normal(size=(2, 18)))[1]
+    servo = treesim.PositionServo(200, 5, effort_limit=55, curve=((0, 60), (5, 0)), lag=0.002)
+    driven = treesim.Stepper(world_of(robot, ground=GROUND, actuators={"*": servo}), dt=1e-3)
+    state = driven.reset(q[1], v[1])
+    for _ in range(9):
+        state, _ = driven.step(state, u)
+    stepper = treesim.Stepper(world_of(robot, ground=GROUND), dt=1e-3, integrator="implicit_midpoint", substeps=1)
+    found, h = linearize(stepper, state.q, state.v), 1e-6
+    rows = found.gradient.rows
+    assert {"separating", "sliding"} <= set(rows["state"])
+    ahead, behind = (
+        np.stack([stepper.step(stepper.reset(state.q, state.v + d))[0].v for d in s * h * np.eye(18)], axis=1)
+        for s in (1, -1)
+    )
+    assert abs(found.A[18:, 18:] - (ahead - behind) / (2 * h)).max() < 2e-8
+
+
 def test_contacts_for_which_memory_has_to_grow(monkeypatch):
     monkeypatch.setattr(tables, "CAPACITY", 2)
     stepper = treesim.Stepper(treesim.World(body("box", (0.2, 0.2, 0.2)), ground=GROUND))

@@ -14,7 +14,7 @@ from ..engine.call.batched import BatchedTables
 from ..engine.call.buffer_pool import empty
 from ..engine.call.evaluate import run_states
 from ..kernels.contact.contact_numbers import contact_numbers_states
-from ..kernels.contact.contact_points import LAW
+from ..kernels.contact.contact_points import LAW, START
 from ..kernels.contact.layout import LIMIT, SPEED
 from ..kernels.contact.layout import RECOVERY as OPTION
 from ..kernels.contact.motion_gradient import RESULT, impacts_states, motion_gradient_states
@@ -22,6 +22,7 @@ from ..kernels.contact.row_derivatives import (
     BOTH,
     CONTACT,
     FRICTION,
+    GAP,
     IMPACTS,
     IMPULSES,
     LINEAR,
@@ -48,7 +49,8 @@ class StepStates(NamedTuple):
     q (B, nq): configurations of the rows. v (B, nv): velocities at the start. mean, end (B, nv): unconstrained motion.
     armature (B, nv): diagonal that the step adds to the mass matrix. taken: motion in the step. points (B, P, POINT):
     contacts (`kernels.contact.contact_points`), of which states have `counts` (B,). start (B, nq): configurations at
-    the start, of the gaps of limits.
+    the start, of the gaps of limits. motion (B, nv): velocities along which gaps of contacts were converted to those at
+    the start (`midpoint_correction.start_gaps`), if they were.
     """
 
     q: np.ndarray
@@ -60,6 +62,7 @@ class StepStates(NamedTuple):
     points: np.ndarray
     counts: np.ndarray
     start: np.ndarray
+    motion: np.ndarray | None = None
 
 
 class RowParameters(NamedTuple):
@@ -105,7 +108,8 @@ class ContactGradient:
         self.stepper, self.given, self.robot, self.parameters = stepper, given, stepper.robot, parameters
         self.armature = np.maximum(given.armature, 0.0)
         self.h, self.theta = float(stepper.settings.table[0]), stepper.rule.theta
-        self.touch, self.contacts, self.pair = contacts_of(stepper, given, parameters.friction)
+        self.touch, points, self.pair = points_of(stepper, given)
+        self.contacts, lowest = self._numbers_of(points)
         turning = self.touch.resists and self.contacts[..., [ROLLING, TORSIONAL]].any()
         self.axes = BOTH if turning else LINEAR  # rows of a contact
         largest = np.maximum(1.0, np.abs(given.q).max(axis=1, initial=0.0))
@@ -120,6 +124,14 @@ class ContactGradient:
         nv = self.robot.nv
         self.J, self.M = (empty((B, rows, nv), float) for rows in (C * self.axes, nv))
         self._run_on_rows(contact_rows_states, slice(None), (), [self.contacts], [self.J, self.M])
+        if C:
+            if given.motion is not None:  # points were moved to the height of the lowest one by the gaps there
+                start = self.contacts[..., GAP].copy()
+                points = points.copy()
+                points[:, :C, START] += self.h / 2 * np.einsum("bck,bk->bc", self.normals, given.motion)
+                self.contacts, lowest = self._numbers_of(points)
+                self.contacts[..., GAP] = start
+            put_geometry(self.touch, points, self.pair, lowest.astype(int), self.robot, given.q, self.contacts)
         for b in np.flatnonzero(recovers).tolist():
             self.on_limits[b], opened = recovery_of(self, b)
             self.w[b, 0] -= opened
@@ -188,6 +200,20 @@ class ContactGradient:
         found[:, :, RESULT.q] += self.in_configuration(slice(None), self.w, self.y, rows, z, self.contacts)
         return MotionGradient(*np.moveaxis(found, 2, 0), *results[1:4])
 
+    def _numbers_of(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return contacts (B, C, CONTACT), and those (B, C) to whose height their points were moved."""
+        (B, C), touch, robot = self.pair.shape, self.touch, self.robot
+        contacts, lowest = empty((B, C, CONTACT), float), np.empty((B, C))
+        if C:
+            tables = _integers(C, points.shape[1]), _table(touch.pair.ravel(), np.int64)
+            reals = (_table(x, float) for x in (touch.surface.ravel(), [self.h, *touch.point[:, 3]]))
+            given = [points, self.given.counts.astype(float)]
+            _run(contact_numbers_states, (robot.ints, robot.reals, *tables, *reals), given, [contacts, lowest])
+            if self.parameters.friction is not None:
+                own = np.take_along_axis(self.parameters.friction, self.pair, axis=1)
+                contacts[..., FRICTION] = np.where(self.pair < 0, 0.0, own)
+        return contacts, lowest
+
     @property
     def _arrays(self) -> list[np.ndarray]:
         """Arrays of kernels of `motion_gradient`."""
@@ -229,33 +255,16 @@ class ContactGradient:
         return found
 
 
-def contacts_of(
-    stepper: Stepper, given: StepStates, friction: np.ndarray | None
-) -> tuple[Touch, np.ndarray, np.ndarray]:
-    """Return the contact tables, contacts (B, C, CONTACT) of states, and pairs (B, C), -1 of empty ones.
-
-    Behind the contacts of a state are empty ones. friction (B, P): of each pair, if it is batched.
-    """
-    B, C = len(given.q), int(given.counts.max(initial=0))
+def points_of(stepper: Stepper, given: StepStates) -> tuple[Touch, np.ndarray, np.ndarray]:
+    """Return the contact tables, contact points (B, P, POINT) of states, and pairs (B, C), -1 behind the last point."""
+    C = int(given.counts.max(initial=0))
     valid = np.arange(C) < given.counts[:, None]
     touching, points = stepper.world.touching, given.points
     touch = touching.touch
     if touching.counts.shapes:
         points = points[:, :C].copy()
         touch, points[valid] = with_rows(touching, points[valid])
-    pair = np.where(valid, points[:, :C, LAW], -1).astype(int)
-    contacts, lowest = empty((B, C, CONTACT), float), np.empty((B, C))
-    if not C:
-        return touch, contacts, pair
-    radius = [stepper.settings.table[0], *touch.point[:, 3]]
-    tables = _integers(C, points.shape[1]), _table(touch.pair.ravel(), np.int64)
-    constants = *tables, _table(touch.surface.ravel(), float), _table(radius, float)
-    robot, counts = stepper.robot, given.counts.astype(float)
-    _run(contact_numbers_states, (robot.ints, robot.reals, *constants), [points, counts], [contacts, lowest])
-    put_geometry(touch, points, pair, lowest.astype(int), robot, given.q, contacts)
-    if friction is not None:
-        contacts[..., FRICTION] = np.where(valid, np.take_along_axis(friction, pair, axis=1), 0.0)
-    return touch, contacts, pair
+    return touch, points, np.where(valid, points[:, :C, LAW], -1).astype(int)
 
 
 def _table(numbers: Sequence[Any], kind: Any) -> np.ndarray:

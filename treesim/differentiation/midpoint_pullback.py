@@ -162,7 +162,7 @@ class MidpointPullback:
         between, q, v, qdd, u, *ahead, mean_change, end_change = self._parts.move(*given)
         changes = [mean_change, end_change]
         reached = Motion(*(x + y for x, y in zip(ahead[:2], changes, strict=True)))
-        states = StepStates(q, ahead[2], ahead[0], ahead[1], start.armature, reached, points, counts, start.q)
+        states = StepStates(q, ahead[2], ahead[0], ahead[1], start.armature, reached, points, counts, start.q, u)
         second = ContactGradient(self._stepper, states, parameters)
         second.add_set(u, 0 * u)  # gaps are those at the start
         return MidpointTape(start, first, second, mean, between, q, v, qdd, changes)
