@@ -9,7 +9,7 @@ import numpy as np
 
 import treesim
 
-from ..errors import ArgumentError
+from ..errors import ArgumentError, quoted
 from .common import finite_number, load_robot
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def _placed(text: str, place: list[float]) -> tuple[Tree, np.ndarray]:
     if numbers:
         place = [finite_number("--with", number) for number in numbers.split(",")]
     if len(place) != 3:
-        raise ArgumentError(f"--with takes ROBOT@x,y,z, got {len(place)} numbers in {text!r}")
+        raise ArgumentError(f"--with takes ROBOT@x,y,z with three numbers, got {quoted(text)}")
     robot = load_robot(source, "auto", None)
     if robot.base == "fixed":
         robot = robot.with_base_pose(treesim.Placement(translation=tuple(place)))
