@@ -50,13 +50,14 @@ class InstalledRobots:
 def reloading(session: LiveSession, source: str, name: str) -> Iterator[None]:
     """Context in which a session that shows the robot `name` loads its file `source` again whenever this changes."""
     path, over = Path(source), Event()
+    first = _changed_at(path)  # before the thread runs: a change until then counts
 
     def failed(why: str) -> None:
         print_warning(why)
         session.physics.trouble = why  # which pages show until a robot is loaded
 
     def watch() -> None:
-        before = _changed_at(path)
+        before = first
         while not over.wait(LOOK_SECONDS):
             now = _changed_at(path)
             if now is not None and now != before and session.physics.robot.name == name:
