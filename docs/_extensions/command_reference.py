@@ -77,7 +77,7 @@ def metavar(parameter: Any) -> str:
 def markdown(text: str) -> str:
     """Return the text of a help message with its options as code, and without accidental markup."""
     code = r"(`[^`]*`)"
-    parts = re.split(code, re.sub(r"(?<![`\w-])(--[a-z][a-z-]*)(?![^`]*`(?:[^`]*`[^`]*`)*[^`]*$)", r"`\1`", text))
+    parts = re.split(code, re.sub(r"(?<![`\w-])(--[a-z][a-z0-9-]*)(?![^`]*`(?:[^`]*`[^`]*`)*[^`]*$)", r"`\1`", text))
     return "".join(part if re.fullmatch(code, part) else re.sub(r"([<>*_$\[\]|~])", r"\\\1", part) for part in parts)
 
 
