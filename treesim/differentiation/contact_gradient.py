@@ -125,13 +125,7 @@ class ContactGradient:
         self.J, self.M = (empty((B, rows, nv), float) for rows in (C * self.axes, nv))
         self._run_on_rows(contact_rows_states, slice(None), (), [self.contacts], [self.J, self.M])
         if C:
-            if given.motion is not None:  # points were moved to the height of the lowest one by the gaps there
-                start = self.contacts[..., GAP].copy()
-                points = points.copy()
-                points[:, :C, START] += self.h / 2 * np.einsum("bck,bk->bc", self.normals, given.motion)
-                self.contacts, lowest = self._numbers_of(points)
-                self.contacts[..., GAP] = start
-            put_geometry(self.touch, points, self.pair, lowest.astype(int), self.robot, given.q, self.contacts)
+            self._put_motions_of_points(points, lowest)
         for b in np.flatnonzero(recovers).tolist():
             self.on_limits[b], opened = recovery_of(self, b)
             self.w[b, 0] -= opened
@@ -213,6 +207,16 @@ class ContactGradient:
                 own = np.take_along_axis(self.parameters.friction, self.pair, axis=1)
                 contacts[..., FRICTION] = np.where(self.pair < 0, 0.0, own)
         return contacts, lowest
+
+    def _put_motions_of_points(self, points: np.ndarray, lowest: np.ndarray) -> None:
+        """Write how contact points and normals move; for points at a lower one's height, by the gaps where they are."""
+        motion, C = self.given.motion, self.pair.shape[1]
+        if motion is not None:  # the points have gaps at the start, not at the configuration of the rows
+            start, points = self.contacts[..., GAP].copy(), points.copy()
+            points[:, :C, START] += self.h / 2 * np.einsum("bck,bk->bc", self.normals, motion)
+            self.contacts, lowest = self._numbers_of(points)
+            self.contacts[..., GAP] = start
+        put_geometry(self.touch, points, self.pair, lowest.astype(int), self.robot, self.given.q, self.contacts)
 
     @property
     def _arrays(self) -> list[np.ndarray]:
