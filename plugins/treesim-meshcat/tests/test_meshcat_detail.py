@@ -55,6 +55,30 @@ def test_slow_pictures_have_few_triangles_until_nothing_moves(ball, motion, tmp_
     assert watched.errors == []
 
 
+ATTRIBUTES = "stage.viewer.renderer.getContext().getContextAttributes().antialias"
+PIXELS = "stage.viewer.renderer.domElement.width / element('meshcat-pane').offsetWidth"
+
+
+@pytest.mark.parametrize("film", [False, True])
+def test_pictures_at_rest_have_more_pixels_where_none_is_multisampled(film, ball, motion, tmp_path, watch):
+    page = MeshcatViewer().record(ball, motion(ball, duration=1.0), tmp_path / "ball.html").as_uri()
+    watched = watch(page + "#film" * film)
+    watched.wait("stage.bodies.length === 2")
+    watched.page.evaluate("stage.viewer.animator.pause()")
+    assert watched.page.evaluate(ATTRIBUTES) == film
+    watched.wait(f"{PIXELS} === {1 if film else 2}")
+    watched.page.evaluate("stage.detail.show(false)")
+    assert watched.page.evaluate(PIXELS) == 1
+
+
+def test_slow_pages_write_the_last_state(live):
+    live.watched.page.evaluate("stage.detail.choose = () => {}; stage.detail.few = true")
+    live.watched.page.evaluate("session.set({running: true})")
+    live.watched.wait("session.busy")
+    live.watched.page.evaluate("session.set({running: false})")
+    live.watched.wait("element('clock').textContent === `${session.state.t.toFixed(3)} s` && !session.state.running")
+
+
 @pytest.mark.slow
 def test_films_show_whole_meshes(ball, tmp_path, watch, motion):
     from treesim_meshcat.film import DRAWN

@@ -132,7 +132,7 @@ def _drawn(recording: Path, work: Callable[[Any], T]) -> T:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=installed_browser(), args=FLAGS)
         page = browser.new_page(viewport=SIZE, color_scheme="light")  # type: ignore[arg-type] # of its own kind of dict
-        page.goto(recording.as_uri())
+        page.goto(f"{recording.as_uri()}#film")
         result = work(page)
         browser.close()
     return result

@@ -2,6 +2,7 @@
 
 const MOST_TRIANGLES = 15000;  // of all meshes together
 const COARSE = 0.65;  // pixels of a picture for each pixel of the page, along each side
+const SAMPLES = 2;  // pixels of a picture at rest for each of one that moves, along each side, where none is multisampled
 const SLOW = 45;  // ms from one picture to the next
 const PICTURES = 12;  // whose mean is slow, but for the slowest, which may wait for something
 const REST = 400;  // ms without a change
@@ -51,13 +52,32 @@ function shadedAtVertices(material) {
 
 const triangleCount = (geometry) => Math.floor((geometry.index || geometry.attributes.position).count / 3);
 
+// Whether the browser draws without a graphics card, as far as it tells.
+function drawsInSoftware() {
+    const gl = document.createElement("canvas").getContext("webgl");
+    const names = gl && gl.getExtension("WEBGL_debug_renderer_info");
+    return Boolean(gl) && /swiftshader|llvmpipe|software|basic render/i.test(gl.getParameter(names ? names.UNMASKED_RENDERER_WEBGL : gl.RENDERER));
+}
+
+// The renderer of a page. Without a graphics card, multisampling takes a third of the time of a picture: there, pictures at
+// rest have more pixels instead. Films show each picture at rest, and need their size.
+function makeRenderer(pane) {
+    const renderer = new MeshCat.THREE.WebGLRenderer({antialias: !drawsInSoftware() || location.hash === "#film", alpha: true});
+    pane.appendChild(renderer.domElement);
+    return renderer;
+}
+
 // While pictures change slowly, they have few triangles and pixels. As soon as nothing moves, they are drawn whole.
 class Detail {
     constructor(stage) {
+        const {renderer} = stage.viewer, ratio = renderer.getPixelRatio();
         this.stage = stage;
+        this.ratios = {few: COARSE, moves: ratio, rests: renderer.getContext().getContextAttributes().antialias ? ratio : SAMPLES * ratio};
         this.forget();
         this.intervals = [];  // between the last pictures that changed
         this.changed = performance.now();
+        this.still = null;  // since when nothing moves
+        this.sameSize = false;  // of all pictures, while a film is recorded
     }
 
     // The scene has other objects: their copies are made when they are needed.
@@ -69,19 +89,22 @@ class Detail {
 
     // Called before a picture may be drawn; changes: whether something moves.
     choose(changes) {
-        const now = performance.now(), interval = now - this.changed;
+        const now = performance.now();
         if (!changes) {
-            if (this.few && interval > REST) this.show(false);
+            this.still = this.still || now;
+            if (now - this.still > REST) this.show(false, "rests");
             return;
         }
-        this.changed = now;
-        this.intervals = document.hidden ? [] : [...this.intervals.slice(1 - PICTURES), interval];
+        const rested = this.still && now - this.still > REST;
+        this.intervals = document.hidden ? [] : [...this.intervals.slice(1 - PICTURES), now - this.changed];
+        Object.assign(this, {changed: now, still: null});
         const total = this.intervals.reduce((sum, each) => sum + each, -Math.max(...this.intervals));
         const slow = this.intervals.length === PICTURES && total > (PICTURES - 1) * SLOW;
-        if (slow || (this.meshes && interval < REST)) this.show(true);
+        this.show(slow || this.few || Boolean(this.meshes && !rested));
     }
 
-    show(few) {
+    show(few, pace = few ? "few" : "moves") {
+        this.resize(this.ratios[pace]);
         if (few === this.few) return;
         this.meshes = this.meshes || this.simplified();
         this.few = few;
@@ -93,7 +116,13 @@ class Detail {
             mesh.material.color.copy(color);
             Object.assign(mesh.material, {opacity, transparent, depthWrite});
         }
-        this.stage.viewer.renderer.setPixelRatio(few ? COARSE : 1);
+        this.stage.viewer.set_dirty();
+    }
+
+    resize(ratio) {
+        const {renderer} = this.stage.viewer;
+        if (this.sameSize || renderer.getPixelRatio() === ratio) return;
+        renderer.setPixelRatio(ratio);
         this.stage.fit();
     }
 

@@ -68,7 +68,7 @@ class Panel {
         this.asked = null;  // joints whose values wait to be sent
         this.bindBar();
         session.on("panel", (panel) => this.build(panel));
-        session.on("state", (state) => this.update(state));
+        session.on("state", (state) => { if (!session.busy) this.update(state); });
         session.on("error", (text) => this.complain(text));
         session.on("status", (text) => {
             this.lost = text;

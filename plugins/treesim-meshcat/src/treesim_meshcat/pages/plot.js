@@ -97,6 +97,7 @@ class Plots {
         if (last && state.t === last.t) this.states.pop();
         this.states.push(state);
         while (this.states[0].t < state.t - KEPT_S) this.states.shift();
+        if (this.session.busy) return;
         for (const plot of this.shown) plot.draw();
     }
 }

@@ -7,6 +7,7 @@
 // Down: a scene (it has `commands`), {ground: its own commands}, {panel: {...}}, {program: {sliders, marks, clicks}}, {state: {...}}, {error: text} about what this page asked for.
 
 const HEAD_BYTES = 16;
+const WRITTEN_MS = 100;  // from one state that is written and plotted to the next, while pictures are slow
 
 class Session {
     constructor(stage, link) {
@@ -15,6 +16,8 @@ class Session {
         this.panel = null;  // what there is to be set, as last received
         this.program = null;  // what the program that shows the robot adds
         this.state = null;
+        this.written = -Infinity;  // when the last state was
+        this.busy = false;  // drawing: this state need be neither written nor plotted, because one of the next will
         this.listeners = {panel: [], program: [], state: [], error: [], status: [], overlay: [], scene: [], reference: []};
         this.waiting = null;  // the newest frame that is not applied yet
         this.latest = null;  // the one that is
@@ -44,6 +47,7 @@ class Session {
             this.emit("scene", message);
         }
         if (message.ground) this.stage.lay(message.ground);
+        if (message.state) this.hurry(message.state);
         for (const kind of ["panel", "program", "state"]) {
             if (message[kind]) {
                 this[kind] = message[kind];
@@ -51,6 +55,12 @@ class Session {
             }
         }
         if (message.error) this.emit("error", message.error);
+    }
+
+    hurry({running}) {
+        const now = performance.now();
+        this.busy = Boolean(running && this.stage.detail.few && now - this.written < WRITTEN_MS);
+        if (!this.busy) this.written = now;
     }
 
     acknowledge(frame) {

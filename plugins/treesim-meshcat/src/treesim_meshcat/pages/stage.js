@@ -72,9 +72,10 @@ const element = (id) => document.getElementById(id);
 
 class Stage {
     constructor() {
-        this.viewer = new MeshCat.Viewer(element("meshcat-pane"), false);
+        const pane = element("meshcat-pane");
+        this.viewer = new MeshCat.Viewer(pane, false, makeRenderer(pane));
         this.viewer.set_3d_pane_size = () => this.fit();
-        new ResizeObserver(() => this.fit()).observe(element("meshcat-pane"));
+        new ResizeObserver(() => this.fit()).observe(pane);
         this.viewer.animate = () => this.tick();  // meshcat restarts its loop after capturing images
         this.lamp = keyLight();
         this.viewer.set_object(["Lights", "KeyLight"], this.lamp);

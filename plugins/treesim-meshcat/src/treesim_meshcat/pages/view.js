@@ -54,12 +54,15 @@ class View {
             this.film.stop();
             return;
         }
+        this.stage.detail.show(false);
+        this.stage.detail.sameSize = true;
         const mimeType = FILM_TYPES.find((type) => MediaRecorder.isTypeSupported(type)), parts = [];
         const film = new MediaRecorder(this.canvas.captureStream(FILM_RATE), {mimeType, videoBitsPerSecond: 8e6});
         film.ondataavailable = ({data}) => parts.push(data);
         film.onstop = () => {
             this.filming.textContent = "film";
             this.film = null;
+            this.stage.detail.sameSize = false;
             for (const track of film.stream.getTracks()) track.stop();
             download(`${document.title}.${mimeType.slice(6).split(";")[0]}`, new Blob(parts, {type: mimeType}));
         };
