@@ -52,7 +52,7 @@ function shadedAtVertices(material) {
 
 const triangleCount = (geometry) => Math.floor((geometry.index || geometry.attributes.position).count / 3);
 
-// Whether the browser draws without a graphics card, as far as it tells.
+// Whether the browser draws without a graphics card, if its name says so.
 function drawsInSoftware() {
     const gl = document.createElement("canvas").getContext("webgl");
     const names = gl && gl.getExtension("WEBGL_debug_renderer_info");
