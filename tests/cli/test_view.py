@@ -19,6 +19,7 @@ from tests.waiting import Clock, wait_until
 from treesim import Body, Ground, Inertia, Joint, Placement, Simulation, Tree, Visual, frame_pose, load
 from treesim.cli import common, view_robots
 from treesim.cli.simulation_options import ViewOptions, build_simulation
+from treesim.errors import ArgumentError
 from treesim.simulation import player
 from treesim.viewing.protocols import Viewer
 
@@ -403,6 +404,44 @@ def test_further_robots_stand_in_the_world(make_robot: Callable[..., str], trees
         (("--with", "ur5", "--html", "x.html"), "--with does not go"),
     ):
         assert reason in treesim("view", first, *FIXED, "--no-browser", *words).stderr
+
+
+WORLD = """
+import treesim
+robot = treesim.load("go2", base="floating")
+box = treesim.free_body("crate", "box", (0.2, 0.2, 0.2), 1.0)
+{name} = treesim.World(robot, ground=treesim.Ground(), bodies=box)
+{more}
+"""
+
+
+def test_a_python_file_defines_the_world(tmp_path: Path, treesim: Callable[..., Any]) -> None:
+    file = tmp_path / "scene.py"
+    placed = "q = world.robot.neutral(); q[2] = 0.5; q[-5] = 3.0"
+    file.write_text(WORLD.format(name="world", more=placed))
+    setup = build_simulation(str(file), ViewOptions(dt=0.002))
+    assert setup.robot is setup.simulation.world.robot and setup.robot.nv == 18 + 6 and setup.simulation.dt == 0.002
+    assert (setup.q[2], setup.q[-5], setup.controller) == (0.5, 3.0, "hold") and setup.simulation.world.ground
+    file.write_text(WORLD.format(name="anything", more=""))
+    setup = build_simulation(str(file), ViewOptions(q0="root_joint.z=0.7"))
+    assert setup.q[setup.robot.q_index["root_joint"]][2] == 0.7
+    library = view_robots.InstalledRobots("scene", str(file), ViewOptions())
+    assert library.load("scene", "floating")[0].world.bodies
+    with pytest.raises(ArgumentError, match="defines the base"):
+        library.load("scene", "fixed")
+    for text, words, reason in (
+        (WORLD.format(name="world", more=""), ("--ground",), "'--ground': "),
+        (WORLD.format(name="world", more=""), ("--with", "ur5"), "'--with': "),
+        (WORLD.format(name="world", more="q = [1, 2]"), (), "q has"),
+        (WORLD.format(name="one", more="two = one"), (), "is called world"),
+        ("robot = 1", (), "no variable is a World"),
+        ("x = 1\nx = x / 0", (), "scene.py:2: ZeroDivisionError"),
+        ("x = = 1", (), "scene.py:1: SyntaxError"),
+        ("raise SystemExit(3)", (), "scene.py:1: SystemExit"),
+    ):
+        file.write_text(text)
+        assert reason in treesim("view", str(file), "--no-browser", *words).stderr
+    assert "no such file" in treesim("view", str(tmp_path / "none.py"), "--no-browser").stderr
 
 
 @pytest.mark.slow

@@ -29,6 +29,7 @@ from .common import (
     option,
 )
 from .states import SPELLINGS, external_force, gravity_vector, initial_state, push_vector
+from .world_files import WorldStart, is_world_file, load_world
 
 if TYPE_CHECKING:
     import numpy as np
@@ -194,14 +195,42 @@ def build_simulation(
     `treesim.control.default_controller`, on a ground with gains that support the robot. Raises a TreesimError
     that names the wrong option.
     """
-    from ..simulation.control import default_controller
-    from ..states.support import usable_shapes
-    from .other_robots import joined, on_ground, other_robots
-
     _check_names(options)
     _check_floor_and_push(options)
     checked_seconds("--dt", options.dt)
     field = None if options.gravity is None else gravity_vector(options.gravity)
+    if isinstance(options, ViewOptions) and is_world_file(source):
+        if policy is not None:
+            raise ArgumentError("--policy: a policy controls a robot, and this is a world: name its robot instead")
+        start = _world_start(source, options)
+    else:
+        start = _robots_start(source, options, policy, others)
+    robot, q, v, network = start.world.robot, start.q, start.v, start.policy
+    controller = options.controller or start.controller
+    stiffness, damping = start.kp if options.kp is None else options.kp, start.kd if options.kd is None else options.kd
+    drive = _drive(robot, q, controller, stiffness, damping)
+    if policy is not None and network is not None:
+        drive = policy.controller(network, options.dt)
+    around = None
+    if options.push is not None:
+        around = partial(_with_push, robot=robot, push=options.push, push_at=options.push_at, push_for=options.push_for)
+        drive = around(drive)
+    simulation = treesim.Simulation(
+        start.world, options.dt, integrator=options.integrator, backend=options.backend, controller=drive,
+        gravity=field, substeps=options.substeps, contact_solver=options.contact_solver,
+        external_forces=_external_forces(robot, options.force),
+    )  # fmt: skip
+    return SimulationSetup(
+        robot, q, v, simulation, cast("ControllerName", controller), stiffness, damping, around, network
+    )
+
+
+def _robots_start(source: str, options: RunOptions, policy: ContractPolicy | None, others: Sequence[str]) -> WorldStart:
+    """Return the world of a robot, other robots and a ground, with the initial state."""
+    from ..simulation.control import default_controller
+    from ..states.support import usable_shapes
+    from .other_robots import joined, on_ground, other_robots
+
     described = described_robot(source, options.base, options.mimic, options.convex_parts)
     robot = named_on_command_line(described, source)
     q, v = initial_state(robot, options.q0, options.v0, options.seed)
@@ -228,29 +257,22 @@ def build_simulation(
     if ground:
         robots[options.q0 is not None :] = on_ground(robots[options.q0 is not None :], cast("Ground", world.ground[0]))
     stands = ground and any(each.base == "floating" for each, _ in robots)
-    kp, kd, controller = options.kp, options.kd, options.controller
-    stiffness, damping = KP, KD
-    if controller is None:
-        controller = default_controller(robot, ground, (kp, kd) != (None, None))
-        if stands:
-            stiffness, damping = max(_carrying(each, q) for each, q in robots if each.base == "floating")
-    robot, q, v = world.robot, *joined(robots, v)
-    stiffness, damping = stiffness if kp is None else kp, damping if kd is None else kd
-    drive = _drive(robot, q, controller, stiffness, damping)
-    if policy is not None and network is not None:
-        drive = policy.controller(network, options.dt)
-    around = None
-    if options.push is not None:
-        around = partial(_with_push, robot=robot, push=options.push, push_at=options.push_at, push_for=options.push_for)
-        drive = around(drive)
-    simulation = treesim.Simulation(
-        world, options.dt, integrator=options.integrator, backend=options.backend, controller=drive, gravity=field,
-        substeps=options.substeps, contact_solver=options.contact_solver,
-        external_forces=_external_forces(robot, options.force),
-    )  # fmt: skip
-    return SimulationSetup(
-        robot, q, v, simulation, cast("ControllerName", controller), stiffness, damping, around, network
-    )
+    gains = KP, KD
+    if options.controller is None and stands:
+        gains = max(_carrying(each, q) for each, q in robots if each.base == "floating")
+    controller = default_controller(robot, ground, (options.kp, options.kd) != (None, None))
+    return WorldStart(world, *joined(robots, v), controller, *gains, network)
+
+
+def _world_start(source: str, options: ViewOptions) -> WorldStart:
+    """Return the world of a Python file with its initial state."""
+    world, start = load_world(source, options)
+    robot = world.robot
+    q, v = initial_state(robot, options.q0, options.v0, options.seed, start)
+    stands = bool(world.ground) and robot.base == "floating" and options.controller is None
+    gains = _carrying(robot, q) if stands else (KP, KD)
+    controller: ControllerName = "hold" if robot.effort_limit.any() else "none"
+    return WorldStart(world, q, v, controller, *gains)
 
 
 def _carrying(robot: Tree, q: np.ndarray) -> tuple[float, float]:

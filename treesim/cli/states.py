@@ -21,11 +21,13 @@ SPELLINGS = "comma-separated numbers, name=value pairs, or @file.npy"
 _number = partial(finite_number, allowed=SPELLINGS)
 
 
-def initial_state(robot: Tree, q0: str | None, v0: str | None, seed: int | None) -> tuple[np.ndarray, np.ndarray]:
+def initial_state(
+    robot: Tree, q0: str | None, v0: str | None, seed: int | None, start: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the initial configuration (nq,) and velocity (nv,).
 
-    q0, v0: comma-separated numbers, name=value pairs that replace entries of neutral or zero, or @file.npy.
-    seed: a random configuration instead of q0. Quaternions are normalised. Raises ArgumentError with the
+    q0, v0: comma-separated numbers, name=value pairs that replace entries of start, by default neutral, or of zero, or
+    @file.npy. seed: a random configuration instead of q0. Quaternions are normalised. Raises ArgumentError with the
     option's name.
     """
     import numpy as np
@@ -36,8 +38,9 @@ def initial_state(robot: Tree, q0: str | None, v0: str | None, seed: int | None)
         raise ArgumentError("--seed and --q0 both choose the initial configuration: give one of them")
     moving = [body.joint for body in robot.bodies if body.joint.mimic is None]
     joints, types = [joint.name for joint in moving], [joint.type for joint in moving]
-    start = robot.neutral() if seed is None else robot.random(np.random.default_rng(seed))
-    q = _vector("--q0", q0, configuration_names(joints, types), start)
+    if seed is not None:
+        start = robot.random(np.random.default_rng(seed))
+    q = _vector("--q0", q0, configuration_names(joints, types), robot.neutral() if start is None else start)
     v = _vector("--v0", v0, velocity_names(joints, types), np.zeros(robot.nv))
     return _with_unit_quaternions(robot, q), v
 

@@ -89,8 +89,8 @@ def view(
     Options
     -------
     robot
-        A URDF file, the name of an installed robot (`treesim robots` lists the names), or a trajectory (.npz, .mcap
-        ...) of `treesim simulate --out` to replay.
+        A URDF file, the name of an installed robot (`treesim robots` lists the names), a Python file that defines a
+        World, or a trajectory (.npz, .mcap ...) to replay.
     --html
         Write a page that simulates the robot without Python, and exit. The page is one .html file without server or
         network. Without ground, a robot with a floating base starts without gravity.

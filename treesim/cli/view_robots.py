@@ -9,8 +9,10 @@ from pathlib import Path
 from threading import Event, Thread
 from typing import TYPE_CHECKING
 
+from ..errors import ArgumentError, quoted
 from .common import BASES, print_warning
 from .simulation_options import SimulationSetup, ViewOptions, build_simulation
+from .world_files import is_world_file
 
 if TYPE_CHECKING:
     from ..viewing.live import LiveSession
@@ -39,10 +41,14 @@ class InstalledRobots:
 
     def load(self, robot: str, base: str) -> tuple[Scene, Settings]:
         """Return a robot's scene and initial settings; raises TreesimError."""
-        options = replace(self._options, base=base, ground=None, controller=None, kp=None, kd=None)
+        source = self._source.get(robot, robot)
+        chosen = "auto" if is_world_file(source) else base
+        options = replace(self._options, base=chosen, ground=None, controller=None, kp=None, kd=None)
         policy = self._policy if robot in self._source else None
         others = options.others or () if robot in self._source else ()
-        setup = build_simulation(self._source.get(robot, robot), options, policy, others)
+        setup = build_simulation(source, options, policy, others)
+        if is_world_file(source) and base != setup.robot.base:
+            raise ArgumentError(f"base {quoted(base)}: {quoted(source)} defines the base of its robot: change the file")
         return scene_of(setup, options, policy=policy)
 
 

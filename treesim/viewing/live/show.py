@@ -161,12 +161,17 @@ def _live(what: Tree | World) -> Callable[[Any], LiveSession]:
     if not isinstance(what, World):
         what = World(checked_robot(what), ground=Ground() if what.base == "floating" else ())
     robot = what.robot
-    q = robot.neutral()
-    if robot.base == "floating" and what.ground and not what.bodies:
-        q = standing(robot, q, what.ground[0])  # type: ignore[arg-type]
     x, y, z = robot.gravity.tolist()
-    scene = Scene(what, q, np.zeros(robot.nv), robot.base)
+    scene = Scene(what, initial_configuration(what), np.zeros(robot.nv), robot.base)
     return lambda window: LiveSession(scene, window, Settings(gravity=(x, y, z), controller="hold"))
+
+
+def initial_configuration(world: World) -> np.ndarray:
+    """Return the neutral configuration (nq,) of a world; a floating robot without other bodies stands on its ground."""
+    q = world.robot.neutral()
+    if world.robot.base == "floating" and world.ground and not world.bodies:
+        q = standing(world.robot, q, world.ground[0])  # type: ignore[arg-type]
+    return world.close(q)
 
 
 class _Runs(BaseHTTPRequestHandler):
