@@ -105,3 +105,8 @@ def test_a_recording_has_a_view_too(watch, robot, motion, tmp_path):
     place, target = (np.array(each) for each in page.evaluate(CAMERA))
     assert place[2] - target[2] > 10 * np.abs(place - target)[:2].max()
     assert stored(page, "view_picture", tmp_path)[:4] == b"\x89PNG"
+    press(page, "link_1")
+    page.locator("#tools summary").click()
+    assert page.evaluate("stage.bodies.map(({visible}) => visible)") == [True, False, True, True]
+    page.locator("#links button", has_text=robot.bodies[0].name).click()
+    assert page.evaluate("stage.bodies.every(({visible}) => visible)")

@@ -41,6 +41,7 @@ def recording_html(robot: Tree, trajectory: Trajectory, fps: float = 30) -> str:
     poses = np.broadcast_to(treesim.body_poses(robot, q), (len(q), robot.n_bodies + 1, 4, 4))
     title = f"{robot.name}, {times[-1]:.4g} s"
     message = scene_message(robot, robot_parts(robot), poses, title, trajectory.ground)
+    message["links"] = [{"name": "base"}, *({"name": body.name, "parent": body.parent} for body in robot.bodies)]
     message["animation"] = {"times": times.astype(np.float32), "poses": pose_rows(poses)}
     _add_arrows(message, robot, trajectory, index, poses)
     return page("recording", title, scene=to_json(message))

@@ -9,7 +9,7 @@ from pathlib import Path
 from string import Template
 from typing import NamedTuple
 
-_STAGE = ("stage.js", "detail.js", "view.js")
+_STAGE = ("stage.js", "detail.js", "view.js", "links.js")
 _SESSION = (
     "session.js",
     "reference.js",
@@ -18,7 +18,6 @@ _SESSION = (
     "grab.js",
     "overlays.js",
     "plot.js",
-    "links.js",
     "states.js",
     "panel.js",
     "inspect.js",

@@ -1,15 +1,14 @@
-// The tree of links: each can be hidden and shown, and its name opens its card.
+// The tree of links: each can be hidden and shown, and its name opens its card, where a page has cards.
 
 const INDENT_PX = 10, DEEPEST = 12;
 
 class LinkTree {
-    constructor(session) {
-        this.session = session;
-        this.choose = () => {};  // a link, by its number
+    constructor(stage) {
+        this.stage = stage;
+        this.choose = (i) => this.show([i], !this.boxes[i].checked);  // a link, by its number
         this.links = [];
         this.boxes = [];
         this.list = make("div", {id: "links", className: "listed"});
-        session.on("scene", ({links}) => this.begin(links || []));
     }
 
     rows() {
@@ -47,8 +46,8 @@ class LinkTree {
     show(links, shown) {
         for (const i of links) {
             this.boxes[i].checked = shown;
-            this.session.stage.bodies[i].visible = shown;
+            this.stage.bodies[i].visible = shown;
         }
-        this.session.stage.viewer.set_dirty();
+        this.stage.viewer.set_dirty();
     }
 }

@@ -60,7 +60,8 @@ class Panel {
         this.overlays = new Overlays(session);
         this.plots = new Plots(session);
         this.view = new View(session.stage);
-        this.tree = new LinkTree(session);
+        this.tree = new LinkTree(session.stage);
+        session.on("scene", ({links}) => this.tree.begin(links || []));
         this.states = new States(session, (text) => this.complain(text));
         this.commands = Object.create(null);
         this.controls = Object.create(null);  // by the name of what they show in the state

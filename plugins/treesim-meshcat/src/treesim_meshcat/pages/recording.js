@@ -62,6 +62,9 @@ const stage = openStage();
 element("tools").append(...new View(stage).rows());
 const scene = parseScene(element("scene").textContent);
 stage.load(scene);
+const tree = new LinkTree(stage);
+tree.begin(scene.links);
+element("tools").append(...tree.rows());
 stage.pose(scene.animation.poses);
 if (scene.animation.times.length > 1) {
     const options = {play: true, repetitions: Infinity};
