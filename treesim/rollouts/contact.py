@@ -30,7 +30,7 @@ from ..kernels.entries.status import FINE
 from ..kernels.stepping.command import commands_states
 from ..kernels.stepping.measured_step import ENDED
 from ..policies.noise import noise_of
-from ..simulation.actuator_memory import StepCommands
+from ..simulation.actuator_memory import BatchCommands, StepCommands
 from ..simulation.batch_steps import UnconstrainedEntry
 from ..simulation.kinematic import StepMotion, Times
 from ..simulation.step import StepCall, StepCode
@@ -359,14 +359,13 @@ class ContactSteps:
         places = results[: len(now) + len(self.recorded)]  # records do not contain the measures' memory
         finite, residuals, motion = True, worst, None
         for step in range(steps.start, steps.stop):
-            control, commands = controls(step, now), None
+            control, commands = controls(step, now), self._commands()
             if self.policy is not None:
                 finite = bool(np.isfinite(control).all()) and finite
-            if self.method.memory is None:
+            if commands is None:
                 control = self._stored(control)
             else:
-                given = np.array(control, dtype=float, order="C")
-                commands = StepCommands(self.method.memory, self.actuators, given, self.own_rates)
+                commands.begin(self.actuators, control, self.own_rates)
             if self.wrenches:
                 self.wrench = np.zeros(1)
             if measured:
@@ -376,7 +375,7 @@ class ContactSteps:
             self.applied = np.zeros(1)
             for k in range(self.method.substeps):
                 if commands is not None:
-                    control = self._stored(commands(k, *now[:2]))
+                    control = commands(k, *now[:2])
                 now = self._substep(control, now, residuals, k, motion)
                 if commands is not None:
                     commands.end(self.force)
@@ -392,6 +391,15 @@ class ContactSteps:
                 for result, x in zip(places, (*now, *map(self.__getattribute__, self.recorded)), strict=True):
                     result[:, (step - steps.start) // every] = x
         return Carried([*now, *kept], finite)
+
+    def _commands(self) -> StepCommands | BatchCommands | None:
+        """Return the commands of actuators with memory in the steps of the current rollouts; None without these."""
+        memory = self.method.memory
+        if memory is None:
+            return None
+        if self.part is None:
+            return StepCommands(memory, self.actuators, np.empty((0, 0)))
+        return self.part.commands(memory, self.own_rates)
 
     def _time(self, step: int, count: int) -> Times:
         """Return the time [s] at which a step begins; of each of the `count` current rollouts if times differ."""

@@ -14,6 +14,7 @@ from ..dynamics.tables import constants_of
 from ..engine.call.batched import BatchedTables
 from ..engine.call.bound_entry import BoundEntry
 from ..engine.call.evaluate import run_states
+from ..engine.call.generic import bound_call
 from ..errors import ArgumentError, UnsupportedError, quoted
 from ..kernels.stepping.command import ABSENT, Numbers, Places, commands_states
 from ..kernels.stepping.rules import RULES, Rule
@@ -44,7 +45,7 @@ class ActuatorMemory:
         self.delays: dict[str, tuple[int, Late]] = {}  # place of own delays of rollouts, by joint
         self.starts: list[tuple[slice, int]] = []  # parts of the memory that start at a coordinate, and its place
         self._currents: list[tuple[int, int, float, float]] = []  # place, joint, force per current, theta
-        self._samples = False  # whether digital controllers read states
+        self.reads_states = False  # as digital controllers do
         rows, numbers = [], []
         for name, actuator in world.actuator_table.by_joint.items():
             if has_memory(actuator):
@@ -105,7 +106,7 @@ class ActuatorMemory:
             parts["delay"] = self._take(1)
             self.delays[name] = parts["delay"], late
         if actuator._period is not None:
-            parts["held"], self._samples = self._take(2), True
+            parts["held"], self.reads_states = self._take(2), True
         if isinstance(actuator, DCMotor) and actuator.inductance:
             parts["current"] = self._take(1)
             force = actuator.gear * actuator.torque_constant
@@ -168,7 +169,7 @@ class ActuatorMemory:
     @property
     def has_feedback(self) -> bool:
         """Whether commands depend on states or forces within a step."""
-        return self._samples or bool(self._currents)
+        return self.reads_states or bool(self._currents)
 
     def dof_of(self, coordinate: int) -> int:
         """Return the degree of freedom of a joint's coordinate."""
@@ -186,6 +187,10 @@ class StepCommands:
         self, of: ActuatorMemory, memory: np.ndarray, control: np.ndarray, batched: BatchedTables | None = None
     ) -> None:
         self.of, self.memory, self.control, self._batched = of, memory, control, batched
+
+    def begin(self, memory: np.ndarray, control: np.ndarray, batched: BatchedTables | None) -> None:
+        """Begin a step of a batch under a control (count, nv) with a memory (count, size)."""
+        self.memory, self.control, self._batched = memory, np.array(control, dtype=float, order="C"), batched
 
     def __call__(self, k: int, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return the commands (..., nv) of the k-th substep, which starts at (q, v)."""
@@ -209,6 +214,59 @@ class StepCommands:
 
     def end(self, force: np.ndarray) -> None:
         """Continue after a substep with the mean forces (..., nv)."""
+        self.of.put_currents(self.memory, force)
+
+
+class BatchCommands:
+    """Commands of the substeps of a batch, as `StepCommands`, in arrays that exist for all steps.
+
+    command (count, nv): where commands are written. batched: see `ActuatorMemory.command`; its numbers are read at the
+    begin of each step.
+    """
+
+    def __init__(self, of: ActuatorMemory, command: np.ndarray, batched: BatchedTables | None) -> None:
+        count, robot = len(command), of.robot
+        self.of, self.command, self.places, self._turn = of, command, batched and batched.places, 0
+        self._control, self._states = np.empty(command.shape), (np.zeros((count, robot.nq)), np.zeros(command.shape))
+        self._memories = np.empty((2, count, of.size))
+        self._rates = None if batched is None else np.empty(batched.numbers.shape)
+        entry, constants = of.bound.entry, of.bound.constants
+        if batched is not None:
+            entry, constants = batched.taken_by(entry, constants, 7, 5)
+        fixed = [*self._states, self._control, *([] if self._rates is None else [self._rates])]
+        self._calls = [
+            [
+                bound_call(entry, *constants, *(x.reshape(-1) for x in (number, before, *fixed, after, command)))
+                for before, after in (self._memories, self._memories[::-1])
+            ]
+            for number in (np.full((count, 1), float(k)) for k in range(of.substeps))
+        ]
+
+    def serves(self, of: ActuatorMemory, batched: BatchedTables | None) -> bool:
+        """Return whether these are the commands of a memory with batched numbers at these places."""
+        return self.of is of and self.places is (batched and batched.places)
+
+    def begin(self, memory: np.ndarray, control: np.ndarray, batched: BatchedTables | None) -> None:
+        """Begin a step under a control (count, nv) with a memory (count, size)."""
+        self._turn, self._memories[0], self._control[...] = 0, memory, control
+        if batched is not None and self._rates is not None:
+            self._rates[...] = batched.numbers
+
+    @property
+    def memory(self) -> np.ndarray:
+        """Memory (count, size) at the start of the step, then after the latest substep."""
+        return self._memories[self._turn]
+
+    def __call__(self, k: int, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return the commands (count, nv) of the k-th substep, which starts at (q, v)."""
+        if self.of.reads_states:
+            self._states[0][...], self._states[1][...] = q, v
+        self._calls[k][self._turn]()
+        self._turn = 1 - self._turn
+        return self.command
+
+    def end(self, force: np.ndarray) -> None:
+        """Continue after a substep with the mean forces (count, nv)."""
         self.of.put_currents(self.memory, force)
 
 
