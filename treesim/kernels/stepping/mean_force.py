@@ -60,13 +60,26 @@ def effort_excess(s, mean, v, ahead, k):
     return beyond, select(less(0, beyond), select(less(0, mean), EFFORT_ABOVE, EFFORT_BELOW), NONE)
 
 
+def with_lines(s, v, stall, slope):
+    """Return the settings with the torque-speed lines at velocities v (nv,) instead of curves.
+
+    stall, slope (nv,): memory for these. LLVM vectorizes loops over joints only without those over pieces of curves.
+    """
+    for k in range(v.size):
+        stall[k], slope[k] = s.stall[k], s.slope[k]
+    if s.pieces.size > 0:
+        for k in range(v.size):
+            stall[k], slope[k] = torque_speed_line(s, v[k], k)
+    return s._replace(stall=stall, slope=slope, pieces=s.pieces[:0])
+
+
 def mean_forces_kernel(rows, actuators):
     """Return the kernel of `mean_forces_entry`."""
     has_rows, gains_at, excess_at = rows, gains if actuators else effort_gains, excess if actuators else effort_excess
 
-    def mean_forces(tree, settings, q, v, q_new, v_new, force, mean, beyond, change):
+    def mean_forces(tree, settings, q, v, q_new, v_new, force, mean, beyond, change, stall, slope):
         """Compute the mean forces of a step from (q, v) to (q_new, v_new), and which limit each is beyond."""
-        s = settings_of(tree, settings)
+        s = with_lines(settings_of(tree, settings), v, stall, slope)
         if has_rows:  # gains are those at the mean velocity
             difference(tree, q, q_new, change)
             for k in range(tree.nv):
@@ -82,8 +95,8 @@ def mean_forces_kernel(rows, actuators):
 
 
 def change_memory(tree, ints, q):
-    """Memory for h qdd, with the dtype of q."""
-    return (np.empty(tree.nv, q.dtype),)
+    """Memory for h qdd, and for stall and slope of torque-speed lines, with the dtype of q."""
+    return np.empty(tree.nv, q.dtype), np.empty(tree.nv, q.dtype), np.empty(tree.nv, q.dtype)
 
 
 @lru_cache(maxsize=8)
