@@ -226,7 +226,7 @@ class LaneSteps:
         if given.external is not None and own.external is not None:
             pairs.append((own.external, given.external))
         for part, whole in pairs:
-            part[...] = whole[rows]
+            np.take(whole, rows, axis=0, out=part, mode="clip")  # without a copy, as other modes make
         steps._step(turn, *steps.states[turn], None)
         if not steps.finite:
             return False
