@@ -8,7 +8,7 @@ from treesim_meshcat import MeshcatViewer
 
 from treesim import Body, Inertia, Joint, Placement, Tree, Visual
 
-MOST = 15_000
+MOST = 10_000
 TRIANGLES = """() => {
     const seen = [];
     stage.viewer.scene.traverseVisible((o) => { if (o.isMesh && o.material.lights !== false) seen.push(o.geometry); });

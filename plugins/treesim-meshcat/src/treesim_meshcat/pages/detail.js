@@ -1,6 +1,6 @@
 // Meshes with fewer triangles, for pictures that move in browsers which draw without a graphics card.
 
-const MOST_TRIANGLES = 15000;  // of all meshes together
+const MOST_TRIANGLES = 10000;  // of all meshes together
 const COARSE = 0.65;  // pixels of a picture for each pixel of the page, along each side
 const SAMPLES = 2;  // pixels of a picture at rest for each of one that moves, along each side, where none is multisampled
 const SLOW = 45;  // ms from one picture to the next
@@ -134,7 +134,7 @@ class Detail {
             if (!mesh.isMesh || !fine.isMeshPhongMaterial) return;
             meshes.push({mesh, whole, fine, plain: shadedAtVertices(fine)});
         });
-        for (let side = this.stage.radius / 300, total = Infinity; total > MOST_TRIANGLES; side *= 1.5) {
+        for (let side = this.stage.radius / 300, total = Infinity; total > MOST_TRIANGLES; side *= 1.2) {
             const copies = new Map();  // several meshes may show one geometry
             total = 0;
             for (const each of meshes) {
