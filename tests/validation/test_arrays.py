@@ -12,6 +12,7 @@ from treesim.validation.arrays import (
     precision,
     real_numbers,
     refuse_invalid,
+    refuse_non_finite,
     result_rows,
     rows,
 )
@@ -93,3 +94,11 @@ def test_the_first_number_that_is_not_finite_is_named_before_other_checks_run():
         refuse_invalid(arguments, [np.zeros((2, 3)), np.array([[0.0, 1.0], [np.nan, 0.0]])])
     with pytest.raises(AssertionError):
         refuse_invalid(arguments, [np.zeros((2, 3)), None])
+
+
+def test_numbers_that_states_share_are_looked_at_once():
+    """A copy of these numbers, or the places of all of them, would not fit in memory."""
+    shared = np.broadcast_to([[0.0, np.nan]], (10**12, 2))
+    with pytest.raises(NonFiniteError, match=r"q\[0, 1\] is nan"):
+        refuse_non_finite([Argument("q", shared, (2,))], [shared])
+    refuse_non_finite([Argument("q", shared[:, :1], (1,))], [shared[:, :1]])

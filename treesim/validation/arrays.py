@@ -209,8 +209,16 @@ def refuse_invalid(arguments: Sequence[Argument], arrays: Sequence[np.ndarray | 
 
 def refuse_non_finite(arguments: Sequence[Argument], arrays: Sequence[np.ndarray | None]) -> None:
     """Raise NonFiniteError for NaN or infinity, naming the first such argument and the index in it."""
-    for argument, array in zip(arguments, arrays, strict=True):
+    for argument, given in zip(arguments, arrays, strict=True):
+        array = None if given is None else _distinct(given)
         if array is not None and not np.isfinite(array).all():
             where = tuple(int(k) for k in np.argwhere(~np.isfinite(array))[0])
             place = ", ".join(map(str, where))
             raise NonFiniteError(f"{argument.label}[{place}] is {array[where]}, not a finite number")
+
+
+def _distinct(array: np.ndarray) -> np.ndarray:
+    """Return a view without repeated numbers: of axes that are broadcast, the first entry alone."""
+    if 0 not in array.strides:
+        return array
+    return array[tuple(slice(1) if stride == 0 else slice(None) for stride in array.strides)]
