@@ -46,7 +46,8 @@ def random_words(
     blocks = -(-count // WORDS)
     counter = np.zeros((WORDS, blocks, len(key0)), np.uint64)  # keys last: NumPy's inner loops are long
     counter[0] = np.arange(1, blocks + 1)[:, None]
-    counter[1], counter[2], counter[3] = counter1, counter2, counter3
+    counter[1] = counter1
+    counter[2], counter[3] = (np.asarray(word, np.uint64) for word in (counter2, counter3))
     words = _blocks(counter, key0[None], key1[None])
     return words.transpose(2, 1, 0).reshape(len(key0), -1)[:, :count]
 
