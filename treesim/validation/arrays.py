@@ -15,6 +15,7 @@ from .labels import Axis, in_order
 
 Shape = tuple[int, ...]
 NUMBER = 8  # bytes
+LARGE = 4096  # numbers: looking at fewer takes less time than leaving out those that repeat
 REAL = np.dtype(np.float64)
 BRIDGES = ("jax", "torch")  # libraries whose gradients a plugin passes through treesim
 
@@ -210,7 +211,7 @@ def refuse_invalid(arguments: Sequence[Argument], arrays: Sequence[np.ndarray | 
 def refuse_non_finite(arguments: Sequence[Argument], arrays: Sequence[np.ndarray | None]) -> None:
     """Raise NonFiniteError for NaN or infinity, naming the first such argument and the index in it."""
     for argument, given in zip(arguments, arrays, strict=True):
-        array = None if given is None else _distinct(given)
+        array = given if given is None or given.size < LARGE else _distinct(given)
         if array is not None and not np.isfinite(array).all():
             where = tuple(int(k) for k in np.argwhere(~np.isfinite(array))[0])
             place = ", ".join(map(str, where))
