@@ -75,11 +75,14 @@ def with_lines(s, v, stall, slope):
 
 def mean_forces_kernel(rows, actuators):
     """Return the kernel of `mean_forces_entry`."""
-    has_rows, gains_at, excess_at = rows, gains if actuators else effort_gains, excess if actuators else effort_excess
+    has_rows, has_lines = rows, actuators
+    gains_at, excess_at = (gains, excess) if actuators else (effort_gains, effort_excess)
 
     def mean_forces(tree, settings, q, v, q_new, v_new, force, mean, beyond, change, stall, slope):
         """Compute the mean forces of a step from (q, v) to (q_new, v_new), and which limit each is beyond."""
-        s = with_lines(settings_of(tree, settings), v, stall, slope)
+        s = settings_of(tree, settings)
+        if has_lines:
+            s = with_lines(s, v, stall, slope)
         if has_rows:  # gains are those at the mean velocity
             difference(tree, q, q_new, change)
             for k in range(tree.nv):
