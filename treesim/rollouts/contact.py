@@ -98,6 +98,7 @@ class ContactSteps:
         # first of the current rollouts, their impulses, and memory for those of the next step
         self.first, self.kept, self.next = -1, np.empty((0, 0)), np.empty((0, 0))
         self.actuators = np.empty((0, 0))  # memory of the current rollouts' actuators
+        self.commands: dict[int, BatchCommands] = {}  # of parts of the rollouts, by their first one
         self.info = begin_info(0)  # diagnostics of the current rollouts, see `ContactLanes.bound`
         # whether their growth is measured
         self.overlaps = stage is not None and method.world.touching.largest_overlap < np.inf
@@ -245,7 +246,7 @@ class ContactSteps:
 
     def _reset(self, first: int, count: int) -> None:
         """Set all impulses of `count` rollouts from `first` on to zero."""
-        self.first, self.memory = first, None
+        self.first, self.memory, self.commands = first, None, {}
         if self.touch is None:
             self.kept, self.next = np.zeros((2, count, self.method.world.touching.warm_start_size))
             self.info = begin_info(count)
@@ -359,13 +360,12 @@ class ContactSteps:
         places = results[: len(now) + len(self.recorded)]  # records do not contain the measures' memory
         finite, residuals, motion = True, worst, None
         for step in range(steps.start, steps.stop):
-            control, commands = controls(step, now), self._commands()
+            control = controls(step, now)
             if self.policy is not None:
                 finite = bool(np.isfinite(control).all()) and finite
+            commands = self._commands(control)
             if commands is None:
                 control = self._stored(control)
-            else:
-                commands.begin(self.actuators, control, self.own_rates)
             if self.wrenches:
                 self.wrench = np.zeros(1)
             if measured:
@@ -392,14 +392,18 @@ class ContactSteps:
                     result[:, (step - steps.start) // every] = x
         return Carried([*now, *kept], finite)
 
-    def _commands(self) -> StepCommands | BatchCommands | None:
-        """Return the commands of actuators with memory in the steps of the current rollouts; None without these."""
-        memory = self.method.memory
+    def _commands(self, control: np.ndarray) -> StepCommands | BatchCommands | None:
+        """Return the commands of actuators with memory in a step of the current rollouts; None without these."""
+        memory, part, rates = self.method.memory, self.part, self.own_rates
         if memory is None:
             return None
-        if self.part is None:
-            return StepCommands(memory, self.actuators, np.empty((0, 0)))
-        return self.part.commands(memory, self.own_rates)
+        if part is None:
+            return StepCommands(memory, self.actuators, np.array(control, dtype=float, order="C"), rates)
+        found = self.commands.get(self.first)
+        if found is None or not found.serves(memory, part.control, rates):
+            found = self.commands[self.first] = BatchCommands(memory, part.control, rates)
+        found.begin(self.actuators, control, rates)
+        return found
 
     def _time(self, step: int, count: int) -> Times:
         """Return the time [s] at which a step begins; of each of the `count` current rollouts if times differ."""

@@ -16,7 +16,6 @@ from ..engine.threads import lock_across_forks
 from ..kernels.contact.layout import INFO
 from ..kernels.contact.step_records import StepInput, StepOutput
 from ..kernels.entries.status import FINE
-from ..simulation.actuator_memory import ActuatorMemory, BatchCommands
 from ..simulation.effort_limits import REPEATS, MeanForces
 from ..simulation.external_forces import ExternalJointForces
 from ..simulation.kinematic import EndVelocities
@@ -132,19 +131,12 @@ class LaneSteps:
             if mean_forces is not None
         ]
         self._solve = [touch.bound(*each, batched) for each in zip(self.inputs, self.results, strict=True)]
-        self._commands: BatchCommands | None = None
         self._smaller: dict[int, tuple[LaneSteps, list[tuple[np.ndarray, np.ndarray]]]] = {}  # by number of states
 
     @property
     def residuals(self) -> np.ndarray:
         """Larger residuals (count,) of velocities and positions in the last substep."""
         return worst_residual(self.info)
-
-    def commands(self, of: ActuatorMemory, batched: BatchedTables | None) -> BatchCommands:
-        """Return the commands of actuators with memory, written to `control`; batched: numbers of these states."""
-        if self._commands is None or not self._commands.serves(of, batched):
-            self._commands = BatchCommands(of, self.control, batched)
-        return self._commands
 
     def step(
         self,

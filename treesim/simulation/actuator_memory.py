@@ -188,10 +188,6 @@ class StepCommands:
     ) -> None:
         self.of, self.memory, self.control, self._batched = of, memory, control, batched
 
-    def begin(self, memory: np.ndarray, control: np.ndarray, batched: BatchedTables | None) -> None:
-        """Begin a step of a batch under a control (count, nv) with a memory (count, size)."""
-        self.memory, self.control, self._batched = memory, np.array(control, dtype=float, order="C"), batched
-
     def __call__(self, k: int, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return the commands (..., nv) of the k-th substep, which starts at (q, v)."""
         nv = v.shape[-1]
@@ -220,8 +216,8 @@ class StepCommands:
 class BatchCommands:
     """Commands of the substeps of a batch, as `StepCommands`, in arrays that exist for all steps.
 
-    command (count, nv): where commands are written. batched: see `ActuatorMemory.command`; its numbers are read at the
-    begin of each step.
+    command (count, nv): where commands are written. batched: see `ActuatorMemory.command`; its numbers are read when
+    each step begins.
     """
 
     def __init__(self, of: ActuatorMemory, command: np.ndarray, batched: BatchedTables | None) -> None:
@@ -242,9 +238,9 @@ class BatchCommands:
             for number in (np.full((count, 1), float(k)) for k in range(of.substeps))
         ]
 
-    def serves(self, of: ActuatorMemory, batched: BatchedTables | None) -> bool:
-        """Return whether these are the commands of a memory with batched numbers at these places."""
-        return self.of is of and self.places is (batched and batched.places)
+    def serves(self, of: ActuatorMemory, command: np.ndarray, batched: BatchedTables | None) -> bool:
+        """Return whether these commands are written to an array, with batched numbers at these places."""
+        return self.of is of and self.command is command and self.places is (batched and batched.places)
 
     def begin(self, memory: np.ndarray, control: np.ndarray, batched: BatchedTables | None) -> None:
         """Begin a step under a control (count, nv) with a memory (count, size)."""
