@@ -57,6 +57,7 @@ class Session {
         if (message.error) this.emit("error", message.error);
     }
 
+    // While pictures are slow, write and plot some of the states alone; the last one before a pause always.
     hurry({running}) {
         const now = performance.now();
         this.busy = Boolean(running && this.stage.detail.few && now - this.written < WRITTEN_MS);

@@ -44,7 +44,7 @@ class View {
 
     // The drawing buffer is only there right after it was drawn.
     picture() {
-        this.stage.detail.show(false);
+        this.stage.detail.show(false, "rests");
         this.stage.viewer.render();
         this.canvas.toBlob((blob) => download(`${document.title}.png`, blob));
     }
