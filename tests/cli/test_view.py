@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import time
 import webbrowser
 from collections.abc import Callable
@@ -16,7 +17,7 @@ import numpy as np
 import pytest
 
 from tests.waiting import Clock, wait_until
-from treesim import Body, Ground, Inertia, Joint, Placement, Simulation, Tree, Visual, frame_pose, load
+from treesim import Body, Ground, Inertia, Joint, Placement, Simulation, Tree, Visual, frame_pose, gravity_forces, load
 from treesim.cli import common, view_robots
 from treesim.cli.simulation_options import ViewOptions, build_simulation
 from treesim.errors import ArgumentError
@@ -438,10 +439,26 @@ def test_a_python_file_defines_the_world(tmp_path: Path, treesim: Callable[..., 
         ("x = 1\nx = x / 0", (), "scene.py:2: ZeroDivisionError"),
         ("x = = 1", (), "scene.py:1: SyntaxError"),
         ("raise SystemExit(3)", (), "scene.py:1: SystemExit"),
+        ("class E(Exception):\n    def __str__(self):\n        return 1 / 0\nraise E", (), "scene.py:4: E: <an object"),
     ):
         file.write_text(text)
         assert reason in treesim("view", str(file), "--no-browser", *words).stderr
     assert "no such file" in treesim("view", str(tmp_path / "none.py"), "--no-browser").stderr
+
+
+def test_servos_in_the_world_of_a_file_hold_its_configuration(tmp_path: Path) -> None:
+    """The file imports one next to it, as `python scene.py` would."""
+    (tmp_path / "gains_of_scene.py").write_text("kp, kd = 5000, 200")
+    (tmp_path / "scene.py").write_text(
+        "import treesim\nfrom gains_of_scene import kp, kd\nrobot = treesim.load('ur5')\n"
+        "servos = {name: treesim.PositionServo(kp=kp, kd=kd) for name in robot.v_index}\n"
+        "world = treesim.World(robot, actuators=servos)\nq = robot.neutral()\nq[1] = -1.0\n"
+    )
+    setup = build_simulation(str(tmp_path / "scene.py"), ViewOptions())
+    run = setup.simulation.run(1.0, setup.q, setup.v)
+    weight = np.abs(gravity_forces(setup.robot, setup.q)).max()
+    np.testing.assert_allclose(run.q[-1], setup.q, atol=2 * weight / 5000)  # at rest, a servo gives way by tau / kp
+    assert str(tmp_path) not in sys.path
 
 
 @pytest.mark.slow

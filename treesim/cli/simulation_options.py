@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from ..contact.surface import StaticSurface
     from ..model.tree import Tree
     from ..policies import Policy
-    from ..simulation.control import Controller
+    from ..simulation.control import PD, Controller, Zero
     from ..simulation.external_forces import ExternalForce
     from ..simulation.simulation import Simulation
     from ..simulation.world import World
@@ -208,9 +208,14 @@ def build_simulation(
     robot, q, v, network = start.world.robot, start.q, start.v, start.policy
     controller = options.controller or start.controller
     stiffness, damping = start.kp if options.kp is None else options.kp, start.kd if options.kd is None else options.kd
-    drive = _drive(robot, q, controller, stiffness, damping)
+    inner = _drive(robot, q, controller, stiffness, damping)
+    drive: Controller = inner
     if policy is not None and network is not None:
         drive = policy.controller(network, options.dt)
+    elif start.world.actuator_table is not None:  # servos get their targets, as on a page
+        from ..viewing.live.controller import Commands
+
+        drive = Commands(start.world, inner, None)
     around = None
     if options.push is not None:
         around = partial(_with_push, robot=robot, push=options.push, push_at=options.push_at, push_for=options.push_for)
@@ -304,7 +309,7 @@ def _world(robot: Tree, friction: float | None, terrain: str | None, bodies: Seq
         raise ArgumentError(f"{'--ground' if terrain is None else '--terrain'}: {error}") from None
 
 
-def _drive(robot: Tree, q: np.ndarray, controller: str, kp: float, kd: float) -> Controller:
+def _drive(robot: Tree, q: np.ndarray, controller: str, kp: float, kd: float) -> Zero | PD:
     """Return the named controller; raises ArgumentError for invalid gains, or if all effort limits are 0."""
     from ..simulation.control import make_controller
 

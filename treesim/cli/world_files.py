@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import runpy
+import sys
 from pathlib import Path
+from traceback import walk_tb
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import treesim
 
-from ..errors import ArgumentError, TreesimError, listed
+from ..errors import ArgumentError, TreesimError, listed, shortened, text_of
+from ..system.files import name_in_message
 
 if TYPE_CHECKING:
     import numpy as np
@@ -55,40 +58,43 @@ def load_world(path: str, options: ViewOptions) -> tuple[World, np.ndarray]:
     from ..validation.arrays import coerce
     from ..viewing.live.show import initial_configuration
 
-    default = type(options)()
-    given = [name for field, name in ROBOT_OPTIONS.items() if getattr(options, field) != getattr(default, field)]
+    name, default = name_in_message(Path(path)), type(options)()
+    given = [label for field, label in ROBOT_OPTIONS.items() if getattr(options, field) != getattr(default, field)]
     if given:
-        raise ArgumentError(f"{listed(given)}: {path} defines robots and ground: change the file")
+        raise ArgumentError(f"{listed(given)}: {name} defines robots and ground: change the file")
     found = _variables(path)
-    worlds = {name: value for name, value in found.items() if isinstance(value, treesim.World)}
+    worlds = {label: value for label, value in found.items() if isinstance(value, treesim.World)}
     world = worlds.get("world") or (next(iter(worlds.values())) if len(worlds) == 1 else None)
     if world is None:
         has = f"none of {listed(sorted(worlds))} is called world" if worlds else "no variable is a World"
-        raise ArgumentError(f"{path} defines no world: {has}; write world = treesim.World(robot, ...)")
+        raise ArgumentError(f"{name} defines no world: {has}; write world = treesim.World(robot, ...)")
     if "q" not in found:
         return world, initial_configuration(world)
     try:
         return world, coerce(coordinate_argument(world.robot, "q", found["q"]))
     except TreesimError as error:
-        raise ArgumentError(f"{path}: {error}") from error
+        raise ArgumentError(f"{name}: {error}") from error
 
 
 def _variables(path: str) -> dict[str, Any]:
+    """Return the variables of a file that is run as `python` runs it, with its folder to import from."""
+    name, folder = name_in_message(Path(path)), str(Path(path).resolve().parent)
     if not Path(path).is_file():
-        raise ArgumentError(f"{path}: there is no such file")
+        raise ArgumentError(f"{name}: there is no such file")
+    sys.path.insert(0, folder)
     try:
         return runpy.run_path(path)
     except (Exception, SystemExit) as error:  # whatever the file raises
-        line = error.lineno if isinstance(error, SyntaxError) else _line_in(path, error)
-        where = path if line is None else f"{path}:{line}"
-        raise ArgumentError(f"{where}: {type(error).__name__}: {error}") from error
+        line, text = _line_in(path, error), shortened(text_of(error, str))
+        where = name if line is None else f"{name}:{line}"
+        raise ArgumentError(f"{where}: {type(error).__name__}: {text}") from error
+    finally:
+        sys.path.remove(folder)
 
 
 def _line_in(path: str, error: BaseException) -> int | None:
     """Return the last line of a file at which an exception passed; None if it did not."""
-    line, trace = None, error.__traceback__
-    while trace is not None:
-        if trace.tb_frame.f_code.co_filename == path:
-            line = trace.tb_lineno
-        trace = trace.tb_next
-    return line
+    if isinstance(error, SyntaxError) and error.filename == path:
+        return error.lineno
+    passed = [line for frame, line in walk_tb(error.__traceback__) if frame.f_code.co_filename == path]
+    return passed[-1] if passed else None
