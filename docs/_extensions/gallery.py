@@ -17,17 +17,22 @@ CARDS, DEMOS = "<!-- examples -->", "<!-- live -->"
 
 
 class Live(NamedTuple):
-    """Simulation that runs in the browser: robot, base, posture, and what the card says."""
+    """Simulation that runs in the browser: robot, base, posture, and what the card says.
+
+    walks: whether the trained policy of the Go2 controls the robot.
+    """
 
     robot: str
     base: str
     angles: dict[str, float]
     title: str
     text: str
+    walks: bool = False
 
 
 LEGS = ("FL", "FR", "RL", "RR")
 LIVE = {
+    "walk": Live("go2", "floating", {}, "A quadruped walks", "Steer a Go2 by arrow keys (2.5 MB).", walks=True),
     "g1": Live("g1", "floating", {}, "A humanoid stands", "Push a G1 until it falls (6.5 MB)."),
     "go2": Live(
         "go2",
@@ -49,6 +54,8 @@ LIVE = {
 def write_live(demo: Live, path: Path) -> Path:
     """Write the page of a simulation, with its physics; return its path."""
     robot = treesim.load(demo.robot, base=demo.base)
+    if demo.walks:
+        return write_walking(robot, path)
     world = treesim.World(robot, ground=treesim.Ground() if demo.base == "floating" else None)
     q = robot.configuration(demo.angles)
     if demo.base == "floating":
@@ -56,6 +63,17 @@ def write_live(demo: Live, path: Path) -> Path:
     viewer: Any = plugins.get("viewers", "meshcat")
     options = {"controller": "hold", "backends": ("aba",), "contact_solvers": ("pgs",)}  # one of each is a small file
     return Path(viewer.write_page(world, path, q, **options))
+
+
+def write_walking(robot: treesim.Tree, path: Path) -> Path:
+    """Write the page of a Go2 that its trained policy controls; return its path."""
+    from treesim_gymnasium.velocity import CONTRACT, NETWORK
+
+    policy = treesim.policies.load(NETWORK, CONTRACT, robot)
+    world = treesim.World(robot, ground=treesim.Ground(), actuators=policy.actuators)
+    viewer: Any = plugins.get("viewers", "meshcat")
+    how = {"dt": policy.contract.dt, "backends": ("aba",), "contact_solvers": ("pgs",)}
+    return Path(viewer.write_page(world, path, policy=policy, command=(0.5, 0.0, 0.0), **how))
 
 
 class Example(NamedTuple):

@@ -98,11 +98,26 @@ def test_the_viewer_is_steered_by_commands(
     assert (state["controller"], state["dt"], state["t"]) == ("policy", 0.005, 0.005)
     assert state["command"] == {"a": 0.125, "b": -0.25} and state["q"][0] != 0.5 == window.shown[0][0]
     for options, message in (
-        (("--html", tmp_path / "page.html"), "--policy does not go with --html: the page evaluates no networks"),
+        (("--html", tmp_path / "page.html", "--noise", 0), "--noise does not go with --html: observations on the page"),
         (("--controller", "hold"), "--policy computes the controls: leave out --controller hold"),
     ):
         result = treesim("view", robot, *given, *options)
         assert result.exit_code == 2 and message in result.stdout, result.stdout
+
+
+def test_pages_without_python_get_the_policy(
+    answer: Callable[..., Any], robot: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, files: Any
+) -> None:
+    from tests.cli.test_view_page import FIXED, Writer
+    from treesim.cli import common
+
+    writer = Writer()
+    monkeypatch.setattr(common, "get_viewer", lambda name: writer)
+    path, given = tmp_path / "robot.html", ("--policy", files[0], "--contract", files[1])
+    answer("view", robot, *FIXED, "--html", path, *given, "--command", "0.1,-0.2")
+    policy = writer.settings["policy"]
+    assert policy.command_names == ("a", "b") and writer.settings["command"].tolist() == [0.1, -0.2]
+    assert writer.world.actuators == policy.actuators and writer.q0.tolist() == policy.posture.tolist()
 
 
 def test_sweeps_vary_the_command(answer: Callable[..., Any], robot: str, tmp_path: Path, files: Any) -> None:

@@ -113,7 +113,7 @@ def view(
     window = common.get_viewer(display.viewer)
     if html is not None:
         checked_page(html, window, display.viewer, vars(options) | vars(display) | vars(network))
-        write_page(html, window, build_simulation(robot, options), options, display.speed, json)
+        write_page(html, window, build_simulation(robot, options, policy), options, display.speed, json, policy)
         return
     interactive = isinstance(window, InteractiveViewer)
     if display.until_closed and not (interactive and hasattr(window, "when_left")):

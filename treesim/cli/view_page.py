@@ -9,13 +9,14 @@ from ..errors import ArgumentError, UnsupportedError
 from . import common
 
 if TYPE_CHECKING:
+    from .policies import ContractPolicy
     from .simulation_options import SimulationSetup, ViewOptions
 
 UNKNOWN = {  # options that such a file does not support, and why
     "push": "the page steps as it needs, and nobody pushes in it",
     "force": "the page steps as it needs, and nobody pushes in it",
     "substeps": "the page steps as it needs, and nobody pushes in it",
-    "policy": "the page evaluates no networks",
+    "noise": "observations on the page have no noise",
     "reference": "the page simulates one robot",
     "others": "the page simulates one robot",
     "duration": "the page plays until it is closed",
@@ -35,7 +36,7 @@ def checked_page(html: Path, window: Any, viewer: str, options: dict[str, Any]) 
     from ..viewing.protocols import PageWriter
 
     for name, why in UNKNOWN.items():
-        if options[name] not in (None, False):
+        if options[name] is not None and options[name] is not False:
             raise ArgumentError(f"--{name.replace('_', '-').replace('others', 'with')} does not go with --html: {why}")
     if options["controller"] is not None:
         common.checked_name("controller of --html", options["controller"], ("none", "hold"))
@@ -44,9 +45,14 @@ def checked_page(html: Path, window: Any, viewer: str, options: dict[str, Any]) 
         raise UnsupportedError(f"viewer {viewer!r} writes no pages that simulate: it has no method `write_page`")
 
 
-def write_page(html: Path, window: Any, setup: SimulationSetup, options: ViewOptions, speed: float, json: bool) -> None:
+def write_page(
+    html: Path, window: Any, setup: SimulationSetup, options: ViewOptions, speed: float, json: bool,
+    policy: ContractPolicy | None,
+) -> None:  # fmt: skip
     """Write the file and report it."""
     settings = {name: getattr(options, name) for name in ("dt", "backend", "integrator", "contact_solver")}
+    if policy is not None and setup.policy is not None:
+        settings |= {"policy": setup.policy, "command": policy.numbers(setup.policy)}
     path = window.write_page(
         setup.simulation.world, html, setup.q, v0=setup.v, controller=setup.controller, kp=setup.kp, kd=setup.kd,
         gravity=setup.simulation.gravity, speed=speed, **settings,

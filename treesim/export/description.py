@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from ..model.tree import Tree
 from ..simulation.actuator_memory import ActuatorMemory, is_late
 from ..simulation.step_settings import lightest, longest_substep
 from ..simulation.world import World
+
+if TYPE_CHECKING:
+    from ..policies.policy import Policy
 
 UNITS = {"revolute": "rad", "continuous": "rad", "prismatic": "m"}
 
@@ -60,6 +63,11 @@ def joints(robot: Tree) -> list[dict[str, Any]]:
         for joint in (body.joint for body in robot.bodies)
         if joint.type in UNITS and joint.mimic is None
     ]  # fmt: skip
+
+
+def commands(policy: Policy) -> list[dict[str, Any]]:
+    """Return the numbers of a policy's command: name, lower and upper."""
+    return [{"name": name, "lower": low, "upper": high} for name, (low, high) in policy.command_ranges.items()]
 
 
 def actuators(world: World, memory: ActuatorMemory | None = None) -> dict[str, Any] | None:

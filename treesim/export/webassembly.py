@@ -92,11 +92,11 @@ class _Writer:
         slots = max(chunks.slots for parts in [*self.rules.values(), single] for chunks in parts)
         (n_qdd,) = {len(traces.forward.results)}
         sizes = {
-            "inputs": _total(traces.inputs), "qdd": CALLS * n_qdd, "results": _total(traces.results),
-            "views": _total(traces.views), "dynamics": _total(traces.dynamics), "between": slots,
+            "inputs": total(traces.inputs), "qdd": CALLS * n_qdd, "results": total(traces.results),
+            "views": total(traces.views), "dynamics": total(traces.dynamics), "between": slots,
         }  # fmt: skip
-        self.n_qdd, self.places, self.size = n_qdd, _starts(sizes), _total(sizes)
-        self.external = _starts(traces.inputs)[EXTERNAL]
+        self.n_qdd, self.places, self.size = n_qdd, starts(sizes), total(sizes)
+        self.external = starts(traces.inputs)[EXTERNAL]
 
     def _stretches(self, name: str, parts: Sequence[Trace]) -> list[Chunks]:
         return [chunk_functions(self.ir, part, name=f"{name}_{k}_") for k, part in enumerate(parts)]
@@ -133,14 +133,15 @@ class _Writer:
         return {
             name: (base + NUMBER * (self.places[group] + start), sizes[name])
             for group, sizes in groups.items()
-            for name, start in _starts(sizes).items()
+            for name, start in starts(sizes).items()
         }
 
 
-def _total(sizes: Sizes) -> int:
+def total(sizes: Sizes) -> int:
+    """Return the number of elements of all arrays."""
     return sum(sizes.values())
 
 
-def _starts(sizes: Mapping[str, int]) -> dict[str, int]:
+def starts(sizes: Mapping[str, int]) -> dict[str, int]:
     """Return the offsets of arrays stored one after the other."""
     return dict(zip(sizes, accumulate(sizes.values(), initial=0), strict=False))

@@ -88,6 +88,11 @@ class Policy(ReprMixin):
         self._noise = np.concatenate([np.full(term.size, term.noise) for term in contract.terms])
 
     @property
+    def command_ranges(self) -> dict[str, tuple[float, float]]:
+        """Ranges of the numbers of a command by name; -1 to 1 where the contract has none."""
+        return {name: self.contract.ranges.get(name, (-1.0, 1.0)) for name in self.command_names}
+
+    @property
     def memory_size(self) -> int:
         """Number of elements of the memory of one state."""
         return self._memory.size

@@ -17,6 +17,8 @@ import treesim
 from treesim import Body, CollisionShape, Inertia, Joint, Placement, Tree, World
 from treesim.errors import ArgumentError, UnsupportedError
 from treesim.export.webassembly import step_module
+from treesim.policies import Port
+from treesim.policies.layers import Layers
 from treesim.simulation.control import make_controller
 from treesim.types import ControllerName
 from treesim.viewing.live.controller import Drive, without_effort_limits
@@ -438,6 +440,106 @@ def test_memory_returns_with_a_state_and_begins_anew_with_another_step(opened: C
     for _ in range(20):
         state, _ = stepper.step(state, [0, 0, 0.5, 0, 0, 0])
     np.testing.assert_allclose(other["q"], state.q, rtol=0, atol=1e-11)
+
+
+def reaching(action: str, actuators: str = "") -> treesim.policies.Policy:
+    """Policy of a UR5 that brings it to its command, with memory: of actions, of a history, and of a delay."""
+    weight = np.zeros((6, 24))  # of positions before and now, last actions, command, velocities, and the clock
+    weight[:, :6], weight[:, 6:12], weight[:, 12:18], weight[:, 22] = 0.1, -0.5 * np.eye(6), 0.2 * np.eye(6), 0.3
+    weight[2, 18] = weight[4, 19] = 1.0
+    weight[2, 20] = weight[3, 21] = -0.1
+    layers = Layers()
+    y = layers.function("tanh", layers.dense(layers.inputs(24)[None], weight, np.zeros(6)))
+    terms = (
+        '{term = "joint_position", history = 2}, {term = "last_action"}, '
+        '{term = "command", names = ["up", "down"], range = {up = [-0.5, 0.5]}}, '
+        '{term = "joint_velocity", joints = ["elbow_joint", "wrist_1_joint"]}, {term = "clock", period = 0.3}'
+    )
+    ur5 = treesim.load("ur5")
+    text = f"""
+    policy = 1
+    rate = 50
+    joints = {{order = {list(ur5.v_index)}}}
+    observation = {{terms = [{terms}]}}
+    action = {{{action}, delay = 1}}
+    {actuators}
+    """
+    network = layers.network([Port("obs", 24)], [], Port("actions", 6), [], [y])
+    return treesim.policies.load(network, text.encode(), ur5)
+
+
+@pytest.mark.parametrize(
+    ("action", "actuators"),
+    [
+        ('kind = "joint_torque", scale = 40', ""),
+        ('kind = "joint_position"', 'actuators = {"*" = {type = "PositionServo", kp = 900, kd = 30, delay = 0.01}}'),
+    ],
+)
+def test_policies_are_those_of_python(opened: Callable[..., Page], action: str, actuators: str) -> None:
+    policy = reaching(action, actuators)
+    ur5 = Tree(policy.robot.name, policy.robot.bodies)
+    world = World(ur5, actuators=policy.actuators, **FRICTIONLESS)
+    q0, few = np.array([0.0, -0.5, 0.5, 0.2, 0.1, 0.0]), {"backends": ("aba",), "contact_solvers": ()}
+    page = opened(world, q0=q0, dt=4e-3, policy=policy, command=(0.25, -1), **few)
+    page.page.evaluate("treesim.reset()")
+    page.watched.wait("treesim.state().t === 0")
+    assert page.state()["controller"] == "policy" and page.state()["command"] == {"up": 0.25, "down": -1}
+    controller = policy.controller(4e-3, (0.25, -1))
+    simulation = treesim.Simulation(world, 4e-3, controller=controller)
+    first = page.steps(52)  # ends within a period
+    run = simulation.run(52 * 4e-3, q0)
+    np.testing.assert_allclose(first["q"], run.q[-1], rtol=0, atol=1e-11)
+    page.set(command={"up": -0.5, "down": -1})
+    second = page.steps(100)
+    controller.command = -0.5, -1
+    run = simulation.run_from(100 * 4e-3, run)
+    np.testing.assert_allclose(second["q"], run.q[-1], rtol=0, atol=1e-11)
+    np.testing.assert_allclose(second["v"], run.v[-1], rtol=0, atol=1e-10)
+    assert np.abs(run.q[-1] - q0).max() > 0.1
+    page.page.evaluate("(t) => treesim.seek(t)", first["t"])
+    page.watched.wait("(t) => treesim.state().t === t", first["t"])
+    assert page.steps(100)["q"] == second["q"], "the memory returns with the state"
+
+
+@pytest.mark.slow
+def test_a_trained_quadruped_walks(opened: Callable[..., Page]) -> None:
+    velocity = pytest.importorskip("treesim_gymnasium.velocity")
+    pytest.importorskip("treesim_onnx")
+    robot = treesim.load("go2", base="floating")
+    policy = treesim.policies.load(velocity.NETWORK, velocity.CONTRACT, robot)
+    world = World(robot, ground=treesim.Ground(), actuators=policy.actuators)
+    page = opened(world, dt=4e-3, policy=policy, command=(0.5, 0, 0), backends=("aba",), contact_solvers=("pgs",))
+    page.page.evaluate("treesim.reset()")
+    page.watched.wait("treesim.state().t === 0")
+    found, q0 = page.steps(500), treesim.standing(robot, policy.posture)
+    run = treesim.Simulation(world, 4e-3, controller=policy.controller(4e-3, (0.5, 0, 0))).run(2.0, q0)
+    assert run.q[-1, 0] - q0[0] > 0.8 and found["message"] == ""
+    np.testing.assert_allclose(found["q"], run.q[-1], rtol=0, atol=1e-3)  # tolerance of the solver, in 500 steps
+
+
+def test_what_a_policy_does_not_allow_is_refused(opened: Callable[..., Page]) -> None:
+    policy = reaching('kind = "joint_torque"')
+    few = {"backends": ("aba",), "contact_solvers": ()}
+    for how, why in (({"dt": 3e-3}, "50 Hz, is no whole multiple"), ({"command": [1]}, r"command \(up, down\)")):
+        with pytest.raises(ArgumentError, match=why):
+            page_html(policy.robot, policy=policy, **{"dt": 4e-3, **how}, **few)
+    late = reaching('kind = "joint_position"', 'actuators = {"*" = {type = "PositionServo", kp = 9, kd = 1}}')
+    with pytest.raises(ArgumentError, match="commands an actuator of joint 'shoulder_pan_joint', which has none"):
+        page_html(policy.robot, policy=late, dt=4e-3, **few)
+    page = opened(policy.robot, policy=policy, dt=4e-3, **few)
+    assert page.page.evaluate("treesim.panel().commands") == [
+        {"name": "up", "lower": -0.5, "upper": 0.5}, {"name": "down", "lower": -1, "upper": 1},
+    ]  # fmt: skip
+    for values, why in (
+        ({"dt": 3e-3}, "the period of 0.02 s of the policy is a multiple of the step"),
+        ({"command": {"up": 0.6}}, "up goes from -0.5 to 0.5"),
+        ({"command": {"left": 0}}, "no number of the command is called left"),
+        ({"running": True, "joints": {"elbow_joint": 0.1}}, "the policy sets the targets of joints"),
+    ):
+        page.page.evaluate("(values) => treesim.set(values)", values)
+        page.watched.wait("(text) => element('status').textContent.includes(text)", why)
+    page.set(controller="hold", dt=3e-3)
+    assert page.state()["targets"]
 
 
 def test_forces_are_those_of_python(opened: Callable[..., Page]) -> None:

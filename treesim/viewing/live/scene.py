@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...errors import ArgumentError, quoted
+from ...export.description import commands
 from ...policies.controller import PolicyController
 from ...policies.policy import Policy
 from ...simulation.control import Controller
@@ -15,8 +16,6 @@ from ...simulation.world import World
 from ...states.arguments import short_repr
 from ...validation.values import known_name
 from .panel import POLICY, is_number
-
-COMMANDS = -1.0, 1.0  # range of numbers of commands whose contract has none
 
 
 class Scene(NamedTuple):
@@ -57,8 +56,7 @@ class Scene(NamedTuple):
     @property
     def commands(self) -> dict[str, tuple[float, float]]:
         """Ranges of the numbers of the policy's command, by name."""
-        names = () if self.policy is None else self.policy.command_names
-        return {name: self.policy.contract.ranges.get(name, COMMANDS) for name in names}  # type: ignore[union-attr]
+        return {} if self.policy is None else self.policy.command_ranges
 
     def policy_controller(self, dt: float, command: np.ndarray) -> PolicyController:
         """Return the controller of the policy; raises ArgumentError without a policy, or for an unsuitable dt [s]."""
@@ -69,10 +67,7 @@ class Scene(NamedTuple):
     @property
     def panel(self) -> dict[str, Any]:
         """What pages offer for the policy: numbers of its command."""
-        if self.policy is None:
-            return {}
-        ranges = self.commands.items()
-        return {"commands": [{"name": name, "lower": low, "upper": high} for name, (low, high) in ranges]}
+        return {} if self.policy is None else {"commands": commands(self.policy)}
 
     def checked_command(self, values: Any) -> dict[str, float]:
         """Return validated numbers {name: value} of a command; raises ArgumentError, UnknownNameError."""

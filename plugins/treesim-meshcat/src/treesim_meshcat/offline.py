@@ -13,11 +13,14 @@ from numpy.typing import ArrayLike
 
 import treesim
 from treesim import Tree, World
+from treesim.actuators.table import check_commanded
 from treesim.errors import ArgumentError, quoted
 from treesim.export.contact_module import contact_module
-from treesim.export.description import actuators, description, joints
+from treesim.export.description import actuators, commands, description, joints
 from treesim.export.kernel_module import command_module, mean_force_module
+from treesim.export.policy_module import policy_module
 from treesim.export.webassembly import step_module
+from treesim.policies import Policy
 from treesim.simulation.actuator_memory import ActuatorMemory, actuator_memory
 from treesim.simulation.control import default_controller
 from treesim.simulation.step import compiled_rule
@@ -33,6 +36,7 @@ from .scene import robot_parts, scene_message
 BACKENDS = ("aba", "crba_ltdl", "rjk")
 SOLVERS = ("pgs", "admm", "convex")
 DT = 1e-3  # s
+POLICY = "policy"  # name of the controller that evaluates a policy
 NOTE = (
     "This page simulates on its own, in this browser: the steps that treesim takes in Python, in double precision, "
     "with joint forces within their limits, damping, gravity, and the pull of the mouse (Ctrl-drag). "
@@ -68,6 +72,8 @@ def page_html(
     kd: float | None = None,
     gravity: ArrayLike | None = None,
     speed: float = 1.0,
+    policy: Policy | None = None,
+    command: ArrayLike | None = None,
     backends: Sequence[str] = BACKENDS,
     contact_solvers: Sequence[str] = SOLVERS,
 ) -> str:
@@ -75,7 +81,9 @@ def page_html(
 
     By default q0 is neutral and placed on the ground, and v0 is 0. backend, integrator, contact_solver, dt [s], gravity
     (3,) [m/s^2], speed: initial settings, which the page's user may change; backend and solver to others of `backends`
-    and `contact_solvers`. controller: "none", or "hold", a spring and damper kp, kd about a target, without effect on
+    and `contact_solvers`. policy, command: control the robot, whose World has the policy's actuators, without noise of
+    observations; the default of q0 is the policy's posture, and that of the command 0. controller: without a policy,
+    "none", or "hold", a spring and damper kp, kd about a target, without effect on
     spherical and planar joints. The default is that of `treesim.control.default_controller`, as on live pages; "hold"
     for a world with actuators, whose position servos get the targets, and whose motors no control. The default of kp,
     kd are gains that support the robot's weight. A robot with a floating base starts without gravity by default if
@@ -88,21 +96,28 @@ def page_html(
     robot = world.robot
     floating = _floats(robot)
     weightless = floating and not world.ground and gravity is None
-    q = _start(world) if q0 is None else np.asarray(q0, float)
+    q = _start(world, policy) if q0 is None else np.asarray(q0, float)
     if controller is None:
         controller = default_controller(robot, bool(world.ground), (kp, kd) != (None, None))
         controller = "hold" if world.actuators else controller
     _check_name("controller", controller, ("none", "hold"))
+    numbers = {}
+    if policy is not None:
+        controller, zeros = POLICY, np.zeros(len(policy.command_names))
+        by = policy.controller(dt, zeros if command is None else command)
+        check_commanded(by, world.actuator_table)
+        numbers = dict(zip(policy.command_names, by.command.tolist(), strict=True))
     stiff, damp = holding_gains(world, q)
     start = {
         "q": q.tolist(), "v": np.zeros(robot.nv).tolist() if v0 is None else np.asarray(v0, float).tolist(),
         "backend": backend, "integrator": integrator, "solver": contact_solver, "dt": dt,
         "controller": controller, "kp": stiff if kp is None else kp,
         "kd": damp if kd is None else kd, "speed": speed, "running": True,
+        "command": numbers,
         "gravity": [0.0] * 3 if weightless else np.asarray(robot.gravity if gravity is None else gravity).tolist(),
     }  # fmt: skip
     physics = _physics(
-        world, start, dict.fromkeys((backend, *backends)), dict.fromkeys((contact_solver, *contact_solvers))
+        world, policy, start, dict.fromkeys((backend, *backends)), dict.fromkeys((contact_solver, *contact_solvers))
     )
     physics["note"] += WEIGHTLESS * weightless + NOT_HELD * any(
         body.joint.type in ("spherical", "planar") for body in robot.bodies
@@ -118,13 +133,16 @@ def _floats(robot: Tree) -> bool:
     return robot.base == "floating"
 
 
-def _start(world: World) -> np.ndarray:
-    """Return the neutral configuration, placed on the ground."""
+def _start(world: World, policy: Policy | None) -> np.ndarray:
+    """Return the posture of the policy, or the neutral configuration, placed on the ground."""
     robot = world.robot
-    return treesim.standing(robot, robot.neutral()) if world.ground and _floats(robot) else robot.neutral()
+    q = robot.neutral() if policy is None else policy.posture
+    return treesim.standing(robot, q) if world.ground and _floats(robot) else q
 
 
-def _physics(world: World, start: dict[str, Any], backends: Iterable[str], solvers: Iterable[str]) -> dict[str, Any]:
+def _physics(
+    world: World, policy: Policy | None, start: dict[str, Any], backends: Iterable[str], solvers: Iterable[str]
+) -> dict[str, Any]:
     """Return the initial data of the page's Worker (see worker.js); raises errors for some actuators."""
     table = world.actuator_table
     pieces = 0 if table is None else len(table.pieces)
@@ -138,10 +156,12 @@ def _physics(world: World, start: dict[str, Any], backends: Iterable[str], solve
     parts = {
         "modules": modules, "stages": stages, "means": mean_force_module(world),
         "commands": None if memory is None else command_module(memory),
+        "policy": None if policy is None else policy_module(policy),
     }  # fmt: skip
     return {
         "facts": {**description(world.robot), "actuators": actuators(world, memory)}, "start": start,
-        "ground": bool(world.ground), "note": NOTE + stops + LACKS + (GROUND if world.ground else NO_GROUND),
+        "panel": {} if policy is None else {"commands": commands(policy)}, "ground": bool(world.ground),
+        "note": NOTE + stops + LACKS + (GROUND if world.ground else NO_GROUND),
         **_packed(parts),
     }  # fmt: skip
 

@@ -47,7 +47,16 @@ _KINDS = {
         "'none'",
         "panel.html",
         (*_SESSION, "worker_link.js", "offline.js"),
-        ("kernel.js", "settings.js", "actuators.js", "contact.js", "effective_mass.js", "physics.js", "worker.js"),
+        (
+            "kernel.js",
+            "settings.js",
+            "actuators.js",
+            "contact.js",
+            "policy.js",
+            "effective_mass.js",
+            "physics.js",
+            "worker.js",
+        ),
     ),
 }
 

@@ -5,6 +5,9 @@ const HEAD = 4, SIZE = 2;  // of the table of places: numbers before its rows, a
 const LONGEST_DELAY = 256;  // steps
 const NEAR = 1e-9;  // of a whole number of steps, or of substeps
 
+// Whether a ratio is a whole number from 1 on, up to rounding.
+const isMultiple = (ratio) => Math.abs(ratio - Math.max(1, Math.round(ratio))) <= NEAR * ratio;
+
 class MeanForces {
     constructor({kernel, settings, at_limit}) {
         this.kernel = new Kernel(kernel);
@@ -44,8 +47,7 @@ class Commands {
     problem(dt, parts) {
         for (const {name, delay, period} of this.rows) {
             if (delay / dt > LONGEST_DELAY) return `the delay of ${delay} s of the actuator of ${name} is at most ${LONGEST_DELAY} steps`;
-            const count = period === null ? 1 : period * parts / dt;
-            if (Math.abs(count - Math.max(1, Math.round(count))) > NEAR * count) return `the period of ${period} s of the actuator of ${name} is a multiple of the substep, which is ${dt / parts} s`;
+            if (period !== null && !isMultiple(period * parts / dt)) return `the period of ${period} s of the actuator of ${name} is a multiple of the substep, which is ${dt / parts} s`;
         }
         return null;
     }

@@ -1,4 +1,13 @@
-// A kernel in WebAssembly, with a memory that holds its tables and arrays: treesim.export.kernel_module in JavaScript.
+// Modules of treesim.export in JavaScript: functions with their arrays, and kernels, whose memory also holds tables.
+
+// The exported functions of a module of treesim.export, and its arrays, by name.
+function functionsOf({code, pages, stack, arrays, base}) {
+    const memory = new WebAssembly.Memory({initial: pages});
+    const env = {__linear_memory: memory, __stack_pointer: new WebAssembly.Global({value: "i32", mutable: true}, stack)};
+    const {exports} = new WebAssembly.Instance(new WebAssembly.Module(code), {env});
+    const views = Object.entries(arrays).map(([name, [address, count]]) => [name, new Float64Array(memory.buffer, address, count)]);
+    return {exports, base, arrays: Object.fromEntries(views)};
+}
 
 class Kernel {
     constructor({code, image, ...layout}) {

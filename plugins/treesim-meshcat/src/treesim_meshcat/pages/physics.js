@@ -2,7 +2,7 @@
 //
 // `facts` are those of treesim.export.description, `modules` by backend: treesim.export.webassembly's layout, and code,
 // bytes. One module is one backend; all have the same arrays of doubles. `stages` by contact solver: what Contact takes.
-// `means` and `commands` (null without): what MeanForces and Commands take.
+// `means`, `commands` and `policy` (null without): what MeanForces, Commands and Policy take.
 
 const FREQUENCY = 10;  // rad/s: of the pulled point on its spring, were it free
 const STRONGEST = 3, G = 9.80665;  // weights of the robot: no pull is stronger; m/s^2
@@ -13,39 +13,28 @@ const REPEATS = 4;  // of a substep, each with more forces at their limits
 const TUNED_STEPS = 16;  // substeps for which the gains of a pull stay
 const DIVERGED = 1e9;  // rad, m, rad/s, m/s: beyond, sines lose their digits, and nothing moves so
 const MOST_FORCES = 100;
+const POLICY = "policy";  // the controller that evaluates the policy
 
 class Physics {
-    constructor({facts, modules, stages, means, commands, start}) {
+    constructor({facts, modules, stages, means, commands, policy, start}) {
         this.facts = facts;
         this.settings = new StepSettings(facts);
         this.means = new MeanForces(means);
         this.commands = commands && new Commands(commands, facts.actuators.rows);
+        this.policy = policy && new Policy(policy);
         this.stages = Object.fromEntries(Object.entries(stages).map(([name, stage]) => [name, new Contact(stage)]));
         this.solvers = Object.keys(this.stages);
         this.frame = "none";  // the body whose effective mass is shown
         this.forces = Object.create(null);  // {body, index, point, vector} by name
         this.start = start;
         this.modules = {};
-        for (const [name, {code, ...layout}] of Object.entries(modules)) this.load(name, code, layout);
+        for (const [name, module] of Object.entries(modules)) this.modules[name] = {...functionsOf(module), rules: module.rules};
         this.backends = Object.keys(this.modules);
         Object.assign(this, {
             backend: start.backend, integrator: start.integrator, solver: start.solver, controller: start.controller,
             dt: start.dt, kp: start.kp, kd: start.kd, gravity: [...start.gravity], pulled: null,
         });
         this.reset();
-    }
-
-    // Compile one backend's module, and find its arrays in its memory.
-    load(name, code, layout) {
-        const memory = new WebAssembly.Memory({initial: layout.pages});
-        const stack = new WebAssembly.Global({value: "i32", mutable: true}, layout.stack);
-        const module = new WebAssembly.Module(code);
-        const {exports} = new WebAssembly.Instance(module, {env: {__linear_memory: memory, __stack_pointer: stack}});
-        const arrays = {};
-        for (const [array, [address, count]] of Object.entries(layout.arrays)) {
-            arrays[array] = new Float64Array(memory.buffer, address, count);
-        }
-        this.modules[name] = {exports, arrays, base: layout.base, rules: layout.rules};
     }
 
     get module() {
@@ -57,13 +46,14 @@ class Physics {
         return this.stages[this.solver];
     }
 
-    // Back to the start, and to its targets; what else has been set stays.
+    // Back to the start, and to its targets and command; what else has been set stays.
     reset() {
         this.t = 0;
         this.q = Float64Array.from(this.start.q);
         this.v = Float64Array.from(this.start.v);
         this.aim(this.q);
-        this.pulled = null;
+        this.command = {...this.start.command};
+        this.pulled = this.evaluation = null;
         this.moved();
     }
 
@@ -81,15 +71,15 @@ class Physics {
     }
 
     get state() {
-        return {t: this.t, q: this.q.slice(), v: this.v.slice(), memory: this.memory};
+        return {t: this.t, q: this.q.slice(), v: this.v.slice(), memory: this.memory, evaluation: this.evaluation};
     }
 
-    set state({t, q, v, memory}) {
+    set state({t, q, v, memory, evaluation}) {
         this.t = t;
         this.q.set(q);
         this.v.set(v);
         this.moved();
-        this.memory = memory;
+        Object.assign(this, {memory, evaluation});
     }
 
     get substeps() {
@@ -100,9 +90,10 @@ class Physics {
         return Math.max(1, Math.ceil(dt / (this.facts.longest[integrator] || Infinity) - 1e-9));
     }
 
-    // Why steps of dt by an integrator are not possible, else null.
-    problem(dt, integrator) {
-        return this.commands && this.commands.problem(dt, this.parts(dt, integrator));
+    // Why steps of dt by an integrator under a controller are not possible, else null.
+    problem(dt, integrator, controller) {
+        const own = controller === POLICY ? this.policy.problem(dt) : null;
+        return own || (this.commands && this.commands.problem(dt, this.parts(dt, integrator)));
     }
 
     // One step of dt; whether the state at its end is one of a motion. If it is not, the state stays what it was.
@@ -179,11 +170,15 @@ class Physics {
         arrays.f_ext.fill(0);
     }
 
-    // The settings of a step, and the control: targets of what holds or is a position, 0 of motors.
+    // The settings of a step, and the control: that of the policy, or targets of what holds or is a position, 0 of motors.
     settle(arrays, h) {
-        const {joints, actuators} = this.facts, {settings, control} = arrays, holds = this.controller !== "none";
+        const {joints, actuators} = this.facts, {settings, control} = arrays, holds = this.controller === "hold";
         this.settings.fill(settings, h, this.integrator, holds ? this.kp : 0, holds ? this.kd : 0);
         control.fill(0);
+        if (this.controller === POLICY) {
+            this.evaluation = this.policy.at(this.t, this.q, this.v, Object.values(this.command), this.evaluation);
+            control.set(this.evaluation.control);
+        }
         joints.forEach(({v}, i) => {
             const moves = actuators && actuators.driven[v] && !actuators.position[v];
             if (holds && !moves) control[v] = this.targets[i];
@@ -328,10 +323,11 @@ class Physics {
 
     // ---- what is shown
 
-    // What drives the joints (nv) [N m, N]: springs and dampers, within their effort limits; or what actuators did last.
+    // What drives the joints (nv) [N m, N]: springs and dampers, within their effort limits; or what actuators did last,
+    // and the policy.
     get tau() {
         const {nv, joints, effort, actuators} = this.facts, tau = new Array(nv).fill(0);
-        if (actuators) return [...this.force];
+        if (actuators || this.controller === POLICY) return [...this.force];
         if (this.controller === "none") return tau;
         joints.forEach(({q, v}, i) => {
             const wanted = this.kp * (this.targets[i] - this.q[q]) - this.kd * this.v[v];

@@ -1,6 +1,6 @@
 // Plays a robot's physics at the pace of real time, in a Worker: takes requests of the page, and sends it poses and
 // state. Messages are those of session.js; the first one holds the robot: {robot: {facts, modules, stages, means, commands,
-// ground, start, note}}.
+// policy, panel, ground, start, note}}; panel: what the panel offers in addition.
 
 const MAGIC = 0x31505354;  // "TSP1", little-endian
 const FRAME_HEAD = 16;  // bytes: magic, u32 number, f64 time
@@ -17,10 +17,10 @@ const AT_LIMIT = 1e-9;  // rad, m: by so much what a slider sends may be beyond 
 const finite = (value, least = -Infinity, most = Infinity) => Number.isFinite(value) && value >= least && value <= most;
 
 class Player {
-    constructor({ground, note, ...robot}, post) {
+    constructor({ground, note, panel, ...robot}, post) {
         const {start} = robot;
         this.physics = new Physics(robot);
-        this.note = note;
+        Object.assign(this, {note, own: panel});
         this.ground = ground;
         this.post = post;
         this.running = start.running;
@@ -36,12 +36,16 @@ class Player {
     }
 
     panel() {
-        const {facts, backends, solvers} = this.physics;
+        const {facts, backends, solvers} = this.physics, {controllers} = this;
         return {
             robot: facts.name, bodies: facts.bodies, frames: ["none", ...facts.bodies.slice(1)], backends, integrators: this.integrators, solvers,
-            controllers: CONTROLLERS, can: ["pull", "seek", "com", ...(this.ground ? ["contact"] : [])], note: this.note,
-            joints: facts.joints,
+            controllers, can: ["pull", "seek", "com", ...(this.ground ? ["contact"] : [])], note: this.note,
+            joints: facts.joints, ...this.own,
         };
+    }
+
+    get controllers() {
+        return [...CONTROLLERS, ...(this.physics.policy ? [POLICY] : [])];
     }
 
     // The rules of stepping that know what there is.
@@ -51,15 +55,15 @@ class Player {
     }
 
     state() {
-        const {physics} = this, {t, q, v, backend, integrator, solver, controller, dt, kp, kd, gravity, pulled, energy} = physics;
+        const {physics} = this, {t, q, v, backend, integrator, solver, controller, dt, kp, kd, gravity, pulled, energy, command} = physics;
         return {
             t, running: this.running, speed: this.speed, q: [...q], v: [...v], backend, integrator, solver, controller, dt,
-            kp, kd, gravity, tau: physics.tau, energy, contactForce: physics.contact ? physics.contact.force : null,
+            kp, kd, gravity, command, tau: physics.tau, energy, contactForce: physics.contact ? physics.contact.force : null,
             contacts: physics.contacts, com: physics.centre, weight: physics.facts.mass * G,
             realTimeFactor: this.pace.factor, stepTime: this.pace.stepTime,
             message: this.message, history: [this.history[0].t, this.history[this.history.length - 1].t],
             joints: physics.byJoint((joint) => q[joint.q]),
-            targets: physics.controller === "none" ? undefined : physics.byJoint((_, i) => physics.targets[i]),
+            targets: physics.controller !== "hold" ? undefined : physics.byJoint((_, i) => physics.targets[i]),
             frame: physics.frame, effective_mass: physics.effective_mass,
             forces: Object.fromEntries(Object.entries(physics.forces).map(([name, {body, point, vector}]) => [name, {body, point, vector}])),
             pull: pulled && {body: pulled.body, point: pulled.point, target: pulled.target, force: Math.hypot(...pulled.force), vector: pulled.force},
@@ -89,8 +93,10 @@ class Player {
             const problem = CHECKS[name](this, value);
             if (problem) throw new Error(`${name}: ${problem}, not ${JSON.stringify(value)}`);
         }
-        const {physics} = this, problem = physics.problem(values.dt ?? physics.dt, values.integrator ?? physics.integrator);
+        const {physics} = this, {dt, integrator, controller} = {dt: physics.dt, integrator: physics.integrator, controller: physics.controller, ...values};
+        const problem = physics.problem(dt, integrator, controller);
         if (problem) throw new Error(`dt: ${problem}`);
+        if (values.joints && (values.running ?? this.running) && controller === POLICY) throw new Error("the policy sets the targets of joints: pause, or choose the controller hold");
         for (const [name, value] of Object.entries(values)) {
             if (name in SETTERS) SETTERS[name](this, value);
             else this.physics[name] = value;
@@ -225,11 +231,19 @@ const CHECKS = {
     solver: ({physics}, value) => oneOf(physics.solvers, value),
     integrator: ({integrators}, value) => oneOf(integrators, value),
     frame: ({physics: {facts}}, value) => oneOf(["none", ...facts.bodies.slice(1)], value),
-    controller: (_, value) => oneOf(CONTROLLERS, value),
+    controller: ({controllers}, value) => oneOf(controllers, value),
     dt: (_, value) => between(1e-6, LONGEST_DT, "s", value),
     kp: gain,
     kd: gain,
     gravity: (_, value) => (Array.isArray(value) && value.length === 3 && value.every((x) => finite(x)) ? null : "it must be three numbers"),
+    command: ({own: {commands = []}}, values) => {
+        for (const [name, value] of Object.entries(values)) {
+            const row = commands.find((known) => known.name === name);
+            if (!row) return `no number of the command is called ${name}`;
+            if (!finite(value, row.lower, row.upper)) return `${name} goes from ${row.lower} to ${row.upper}`;
+        }
+        return null;
+    },
     joints: ({physics: {facts: {joints}}}, values) => {
         for (const [name, value] of Object.entries(values)) {
             const joint = joints.find((known) => known.name === name);
@@ -256,6 +270,7 @@ const SETTERS = {
         physics.solver = value;
         physics.contact.forget();
     },
+    command: ({physics}, values) => { physics.command = {...physics.command, ...values}; },
     joints: (player, values) => place(player, values),
 };
 

@@ -24,7 +24,7 @@ class WorkerLink {
 
     async start() {
         const {physics: robot, ...scene} = this.scene;
-        for (const part of ["modules", "stages", "means", "commands"]) robot[part] = await unpacked(robot[part]);
+        for (const part of ["modules", "stages", "means", "commands", "policy"]) robot[part] = await unpacked(robot[part]);
         this.onmessage(scene);
         const url = URL.createObjectURL(new Blob([element("worker").textContent], {type: "text/javascript"}));
         this.worker = new Worker(url);
