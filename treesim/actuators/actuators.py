@@ -86,9 +86,7 @@ class DCMotor(Actuator):
 
     Parameters
     ----------
-    effort_limit, rotor_inertia, damping, joint_friction, delay, interpolate, before, lag, rate_limit
-        As of `Motor`.
-    gear : float
+    effort_limit, rotor_inertia, damping, joint_friction, delay, interpolate, before, lag, rate_limit, gear
         As of `Motor`.
     resistance : float
         Resistance of the winding [ohm].

@@ -25,15 +25,7 @@ class Ground(StaticSurface):
 
     Parameters
     ----------
-    friction, restitution : float
-        As in `treesim.Surface`.
-    stiffness : float, optional
-        As in `treesim.Surface`.
-    dissipation_time : float
-        As in `treesim.Surface`.
-    torsional_friction, rolling_friction : float
-        As in `treesim.Surface`.
-    name : str
+    friction, restitution, stiffness, dissipation_time, torsional_friction, rolling_friction, name
         As in `treesim.Surface`.
     normal : array_like
         (3,) normal n in world axes, scaled to length 1. z by default.

@@ -36,15 +36,7 @@ class HeightField(SolidSurface):
         (2,) distances of the nodes along x and y [m]. 0.1 by default.
     center : array_like
         (2,) x and y of the grid's centre [m]. Origin by default.
-    friction, restitution : float
-        As in `treesim.Surface`.
-    stiffness : float, optional
-        As in `treesim.Surface`.
-    dissipation_time : float
-        As in `treesim.Surface`.
-    torsional_friction, rolling_friction : float
-        As in `treesim.Surface`.
-    name : str
+    friction, restitution, stiffness, dissipation_time, torsional_friction, rolling_friction, name
         As in `treesim.Surface`.
 
     Examples

@@ -28,15 +28,7 @@ class StaticBox(SolidSurface):
         (3,) full lengths along the axes x, y, z of the box [m].
     placement : Placement
         Pose of the box's centre in the world. Identity by default.
-    friction, restitution : float
-        As in `treesim.Surface`.
-    stiffness : float, optional
-        As in `treesim.Surface`.
-    dissipation_time : float
-        As in `treesim.Surface`.
-    torsional_friction, rolling_friction : float
-        As in `treesim.Surface`.
-    name : str
+    friction, restitution, stiffness, dissipation_time, torsional_friction, rolling_friction, name
         As in `treesim.Surface`.
 
     Examples

@@ -44,15 +44,7 @@ class StaticMesh(SolidSurface):
         (m, 3) indices of vertices. Triangles without area are dropped.
     placement : Placement
         Pose of the mesh's axes in the world. Identity by default.
-    friction, restitution : float
-        As in `treesim.Surface`.
-    stiffness : float, optional
-        As in `treesim.Surface`.
-    dissipation_time : float
-        As in `treesim.Surface`.
-    torsional_friction, rolling_friction : float
-        As in `treesim.Surface`.
-    name : str
+    friction, restitution, stiffness, dissipation_time, torsional_friction, rolling_friction, name
         As in `treesim.Surface`.
 
     Raises

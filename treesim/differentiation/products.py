@@ -110,9 +110,7 @@ def vjp(function: Callable[..., object], *primals: ArrayLike) -> tuple[np.ndarra
 
     Parameters
     ----------
-    function : callable
-        As in `treesim.jvp`.
-    *primals : array_like
+    function, *primals
         As in `treesim.jvp`.
 
     Returns

@@ -70,9 +70,7 @@ def forward_dynamics_hessian_vector(
 
     Parameters
     ----------
-    robot : Tree
-        As in `treesim.forward_dynamics`.
-    q, v, tau : array_like
+    robot, q, v, tau
         As in `treesim.forward_dynamics`.
     weights : array_like
         (..., nv) weights of the accelerations.

@@ -47,11 +47,7 @@ def check(
 
     Parameters
     ----------
-    source : str, path, file or bytes
-        As for `treesim.load`.
-    base : {"fixed", "floating", "auto"}
-        As for `treesim.load`.
-    mimic : {None, "free"}
+    source, base, mimic
         As for `treesim.load`.
     tiers : str or sequence of str
         Names of the tiers to check: "syntax", "structure", "physics" or "assets". Errors of every tier are always

@@ -35,15 +35,7 @@ def coriolis_matrix(
 
     Parameters
     ----------
-    robot : Tree
-        As in `treesim.forward_dynamics`.
-    q, v : array_like
-        As in `treesim.forward_dynamics`.
-    engine : str
-        As in `treesim.forward_dynamics`.
-    out : numpy.ndarray, optional
-        As in `treesim.forward_dynamics`.
-    model_parameters : mapping, optional
+    robot, q, v, engine, out, model_parameters
         As in `treesim.forward_dynamics`.
 
     Returns

@@ -113,9 +113,7 @@ def inverse_dynamics_derivatives(
 
     Parameters
     ----------
-    robot : Tree
-        As in `treesim.forward_dynamics`.
-    q, v : array_like
+    robot, q, v
         As in `treesim.forward_dynamics`.
     a : array_like
         (..., nv) accelerations [m/s^2, rad/s^2].
@@ -124,9 +122,7 @@ def inverse_dynamics_derivatives(
         mapping of names of links, or other frames, to wrenches (..., 6), force then moment [N, N m], about the frame's
         origin, with constant components along its axes. With a key (link, "world"), the components are constant along
         the axes of the world.
-    gravity, armature : array_like, optional
-        As in `treesim.forward_dynamics`.
-    engine : str
+    gravity, armature, engine
         As in `treesim.forward_dynamics`.
     out : numpy.ndarray, optional
         (..., nv, 3, nv) array for the results: row i of the three matrices is ``out[..., i, 0]`` to
@@ -187,15 +183,11 @@ def forward_dynamics_derivatives(
 
     Parameters
     ----------
-    robot : Tree
-        As in `treesim.forward_dynamics`.
-    q, v, tau : array_like
+    robot, q, v, tau
         As in `treesim.forward_dynamics`.
     f_ext : array_like or mapping, optional
         As in `treesim.inverse_dynamics_derivatives`.
-    gravity, armature : array_like, optional
-        As in `treesim.forward_dynamics`.
-    engine : str
+    gravity, armature, engine
         As in `treesim.forward_dynamics`.
     out : numpy.ndarray, optional
         (..., nv, 3, nv) array for the results: row i of the three matrices is ``out[..., i, 0]`` to

@@ -35,15 +35,7 @@ def energy(
 
     Parameters
     ----------
-    robot : Tree
-        As in `treesim.forward_dynamics`.
-    q, v : array_like
-        As in `treesim.forward_dynamics`.
-    gravity : array_like, optional
-        As in `treesim.forward_dynamics`.
-    engine : str
-        As in `treesim.forward_dynamics`.
-    model_parameters : mapping, optional
+    robot, q, v, gravity, engine, model_parameters
         As in `treesim.forward_dynamics`.
 
     Returns
@@ -81,13 +73,7 @@ def momentum(
 
     Parameters
     ----------
-    robot : Tree
-        As in `treesim.forward_dynamics`.
-    q, v : array_like
-        As in `treesim.forward_dynamics`.
-    engine : str
-        As in `treesim.forward_dynamics`.
-    model_parameters : mapping, optional
+    robot, q, v, engine, model_parameters
         As in `treesim.forward_dynamics`.
 
     Returns

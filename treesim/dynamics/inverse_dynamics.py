@@ -48,9 +48,7 @@ def inverse_dynamics(
 
     Parameters
     ----------
-    robot : Tree
-        As in `treesim.forward_dynamics`.
-    q, v : array_like
+    robot, q, v
         As in `treesim.forward_dynamics`.
     a : array_like
         (..., nv) accelerations [m/s^2, rad/s^2].
@@ -58,11 +56,7 @@ def inverse_dynamics(
         As in `treesim.forward_dynamics`.
     method : str
         "rnea", recursive Newton-Euler (RBDA Table 5.1), or "composite", by composite-body inertias (Jain 1991, eq. 29).
-    engine : str
-        As in `treesim.forward_dynamics`.
-    out : numpy.ndarray, optional
-        As in `treesim.forward_dynamics`.
-    model_parameters : mapping, optional
+    engine, out, model_parameters
         As in `treesim.forward_dynamics`.
 
     Returns
@@ -104,13 +98,7 @@ def bias_forces(
 
     Parameters
     ----------
-    robot : Tree
-        As in `treesim.forward_dynamics`.
-    q, v : array_like
-        As in `treesim.forward_dynamics`.
-    f_ext, gravity : array_like, optional
-        As in `treesim.forward_dynamics`.
-    model_parameters : mapping, optional
+    robot, q, v, f_ext, gravity, model_parameters
         As in `treesim.forward_dynamics`.
 
     Returns
@@ -147,13 +135,7 @@ def gravity_forces(
 
     Parameters
     ----------
-    robot : Tree
-        As in `treesim.forward_dynamics`.
-    q : array_like
-        As in `treesim.forward_dynamics`.
-    gravity : array_like, optional
-        As in `treesim.forward_dynamics`.
-    model_parameters : mapping, optional
+    robot, q, gravity, model_parameters
         As in `treesim.forward_dynamics`.
 
     Returns

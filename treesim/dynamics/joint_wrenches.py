@@ -76,15 +76,7 @@ def joint_wrenches(
     backend : str or DynamicsBackend
         As in `treesim.forward_dynamics`. Backends of the constraint-force method compute f directly. Other backends
         compute qdd; inverse dynamics then give f.
-    gravity, armature : array_like, optional
-        As in `treesim.forward_dynamics`.
-    refinements : int
-        As in `treesim.forward_dynamics`.
-    engine : str
-        As in `treesim.forward_dynamics`.
-    out : numpy.ndarray, optional
-        As in `treesim.forward_dynamics`.
-    model_parameters : mapping, optional
+    gravity, armature, refinements, engine, out, model_parameters
         As in `treesim.forward_dynamics`.
 
     Returns

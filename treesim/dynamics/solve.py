@@ -38,9 +38,7 @@ def solve_mass_matrix(
         (..., nq) configurations.
     x : array_like
         (..., nv) generalised forces. For forces (k, nv) at one configuration, factors are computed once.
-    engine : str
-        As in `treesim.forward_dynamics`.
-    out : numpy.ndarray, optional
+    engine, out
         As in `treesim.forward_dynamics`.
 
     Returns

@@ -25,9 +25,7 @@ def joint_torque_regressor(
 
     Parameters
     ----------
-    robot : Tree
-        As in `treesim.forward_dynamics`.
-    q, v : array_like
+    robot, q, v
         As in `treesim.forward_dynamics`.
     a : array_like
         (..., nv) accelerations [m/s^2, rad/s^2].

@@ -201,13 +201,7 @@ class Trajectory(ReprMixin):
         ----------
         robot : Tree
             The robot.
-        t, q, v, tau, energy : ndarray
-            As in `Trajectory`.
-        metadata : mapping, optional
-            As in `Trajectory`.
-        work : ndarray, shape (K, 2), optional
-            As in `Trajectory`.
-        contact : ContactHistory, optional
+        t, q, v, tau, energy, metadata, work, contact
             As in `Trajectory`.
 
         Returns

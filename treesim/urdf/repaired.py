@@ -117,9 +117,7 @@ def repair(
         File to write atomically. Relative names of mesh files are not adjusted to the folder of this file.
     repairs : bool, str or iterable of str
         True or "unambiguous" for all unambiguous repairs, or names of repairs. The Notes list the names.
-    base : {"fixed", "floating", "auto"}
-        As for `treesim.load`.
-    mimic : {None, "free"}
+    base, mimic
         As for `treesim.load`.
     overwrite : bool
         Allow `out` to be the source itself.

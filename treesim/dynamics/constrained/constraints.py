@@ -116,9 +116,7 @@ class LoopConstraint(_Constraint):
     first, second : str
         Names of the frames. Constraint forces are the forces on the first frame. The opposite forces act on the second
         frame.
-    rows : array_like or str, optional
-        As in `FrameConstraint`.
-    target : array_like, optional
+    rows, target
         As in `FrameConstraint`.
     reference : str
         Axes of the velocity: "local_world_aligned", or "local" for the axes of the first frame.

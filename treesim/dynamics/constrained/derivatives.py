@@ -95,9 +95,7 @@ def constrained_dynamics_derivatives(
 
     Parameters
     ----------
-    robot : Tree
-        As in `treesim.constrained_dynamics`.
-    q, v, tau : array_like
+    robot, q, v, tau
         As in `treesim.constrained_dynamics`.
     constraints : FrameConstraint, LoopConstraint or sequence of them
         As in `treesim.constrained_dynamics`. Targets are constant; the derivatives include those of damping and
@@ -106,11 +104,7 @@ def constrained_dynamics_derivatives(
         As in `treesim.inverse_dynamics_derivatives`.
     method, operational : str
         As in `treesim.constrained_dynamics`: the methods that compute the accelerations and forces.
-    gravity, armature : array_like, optional
-        As in `treesim.constrained_dynamics`.
-    mu, tolerance : float
-        As in `treesim.constrained_dynamics`.
-    max_iterations : int
+    gravity, armature, mu, tolerance, max_iterations
         As in `treesim.constrained_dynamics`.
 
     Returns

@@ -40,13 +40,7 @@ def centroidal_momentum(
 
     Parameters
     ----------
-    robot : Tree
-        As in `treesim.forward_dynamics`.
-    q, v : array_like
-        As in `treesim.forward_dynamics`.
-    engine : str
-        As in `treesim.forward_dynamics`.
-    model_parameters : mapping, optional
+    robot, q, v, engine, model_parameters
         As in `treesim.forward_dynamics`.
 
     Returns
@@ -99,15 +93,7 @@ def centroidal_momentum_matrix(
 
     Parameters
     ----------
-    robot : Tree
-        As in `treesim.forward_dynamics`.
-    q : array_like
-        As in `treesim.forward_dynamics`.
-    engine : str
-        As in `treesim.forward_dynamics`.
-    out : numpy.ndarray, optional
-        As in `treesim.forward_dynamics`.
-    model_parameters : mapping, optional
+    robot, q, engine, out, model_parameters
         As in `treesim.forward_dynamics`.
 
     Returns
@@ -146,15 +132,11 @@ def centroidal_dynamics(
 
     Parameters
     ----------
-    robot : Tree
-        As in `treesim.forward_dynamics`.
-    q, v : array_like
+    robot, q, v
         As in `treesim.forward_dynamics`.
     a : array_like
         (..., nv) accelerations [m/s^2, rad/s^2].
-    engine : str
-        As in `treesim.forward_dynamics`.
-    model_parameters : mapping, optional
+    engine, model_parameters
         As in `treesim.forward_dynamics`.
 
     Returns

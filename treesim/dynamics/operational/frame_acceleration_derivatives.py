@@ -66,9 +66,7 @@ def frame_acceleration_derivatives(
 
     Parameters
     ----------
-    robot : Tree
-        As in `treesim.frame_acceleration`.
-    q, v, a : array_like
+    robot, q, v, a
         As in `treesim.frame_acceleration`.
     frame : str
         Name of the frame.

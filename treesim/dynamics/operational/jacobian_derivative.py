@@ -33,9 +33,7 @@ def frame_jacobian_derivative(
 
     Parameters
     ----------
-    robot : Tree
-        As in `treesim.frame_jacobian`.
-    q : array_like
+    robot, q
         As in `treesim.frame_jacobian`.
     v : array_like
         (..., nv) velocities of the joints.
