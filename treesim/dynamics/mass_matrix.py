@@ -43,11 +43,7 @@ def mass_matrix(
 
     Parameters
     ----------
-    robot : Tree
-        Robot.
-    q : array_like
-        (..., nq) configurations.
-    armature : array_like, optional
+    robot, q, armature
         As in `treesim.forward_dynamics`.
     method : str
         One of the three methods of Jain 1991, section 3. "crba": composite rigid bodies (RBDA Table 6.2), O(n d) for

@@ -32,10 +32,8 @@ def solve_mass_matrix(
 
     Parameters
     ----------
-    robot : Tree
-        Robot.
-    q : array_like
-        (..., nq) configurations.
+    robot, q
+        As in `treesim.forward_dynamics`.
     x : array_like
         (..., nv) generalised forces. For forces (k, nv) at one configuration, factors are computed once.
     engine, out
@@ -86,11 +84,7 @@ def inverse_mass_matrix(
 
     Parameters
     ----------
-    robot : Tree
-        Robot.
-    q : array_like
-        (..., nq) configurations.
-    engine, out
+    robot, q, engine, out
         As in `treesim.forward_dynamics`.
 
     Returns

@@ -135,12 +135,8 @@ class Dynamics(KernelFunctions, ReprMixin):
 
         Parameters
         ----------
-        q, v, tau : array_like
-            Configurations (..., nq), velocities (..., nv), generalised forces (..., nv).
-        f_ext : array_like, optional
-            (..., n_bodies, 6) wrenches on the bodies.
-        out : numpy.ndarray, optional
-            Array for the result.
+        q, v, tau, f_ext, out
+            As in `treesim.forward_dynamics`.
 
         Returns
         -------
@@ -159,12 +155,8 @@ class Dynamics(KernelFunctions, ReprMixin):
 
         Parameters
         ----------
-        q, v, a : array_like
-            Configurations (..., nq), velocities (..., nv), accelerations (..., nv).
-        f_ext : array_like, optional
-            (..., n_bodies, 6) wrenches on the bodies.
-        out : numpy.ndarray, optional
-            Array for the result.
+        q, v, a, f_ext, out
+            As in `treesim.inverse_dynamics`.
 
         Returns
         -------
@@ -183,12 +175,8 @@ class Dynamics(KernelFunctions, ReprMixin):
 
         Parameters
         ----------
-        q, v : array_like
-            Configurations (..., nq), velocities (..., nv).
-        f_ext : array_like, optional
-            (..., n_bodies, 6) wrenches on the bodies.
-        out : numpy.ndarray, optional
-            Array for the result.
+        q, v, f_ext, out
+            As in `treesim.forward_dynamics`.
 
         Returns
         -------
@@ -202,10 +190,8 @@ class Dynamics(KernelFunctions, ReprMixin):
 
         Parameters
         ----------
-        q : array_like
-            Configurations (..., nq).
-        out : numpy.ndarray, optional
-            Array for the result.
+        q, out
+            As in `treesim.forward_dynamics`.
 
         Returns
         -------
@@ -220,10 +206,8 @@ class Dynamics(KernelFunctions, ReprMixin):
 
         Parameters
         ----------
-        q : array_like
-            Configurations (..., nq).
-        out : numpy.ndarray, optional
-            Array for the result.
+        q, out
+            As in `treesim.forward_dynamics`.
 
         Returns
         -------
@@ -262,10 +246,8 @@ class Dynamics(KernelFunctions, ReprMixin):
 
         Parameters
         ----------
-        q : array_like
-            Configurations (..., nq).
-        out : numpy.ndarray, optional
-            Array for the result.
+        q, out
+            As in `treesim.forward_dynamics`.
 
         Returns
         -------
@@ -282,10 +264,8 @@ class Dynamics(KernelFunctions, ReprMixin):
 
         Parameters
         ----------
-        q, v, a : array_like
-            Configurations (..., nq), velocities (..., nv), accelerations (..., nv).
-        f_ext : array_like, optional
-            (..., n_bodies, 6) wrenches on the bodies.
+        q, v, a, f_ext
+            As in `treesim.inverse_dynamics`.
         out : numpy.ndarray, optional
             Array (..., nv, 3, nv) for the result.
 
@@ -306,10 +286,8 @@ class Dynamics(KernelFunctions, ReprMixin):
 
         Parameters
         ----------
-        q, v, tau : array_like
-            Configurations (..., nq), velocities (..., nv), generalised forces (..., nv).
-        f_ext : array_like, optional
-            (..., n_bodies, 6) wrenches on the bodies.
+        q, v, tau, f_ext
+            As in `treesim.forward_dynamics`.
         out : numpy.ndarray, optional
             Array (..., nv, 3, nv) for the result.
 

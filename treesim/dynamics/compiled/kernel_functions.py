@@ -78,10 +78,8 @@ class KernelFunctions:
 
         Parameters
         ----------
-        q : array_like
-            Configurations (..., nq).
-        out : numpy.ndarray, optional
-            Array for the result.
+        q, out
+            As in `treesim.forward_dynamics`.
 
         Returns
         -------
@@ -95,10 +93,8 @@ class KernelFunctions:
 
         Parameters
         ----------
-        q, v : array_like
-            Configurations (..., nq), velocities (..., nv).
-        out : numpy.ndarray, optional
-            Array for the result.
+        q, v, out
+            As in `treesim.forward_dynamics`.
 
         Returns
         -------
@@ -112,10 +108,8 @@ class KernelFunctions:
 
         Parameters
         ----------
-        q, v : array_like
-            Configurations (..., nq), velocities (..., nv).
-        out : numpy.ndarray, optional
-            Array for the result.
+        q, v, out
+            As in `treesim.forward_dynamics`.
 
         Returns
         -------
@@ -129,10 +123,8 @@ class KernelFunctions:
 
         Parameters
         ----------
-        q : array_like
-            Configurations (..., nq).
-        out : numpy.ndarray, optional
-            Array for the result.
+        q, out
+            As in `treesim.forward_dynamics`.
 
         Returns
         -------
@@ -148,10 +140,8 @@ class KernelFunctions:
 
         Parameters
         ----------
-        q, v, a : array_like
-            Configurations (..., nq), velocities (..., nv), accelerations (..., nv).
-        out : numpy.ndarray, optional
-            Array for the result.
+        q, v, a, out
+            As in `treesim.inverse_dynamics`.
 
         Returns
         -------
@@ -167,10 +157,8 @@ class KernelFunctions:
 
         Parameters
         ----------
-        q, v, a : array_like
-            Configurations (..., nq), velocities (..., nv), accelerations (..., nv).
-        out : numpy.ndarray, optional
-            Array for the result.
+        q, v, a, out
+            As in `treesim.inverse_dynamics`.
 
         Returns
         -------
@@ -193,10 +181,8 @@ class KernelFunctions:
 
         Parameters
         ----------
-        q, v, tau : array_like
-            Configurations (..., nq), velocities (..., nv), generalised forces (..., nv).
-        f_ext : array_like, optional
-            (..., n_bodies, 6) wrenches on the bodies.
+        q, v, tau, f_ext
+            As in `treesim.forward_dynamics`.
         joints : str or sequence of str, optional
             Names of k joints or links; all bodies by default.
         out : numpy.ndarray, optional
@@ -222,10 +208,8 @@ class KernelFunctions:
 
         Parameters
         ----------
-        q : array_like
-            Configurations (..., nq).
-        out : numpy.ndarray, optional
-            Array for the result.
+        q, out
+            As in `treesim.forward_dynamics`.
 
         Returns
         -------

@@ -23,9 +23,7 @@ def articulated(robot: Tree, q: ArrayLike, *, engine: Engine = "auto") -> Articu
     robot : Tree
         Robot. For a robot with mimic joints, which couple branches, nothing is computed in advance: each method calls
         the function with the same name, and factors are computed from the mass matrix.
-    q : array_like
-        (..., nq) configurations.
-    engine : str
+    q, engine
         As in `treesim.forward_dynamics`.
 
     Returns

@@ -66,11 +66,7 @@ class Articulated(TriangularFactors):
 
     Parameters
     ----------
-    robot : Tree
-        Robot.
-    q : array_like
-        (..., nq) configurations.
-    engine : str
+    robot, q, engine
         As in `treesim.forward_dynamics`.
 
     Examples

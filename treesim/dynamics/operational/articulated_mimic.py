@@ -31,11 +31,7 @@ class MimicArticulated(Articulated):
 
     Parameters
     ----------
-    robot : Tree
-        Robot.
-    q : array_like
-        (..., nq) configurations.
-    engine : str
+    robot, q, engine
         As in `treesim.forward_dynamics`.
     """
 

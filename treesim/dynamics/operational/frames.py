@@ -96,10 +96,8 @@ def frame_pose(robot: Tree, q: ArrayLike, frame: str) -> np.ndarray:
 
     Parameters
     ----------
-    robot : Tree
-        Robot.
-    q : array_like
-        (..., nq) configurations.
+    robot, q
+        As in `treesim.forward_dynamics`.
     frame : str
         Name of the frame.
 
@@ -143,10 +141,8 @@ def frame_poses(robot: Tree, q: ArrayLike, frames: Sequence[str] | None = None) 
 
     Parameters
     ----------
-    robot : Tree
-        Robot.
-    q : array_like
-        (..., nq) configurations.
+    robot, q
+        As in `treesim.forward_dynamics`.
     frames : sequence of str, optional
         Names of the F frames. By default all frames, in the order of `robot.frame_names`.
 
@@ -191,10 +187,8 @@ def body_poses(robot: Tree, q: ArrayLike) -> np.ndarray:
 
     Parameters
     ----------
-    robot : Tree
-        Robot.
-    q : array_like
-        (..., nq) configurations.
+    robot, q
+        As in `treesim.forward_dynamics`.
 
     Returns
     -------
@@ -221,10 +215,8 @@ def frame_jacobian(
 
     Parameters
     ----------
-    robot : Tree
-        Robot.
-    q : array_like
-        (..., nq) configurations.
+    robot, q
+        As in `treesim.forward_dynamics`.
     frame : str
         Name of the frame.
     reference : str

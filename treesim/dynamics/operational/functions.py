@@ -30,10 +30,8 @@ def inverse_operational_inertia(
 
     Parameters
     ----------
-    robot : Tree
-        Robot.
-    q : array_like
-        (..., nq) configurations.
+    robot, q
+        As in `treesim.forward_dynamics`.
     frames : str or sequence of str
         Names of the frames.
     method : str

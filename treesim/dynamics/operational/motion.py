@@ -88,10 +88,8 @@ def frame_acceleration(
 
     Parameters
     ----------
-    robot : Tree
-        Robot.
-    q : array_like
-        (..., nq) configurations.
+    robot, q
+        As in `treesim.forward_dynamics`.
     v, a : array_like
         (..., nv) velocities and accelerations of the joints.
     frame : str
@@ -162,10 +160,8 @@ def center_of_mass(robot: Tree, q: ArrayLike) -> np.ndarray:
 
     Parameters
     ----------
-    robot : Tree
-        Robot.
-    q : array_like
-        (..., nq) configurations.
+    robot, q
+        As in `treesim.forward_dynamics`.
 
     Returns
     -------
@@ -203,10 +199,8 @@ def center_of_mass_jacobian(robot: Tree, q: ArrayLike) -> np.ndarray:
 
     Parameters
     ----------
-    robot : Tree
-        Robot.
-    q : array_like
-        (..., nq) configurations.
+    robot, q
+        As in `treesim.forward_dynamics`.
 
     Returns
     -------

@@ -188,12 +188,8 @@ def operational_space(
 
     Parameters
     ----------
-    robot : Tree
-        Robot.
-    q : array_like
-        (..., nq) configurations.
-    v : array_like
-        (..., nv) velocities.
+    robot, q, v
+        As in `treesim.forward_dynamics`.
     tasks : str, FrameTask, RelativeTask, CenterOfMassTask or sequence of them
         Tasks. The rows of the results are in the order of the tasks. The name of a frame stands for six rows, linear
         before angular.
