@@ -78,7 +78,7 @@ EXCLUDED: dict[str, set[str]] = {
     },
     "mathematics: constants of nature, units, rounding and series": {
         "treesim/doctor/hull.py: ROUND",
-        "treesim/system/philox.py",
+        "treesim/kernels/random/philox.py",
         "treesim/system/memory.py: GIB",
         "treesim/compare/inertial_candidates.py",
         "treesim/compare/joint_candidates.py",

@@ -14,11 +14,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ..engine.reproducible_math import logarithm, polynomial
-from ..system.philox import random_words
+from .random_words import random_words
 
 NOISE, WALK, DROP = range(3)  # kinds of numbers
 EPISODE = 1 << 32  # samples of an episode
-AT_ONCE = 1024  # counters, whose words fit into the cache
 MOST_STEPS = float(1 << 48)
 LARGEST_SEED = (1 << 64) - 1
 HALF, TOP = np.uint64(32), 1 << 63
@@ -64,10 +63,7 @@ class Draws(NamedTuple):
         fourth = (np.asarray(samples, np.int64) + self.episodes[:, None] * EPISODE).astype(np.uint64).ravel()
         rollout = np.repeat(self.rollouts.astype(np.uint64, copy=False), samples.shape[1])
         seed = np.broadcast_to(np.asarray(self.seed, np.uint64), len(self.rollouts)).repeat(samples.shape[1])
-        sensor = sensor_number(label)
-        parts = [slice(k, k + AT_ONCE) for k in range(0, len(rollout), AT_ONCE)]
-        made = [random_words(count, seed[part], rollout[part], sensor, fourth[part], kind) for part in parts]
-        return np.concatenate([np.empty((0, count), np.uint64), *made]).reshape(*samples.shape, count)
+        return random_words(count, seed, rollout, sensor_number(label), fourth, kind).reshape(*samples.shape, count)
 
     def uniforms(self, label: str, samples: np.ndarray) -> np.ndarray:
         """Return a uniform number (B, K) in the open interval (0, 1) for each sample, which decides on its loss."""

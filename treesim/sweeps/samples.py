@@ -1,6 +1,6 @@
 """Counter-based random numbers of samples: they depend on the seed and the sample's number only.
 
-The key of `system.philox` is (seed, sample), so samples can be drawn in any order, on any machine, many at once.
+The key of Philox is (seed, sample), so samples can be drawn in any order, on any machine, many at once.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import hashlib
 
 import numpy as np
 
-from ..system.philox import random_words
+from ..simulation.random_words import random_words
 
 UNIT = 2.0**-52
 

@@ -151,6 +151,19 @@ def _integer(body: FunctionBody, x: Value) -> Value:
     return Value(INTEGER, (body.get(f"fptosi double {x.parts[0]} to i64"),))
 
 
+def _wide_product(body: FunctionBody, x: Value, y: Value) -> Value:
+    """Generate the high and the low word of the product of two unsigned words."""
+    a, b = (body.get(f"zext i64 {word.parts[0]} to i128") for word in (x, y))
+    product = body.get(f"mul i128 {a}, {b}")
+    words = body.get(f"lshr i128 {product}, 64"), product
+    return record([Value(INTEGER, (body.get(f"trunc i128 {word} to i64"),)) for word in words])
+
+
+def _wrapped_sum(body: FunctionBody, x: Value, y: Value) -> Value:
+    """Generate the sum of two words without its carry."""
+    return Value(INTEGER, (body.get(f"add i64 {x.parts[0]}, {y.parts[0]}"),))
+
+
 def _power_of_two(body: FunctionBody, n: Value) -> Value:
     """Generate 2^n of whole reals: n + 1023 is the exponent of the number."""
     whole, many = (f"<{WIDTH} x i64>", True) if n.type == LANES else ("i64", False)
@@ -249,6 +262,8 @@ KNOWN: dict[Any, Callable[..., Value]] = {
     **dict.fromkeys((elementary.exp, math.exp), _source(exponential)),
     **dict.fromkeys((elementary.tanh, math.tanh), _source(hyperbolic_tangent)),
     elementary.power_of_two: _power_of_two,
+    elementary.wide_product: _wide_product,
+    elementary.wrapped_sum: _wrapped_sum,
     **dict.fromkeys((elementary.absolute, abs), _absolute),
     **dict.fromkeys((elementary.maximum, max), _largest(ast.Gt)),
     **dict.fromkeys((elementary.minimum, min), _largest(ast.Lt)),

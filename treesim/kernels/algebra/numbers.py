@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+WORD = 1 << 64  # numbers that a word of 64 bits stores
+
 
 def _library(x: Any) -> Any:
     return getattr(x, "context", math)
@@ -89,6 +91,21 @@ def power_of_two(n):
 
 def _library_of_either(x: Any, y: Any) -> Any:
     return getattr(x, "context", _library(y))
+
+
+def wide_product(x, y):
+    """Return the high and the low word of the product of two unsigned words of 64 bits, stored as signed integers."""
+    product = (int(x) % WORD) * (int(y) % WORD)
+    return _signed(product // WORD), _signed(product % WORD)
+
+
+def wrapped_sum(x, y):
+    """Return the sum of two words of 64 bits without its carry."""
+    return _signed((int(x) + int(y)) % WORD)
+
+
+def _signed(word):
+    return word - WORD if word >= WORD // 2 else word
 
 
 def maximum(x, y):

@@ -1,10 +1,10 @@
-"""Uniform random numbers of episodes, from counters and keys (`treesim.system.philox`)."""
+"""Uniform random numbers of episodes, from counters and keys (`treesim.simulation.random_words`)."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from treesim.system.philox import random_words
+from treesim.simulation.random_words import random_words
 
 
 def uniform(

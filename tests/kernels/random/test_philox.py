@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from treesim.system.philox import random_words
+from treesim.simulation.random_words import random_words
 
 WORD = st.integers(0, 2**64 - 1)
 
