@@ -12,11 +12,12 @@ from ..contact.lanes import ContactLanes, begin_info, clear_info, clear_warm_sta
 from ..contact.unsolved import worst_residual
 from ..engine.call.batched import BatchedTables
 from ..engine.call.buffer_pool import is_unused
+from ..engine.call.row_copies import TO_PART, TO_WHOLE, bound_copies
 from ..engine.threads import lock_across_forks
 from ..kernels.contact.layout import INFO
 from ..kernels.contact.step_records import StepInput, StepOutput
 from ..kernels.entries.status import FINE
-from ..simulation.effort_limits import REPEATS, MeanForces
+from ..simulation.effort_limits import REPEATS, BoundLimits, BoundMeans
 from ..simulation.external_forces import ExternalJointForces
 from ..simulation.kinematic import EndVelocities
 
@@ -25,8 +26,8 @@ MOST_MEMORIES, LARGEST = 8, 1 << 22  # memories that are kept for later rollouts
 
 # returns the function that takes the unconstrained steps from (q, v, control) to (q, v, applied controls, work)
 BoundFree = Callable[[Sequence[np.ndarray]], Callable[[], int]]
-# returns the function that computes the mean forces from (q, v, q_new, v_new, forces at the start)
-BoundMeans = Callable[[Sequence[np.ndarray]], Callable[[], MeanForces]]
+# returns the computation of the mean forces from (q, v, q_new, v_new, forces at the start)
+MeansOf = Callable[[Sequence[np.ndarray]], BoundMeans]
 
 
 class LaneResult(NamedTuple):
@@ -86,6 +87,36 @@ def begin_memory(touch: ContactLanes, code: Any, wrenches: bool, count: int) -> 
     return found
 
 
+def few_states(count: int) -> int:
+    """Return the number of states in a repeated step of at least `count`: 8, 16, 24, 32, 48, 64, 96, ..."""
+    power = 1 << (count - 1).bit_length()
+    between = 3 * power // 4
+    return max(FEWEST, between if count <= between and between % FEWEST == 0 else power)
+
+
+class FewSteps:
+    """Substeps of some states of `whole`, those in its `_rows`, whose number is below that of `steps`.
+
+    take, put: copy what a substep starts from, with model parameters, and its results, by turn.
+    """
+
+    def __init__(self, whole: LaneSteps, steps: LaneSteps, parameters: list[tuple[np.ndarray, np.ndarray]]) -> None:
+        self.steps = steps
+        self.take, self.put = [], []
+        for turn in range(2):
+            own, all_ = (each.inputs[turn] for each in (steps, whole))
+            limits = zip(*(each._limits[turn].forces for each in (steps, whole)), strict=True)
+            both = [(steps.control, whole.control), *limits]
+            starts = zip((*steps.states[turn], own.warm_start), (*whole.states[turn], all_.warm_start), strict=True)
+            given = [*both, *starts, (steps.info, whole._before), *parameters]
+            if own.external is not None and all_.external is not None:
+                given.append((own.external, all_.external))
+            results = zip(steps.results[turn], whole.results[turn], strict=True)
+            found = [*both, (steps.applied, whole.applied), *results]
+            self.take.append(bound_copies(given, whole._rows, TO_PART))
+            self.put.append(bound_copies([(x, y) for x, y in found if x is not None], whole._rows, TO_WHOLE))
+
+
 class LaneSteps:
     """Substeps of some rollouts, in arrays that exist for all of them: each call from Python serves all rollouts.
 
@@ -101,7 +132,7 @@ class LaneSteps:
 
     def __init__(
         self, free: BoundFree, touch: ContactLanes, q: tuple[int, ...], v: tuple[int, ...], kept: np.ndarray,
-        following: np.ndarray, info: np.ndarray, rows: int, mean_forces: BoundMeans | None,
+        following: np.ndarray, info: np.ndarray, rows: int, mean_forces: MeansOf | None,
         forces: ExternalJointForces | None, batched: BatchedTables | None, wrenches: bool,
     ) -> None:  # fmt: skip
         self.touch, self.turn, self.finite, count = touch, 0, True, len(kept)
@@ -125,13 +156,15 @@ class LaneSteps:
         ends = q_free, v_free, self.applied, done
         self._free = [free((*state, self.control, *external_forces, *ends, *unread)) for state in self.states]
         self.info = info
-        self._means = [
-            mean_forces((*start, *end, self.applied))
+        self._rows = np.empty(count, np.int64)  # states whose step is repeated
+        self._limits = [
+            BoundLimits(mean_forces((*start, *end, self.applied)), self.control, self._rows)
             for start, end in (self.states, self.states[::-1])
             if mean_forces is not None
         ]
         self._solve = [touch.bound(*each, batched) for each in zip(self.inputs, self.results, strict=True)]
-        self._smaller: dict[int, tuple[LaneSteps, list[tuple[np.ndarray, np.ndarray]]]] = {}  # by number of states
+        self._before, self._control = np.empty_like(info), np.empty(v)  # diagnostics and control of a substep
+        self._smaller: dict[int, FewSteps] = {}  # by number of states
 
     @property
     def residuals(self) -> np.ndarray:
@@ -153,10 +186,11 @@ class LaneSteps:
         self.turn = 1 - turn
         if self.forces is not None:
             self.forces(q, v, self.table, self.inputs[turn].external)
-        before = self.info.copy() if self._means else None
+        if self._limits:
+            self._before[...] = self.info
         self._step(turn, q, v, velocities)
-        if before is not None:
-            self._keep_limits(turn, q, v, velocities, before)
+        if self._limits:
+            self._keep_limits(turn, q, v, velocities)
         return self.states[1 - turn]
 
     def _step(self, turn: int, q: np.ndarray, v: np.ndarray, velocities: EndVelocities | None) -> None:
@@ -175,59 +209,43 @@ class LaneSteps:
             self.finite = False
             self._step_finite(self.inputs[turn], self.results[turn])
 
-    def _keep_limits(
-        self, turn: int, q: np.ndarray, v: np.ndarray, velocities: EndVelocities | None, info: np.ndarray
-    ) -> None:
-        """Repeat a step with forces at their limits until no mean force exceeds its limit; set `applied` to the means.
+    def _keep_limits(self, turn: int, q: np.ndarray, v: np.ndarray, velocities: EndVelocities | None) -> None:
+        """Repeat a step with forces at their limits until no mean force is beyond one; set `applied` to the means."""
+        limits = self._limits[turn]
+        limits.means()
+        count = limits.find()
+        if count:
+            self._control[...] = self.control
+            for _ in range(REPEATS):
+                if velocities is not None or not self._repeat(turn, count):
+                    limits.saturate()
+                    self.info[...] = self._before
+                    self._step(turn, q, v, velocities)
+                    limits.means()
+                count = limits.find()
+                if not count:
+                    break
+            self.control[...] = self._control
+        self.applied[...] = limits.forces.mean
 
-        info: diagnostics before the step.
+    def _repeat(self, turn: int, count: int) -> bool:
+        """Repeat the step of the states in `_rows`; return False, without a step, if all are to be repeated.
+
+        The bits of a state's step do not depend on which other states are stepped.
         """
-        forces, control = self._means[turn](), None
-        for _ in range(REPEATS):
-            rows = np.flatnonzero((forces.beyond > 0).any(axis=1))
-            beyond = MeanForces(forces.mean[rows], forces.beyond[rows])
-            changed = beyond.saturated(self.control[rows])
-            if changed is None:
-                break
-            control = self.control.copy() if control is None else control
-            self.control[rows] = changed
-            if velocities is not None or not self._repeat(turn, rows, info, forces):
-                self.info[...] = info
-                self._step(turn, q, v, velocities)
-                forces = self._means[turn]()
-        if control is not None:
-            self.control[...] = control
-        self.applied[...] = forces.mean
-
-    def _repeat(self, turn: int, rows: np.ndarray, info: np.ndarray, forces: MeanForces) -> bool:
-        """Repeat the step of some states under `control`; return False, without a step, if all are to be repeated.
-
-        The bits of a state's step do not depend on which other states are stepped. info: diagnostics before the step.
-        forces: mean forces of all states, overwritten for those.
-        """
-        size = max(FEWEST, 1 << (rows.size - 1).bit_length())
+        size = few_states(count)
         if self.few is None or 2 * size > len(self.control) or not self.finite:
             return False
         if size not in self._smaller:
-            self._smaller[size] = self.few(size)
-        steps, parameters = self._smaller[size]
-        rows = np.append(rows, np.full(size - rows.size, rows[-1]))  # the rest are copies of the last one
-        given, own = self.inputs[turn], steps.inputs[turn]
-        pairs = [(steps.control, self.control), (steps.info, info), (own.warm_start, given.warm_start), *parameters]
-        pairs += zip(steps.states[turn], self.states[turn], strict=True)
-        if given.external is not None and own.external is not None:
-            pairs.append((own.external, given.external))
-        for part, whole in pairs:
-            np.take(whole, rows, axis=0, out=part, mode="clip")  # without a copy, as other modes make
-        steps._step(turn, *steps.states[turn], None)
-        if not steps.finite:
+            self._smaller[size] = FewSteps(self, *self.few(size))
+        few = self._smaller[size]
+        few.take[turn](count)
+        few.steps._limits[turn].saturate()
+        few.steps._step(turn, *few.steps.states[turn], None)
+        if not few.steps.finite:
             return False
-        self.applied[rows] = steps.applied
-        for whole, part in zip(forces, steps._means[turn](), strict=True):
-            whole[rows] = part
-        for whole, part in zip(self.results[turn], steps.results[turn], strict=True):
-            if whole is not None and part is not None:
-                whole[rows] = part
+        few.steps._limits[turn].means()
+        few.put[turn](count)
         return True
 
     def _step_finite(self, given: StepInput, result: StepOutput) -> None:

@@ -11,7 +11,7 @@ from ..dynamics.tables import constants_of
 from ..engine.call.batched import BatchedTables
 from ..engine.call.bound_entry import BoundEntry
 from ..engine.call.generic import bound_call
-from ..kernels.stepping.mean_force import mean_forces_entry
+from ..kernels.stepping.mean_force import mean_forces_entry, put_at_limits, rows_beyond
 from ..kernels.stepping.step import ON_LINE, ROUNDING, SATURATED, Settings
 from ..model.tree import Tree
 from ..states.states import mimic_constants
@@ -64,6 +64,27 @@ class MeanForces(NamedTuple):
         return changed
 
 
+class BoundMeans(NamedTuple):
+    """Computation of the mean forces of a batch, which writes `forces`."""
+
+    compute: Callable[[], int]
+    forces: MeanForces
+
+
+class BoundLimits:
+    """Calls of a batch whose forces are kept within their limits, in the same arrays.
+
+    means(): compute the mean forces `forces`. find(): write the indices of states with forces beyond their limits to
+    rows (count,), and return their number. saturate(): set the controls (count, nv) of forces beyond their limits.
+    """
+
+    def __init__(self, means: BoundMeans, control: np.ndarray, rows: np.ndarray) -> None:
+        self.means, self.forces = means
+        beyond = self.forces.beyond.reshape(-1)
+        self.find = bound_call(rows_beyond, beyond, rows)
+        self.saturate = bound_call(put_at_limits, beyond, AT_LIMIT, control.reshape(-1))
+
+
 class EffortLimits:
     """Computation of the mean forces in steps with implicit gains.
 
@@ -82,22 +103,18 @@ class EffortLimits:
     def of(self, q: np.ndarray, v: np.ndarray, result: StepResult, batched: BatchedTables | None = None) -> MeanForces:
         """Return the mean forces of steps from (q, v); result.force: those at the start. batched: own settings."""
         given = [np.array(x, float, order="C", ndmin=2) for x in (q, v, result.q, result.v, result.force)]
-        return MeanForces(*(x.reshape(v.shape) for x in self.bound_to(given, batched)()))
+        compute, found = self.bound_to(given, batched)
+        compute()
+        return MeanForces(*(x.reshape(v.shape) for x in found))
 
-    def bound_to(self, given: Sequence[np.ndarray], batched: BatchedTables | None) -> Callable[[], MeanForces]:
-        """Return the function that computes the mean forces of many steps from the present numbers of arrays.
+    def bound_to(self, given: Sequence[np.ndarray], batched: BatchedTables | None) -> BoundMeans:
+        """Return the computation of the mean forces of many steps from the present numbers of arrays.
 
-        given (count, n): q, v, q_new, v_new, and forces at the start. Results are always in the same memory.
+        given (count, n): q, v, q_new, v_new, and forces at the start.
         """
         entry, constants, inputs = self.bound.entry, self.constants, [*given]
         if batched is not None:
             entry, constants = batched.taken_by(entry, constants, 7, 5)
             inputs.append(np.ascontiguousarray(batched.numbers))
         found = MeanForces(*np.empty((2, *given[1].shape)))
-        call = bound_call(entry, *constants, *(x.reshape(-1) for x in (*inputs, *found)))
-
-        def run() -> MeanForces:
-            call()
-            return found
-
-        return run
+        return BoundMeans(bound_call(entry, *constants, *(x.reshape(-1) for x in (*inputs, *found))), found)

@@ -5,13 +5,17 @@ at the start, by which gains are saturated, and may be beyond a limit: the effor
 velocity v + theta h qdd. Such steps are repeated with the force at that limit (`treesim.simulation.effort_limits`).
 """
 
+from __future__ import annotations
+
 from functools import lru_cache
 
 import numpy as np
 
 from ..algebra.limits import within
 from ..algebra.numbers import absolute, less, maximum, select
+from ..entries.annotations import Integers, Reals, TableOfReals
 from ..entries.entry import entry
+from ..entries.status import FINE
 from ..kinematics.configuration import difference
 from ..mimic.mimic_entry import mimic_entry
 from .step import ROUNDING, effort_gains, gains, settings_of, torque_speed_line
@@ -95,6 +99,30 @@ def mean_forces_kernel(rows, actuators):
             beyond[k] = excess_at(s, mean[k], v[k], v[k] + s.theta[k] * change[k], k)[1]
 
     return mean_forces
+
+
+def rows_beyond(beyond: TableOfReals, rows: Integers) -> int:
+    """Write the indices of the states whose forces are beyond limits to rows (count,); return their number.
+
+    beyond (count, nv): numbers of limits, 0 or more.
+    """
+    count, nv = 0, beyond.size // rows.size
+    for s in range(rows.size):
+        most = 0.0
+        for k in range(nv):
+            most = maximum(most, beyond[s * nv + k])
+        if most > 0:
+            rows[count] = s
+            count += 1
+    return count
+
+
+def put_at_limits(beyond: TableOfReals, at_limit: TableOfReals, control: Reals) -> int:
+    """Set the controls of forces beyond limits; at_limit: the control by the number of the limit."""
+    for k in range(control.size):
+        if beyond[k] > 0:
+            control[k] = at_limit[int(beyond[k])]
+    return FINE
 
 
 def change_memory(tree, ints, q):
