@@ -8,7 +8,7 @@ import pytest
 import treesim
 from treesim.kernels.stepping.mean_force import EFFORT_BELOW, NONE
 from treesim.kernels.stepping.step import SATURATED
-from treesim.simulation.effort_limits import MeanForces
+from treesim.simulation.effort_limits import BoundLimits, BoundMeans, MeanForces
 
 IMPLICIT = ("semi_implicit_euler", "implicit_midpoint")
 RULES = (*IMPLICIT, "midpoint", "rk4", "explicit_euler", "bullet")
@@ -120,6 +120,19 @@ def test_controls_change_only_where_a_force_is_beyond_its_limit():
     assert changed is not None and changed.tolist() == [[0.0, -SATURATED, 2.0], [3.0, 4.0, 5.0]]
     assert np.array_equal(control, np.arange(6.0).reshape(2, 3))
     assert forces._replace(beyond=np.zeros((2, 2))).saturated(control) is None
+
+
+@pytest.mark.parametrize("count", [1, 4, 300])
+def test_states_and_controls_beyond_limits_of_a_batch(count):
+    random = np.random.default_rng(count)
+    beyond = random.integers(0, 5, size=(count, 3)) * (random.uniform(size=(count, 1)) < 0.3)
+    forces = MeanForces(np.zeros((count, 3)), beyond.astype(float))
+    control, rows = random.normal(size=(count, 3)), np.empty(count, np.int64)
+    limits = BoundLimits(BoundMeans(lambda: 0, forces), control, rows)
+    assert rows[: limits.find()].tolist() == np.flatnonzero(beyond.any(axis=1)).tolist()
+    before, expected = control.copy(), forces.saturated(control)
+    limits.saturate()
+    np.testing.assert_array_equal(control, before if expected is None else expected)
 
 
 @pytest.mark.parametrize("rule", IMPLICIT)
