@@ -38,6 +38,10 @@ class EngineModel:
     A method that is not overridden raises UnsupportedError. The comparison then skips the quantity that the method
     would compute.
 
+    Methods of single states have arguments in treesim's layout: a configuration q (nq,), a velocity v (nv,), its time
+    derivative a (nv,), and joint forces tau (nv,) [N, N m]. `threads` is a number of threads, and `BenchmarkCase` a
+    timed call; a method without timed calls returns an empty list.
+
     Parameters
     ----------
     robot : Tree
@@ -110,84 +114,23 @@ class EngineModel:
         raise self._without("bodies")
 
     def body_poses(self, q: np.ndarray) -> np.ndarray:
-        """Return the poses of the bodies in the world, as the engine computes them.
-
-        Parameters
-        ----------
-        q : ndarray, shape (nq,)
-            Configuration.
-
-        Returns
-        -------
-        ndarray, shape (N, 4, 4)
-            Homogeneous transforms.
-        """
+        """Return the poses (N, 4, 4) of the bodies in the world, as the engine computes them."""
         raise self._without("body poses")
 
     def mass_matrix(self, q: np.ndarray) -> np.ndarray:
-        """Return the mass matrix that the engine computes.
-
-        Parameters
-        ----------
-        q : ndarray, shape (nq,)
-            Configuration.
-
-        Returns
-        -------
-        ndarray, shape (nv, nv)
-            Mass matrix M.
-        """
+        """Return the mass matrix M (nv, nv) that the engine computes."""
         raise self._without("mass matrix")
 
     def inverse_mass_matrix(self, q: np.ndarray) -> np.ndarray:
-        """Return the inverse of the mass matrix, by the engine's own algorithm.
-
-        Parameters
-        ----------
-        q : ndarray, shape (nq,)
-            Configuration.
-
-        Returns
-        -------
-        ndarray, shape (nv, nv)
-            Inverse of M.
-        """
+        """Return the inverse (nv, nv) of the mass matrix, by the engine's own algorithm."""
         raise self._without("inverse mass matrix")
 
     def inverse_dynamics(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
-        """Return the joint forces of a motion under gravity, as the engine computes them.
-
-        Parameters
-        ----------
-        q : ndarray, shape (nq,)
-            Configuration.
-        v, a : ndarray, shape (nv,)
-            Velocity and acceleration.
-
-        Returns
-        -------
-        ndarray, shape (nv,)
-            Joint forces [N, N m].
-        """
+        """Return the joint forces (nv,) of a motion under gravity [N, N m], as the engine computes them."""
         raise self._without("inverse dynamics")
 
     def forward_dynamics(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
-        """Return the acceleration under joint forces and gravity, as the engine computes it.
-
-        Parameters
-        ----------
-        q : ndarray, shape (nq,)
-            Configuration.
-        v : ndarray, shape (nv,)
-            Velocity.
-        tau : ndarray, shape (nv,)
-            Joint forces [N, N m].
-
-        Returns
-        -------
-        ndarray, shape (nv,)
-            Time derivative of v.
-        """
+        """Return the acceleration (nv,) under joint forces tau and gravity, as the engine computes it."""
         raise self._without("forward dynamics")
 
     def trajectory(self, q0: np.ndarray, v0: np.ndarray, steps: int, dt: float) -> tuple[np.ndarray, np.ndarray]:
@@ -281,7 +224,7 @@ class EngineModel:
                     skipped[quantity] = str(error)
         return Results(values, skipped, self.changes, self.known_faults, dict(self.faulty))
 
-    # timed calls of the benchmark; a list is empty if the engine has none
+    # timed calls of the benchmark
 
     def prepare_timing(self) -> None:
         """Prepare the engine model for time measurements in this process.
@@ -293,18 +236,7 @@ class EngineModel:
         """
 
     def calls(self, state: States) -> list[BenchmarkCase]:
-        """Return the calls whose time the benchmark measures for one state.
-
-        Parameters
-        ----------
-        state : States
-            One state.
-
-        Returns
-        -------
-        list of BenchmarkCase
-            Timed calls.
-        """
+        """Return the calls whose time the benchmark measures for one state."""
         return []
 
     def operational(self, state: States, frames: tuple[str, ...], regular: bool) -> list[BenchmarkCase]:
@@ -345,37 +277,11 @@ class EngineModel:
         return []
 
     def batches(self, states: States, threads: int) -> list[BenchmarkCase]:
-        """Return the calls whose time the benchmark measures for many states.
-
-        Parameters
-        ----------
-        states : States
-            States.
-        threads : int
-            Number of threads.
-
-        Returns
-        -------
-        list of BenchmarkCase
-            Timed calls.
-        """
+        """Return the calls whose time the benchmark measures for many states."""
         return []
 
     def rollouts(self, motion: Motion, threads: int) -> list[BenchmarkCase]:
-        """Return the calls to be timed that simulate motions from many initial states.
-
-        Parameters
-        ----------
-        motion : Motion
-            Initial states and joint forces.
-        threads : int
-            Number of threads.
-
-        Returns
-        -------
-        list of BenchmarkCase
-            Timed calls.
-        """
+        """Return the calls to be timed that simulate a motion from many initial states, with given joint forces."""
         return []
 
     def steppings(self, scene: ContactScene) -> list[Stepping]:

@@ -45,47 +45,15 @@ class Isolated:
         self._process: PythonProcess | None = None
 
     def version(self) -> str:
-        """Return the version of the adapter's engine.
-
-        Returns
-        -------
-        str
-            Version.
-        """
+        """Return the version of the adapter's engine."""
         return self.adapter.version()
 
     def refuses(self, robot: Tree) -> str | None:
-        """Return the reason why the engine cannot evaluate a robot; None if it can.
-
-        Parameters
-        ----------
-        robot : Tree
-            Robot.
-
-        Returns
-        -------
-        str or None
-            Reason; None if the engine can evaluate the robot.
-        """
+        """Return the reason why the engine cannot evaluate a robot; see `EngineAdapter.refuses`."""
         return self.adapter.refuses(robot)
 
     def read(self, robot: Tree, urdf: str, level: str) -> IsolatedModel:
-        """Return a model of the robot; the engine's process reads the robot at the first evaluation.
-
-        Parameters
-        ----------
-        robot : Tree
-            treesim's tree of the robot.
-        urdf : str
-            URDF text.
-        level : str
-            Level at which the adapter reads the robot: RAW, CANONICAL or NUMBERED.
-
-        Returns
-        -------
-        IsolatedModel
-            Model whose `evaluate` runs in the engine's process.
-        """
+        """Return a model of a robot; the process reads it at the first evaluation, see `EngineAdapter.read`."""
         return IsolatedModel(self, robot, urdf, level)
 
     def controls(self) -> dict[str, Isolated]:
@@ -104,12 +72,8 @@ class Isolated:
 
         Parameters
         ----------
-        robot : Tree
-            treesim's tree of the robot.
-        urdf : str
-            URDF text.
-        level : str
-            Level at which the adapter reads the robot: RAW, CANONICAL or NUMBERED.
+        robot, urdf, level
+            As in `EngineAdapter.read`.
         states : StateBatch
             States.
 

@@ -16,167 +16,42 @@ class Layout(Protocol):
 
     All arguments may have leading batch axes. If the engine uses other axes, velocities and forces are rotated. The
     rotation depends on the configuration q, which is in treesim's layout.
+
+    In all methods, q (..., nq) is a configuration, v (..., nv) a velocity, a (..., nv) the time derivative of v, tau
+    (..., nv) generalised forces, and M (..., nv, nv) a mass matrix, all in treesim's layout. The quantity `theirs` is in
+    the engine's layout. Methods `..._to_engine` return the quantity in the engine's layout, methods `..._from_engine`
+    in treesim's.
     """
 
     def configuration_to_engine(self, q: np.ndarray) -> np.ndarray:
-        """Convert a configuration from treesim's layout to the engine's.
-
-        Parameters
-        ----------
-        q : ndarray, shape (..., nq)
-            Configuration.
-
-        Returns
-        -------
-        ndarray
-            Configuration in the engine's layout.
-        """
+        """Convert a configuration from treesim's layout to the engine's."""
 
     def configuration_from_engine(self, theirs: np.ndarray) -> np.ndarray:
-        """Convert a configuration from the engine's layout to treesim's.
-
-        Parameters
-        ----------
-        theirs : ndarray
-            Configuration in the engine's layout.
-
-        Returns
-        -------
-        ndarray, shape (..., nq)
-            Configuration q.
-        """
+        """Convert a configuration from the engine's layout to treesim's."""
 
     def velocity_to_engine(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Convert a velocity from treesim's layout to the engine's.
-
-        Parameters
-        ----------
-        q : ndarray, shape (..., nq)
-            Configuration.
-        v : ndarray, shape (..., nv)
-            Velocity.
-
-        Returns
-        -------
-        ndarray
-            Velocity in the engine's layout.
-        """
+        """Convert a velocity from treesim's layout to the engine's."""
 
     def velocity_from_engine(self, q: np.ndarray, theirs: np.ndarray) -> np.ndarray:
-        """Convert a velocity from the engine's layout to treesim's.
-
-        Parameters
-        ----------
-        q : ndarray, shape (..., nq)
-            Configuration.
-        theirs : ndarray
-            Velocity in the engine's layout.
-
-        Returns
-        -------
-        ndarray, shape (..., nv)
-            Velocity v.
-        """
+        """Convert a velocity from the engine's layout to treesim's."""
 
     def acceleration_to_engine(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
-        """Convert an acceleration to the time derivative of the engine's velocity.
-
-        Parameters
-        ----------
-        q : ndarray, shape (..., nq)
-            Configuration.
-        v : ndarray, shape (..., nv)
-            Velocity.
-        a : ndarray, shape (..., nv)
-            Time derivative of v.
-
-        Returns
-        -------
-        ndarray
-            Acceleration in the engine's layout.
-        """
+        """Convert an acceleration to the time derivative of the engine's velocity."""
 
     def acceleration_from_engine(self, q: np.ndarray, v: np.ndarray, theirs: np.ndarray) -> np.ndarray:
-        """Convert the time derivative of the engine's velocity to that of treesim's velocity v.
-
-        Parameters
-        ----------
-        q : ndarray, shape (..., nq)
-            Configuration.
-        v : ndarray, shape (..., nv)
-            Velocity, in treesim's layout.
-        theirs : ndarray
-            Acceleration in the engine's layout.
-
-        Returns
-        -------
-        ndarray, shape (..., nv)
-            Time derivative of v.
-        """
+        """Convert the time derivative of the engine's velocity to that of treesim's velocity v."""
 
     def force_to_engine(self, q: np.ndarray, tau: np.ndarray) -> np.ndarray:
-        """Convert generalised forces from treesim's layout to the engine's.
-
-        Parameters
-        ----------
-        q : ndarray, shape (..., nq)
-            Configuration.
-        tau : ndarray, shape (..., nv)
-            Generalised forces.
-
-        Returns
-        -------
-        ndarray
-            Generalised forces in the engine's layout.
-        """
+        """Convert generalised forces from treesim's layout to the engine's."""
 
     def force_from_engine(self, q: np.ndarray, theirs: np.ndarray) -> np.ndarray:
-        """Convert generalised forces from the engine's layout to treesim's.
-
-        Parameters
-        ----------
-        q : ndarray, shape (..., nq)
-            Configuration.
-        theirs : ndarray
-            Generalised forces in the engine's layout.
-
-        Returns
-        -------
-        ndarray, shape (..., nv)
-            Generalised forces tau.
-        """
+        """Convert generalised forces from the engine's layout to treesim's."""
 
     def matrix_to_engine(self, q: np.ndarray, M: np.ndarray) -> np.ndarray:
-        """Convert a mass matrix from treesim's layout to the engine's.
-
-        Parameters
-        ----------
-        q : ndarray, shape (..., nq)
-            Configuration.
-        M : ndarray, shape (..., nv, nv)
-            Mass matrix.
-
-        Returns
-        -------
-        ndarray
-            Mass matrix in the engine's layout.
-        """
+        """Convert a mass matrix from treesim's layout to the engine's."""
 
     def matrix_from_engine(self, q: np.ndarray, theirs: np.ndarray) -> np.ndarray:
-        """Convert a mass matrix from the engine's layout to treesim's.
-
-        Parameters
-        ----------
-        q : ndarray, shape (..., nq)
-            Configuration.
-        theirs : ndarray
-            Mass matrix in the engine's layout.
-
-        Returns
-        -------
-        ndarray, shape (..., nv, nv)
-            Mass matrix M.
-        """
+        """Convert a mass matrix from the engine's layout to treesim's."""
 
 
 class Reordered:

@@ -23,8 +23,9 @@ class TriangularFactors(ReprMixin, ABC):
     """Factors H = L' D L of matrices (..., n, n), L lower triangular.
 
     Arguments x are vectors (..., n), or matrices (..., n, k) of k columns: any array whose last axis but one has the
-    length n, except one of the shape of a vector for each H. Leading axes of x are broadcast with those of H. Methods
-    raise ArgumentError for other shapes, and NonFiniteError for numbers that are not finite.
+    length n, except one of the shape of a vector for each H. Generalised forces tau, velocities v and white noise z have
+    the same shapes. Leading axes of arguments are broadcast with those of H. Results have the shape of the argument.
+    Methods raise ArgumentError for other shapes, and NonFiniteError for numbers that are not finite.
     """
 
     @property
@@ -52,78 +53,23 @@ class TriangularFactors(ReprMixin, ABC):
         """Apply an operation to k vectors (..., k, n) for each matrix."""
 
     def multiply(self, x: ArrayLike) -> np.ndarray:
-        """Return L x.
-
-        Parameters
-        ----------
-        x : array_like
-            (..., n) or (..., n, k).
-
-        Returns
-        -------
-        numpy.ndarray
-            L x, of the same shape.
-        """
+        """Return L x."""
         return self._apply(MULTIPLY, x)
 
     def multiply_transposed(self, x: ArrayLike) -> np.ndarray:
-        """Return L' x.
-
-        Parameters
-        ----------
-        x : array_like
-            (..., n) or (..., n, k).
-
-        Returns
-        -------
-        numpy.ndarray
-            L' x, of the same shape.
-        """
+        """Return L' x."""
         return self._apply(MULTIPLY_TRANSPOSED, x)
 
     def solve_lower(self, x: ArrayLike) -> np.ndarray:
-        """Return L^-1 x.
-
-        Parameters
-        ----------
-        x : array_like
-            (..., n) or (..., n, k).
-
-        Returns
-        -------
-        numpy.ndarray
-            L^-1 x, of the same shape.
-        """
+        """Return L^-1 x."""
         return self._apply(SOLVE_LOWER, x)
 
     def solve_lower_transposed(self, x: ArrayLike) -> np.ndarray:
-        """Return L'^-1 x.
-
-        Parameters
-        ----------
-        x : array_like
-            (..., n) or (..., n, k).
-
-        Returns
-        -------
-        numpy.ndarray
-            L'^-1 x, of the same shape.
-        """
+        """Return L'^-1 x."""
         return self._apply(SOLVE_LOWER_TRANSPOSED, x)
 
     def solve(self, x: ArrayLike) -> np.ndarray:
-        """Return H^-1 x.
-
-        Parameters
-        ----------
-        x : array_like
-            (..., n) or (..., n, k).
-
-        Returns
-        -------
-        numpy.ndarray
-            H^-1 x, of the same shape.
-        """
+        """Return H^-1 x."""
         return self._apply(SOLVE, x)
 
     @property
@@ -135,16 +81,6 @@ class TriangularFactors(ReprMixin, ABC):
         """Return z = D^-1/2 L'^-1 tau, for which z' z = tau' H^-1 tau.
 
         Generalised forces with the covariance H become white noise.
-
-        Parameters
-        ----------
-        tau : array_like
-            (..., n) or (..., n, k) generalised forces.
-
-        Returns
-        -------
-        numpy.ndarray
-            z, of the same shape.
         """
         return self._mapped("tau", tau, lambda x: self._divided_by_root(self._operated(SOLVE_LOWER_TRANSPOSED, x)))
 
@@ -152,47 +88,15 @@ class TriangularFactors(ReprMixin, ABC):
         """Return z = D^1/2 L v, for which z' z = v' H v, twice the kinetic energy.
 
         Velocities with the covariance H^-1 become white noise.
-
-        Parameters
-        ----------
-        v : array_like
-            (..., n) or (..., n, k) velocities.
-
-        Returns
-        -------
-        numpy.ndarray
-            z, of the same shape.
         """
         return self._mapped("v", v, lambda x: self._times_root(self._operated(MULTIPLY, x)))
 
     def color_forces(self, z: ArrayLike) -> np.ndarray:
-        """Return tau = L' D^1/2 z, which has the covariance H for white noise z; inverse of `whiten_forces`.
-
-        Parameters
-        ----------
-        z : array_like
-            (..., n) or (..., n, k) white noise.
-
-        Returns
-        -------
-        numpy.ndarray
-            Generalised forces, of the same shape.
-        """
+        """Return tau = L' D^1/2 z, which has the covariance H for white noise z; inverse of `whiten_forces`."""
         return self._mapped("z", z, lambda x: self._operated(MULTIPLY_TRANSPOSED, self._times_root(x)))
 
     def color_velocities(self, z: ArrayLike) -> np.ndarray:
-        """Return v = L^-1 D^-1/2 z, which has the covariance H^-1 for white noise z; inverse of `whiten_velocities`.
-
-        Parameters
-        ----------
-        z : array_like
-            (..., n) or (..., n, k) white noise.
-
-        Returns
-        -------
-        numpy.ndarray
-            Velocities, of the same shape.
-        """
+        """Return v = L^-1 D^-1/2 z, which has the covariance H^-1 for white noise z; inverse of `whiten_velocities`."""
         return self._mapped("z", z, lambda x: self._operated(SOLVE_LOWER, self._divided_by_root(x)))
 
     def sample(self, rng: np.random.Generator, size: Size = ()) -> np.ndarray:
