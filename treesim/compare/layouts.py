@@ -18,9 +18,9 @@ class Layout(Protocol):
     rotation depends on the configuration q, which is in treesim's layout.
 
     In all methods, q (..., nq) is a configuration, v (..., nv) a velocity, a (..., nv) the time derivative of v, tau
-    (..., nv) generalised forces, and M (..., nv, nv) a mass matrix, all in treesim's layout. The quantity `theirs` is in
-    the engine's layout. Methods `..._to_engine` return the quantity in the engine's layout, methods `..._from_engine`
-    in treesim's.
+    (..., nv) generalised forces, and M (..., nv, nv) a mass matrix, all in treesim's layout. The quantity `theirs` is
+    in the engine's layout. Methods `..._to_engine` return the quantity in the engine's layout, and methods
+    `..._from_engine` in treesim's.
     """
 
     def configuration_to_engine(self, q: np.ndarray) -> np.ndarray:

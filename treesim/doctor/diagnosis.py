@@ -114,20 +114,13 @@ class Diagnosis(ReprMixin):
 
         Parameters
         ----------
-        axes : matplotlib.axes.Axes, optional
-            Axes to draw into. By default those of a new figure.
-        path : path-like, optional
-            File for the figure: .png, .svg or .pdf.
+        axes, path
+            As in `treesim.Trajectory.plot`, whose errors this method raises.
 
         Returns
         -------
         matplotlib.figure.Figure
             The figure, which a notebook shows.
-
-        Raises
-        ------
-        ArgumentError
-            If matplotlib is not installed, or the file cannot be written.
         """
         figure: Figure = plugins.get("plots", "diagnosis")(self, axes, path)
         return figure

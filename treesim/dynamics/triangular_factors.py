@@ -23,8 +23,8 @@ class TriangularFactors(ReprMixin, ABC):
     """Factors H = L' D L of matrices (..., n, n), L lower triangular.
 
     Arguments x are vectors (..., n), or matrices (..., n, k) of k columns: any array whose last axis but one has the
-    length n, except one of the shape of a vector for each H. Generalised forces tau, velocities v and white noise z have
-    the same shapes. Leading axes of arguments are broadcast with those of H. Results have the shape of the argument.
+    length n, except one of the shape of a vector for each H. Forces tau, velocities v and white noise z have the same
+    shapes. Leading axes of arguments are broadcast with those of H. Results have the shape of the argument.
     Methods raise ArgumentError for other shapes, and NonFiniteError for numbers that are not finite.
     """
 

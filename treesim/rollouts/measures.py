@@ -42,6 +42,16 @@ class Measure:
 
     A subclass defines the measure's memory, which is an array of numbers: initial value, update after a step, and
     result. All numbers in the memory of a measure must stay finite.
+
+    Parameters
+    ----------
+    function : callable
+        Function that returns the value or the condition. The page "Measure rollouts" lists its arguments.
+
+    Raises
+    ------
+    ArgumentError
+        If `function` is not callable.
     """
 
     function: Function
@@ -68,17 +78,7 @@ class Measure:
 class any_(Measure):
     """Measure that is True if a condition held after at least one step.
 
-    Its results are bool (B,).
-
-    Parameters
-    ----------
-    function : callable
-        Function that returns the condition. The page "Measure rollouts" lists its arguments.
-
-    Raises
-    ------
-    ArgumentError
-        If `function` is not callable.
+    Its results are bool (B,). See `Measure` for `function`.
 
     Examples
     --------
@@ -101,17 +101,7 @@ class any_(Measure):
 class all_(any_):
     """Measure that is True if a condition held after every step.
 
-    Its results are bool (B,).
-
-    Parameters
-    ----------
-    function : callable
-        Function that returns the condition. The page "Measure rollouts" lists its arguments.
-
-    Raises
-    ------
-    ArgumentError
-        If `function` is not callable.
+    Its results are bool (B,). See `Measure` for `function`.
 
     Examples
     --------
@@ -129,17 +119,7 @@ class all_(any_):
 class first_time(Measure):
     """Measure of the time at which a condition first held: the end of the first step after which it held.
 
-    Its results are times (B,) [s]; infinite if the condition never held.
-
-    Parameters
-    ----------
-    function : callable
-        Function that returns the condition. The page "Measure rollouts" lists its arguments.
-
-    Raises
-    ------
-    ArgumentError
-        If `function` is not callable.
+    Its results are times (B,) [s]; infinite if the condition never held. See `Measure` for `function`.
 
     Examples
     --------
@@ -165,17 +145,7 @@ class stop(first_time):
 
     The rollout's state is constant afterwards. `Rollouts.ended` marks the rollout, and `Rollouts.ended_at` contains the
     number of the step that ended it. Its results are the times (B,) [s] at which rollouts ended; infinite if the
-    condition never held.
-
-    Parameters
-    ----------
-    function : callable
-        Function that returns the condition. The page "Measure rollouts" lists its arguments.
-
-    Raises
-    ------
-    ArgumentError
-        If `function` is not callable.
+    condition never held. See `Measure` for `function`.
 
     Examples
     --------
@@ -192,17 +162,7 @@ class stop(first_time):
 class minimum(Measure):
     """Measure of the smallest of a function's values after all measured steps; NaN values are ignored.
 
-    Its results are numbers (B,); NaN for rollouts in which no step was measured.
-
-    Parameters
-    ----------
-    function : callable
-        Function that returns the value. The page "Measure rollouts" lists its arguments.
-
-    Raises
-    ------
-    ArgumentError
-        If `function` is not callable.
+    Its results are numbers (B,); NaN for rollouts in which no step was measured. See `Measure` for `function`.
 
     Examples
     --------
@@ -227,17 +187,7 @@ class minimum(Measure):
 class maximum(minimum):
     """Measure of the largest of a function's values after all measured steps; NaN values are ignored.
 
-    Its results are numbers (B,); NaN for rollouts in which no step was measured.
-
-    Parameters
-    ----------
-    function : callable
-        Function that returns the value. The page "Measure rollouts" lists its arguments.
-
-    Raises
-    ------
-    ArgumentError
-        If `function` is not callable.
+    Its results are numbers (B,); NaN for rollouts in which no step was measured. See `Measure` for `function`.
 
     Examples
     --------
@@ -255,17 +205,7 @@ class maximum(minimum):
 class last(minimum):
     """Measure of a function's value after the last measured step.
 
-    Its results are numbers (B,); NaN for rollouts in which no step was measured.
-
-    Parameters
-    ----------
-    function : callable
-        Function that returns the value. The page "Measure rollouts" lists its arguments.
-
-    Raises
-    ------
-    ArgumentError
-        If `function` is not callable.
+    Its results are numbers (B,); NaN for rollouts in which no step was measured. See `Measure` for `function`.
 
     Examples
     --------
@@ -288,17 +228,7 @@ class mean(Measure):
     """Measure of the mean of a function's values after all measured steps.
 
     Summation is compensated: the sum is exact to a few units in the last place for any number of steps. Its results are
-    numbers (B,); NaN for rollouts in which no step was measured.
-
-    Parameters
-    ----------
-    function : callable
-        Function that returns the value. The page "Measure rollouts" lists its arguments.
-
-    Raises
-    ------
-    ArgumentError
-        If `function` is not callable.
+    numbers (B,); NaN for rollouts in which no step was measured. See `Measure` for `function`.
 
     Examples
     --------

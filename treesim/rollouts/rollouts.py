@@ -220,22 +220,13 @@ class Rollouts(ReprMixin):
             "position", "velocity", "energy", or names of sensors. By default position and velocity.
         joints : str or sequence of str, optional
             Joints or coordinates to draw, as names or patterns. By default the four coordinates of the widest range.
-        axes : matplotlib.axes.Axes or sequence of them, optional
-            Axes to draw into, one for each quantity. By default those of a new figure.
-        path : path-like, optional
-            File for the figure: .png, .svg or .pdf.
+        axes, path
+            As in `treesim.Trajectory.plot`, whose errors this method raises.
 
         Returns
         -------
         matplotlib.figure.Figure
             The figure, which a notebook shows.
-
-        Raises
-        ------
-        UnknownNameError
-            For an unknown quantity or joint.
-        ArgumentError
-            If matplotlib is not installed, or the file cannot be written.
         """
         figure: Figure = plugins.get("plots", "rollouts")(self, quantity, joints, axes, path)
         return figure

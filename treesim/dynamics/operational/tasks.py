@@ -162,10 +162,8 @@ class FrameTask(FramesTask):
 
         Parameters
         ----------
-        motion : FrameMotion
-            Motion of the frame in world axes.
-        reference : str
-            Axes to use if the task has no reference.
+        motion, reference
+            As in `FramesTask.combination`.
 
         Returns
         -------
@@ -185,10 +183,8 @@ class FrameTask(FramesTask):
 
         Parameters
         ----------
-        motion : FrameMotion
-            Motion of the frame in world axes.
-        reference : str
-            Axes to use if the task has no reference.
+        motion, reference
+            As in `FramesTask.velocity_terms`.
 
         Returns
         -------
@@ -263,10 +259,8 @@ class RelativeTask(FramesTask):
 
         Parameters
         ----------
-        motion : FrameMotion
-            Motions of the two frames in world axes.
-        reference : str
-            Axes to use if the task has no reference.
+        motion, reference
+            As in `FramesTask.combination`.
 
         Returns
         -------
@@ -286,10 +280,8 @@ class RelativeTask(FramesTask):
 
         Parameters
         ----------
-        motion : FrameMotion
-            Motions of the two frames in world axes.
-        reference : str
-            Axes to use if the task has no reference.
+        motion, reference
+            As in `FramesTask.velocity_terms`.
 
         Returns
         -------
