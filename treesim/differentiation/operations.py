@@ -76,34 +76,40 @@ class Operation(ABC):
         raise UnsupportedError(SECOND.format(self.name))
 
 
-class ForwardDynamics(Operation):
+class DynamicsFunction(Operation):
+    """Function of q, v and a third argument; `derivatives` returns its derivatives in them."""
+
+    def __init__(
+        self,
+        function: Callable[..., np.ndarray],
+        derivatives: Callable[..., Sequence[np.ndarray]],
+        third: str,
+        robot: Tree,
+        options: Mapping[str, Any],
+    ) -> None:
+        name, self.derivatives = function.__name__, derivatives
+        self.robot, self.options = checked_robot(robot), _options(name, options)
+        nq, nv = (robot.nq,), (robot.nv,)
+        super().__init__(name, partial(function, robot, **self.options), {"q": nq, "v": nv, third: nv}, nv)
+
+    def gradients(self, weights: Sequence[np.ndarray], *primals: np.ndarray) -> Arrays:
+        """Return the gradients in q, v and the third argument."""
+        in_q, *others = (_weighted(D, weights[0]) for D in self.derivatives(self.robot, *primals, **self.options))
+        return in_numbers(self.robot, primals[0], in_q), *others
+
+
+class ForwardDynamics(DynamicsFunction):
     """Accelerations by `treesim.forward_dynamics`, as a function of q, v and tau."""
 
     def __init__(self, robot: Tree, options: Mapping[str, Any]) -> None:
-        self.robot, self.options = checked_robot(robot), _options("forward_dynamics", options)
-        nq, nv = (robot.nq,), (robot.nv,)
-        call = partial(forward_dynamics, robot, **self.options)
-        super().__init__("forward_dynamics", call, {"q": nq, "v": nv, "tau": nv}, nv)
-
-    def gradients(self, weights: Sequence[np.ndarray], *primals: np.ndarray) -> Arrays:
-        """Return the gradients in q, v and tau."""
-        D = forward_dynamics_derivatives(self.robot, *primals, **self.options)
-        return _gradients(self.robot, primals[0], D, weights[0])
+        super().__init__(forward_dynamics, forward_dynamics_derivatives, "tau", robot, options)
 
 
-class InverseDynamics(Operation):
+class InverseDynamics(DynamicsFunction):
     """Forces by `treesim.inverse_dynamics`, as a function of q, v and a."""
 
     def __init__(self, robot: Tree, options: Mapping[str, Any]) -> None:
-        self.robot, self.options = checked_robot(robot), _options("inverse_dynamics", options)
-        nq, nv = (robot.nq,), (robot.nv,)
-        call = partial(inverse_dynamics, robot, **self.options)
-        super().__init__("inverse_dynamics", call, {"q": nq, "v": nv, "a": nv}, nv)
-
-    def gradients(self, weights: Sequence[np.ndarray], *primals: np.ndarray) -> Arrays:
-        """Return the gradients in q, v and a."""
-        D = inverse_dynamics_derivatives(self.robot, *primals, **self.options)
-        return _gradients(self.robot, primals[0], D, weights[0])
+        super().__init__(inverse_dynamics, inverse_dynamics_derivatives, "a", robot, options)
 
 
 class FramePose(Operation):
@@ -190,12 +196,6 @@ def _options(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
     if unknown:
         raise ArgumentError(f"{name} with gradients has the options {listed(OPTIONS)}, not {listed(unknown)}")
     return dict(options)
-
-
-def _gradients(robot: Tree, q: np.ndarray, D: Sequence[np.ndarray], weight: np.ndarray) -> Arrays:
-    """Return the gradients of weighted results, whose derivatives in q, v and a third argument are D (..., nv, nv)."""
-    in_q, *others = (_weighted(derivative, weight) for derivative in D)
-    return in_numbers(robot, q, in_q), *others
 
 
 def _weighted(derivative: np.ndarray, weight: np.ndarray) -> np.ndarray:

@@ -7,7 +7,7 @@ inputs. So the code of a backend contains the dynamics once, for any number of i
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
 from typing import Any, NamedTuple
 
@@ -178,47 +178,38 @@ class StepSource:
         """Return the tables of mimic joints, if the robot has any."""
         return mimic_joints_of(*self.ties(graph)) if self.mimic_tables else None
 
-    def whole_positions(self, graph: Graph, q: np.ndarray) -> np.ndarray:
-        """Return a configuration of the spanning tree."""
+    def changed(self, graph: Graph, kernel: Callable[..., Any], x: np.ndarray, count: int) -> np.ndarray:
+        """Return x mapped to `count` numbers by a kernel of mimic joints; x itself for robots without."""
         mimic_map = self.mimic_joints(graph)
         if mimic_map is None:
-            return q
-        whole = empty(self.whole.nq)
-        expand_positions(mimic_map, q, whole)
-        return whole
+            return x
+        out = empty(count)
+        kernel(mimic_map, x, out)
+        return out
+
+    def whole_positions(self, graph: Graph, q: np.ndarray) -> np.ndarray:
+        """Return a configuration of the spanning tree."""
+        return self.changed(graph, expand_positions, q, self.whole.nq)
 
     def whole_motion(self, graph: Graph, v: np.ndarray) -> np.ndarray:
         """Return a velocity or acceleration of the spanning tree."""
-        mimic_map = self.mimic_joints(graph)
-        if mimic_map is None:
-            return v
-        whole = empty(self.whole.nv)
-        expand_motion(mimic_map, v, whole)
-        return whole
+        return self.changed(graph, expand_motion, v, self.whole.nv)
 
     def own_positions(self, graph: Graph, q: np.ndarray) -> np.ndarray:
         """Return the independent coordinates of a configuration of the spanning tree."""
-        mimic_map, own = self.mimic_joints(graph), empty(self.robot.nq)
-        if mimic_map is None:
-            return q
-        pick_positions(mimic_map, q, own)
-        return own
+        return self.changed(graph, pick_positions, q, self.robot.nq)
 
     def own_motion(self, graph: Graph, v: np.ndarray) -> np.ndarray:
         """Return the independent entries of velocities or forces of the spanning tree."""
-        mimic_map, own = self.mimic_joints(graph), empty(self.robot.nv)
-        if mimic_map is None:
-            return v
-        pick_motion(mimic_map, v, own)
-        return own
+        return self.changed(graph, pick_motion, v, self.robot.nv)
 
     def own_forces(self, graph: Graph, forces: np.ndarray) -> np.ndarray:
         """Return the forces on independent velocities that are equivalent to those on the spanning tree."""
-        mimic_map, own = self.mimic_joints(graph), empty(self.robot.nv)
-        if mimic_map is None:
-            return forces
-        contract_force(mimic_map, forces, own)
-        return own
+        return self.changed(graph, contract_force, forces, self.robot.nv)
+
+    def on_mimicked(self, graph: Graph, values: np.ndarray) -> np.ndarray:
+        """Expand values of independent velocities to the spanning tree, with 0 for mimic joints."""
+        return self.changed(graph, expand_force, values, self.whole.nv)
 
     def reflected_inertia(self, graph: Graph, rotors: np.ndarray) -> np.ndarray:
         """Return the rotor inertias of independent velocities that are equivalent to those of the spanning tree."""
@@ -228,15 +219,6 @@ class StepSource:
         for b in range(mimic_map.count):
             own[mimic_map.onto[b]] += mimic_map.multiplier[b] * mimic_map.multiplier[b] * rotors[mimic_map.v[b]]
         return own
-
-    def on_mimicked(self, graph: Graph, values: np.ndarray) -> np.ndarray:
-        """Expand values of independent velocities to the spanning tree, with 0 for mimic joints."""
-        mimic_map = self.mimic_joints(graph)
-        if mimic_map is None:
-            return values
-        whole = empty(self.whole.nv)
-        expand_force(mimic_map, values, whole)
-        return whole
 
     def settings(self, graph: Graph, table: np.ndarray) -> np.ndarray:
         """Expand a table of step settings (see `StepSettings`) from independent coordinates to the spanning tree."""

@@ -17,7 +17,6 @@ from treesim.kernels.contact.components import (
     components_memory,
     has_constraints,
     put_starts,
-    whole_tree,
 )
 from treesim.kernels.contact.layout import INFO, PAIR, RESULT_INFO, SUBTREE
 from treesim.kernels.contact.one_state import IMPULSES
@@ -158,8 +157,6 @@ def test_subtrees_of_worlds():
     assert [row.dof for row in table] == sorted(row.dof for row in table) and table[-1].dof == robot.spanning.nv
     alone, _, several = subtrees_of(panda, (), (), (1,), ([], [], []))
     assert not several and len(alone) == 2 and alone[0].constrained == 1  # its fingers mimic each other
-    tree = SimpleNamespace(n_bodies=3, nv=8)
-    assert whole_tree(tree).table[:, : SUBTREE.limit].tolist() == [[1, 0], [4, 8]]
 
 
 def test_interleaved_subtrees_are_one():

@@ -9,7 +9,7 @@ import treesim
 from tests import trees
 from treesim.kernels.algebra.linear import Vector
 from treesim.kernels.algebra.tables import tree_tables, with_armature
-from treesim.kernels.contact.components import whole_tree
+from treesim.kernels.contact.components import Component
 from treesim.kernels.contact.delassus import (
     articulate,
     assemble_delassus,
@@ -22,6 +22,7 @@ from treesim.kernels.contact.delassus import (
     rows_memory,
     velocities_along,
 )
+from treesim.kernels.contact.layout import SUBTREE
 
 pytestmark = pytest.mark.nojit
 TREES = ["tree_1", "chain_mixed", "random_a", "random_b", "random_c", "free_random", "random_14"]
@@ -44,6 +45,14 @@ def point_rows(robot, q, body, x):
     J = treesim.frame_jacobian(robot, q, name)
     r = x - treesim.frame_pose(robot, q, name)[:3, 3]
     return J[:3] + np.cross(J[3:].T, r).T
+
+
+def whole_tree(tree):
+    """All of a tree as one component."""
+    table, subtree_of = np.zeros((2, len(SUBTREE)), np.int64), np.zeros(tree.n_bodies + 1, np.int64)
+    table[0, SUBTREE.body], table[1, SUBTREE.body], table[1, SUBTREE.dof] = 1, tree.n_bodies + 1, tree.nv
+    subtree_of[0] = -1
+    return Component(np.zeros(1, np.int64), table, subtree_of)
 
 
 def case(name, seed=0, points=3, pairs=3, joints=3, body=None):

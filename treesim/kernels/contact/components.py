@@ -146,14 +146,6 @@ def has_constraints(component):
     return found
 
 
-def whole_tree(tree):
-    """Return all of a tree as one component."""
-    table, subtree_of = np.zeros((2, len(SUBTREE)), np.int64), np.zeros(tree.n_bodies + 1, np.int64)
-    table[0, SUBTREE.body], table[1, SUBTREE.body], table[1, SUBTREE.dof] = 1, tree.n_bodies + 1, tree.nv
-    subtree_of[0] = -1
-    return Component(np.zeros(1, np.int64), table, subtree_of)
-
-
 def root_of(root, t):
     """Return the subtree that represents the component of t; paths to it become shorter."""
     while root[t] != t:
