@@ -135,6 +135,12 @@ def test_every_command_has_examples_that_it_accepts(name: str, command: Any) -> 
         (found.command() if isinstance(found, PluginCommand) else found).make_context(target, rest)
 
 
+@pytest.mark.parametrize("name", [name for name, _ in shown_commands()])
+def test_help_fits_on_a_screen(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert 10 < len(run(name, "-h").stdout.splitlines()) <= 40
+
+
 @pytest.mark.parametrize(("name", "command"), shown_commands(), ids=lambda x: x if isinstance(x, str) else "")
 def test_every_option_has_a_help_text_and_every_help_text_an_option(name: str, command: Any) -> None:
     annotations = {given.name: given.annotation for given in inspect.signature(command).parameters.values()}

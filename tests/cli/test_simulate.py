@@ -482,3 +482,55 @@ def test_errors_are_json_too(treesim: Callable[..., Any], robot: str, tmp_path: 
         found = json.loads(result.stdout)["error"]
         assert (found["type"], found["exit_code"], result.exit_code) == (kind, code, code)
         assert " ".join(found["message"].split()) in " ".join(result.stderr.split())
+
+
+WORLD = """
+import treesim
+robot = treesim.load({robot!r}, base="floating")
+balls = [treesim.free_body(name, "sphere", (0.1,), 1.0) for name in ("low", "high")]
+world = treesim.World({of})
+q = world.robot.neutral()
+{more}
+"""
+
+
+def test_a_python_file_defines_the_world(
+    answer: Callable[..., Any], treesim: Callable[..., Any], tmp_path: Path
+) -> None:
+    file, out = tmp_path / "scene.py", tmp_path / "run.npz"
+    places = "q[2], q[9] = 0.12, 0.33"
+    file.write_text(WORLD.format(robot="cube", of="balls[0], ground=treesim.Ground(), bodies=balls[1:]", more=places))
+    account = answer("simulate", file, "--duration", 1, "-o", out)
+    run = load(out)
+    assert account["controller"] == "none" and run.metadata["source"] == str(file) and len(run.metadata["sha256"]) == 64
+    np.testing.assert_allclose(run.q[-1, [2, 9]], [0.1, 0.3], atol=1e-3)  # one lies on the other
+    assert run.q.shape[1] == 14 and run.contact_wrench("high")[-2, 2] == pytest.approx(9.81, abs=0.1)
+    assert "1001" in treesim("replay", out).stdout
+    for text, options, reason in (
+        (file.read_text(), ("--ground", "--base", "fixed"), "'--base', '--ground'"),
+        (file.read_text(), ("--with", "ur5"), "'--with'"),
+        ("x = 1 / 0", (), "scene.py:1: ZeroDivisionError"),
+        ("x = 1", (), "defines no world"),
+    ):
+        file.write_text(text)
+        result = treesim("simulate", file, "--duration", 1, *options)
+        assert result.exit_code == 2 and reason in result.stderr, result.stderr
+
+
+def test_actuators_of_a_file_hold_its_configuration(answer: Callable[..., Any], robot: str, tmp_path: Path) -> None:
+    file, out = tmp_path / "scene.py", tmp_path / "run.npz"
+    file.write_text(
+        f"import treesim\nrobot = treesim.load({robot!r}, 'fixed')\nservo = treesim.PositionServo(2000, 100)\n"
+        "world = treesim.World(robot, actuators={'*': servo})\nq = [0.5, -0.2, 0.1]\n"
+    )
+    assert answer("simulate", file, "--duration", 1, "-o", out)["controller"] == "hold"
+    np.testing.assert_allclose(load(out).q[-1], [0.5, -0.2, 0.1], atol=0.02)
+    assert answer("simulate", file, "--duration", 1, "--controller", "none", "-o", out)["controller"] == "none"
+    np.testing.assert_allclose(load(out).q[-1], 0, atol=0.02)  # commands of servos are 0
+
+
+def test_further_robots_are_in_the_world(answer: Callable[..., Any], robot: str, tmp_path: Path) -> None:
+    out = tmp_path / "run.npz"
+    account = answer("simulate", robot, *QUICK, "--with", f"{robot}@1,2,3", "-o", out)
+    run = load(out)
+    assert run.v.shape[1] > 3 and len(run) == 101 and account["stopped"] is None

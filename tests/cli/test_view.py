@@ -388,7 +388,7 @@ def test_a_reference_needs_a_viewer_that_shows_two_robots_and_a_recording_has_no
 
 def test_further_robots_stand_in_the_world(make_robot: Callable[..., str], treesim: Callable[..., Any]) -> None:
     first, second = make_robot("first"), make_robot("second")
-    setup = build_simulation(first, ViewOptions(base="fixed"), None, [f"{second}@1,2,3", "ur5"])
+    setup = build_simulation(first, ViewOptions(base="fixed", others=[f"{second}@1,2,3", "ur5"]))
     one, arm = load(first, base="fixed"), load("ur5")
     floating = load(second, base="floating")
     assert (setup.robot.nq, len(setup.q), len(setup.v)) == (
@@ -463,7 +463,7 @@ def test_servos_in_the_world_of_a_file_hold_its_configuration(tmp_path: Path) ->
 
 @pytest.mark.slow
 def test_further_robots_are_placed_on_the_ground() -> None:
-    setup = build_simulation("go2", ViewOptions(base="floating"), None, ["go2@1,0,0.5"])
+    setup = build_simulation("go2", ViewOptions(base="floating", others=["go2@1,0,0.5"]))
     run = setup.simulation.run(0.2, setup.q, setup.v)
     assert setup.controller == "hold" and setup.simulation.world.ground
     for place, x in ((run.q[-1, :3], 0), (run.q[-1, 19:22], 1)):

@@ -115,6 +115,7 @@ ROBOTS = completed("robots")
 RobotArgument = Annotated[
     str, typer.Argument(metavar="ROBOT", help=SHARED["robot"], show_default=False, autocompletion=ROBOTS)
 ]
+WorldArgument = Annotated[str, typer.Argument(metavar="ROBOT", show_default=False, autocompletion=ROBOTS)]
 OptionalRobotArgument = Annotated[
     str | None,
     typer.Argument(metavar="[ROBOT]", help="A URDF file, or the name of an installed robot.", autocompletion=ROBOTS),

@@ -57,17 +57,17 @@ def edit(
     Options
     -------
     places
-        Place of each robot of --attach, and of each frame of --frame, in their order: 'at=LINK,xyz=0 0 0.1,rpy=0 0
-        1.57,prefix=hand_' and 'parent=LINK,xyz=0 0 0.1,rpy=0 0 0'. All but the link or frame is optional (m, rad).
+        Place of each robot of --attach, then of each frame of --frame. Robots: 'at=LINK,xyz=0 0 0.1,rpy=0 0
+        1.57,prefix=hand_'; frames: 'parent=LINK,xyz=0 0 0.1,rpy=0 0 0'. All but the link or frame is optional (m, rad).
     --out
         URDF file to write.
     --subtree
-        Link: removes everything but this link and what it moves.
+        Link to keep, with what it moves.
     --without
         Link to remove, with what it moves. May be given several times.
     --lock
-        JOINT=POSITION: removes a joint, whose links stay as at this position (rad, m; several numbers with commas for
-        joints of several coordinates). May be given several times.
+        JOINT=POSITION: fixes a joint there (rad, m; several numbers with commas for joints of several coordinates).
+        May be given several times.
     --reroot
         Link that becomes the root.
     --mirror

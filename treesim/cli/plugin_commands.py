@@ -94,9 +94,14 @@ class CommandGroup(TyperGroup):
 
 HELP_ALL = "treesim.help_all"  # key of a context, whose help lists all options
 FEW_OPTIONS = 6  # of a command, whose help describes all of them in full if it has fewer
-MOST_OPTIONS = 20  # of a command, whose help lists all of them
+MOST_OPTIONS = 10  # of a command, whose help lists all of them
 SENTENCE_END = re.compile(r"(?<=[^.]\.)\s+")
-MAIN_OPTIONS = {"base", "ground", "controller", "duration", "out", "plot", "html", "record", "samples", "vary", "json"}
+LONG_ASIDE = re.compile(r" \([^()]{16,}\)")
+MAIN_OPTIONS = {
+    "against", "attach", "base", "controller", "duration", "fix", "format", "frame", "ground", "html", "json", "lock",
+    "mirror", "out", "papers", "plot", "record", "rename", "reroot", "samples", "scenes", "states", "strict", "subtree",
+    "tree", "vary", "without",
+}  # fmt: skip
 
 
 class PluginCommand(TyperCommand):
@@ -173,11 +178,14 @@ def with_short_help(command: Any) -> Any:
 
 
 def _in_a_sentence(parameter: Any) -> Any:
-    """Return a parameter with the first sentence of its help, outside panels, and an opposite in the same column."""
+    """Return a parameter with the first sentence of its help, without long parentheses, outside panels.
+
+    An opposite is in the same column.
+    """
     short = copy(parameter)
     if any(opposite.startswith("--no-") for opposite in short.secondary_opts):
         short.opts, short.secondary_opts = [name.replace("--", "--[no-]", 1) for name in short.opts], []
-    short.help = SENTENCE_END.split(parameter.help or "", maxsplit=1)[0]
+    short.help = LONG_ASIDE.sub("", SENTENCE_END.split(parameter.help or "", maxsplit=1)[0])
     short.rich_help_panel = None
     return short
 

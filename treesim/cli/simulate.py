@@ -15,7 +15,7 @@ import typer
 from ..errors import ArgumentError, DivergedWarning, EnergyWarning, TreesimError
 from ..system.progress import progress_bar
 from . import common
-from .common import OUTPUT, JsonOption, QuietOption, RecordOption, RobotArgument, examples, guarded, option
+from .common import OUTPUT, JsonOption, QuietOption, RecordOption, WorldArgument, examples, guarded, option
 from .policies import ContractOptions, contract_policy
 from .simulation_options import RunOptions, build_simulation, checked_steps
 
@@ -86,13 +86,14 @@ class Outputs:
 @guarded
 @examples(
     "treesim simulate ur5 --q0 shoulder_lift_joint=-1 --duration 2",
-    "treesim simulate g1_29dof_rev_1_0 --ground --controller hold --kp 300 --kd 15 -o run.npz",
-    "treesim simulate go2 --base floating --ground --policy walk.onnx --contract walk.toml --command 0.5,0,0",
-    "treesim simulate go2 --ground --ground-friction 0.3 --push 50,0,0 --record run.mp4",
+    "treesim simulate go2 --ground --controller hold --push 50,0,0 -o run.npz",
+    "treesim simulate go2 --ground --policy walk.onnx --contract walk.toml",
+    "treesim simulate ur5 --with cube@0.4,0,0 --ground --record run.mp4",
+    "treesim simulate world.py --duration 10",
 )
 def simulate(
     context: typer.Context,
-    robot: RobotArgument,
+    robot: WorldArgument,
     duration: Annotated[float, option(panel=common.INTEGRATOR_PANEL)] = 5.0,
     options: RunOptions = RunOptions(),  # noqa: B008
     network: ContractOptions = ContractOptions(),  # noqa: B008
@@ -104,12 +105,14 @@ def simulate(
     quiet: QuietOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Simulate ROBOT, and report the run time and the errors of conserved quantities.
+    """Simulate ROBOT, and report run time and errors of conserved quantities.
 
     Ctrl-C ends the simulation; the steps up to then are reported and saved.
 
     Options
     -------
+    robot
+        A URDF file or its URL, the name of an installed robot, or a Python file that defines a World.
     --duration
         Simulation time (s).
     --out
@@ -134,7 +137,8 @@ def simulate(
     tree, q, v, simulation = setup.robot, setup.q, setup.v, setup.simulation
     check_room(tree, steps, "take a shorter --duration or a larger --dt")
     show = not (quiet or json)
-    made = {"source": robot} | {name: getattr(options, name) for name in ("base", "seed", "controller", "mimic")}
+    made: dict[str, Any] = {"source": robot} | {name: getattr(options, name) for name in ("base", "seed", "mimic")}
+    made["controller"] = setup.controller
     if policy is not None:
         made |= {"controller": "policy"} | vars(network)
     if outputs.out is not None:

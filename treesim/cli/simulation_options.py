@@ -127,25 +127,23 @@ class RunOptions(SimulationOptions):
     --force
         External force on a link, written as LINK:x,y,z (N) along the world's axes. With @start:stop (s), the force acts
         from start to stop. May be repeated.
+    others
+        Further robot in the world, at a place (m). May be repeated. Default of the place: 1 m to the left of the one
+        before.
     """
 
+    controller: Annotated[str | None, option(panel=CONTROL, show_default="none; hold with actuators of a file")] = None
     seed: Annotated[int | None, option(panel=START, min=0)] = None
     push: Annotated[str | None, option(panel=CONTROL)] = None
     push_at: Annotated[float | None, option(panel=CONTROL, show_default=f"{PUSH_AT:g}")] = None
     push_for: Annotated[float | None, option(panel=CONTROL, show_default=f"{PUSH_FOR:g}")] = None
     force: Annotated[list[str] | None, option(panel=CONTROL, metavar="LINK:X,Y,Z[@START:STOP]")] = None
+    others: Annotated[list[str] | None, option("--with", panel=MODEL, metavar="ROBOT[@X,Y,Z]")] = None
 
 
 @dataclass(frozen=True)
 class ViewOptions(RunOptions):
-    """Options of `view`, which selects controller and ground if they are not given.
-
-    Options
-    -------
-    others
-        Further robot in the world, at a place (m). May be repeated. Default of the place: 1 m to the left of the one
-        before.
-    """
+    """Options of `view`, which selects controller and ground if they are not given."""
 
     controller: Annotated[str | None, option(panel=CONTROL, show_default="hold on a ground, else none")] = None
     ground: Annotated[
@@ -156,7 +154,6 @@ class ViewOptions(RunOptions):
             show_default="if a floating-base robot has collision shapes",
         ),
     ] = None
-    others: Annotated[list[str] | None, option("--with", panel=MODEL, metavar="ROBOT[@X,Y,Z]")] = None
 
 
 class SimulationSetup(NamedTuple):
@@ -186,25 +183,24 @@ def checked_steps(duration: float, dt: float) -> int:
     return step_count(duration, dt, ("--duration", "--dt"))
 
 
-def build_simulation(
-    source: str, options: RunOptions, policy: ContractPolicy | None = None, others: Sequence[str] = ()
-) -> SimulationSetup:
-    """Return the simulation that the options define; policy: a network that controls the robot. others: more robots.
+def build_simulation(source: str, options: RunOptions, policy: ContractPolicy | None = None) -> SimulationSetup:
+    """Return the simulation that the options define; policy: a network that controls the robot.
 
-    ground: None adds one if a floating-base robot has shapes to stand on. controller: None selects that of
-    `treesim.control.default_controller`, on a ground with gains that support the robot. Raises a TreesimError
-    that names the wrong option.
+    source: a robot, or a Python file that defines a world. ground: None adds one if a floating-base robot has shapes to
+    stand on. controller: None selects, with ViewOptions, that of `treesim.control.default_controller`, on a ground with
+    gains that support the robot; else none, or "hold" for a world with actuators. Raises a TreesimError that names the
+    wrong option.
     """
-    _check_names(options)
+    _check_names(source, options)
     _check_floor_and_push(options)
     checked_seconds("--dt", options.dt)
     field = None if options.gravity is None else gravity_vector(options.gravity)
-    if isinstance(options, ViewOptions) and is_world_file(source):
+    if is_world_file(source):
         if policy is not None:
             raise ArgumentError("--policy: a policy controls a robot, and this is a world: name its robot instead")
         start = _world_start(source, options)
     else:
-        start = _robots_start(source, options, policy, others)
+        start = _robots_start(source, options, policy)
     robot, q, v, network = start.world.robot, start.q, start.v, start.policy
     controller = options.controller or start.controller
     stiffness, damping = start.kp if options.kp is None else options.kp, start.kd if options.kd is None else options.kd
@@ -230,7 +226,7 @@ def build_simulation(
     )
 
 
-def _robots_start(source: str, options: RunOptions, policy: ContractPolicy | None, others: Sequence[str]) -> WorldStart:
+def _robots_start(source: str, options: RunOptions, policy: ContractPolicy | None) -> WorldStart:
     """Return the world of a robot, other robots and a ground, with the initial state."""
     from ..simulation.control import default_controller
     from ..states.support import usable_shapes
@@ -242,9 +238,9 @@ def _robots_start(source: str, options: RunOptions, policy: ContractPolicy | Non
     network = None if policy is None else policy.policy(described)
     if network is not None and options.q0 is None:
         q = network.posture.copy()
-    if others and policy is not None:
+    if options.others and policy is not None:
         raise ArgumentError("--with: a policy controls one robot: leave out --policy")
-    robots = [(robot, q), *other_robots(others)]
+    robots = [(robot, q), *other_robots(options.others or ())]
     bodies = [each for each, _ in robots[1:]]
     ground = options.ground
     if ground is None:
@@ -265,18 +261,21 @@ def _robots_start(source: str, options: RunOptions, policy: ContractPolicy | Non
     gains = KP, KD
     if options.controller is None and stands:
         gains = max(_carrying(each, q) for each, q in robots if each.base == "floating")
-    controller = default_controller(robot, ground, (options.kp, options.kd) != (None, None))
+    controller: ControllerName = "none"
+    if isinstance(options, ViewOptions):
+        controller = default_controller(robot, ground, (options.kp, options.kd) != (None, None))
     return WorldStart(world, *joined(robots, v), controller, *gains, network)
 
 
-def _world_start(source: str, options: ViewOptions) -> WorldStart:
+def _world_start(source: str, options: RunOptions) -> WorldStart:
     """Return the world of a Python file with its initial state."""
     world, start = load_world(source, options)
     robot = world.robot
     q, v = initial_state(robot, options.q0, options.v0, options.seed, start)
     stands = bool(world.ground) and robot.base == "floating" and options.controller is None
     gains = _carrying(robot, q) if stands else (KP, KD)
-    controller: ControllerName = "hold" if robot.effort_limit.any() else "none"
+    holds = world.actuators or (isinstance(options, ViewOptions) and robot.effort_limit.any())
+    controller: ControllerName = "hold" if holds else "none"
     return WorldStart(world, q, v, controller, *gains)
 
 
@@ -356,15 +355,18 @@ def _check_floor_and_push(options: RunOptions) -> None:
         raise ArgumentError("--push-at and --push-for are times of a push: give its force, --push, or leave them out")
 
 
-def _check_names(options: RunOptions) -> None:
+def _check_names(source: str, options: RunOptions) -> None:
     from .. import plugins
     from ..simulation.control import CONTROLLERS
 
     plugins.get("dynamics", options.backend)
     plugins.get("integrators", options.integrator)
     plugins.get("contact_solvers", options.contact_solver)
+    controller = options.controller
+    if controller is None and not (isinstance(options, ViewOptions) or is_world_file(source)):
+        controller = "none"
     if options.controller is not None:
         checked_name("controller", options.controller, CONTROLLERS)
     for name, gain in {"--kp": options.kp, "--kd": options.kd}.items():
-        if options.controller == "none" and gain is not None:
+        if controller == "none" and gain is not None:
             raise ArgumentError(f"{name} is a gain of --controller hold or pd: take one of them, or leave it out")

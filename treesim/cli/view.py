@@ -71,7 +71,7 @@ class DisplayOptions:
 )
 def view(
     context: typer.Context,
-    robot: Annotated[str, typer.Argument(metavar="ROBOT", show_default=False, autocompletion=common.ROBOTS)],
+    robot: common.WorldArgument,
     options: ViewOptions = ViewOptions(),  # noqa: B008
     network: ContractOptions = ContractOptions(),  # noqa: B008
     display: DisplayOptions = DisplayOptions(),
@@ -124,11 +124,11 @@ def view(
     try:
         if interactive:
             page = _Page(window, display, json)
-            setup = build_simulation(robot, options, policy, options.others or ())
+            setup = build_simulation(robot, options, policy)
             library = InstalledRobots(setup.robot.name, robot, options, policy)
             shown = _interact(page, setup, scene_of(setup, options, display.speed, policy), library, display, robot)
         else:
-            setup = build_simulation(robot, options, policy, options.others or ())
+            setup = build_simulation(robot, options, policy)
             shown = _show(window, setup, display, json)
     finally:
         window.close()

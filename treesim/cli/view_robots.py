@@ -45,8 +45,9 @@ class InstalledRobots:
         chosen = "auto" if is_world_file(source) else base
         options = replace(self._options, base=chosen, ground=None, controller=None, kp=None, kd=None)
         policy = self._policy if robot in self._source else None
-        others = options.others or () if robot in self._source else ()
-        setup = build_simulation(source, options, policy, others)
+        if robot not in self._source:
+            options = replace(options, others=None)
+        setup = build_simulation(source, options, policy)
         if is_world_file(source) and base != setup.robot.base:
             raise ArgumentError(f"base {quoted(base)}: {quoted(source)} defines the base of its robot: change the file")
         return scene_of(setup, options, policy=policy)

@@ -1,4 +1,4 @@
-"""Worlds that Python files define: `treesim view world.py`."""
+"""Worlds that Python files define: `treesim view world.py`, `treesim simulate world.py`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..policies import Policy
     from ..simulation.world import World
     from ..types import ControllerName
-    from .simulation_options import ViewOptions
+    from .simulation_options import RunOptions
 
 ROBOT_OPTIONS = {  # what the file defines instead, with the names on the command line
     "base": "--base", "mimic": "--mimic", "convex_parts": "--convex-parts", "ground": "--ground",
@@ -47,7 +47,7 @@ def is_world_file(source: str) -> bool:
     return Path(source).suffix == ".py"
 
 
-def load_world(path: str, options: ViewOptions) -> tuple[World, np.ndarray]:
+def load_world(path: str, options: RunOptions) -> tuple[World, np.ndarray]:
     """Run a Python file, and return the world that it defines, and its initial configuration (nq,).
 
     The world is the variable `world`, or the only World among the variables. The configuration is the variable `q`; by
