@@ -163,14 +163,8 @@ class EngineModel:
 
         Parameters
         ----------
-        q0 : ndarray, shape (nq,)
-            Initial configuration.
-        v0 : ndarray, shape (nv,)
-            Initial velocity.
-        dt : float
-            Time step [s].
-        steps : int
-            Number of steps.
+        q0, v0, dt, steps
+            As in `trajectory`.
         every : int
             Number of steps between stored states.
         integrator : str
@@ -305,7 +299,7 @@ class EngineModel:
         Parameters
         ----------
         scene : ContactScene
-            World under PD control, and its initial states.
+            As in `steppings`.
         count : int
             Number of rollouts. Initial states of the scene are repeated in turn.
         steps : int

@@ -28,7 +28,7 @@ def coriolis_matrix(
     """Return the Coriolis matrix C, defined by Christoffel symbols of the mass matrix M.
 
     In the equation of motion M a + C v + g = tau, a are the accelerations, v the velocities, g the gravity forces, and
-    tau the generalised forces.
+    tau the generalised forces. The function raises the errors of `treesim.forward_dynamics`.
 
     The product C v, the Coriolis and centrifugal forces, is equal to `bias_forces` minus `gravity_forces`. The time
     derivative of the mass matrix is dM/dt = C + C', with the transpose C'. Therefore dM/dt - 2 C is skew-symmetric.
@@ -42,15 +42,6 @@ def coriolis_matrix(
     -------
     numpy.ndarray
         (..., nv, nv) matrices, with exact zeros at the places at which the mass matrix has exact zeros.
-
-    Raises
-    ------
-    ArgumentError
-        If a type or shape does not fit.
-    NonFiniteError
-        If an argument is not finite, or a result overflows.
-    UnknownNameError
-        If the engine is unknown.
 
     Notes
     -----

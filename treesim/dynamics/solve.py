@@ -82,6 +82,8 @@ def inverse_mass_matrix(
 ) -> np.ndarray:
     """Return the inverse M^-1 of the mass matrix, which is symmetric and in general full.
 
+    The function raises the errors of `treesim.solve_mass_matrix`.
+
     Parameters
     ----------
     robot, q, engine, out
@@ -91,17 +93,6 @@ def inverse_mass_matrix(
     -------
     numpy.ndarray
         (..., nv, nv) matrices.
-
-    Raises
-    ------
-    ArgumentError
-        If a type or shape does not fit.
-    NonFiniteError
-        If q is not finite, or a result overflows.
-    SingularInertiaError
-        If a joint moves no inertia; the error names the joint.
-    UnknownNameError, UnsupportedError
-        If the engine is unknown, or not possible for the robot.
 
     Notes
     -----

@@ -21,30 +21,17 @@ def joint_torque_regressor(
     """Return the regressor Y, the matrix that maps the inertial parameters pi of bodies to generalised forces.
 
     The generalised forces are tau = Y pi + armature a for accelerations a. The function `inertial_parameters` returns
-    the vector pi.
+    the vector pi. The function raises the errors of `treesim.forward_dynamics`.
 
     Parameters
     ----------
-    robot, q, v
-        As in `treesim.forward_dynamics`.
-    a : array_like
-        (..., nv) accelerations [m/s^2, rad/s^2].
-    engine : str
-        As in `treesim.forward_dynamics`.
+    robot, q, v, a, engine
+        As in `treesim.inverse_dynamics`.
 
     Returns
     -------
     numpy.ndarray
         (..., nv, 10 N) matrices, ten columns for each body, in the order of Pinocchio's `computeJointTorqueRegressor`.
-
-    Raises
-    ------
-    ArgumentError
-        If a type or shape does not fit.
-    NonFiniteError
-        If an argument is not finite, or a result overflows.
-    UnknownNameError
-        If the engine is unknown.
 
     Notes
     -----

@@ -222,11 +222,8 @@ class Dynamics(KernelFunctions, ReprMixin):
 
         Parameters
         ----------
-        q, x : array_like
-            Configurations (..., nq), generalised forces (..., nv). For forces (k, nv) at one configuration,
-            factors are computed once.
-        out : numpy.ndarray, optional
-            Array for the result.
+        q, x, out
+            As in `treesim.solve_mass_matrix`.
 
         Returns
         -------

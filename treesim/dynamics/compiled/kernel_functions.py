@@ -243,10 +243,8 @@ class KernelFunctions:
 
         Parameters
         ----------
-        q : array_like
-            Configurations (..., nq).
-        frames : sequence of str, optional
-            Names of the F frames. By default all frames, in the order of `robot.frame_names`.
+        q, frames
+            As in `treesim.frame_poses`.
         out : numpy.ndarray, optional
             Array for the result.
 
@@ -273,11 +271,7 @@ class KernelFunctions:
 
         Parameters
         ----------
-        q : array_like
-            Configurations (..., nq).
-        frame : str
-            Name of the frame.
-        reference : str
+        q, frame, reference
             As in `treesim.frame_jacobian`.
         out : numpy.ndarray, optional
             Array for the result.
@@ -307,14 +301,8 @@ class KernelFunctions:
 
         Parameters
         ----------
-        q : array_like
-            Configurations (..., nq).
-        frames : str or sequence of str
-            Names of the frames.
-        method : str
-            Name of a method, see `available("operational")`.
-        reference : str
-            Axes: "local_world_aligned" or "local".
+        q, frames, method, reference
+            As in `treesim.inverse_operational_inertia`.
         out : numpy.ndarray, optional
             Array for the result.
 

@@ -16,7 +16,8 @@ def articulated(robot: Tree, q: ArrayLike, *, engine: Engine = "auto") -> Articu
 
     Methods of the result solve with the mass matrix M, and return forward dynamics and sparse factors of M. Other
     methods return articulated-body inertias, inverse operational-space inertias, and samples of the normal distribution
-    N(0, M^-1). The attribute `log_det` is the natural logarithm of the determinant of M.
+    N(0, M^-1). The attribute `log_det` is the natural logarithm of the determinant of M. The function raises the errors
+    of `treesim.solve_mass_matrix`.
 
     Parameters
     ----------
@@ -30,17 +31,6 @@ def articulated(robot: Tree, q: ArrayLike, *, engine: Engine = "auto") -> Articu
     -------
     Articulated
         Articulated-body quantities. Later changes of the array q do not change them.
-
-    Raises
-    ------
-    ArgumentError
-        If a type or shape does not fit.
-    NonFiniteError
-        If q is not finite, or a result overflows.
-    SingularInertiaError
-        If a joint moves no inertia; the error names the joint.
-    UnknownNameError, UnsupportedError
-        If the engine is unknown, or not possible for the robot.
 
     Notes
     -----

@@ -132,12 +132,8 @@ def centroidal_dynamics(
 
     Parameters
     ----------
-    robot, q, v
-        As in `treesim.forward_dynamics`.
-    a : array_like
-        (..., nv) accelerations [m/s^2, rad/s^2].
-    engine, model_parameters
-        As in `treesim.forward_dynamics`.
+    robot, q, v, a, engine, model_parameters
+        As in `treesim.inverse_dynamics`.
 
     Returns
     -------

@@ -29,30 +29,17 @@ def frame_jacobian_derivative(
     For accelerations a, the sum J a + dJ/dt v is the time derivative of the components of the velocity J v. If
     `reference` is "local_world_aligned" or "spatial", the sum is equal to `treesim.frame_acceleration`. If `reference`
     is "local", the axes rotate with the angular velocity w. The linear part of the sum is then the classical
-    acceleration minus w x (velocity of the origin).
+    acceleration minus w x (velocity of the origin). The function raises the errors of `treesim.frame_jacobian`.
 
     Parameters
     ----------
-    robot, q
-        As in `treesim.frame_jacobian`.
-    v : array_like
-        (..., nv) velocities of the joints.
-    frame, reference : str
-        As in `treesim.frame_jacobian`.
+    robot, q, v, frame, reference
+        As in `treesim.frame_velocity`.
 
     Returns
     -------
     numpy.ndarray
         (..., 6, nv) derivatives, linear rows first, as Pinocchio's `getFrameJacobianTimeVariation` returns them.
-
-    Raises
-    ------
-    UnknownNameError
-        If the frame or the reference is unknown.
-    ArgumentError
-        If an argument has another type or shape.
-    NonFiniteError
-        If an argument is not finite.
 
     Notes
     -----

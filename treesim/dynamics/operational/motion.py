@@ -84,7 +84,8 @@ def frame_acceleration(
 
     By default, the result is the classical acceleration J a + Jdot v along the world's axes. If `reference` is "local",
     it is the classical acceleration along the frame's axes. If `reference` is "spatial", it is the spatial
-    acceleration: the time derivative of the spatial velocity.
+    acceleration: the time derivative of the spatial velocity. The function raises the errors of
+    `treesim.frame_jacobian`.
 
     Parameters
     ----------
@@ -92,24 +93,13 @@ def frame_acceleration(
         As in `treesim.forward_dynamics`.
     v, a : array_like
         (..., nv) velocities and accelerations of the joints.
-    frame : str
-        Name of the frame.
-    reference : str
+    frame, reference : str
         As in `treesim.frame_jacobian`.
 
     Returns
     -------
     numpy.ndarray
         (..., 6) acceleration of the frame's origin [m/s^2], then its angular acceleration [rad/s^2].
-
-    Raises
-    ------
-    UnknownNameError
-        If the frame or the reference is unknown.
-    ArgumentError
-        If an argument has another type or shape.
-    NonFiniteError
-        If an argument is not finite.
 
     Notes
     -----
