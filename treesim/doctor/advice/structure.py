@@ -4,7 +4,7 @@ from .base import END, Advice
 
 SHOULDER = '<joint name="shoulder" type="revolute">'
 MIMIC, LIMIT = '<mimic joint="left"/>', '<limit lower="-2" upper="2" effort="40" velocity="3"/>'
-PARENT, CHILD = '<parent link="base"/>', '<child link="upper_arm"/>'
+PARENT = '<parent link="base"/>'
 FINGER = '<joint name="right" type="prismatic">'
 LOOP = '<loop_joint name="pin" type="spherical"><link1 link="{one}"/><link2 link="base"/></loop_joint>\n'
 
