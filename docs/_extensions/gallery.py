@@ -32,7 +32,7 @@ class Live(NamedTuple):
 
 LEGS = ("FL", "FR", "RL", "RR")
 LIVE = {
-    "walk": Live("go2", "floating", {}, "A quadruped walks", "Steer a Go2 by arrow keys (2.5 MB).", walks=True),
+    "walk": Live("go2", "floating", {}, "A quadruped walks", "Steer a Go2 by arrow keys (2.4 MB).", walks=True),
     "g1": Live("g1", "floating", {}, "A humanoid stands", "Push a G1 until it falls (6.5 MB)."),
     "go2": Live(
         "go2",

@@ -191,8 +191,8 @@ class PageWriter(Protocol):
         """Write a robot, or a world with its ground, to `path`; return the path.
 
         q0 (nq,): initial configuration, neutral by default. settings: other initial settings, by default the
-        viewer's: v0 (nv,), controller, kp, kd, gravity (3,), backend, integrator, contact_solver, dt [s], speed.
-        None also selects a default.
+        viewer's: v0 (nv,), controller, kp, kd, gravity (3,), backend, integrator, contact_solver, dt [s], speed,
+        policy, and its command. None also selects a default.
         """
 
 

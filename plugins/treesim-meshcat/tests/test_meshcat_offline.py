@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from treesim_meshcat import MeshcatViewer
+from treesim_meshcat import MeshcatViewer, offline
 from treesim_meshcat.offline import BACKENDS, SOLVERS, holding_gains, page_html
 
 import treesim
@@ -517,12 +517,19 @@ def test_a_trained_quadruped_walks(opened: Callable[..., Page]) -> None:
     np.testing.assert_allclose(found["q"], run.q[-1], rtol=0, atol=1e-3)  # tolerance of the solver, in 500 steps
 
 
-def test_what_a_policy_does_not_allow_is_refused(opened: Callable[..., Page]) -> None:
+def test_what_a_policy_does_not_allow_is_refused(opened: Callable[..., Page], monkeypatch: pytest.MonkeyPatch) -> None:
     policy = reaching('kind = "joint_torque"')
     few = {"backends": ("aba",), "contact_solvers": ()}
     for how, why in (({"dt": 3e-3}, "50 Hz, is no whole multiple"), ({"command": [1]}, r"command \(up, down\)")):
         with pytest.raises(ArgumentError, match=why):
             page_html(policy.robot, policy=policy, **{"dt": 4e-3, **how}, **few)
+    for count in (policy.network.weights.size - 1, policy.network.weights.size):
+        monkeypatch.setattr(offline, "LARGEST_NETWORK", count)
+        if count == policy.network.weights.size:
+            page_html(policy.robot, policy=policy, dt=4e-3, **few)
+            continue
+        with pytest.raises(UnsupportedError, match="202 weights, and pages without Python at most 201"):
+            page_html(policy.robot, policy=policy, dt=4e-3, **few)
     late = reaching('kind = "joint_position"', 'actuators = {"*" = {type = "PositionServo", kp = 9, kd = 1}}')
     with pytest.raises(ArgumentError, match="commands an actuator of joint 'shoulder_pan_joint', which has none"):
         page_html(policy.robot, policy=late, dt=4e-3, **few)

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 import treesim
 from treesim import Tree, World
 from treesim.actuators.table import check_commanded
-from treesim.errors import ArgumentError, quoted
+from treesim.errors import ArgumentError, UnsupportedError, quoted
 from treesim.export.contact_module import contact_module
 from treesim.export.description import actuators, commands, description, joints
 from treesim.export.kernel_module import command_module, mean_force_module
@@ -36,6 +36,7 @@ from .scene import robot_parts, scene_message
 BACKENDS = ("aba", "crba_ltdl", "rjk")
 SOLVERS = ("pgs", "admm", "convex")
 DT = 1e-3  # s
+LARGEST_NETWORK = 1 << 23  # weights, of 8 bytes: browsers open no pages of hundreds of megabytes
 POLICY = "policy"  # name of the controller that evaluates a policy
 NOTE = (
     "This page simulates on its own, in this browser: the steps that treesim takes in Python, in double precision, "
@@ -88,7 +89,8 @@ def page_html(
     for a world with actuators, whose position servos get the targets, and whose motors no control. The default of kp,
     kd are gains that support the robot's weight. A robot with a floating base starts without gravity by default if
     there is no ground. Raises ArgumentError (a name that the page does not support), UnsupportedError for a world with
-    constraints, and for a backend without code for single robots, and what `treesim.Stepper` raises for actuators.
+    constraints, for a large network, and for a backend without code for single robots, and what `treesim.Stepper`
+    raises for actuators.
     Drawn delays are those of rollout 0 and seed 0. Cost: one or two seconds for each backend of a humanoid, and ten,
     the first time ever, for contact.
     """
@@ -106,6 +108,9 @@ def page_html(
         controller, zeros = POLICY, np.zeros(len(policy.command_names))
         by = policy.controller(dt, zeros if command is None else command)
         check_commanded(by, world.actuator_table)
+        if policy.network.weights.size > LARGEST_NETWORK:
+            count, most = policy.network.weights.size, LARGEST_NETWORK
+            raise UnsupportedError(f"the network has {count:,} weights, and pages without Python at most {most:,}")
         numbers = dict(zip(policy.command_names, by.command.tolist(), strict=True))
     stiff, damp = holding_gains(world, q)
     start = {
