@@ -205,6 +205,11 @@ def examples(*lines: str) -> Callable[[Callable[P, None]], Callable[P, None]]:
     return add
 
 
+def option_name(field: str) -> str:
+    """Return the name on the command line of a field of options."""
+    return "--with" if field == "others" else f"--{field.replace('_', '-')}"
+
+
 def epilog_of(command: Any) -> str | None:
     """Return the end of a command's help; None if it has no examples."""
     lines = getattr(command, "examples", ())
@@ -274,7 +279,7 @@ def _parameter(name: str, annotation: Any, default: Any, helps: Mapping[str, str
         given = copy(given)  # which may be shared by several commands
         given.help = given.help or helps.get(name)
         if name in helps and default is False and given.default is ...:  # typer's place for the option's first name
-            given.default = f"--{name.replace('_', '-')}"
+            given.default = option_name(name)
         annotation = Annotated[kind, given]
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 

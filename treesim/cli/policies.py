@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
 from ..errors import ArgumentError, TreesimError, quoted, reason_of, unknown_name
 from ..system.input_files import LARGEST_ARRAYS, read_input, size_of_input
 from ..system.installation import installed_by
-from .common import CONTROL, given_options, option
+from .common import CONTROL, given_options, option, option_name
 from .simulation_options import SimulationOptions
 
 if TYPE_CHECKING:
@@ -201,7 +201,7 @@ def _network_of(file: str, name: str, given: np.ndarray | None, robot: Tree, opt
     default = SimulationOptions()
     for label in OF_TASK:
         if getattr(options, label) != getattr(default, label):
-            raise ArgumentError(f"--{label.replace('_', '-')} is that of task {quoted(name)}: leave it out")
+            raise ArgumentError(f"{option_name(label)} is that of task {quoted(name)}: leave it out")
     own = np.empty(0) if given is None else given
     if len(own) != task.parameters:
         raise ArgumentError(f"task {quoted(name)} takes {task.parameters} of --parameters, got {len(own)}")

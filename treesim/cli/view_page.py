@@ -37,7 +37,7 @@ def checked_page(html: Path, window: Any, viewer: str, options: dict[str, Any]) 
 
     for name, why in UNKNOWN.items():
         if options[name] is not None and options[name] is not False:
-            raise ArgumentError(f"--{name.replace('_', '-').replace('others', 'with')} does not go with --html: {why}")
+            raise ArgumentError(f"{common.option_name(name)} does not go with --html: {why}")
     if options["controller"] is not None:
         common.checked_name("controller of --html", options["controller"], ("none", "hold"))
     checked_output(html, (".html", ".htm"))

@@ -33,7 +33,7 @@ def is_recording(source: str) -> bool:
 def checked_options(context: typer.Context) -> set[str]:
     """Return the given options of `view`; raises ArgumentError for those that do not apply to recordings."""
     given = common.given_options(context)
-    foreign = sorted("--" + name.replace("_", "-") for name in given - KNOWN)
+    foreign = sorted(map(common.option_name, given - KNOWN))
     if foreign:
         raise ArgumentError(f"{listed(foreign)}: a recorded motion is played as it is; this is for simulations")
     return given

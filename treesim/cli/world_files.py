@@ -12,6 +12,7 @@ import treesim
 
 from ..errors import ArgumentError, TreesimError, listed, shortened, text_of
 from ..system.files import name_in_message
+from .common import option_name
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,10 +22,8 @@ if TYPE_CHECKING:
     from ..types import ControllerName
     from .simulation_options import RunOptions
 
-ROBOT_OPTIONS = {  # what the file defines instead, with the names on the command line
-    "base": "--base", "mimic": "--mimic", "convex_parts": "--convex-parts", "ground": "--ground",
-    "ground_friction": "--ground-friction", "terrain": "--terrain", "others": "--with",
-}  # fmt: skip
+# options that the file defines instead
+ROBOT_OPTIONS = ("base", "mimic", "convex_parts", "ground", "ground_friction", "terrain", "others")
 
 
 class WorldStart(NamedTuple):
@@ -59,7 +58,7 @@ def load_world(path: str, options: RunOptions) -> tuple[World, np.ndarray]:
     from ..viewing.live.show import initial_configuration
 
     name, default = name_in_message(Path(path)), type(options)()
-    given = [label for field, label in ROBOT_OPTIONS.items() if getattr(options, field) != getattr(default, field)]
+    given = [option_name(field) for field in ROBOT_OPTIONS if getattr(options, field) != getattr(default, field)]
     if given:
         raise ArgumentError(f"{listed(given)}: {name} defines robots and ground: change the file")
     found = _variables(path)

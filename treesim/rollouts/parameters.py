@@ -96,7 +96,7 @@ class Physics(NamedTuple):
             [np.broadcast_to(self.tables[name].values, (count, self.tables[name].places.size)) for name in used], axis=1
         )
         places = tuple(self.tables[name].places for name in used)
-        numbers = numbers.astype(number, copy=False)
+        numbers = np.ascontiguousarray(numbers, number)  # concatenate keeps a transposed layout
         self.used.append((tuple(used), numbers))
         return BatchedTables(tuple(constants.index(name) for name in used), places, numbers)
 
