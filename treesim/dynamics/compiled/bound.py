@@ -135,8 +135,12 @@ class Dynamics(KernelFunctions, ReprMixin):
 
         Parameters
         ----------
-        q, v, tau, f_ext, out
-            As in `treesim.forward_dynamics`.
+        q, v, tau : array_like
+            Configurations (..., nq), velocities (..., nv), generalised forces (..., nv).
+        f_ext : array_like, optional
+            (..., n_bodies, 6) wrenches on the bodies.
+        out : numpy.ndarray, optional
+            Array for the result.
 
         Returns
         -------
@@ -155,8 +159,12 @@ class Dynamics(KernelFunctions, ReprMixin):
 
         Parameters
         ----------
-        q, v, a, f_ext, out
-            As in `treesim.inverse_dynamics`.
+        q, v, a : array_like
+            Configurations (..., nq), velocities (..., nv), accelerations (..., nv).
+        f_ext : array_like, optional
+            (..., n_bodies, 6) wrenches on the bodies.
+        out : numpy.ndarray, optional
+            Array for the result.
 
         Returns
         -------
@@ -175,8 +183,12 @@ class Dynamics(KernelFunctions, ReprMixin):
 
         Parameters
         ----------
-        q, v, f_ext, out
-            As in `treesim.forward_dynamics`.
+        q, v : array_like
+            Configurations (..., nq), velocities (..., nv).
+        f_ext : array_like, optional
+            (..., n_bodies, 6) wrenches on the bodies.
+        out : numpy.ndarray, optional
+            Array for the result.
 
         Returns
         -------
@@ -190,8 +202,10 @@ class Dynamics(KernelFunctions, ReprMixin):
 
         Parameters
         ----------
-        q, out
-            As in `treesim.forward_dynamics`.
+        q : array_like
+            Configurations (..., nq).
+        out : numpy.ndarray, optional
+            Array for the result.
 
         Returns
         -------
@@ -206,8 +220,10 @@ class Dynamics(KernelFunctions, ReprMixin):
 
         Parameters
         ----------
-        q, out
-            As in `treesim.forward_dynamics`.
+        q : array_like
+            Configurations (..., nq).
+        out : numpy.ndarray, optional
+            Array for the result.
 
         Returns
         -------
@@ -222,8 +238,11 @@ class Dynamics(KernelFunctions, ReprMixin):
 
         Parameters
         ----------
-        q, x, out
-            As in `treesim.solve_mass_matrix`.
+        q, x : array_like
+            Configurations (..., nq), generalised forces (..., nv). For forces (k, nv) at one configuration,
+            factors are computed once.
+        out : numpy.ndarray, optional
+            Array for the result.
 
         Returns
         -------
@@ -243,8 +262,10 @@ class Dynamics(KernelFunctions, ReprMixin):
 
         Parameters
         ----------
-        q, out
-            As in `treesim.forward_dynamics`.
+        q : array_like
+            Configurations (..., nq).
+        out : numpy.ndarray, optional
+            Array for the result.
 
         Returns
         -------
@@ -261,8 +282,10 @@ class Dynamics(KernelFunctions, ReprMixin):
 
         Parameters
         ----------
-        q, v, a, f_ext
-            As in `treesim.inverse_dynamics`.
+        q, v, a : array_like
+            Configurations (..., nq), velocities (..., nv), accelerations (..., nv).
+        f_ext : array_like, optional
+            (..., n_bodies, 6) wrenches on the bodies.
         out : numpy.ndarray, optional
             Array (..., nv, 3, nv) for the result.
 
@@ -283,8 +306,10 @@ class Dynamics(KernelFunctions, ReprMixin):
 
         Parameters
         ----------
-        q, v, tau, f_ext
-            As in `treesim.forward_dynamics`.
+        q, v, tau : array_like
+            Configurations (..., nq), velocities (..., nv), generalised forces (..., nv).
+        f_ext : array_like, optional
+            (..., n_bodies, 6) wrenches on the bodies.
         out : numpy.ndarray, optional
             Array (..., nv, 3, nv) for the result.
 

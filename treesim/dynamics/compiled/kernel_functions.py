@@ -78,8 +78,10 @@ class KernelFunctions:
 
         Parameters
         ----------
-        q, out
-            As in `treesim.forward_dynamics`.
+        q : array_like
+            Configurations (..., nq).
+        out : numpy.ndarray, optional
+            Array for the result.
 
         Returns
         -------
@@ -93,8 +95,10 @@ class KernelFunctions:
 
         Parameters
         ----------
-        q, v, out
-            As in `treesim.forward_dynamics`.
+        q, v : array_like
+            Configurations (..., nq), velocities (..., nv).
+        out : numpy.ndarray, optional
+            Array for the result.
 
         Returns
         -------
@@ -108,8 +112,10 @@ class KernelFunctions:
 
         Parameters
         ----------
-        q, v, out
-            As in `treesim.forward_dynamics`.
+        q, v : array_like
+            Configurations (..., nq), velocities (..., nv).
+        out : numpy.ndarray, optional
+            Array for the result.
 
         Returns
         -------
@@ -123,8 +129,10 @@ class KernelFunctions:
 
         Parameters
         ----------
-        q, out
-            As in `treesim.forward_dynamics`.
+        q : array_like
+            Configurations (..., nq).
+        out : numpy.ndarray, optional
+            Array for the result.
 
         Returns
         -------
@@ -140,8 +148,10 @@ class KernelFunctions:
 
         Parameters
         ----------
-        q, v, a, out
-            As in `treesim.inverse_dynamics`.
+        q, v, a : array_like
+            Configurations (..., nq), velocities (..., nv), accelerations (..., nv).
+        out : numpy.ndarray, optional
+            Array for the result.
 
         Returns
         -------
@@ -157,8 +167,10 @@ class KernelFunctions:
 
         Parameters
         ----------
-        q, v, a, out
-            As in `treesim.inverse_dynamics`.
+        q, v, a : array_like
+            Configurations (..., nq), velocities (..., nv), accelerations (..., nv).
+        out : numpy.ndarray, optional
+            Array for the result.
 
         Returns
         -------
@@ -181,8 +193,10 @@ class KernelFunctions:
 
         Parameters
         ----------
-        q, v, tau, f_ext
-            As in `treesim.forward_dynamics`.
+        q, v, tau : array_like
+            Configurations (..., nq), velocities (..., nv), generalised forces (..., nv).
+        f_ext : array_like, optional
+            (..., n_bodies, 6) wrenches on the bodies.
         joints : str or sequence of str, optional
             Names of k joints or links; all bodies by default.
         out : numpy.ndarray, optional
@@ -208,8 +222,10 @@ class KernelFunctions:
 
         Parameters
         ----------
-        q, out
-            As in `treesim.forward_dynamics`.
+        q : array_like
+            Configurations (..., nq).
+        out : numpy.ndarray, optional
+            Array for the result.
 
         Returns
         -------
@@ -243,8 +259,10 @@ class KernelFunctions:
 
         Parameters
         ----------
-        q, frames
-            As in `treesim.frame_poses`.
+        q : array_like
+            Configurations (..., nq).
+        frames : sequence of str, optional
+            Names of the F frames. By default all frames, in the order of `robot.frame_names`.
         out : numpy.ndarray, optional
             Array for the result.
 
@@ -271,7 +289,11 @@ class KernelFunctions:
 
         Parameters
         ----------
-        q, frame, reference
+        q : array_like
+            Configurations (..., nq).
+        frame : str
+            Name of the frame.
+        reference : str
             As in `treesim.frame_jacobian`.
         out : numpy.ndarray, optional
             Array for the result.
@@ -301,8 +323,14 @@ class KernelFunctions:
 
         Parameters
         ----------
-        q, frames, method, reference
-            As in `treesim.inverse_operational_inertia`.
+        q : array_like
+            Configurations (..., nq).
+        frames : str or sequence of str
+            Names of the frames.
+        method : str
+            Name of a method, see `available("operational")`.
+        reference : str
+            Axes: "local_world_aligned" or "local".
         out : numpy.ndarray, optional
             Array for the result.
 
