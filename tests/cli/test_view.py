@@ -295,6 +295,7 @@ def test_what_a_recording_has_not_is_refused(
     treesim("simulate", robot, *FIXED, "--duration", 0.01, "--out", recording)
     for options, why in (
         (("--dt", 0.1, "--html", "a.html"), "'--dt', '--html': a recorded motion"),
+        (("--with", "ur5"), "'--with': a recorded motion"),
         (("--base", "floating"), "does not fit"),
         (("--port", 7000), "serves no page"),
     ):
