@@ -91,6 +91,17 @@ def test_the_joints_that_move_most_are_drawn(joints, shown):
     assert ("the 8 joints of 9 that move most" in svg) == (shown < joints)
 
 
+def test_titles_name_joints_if_they_are_drawn():
+    moves, rests = (
+        Trajectory("toy", T, *[x] * 3, T, tuple("abcdefghi"), ("revolute",) * 9, {})
+        for x in (np.outer(T, np.arange(1.0, 10)), np.zeros((11, 9)))
+    )
+    for run, words in ((moves, "the 8 joints of 9 that move most"), (rests, "no joint moves")):
+        titles = {quantity: run.plot(quantity).get_suptitle() for quantity in ("position", "q", "velocity", "energy")}
+        assert [words in title for title in titles.values()] == [True, True, True, False], titles
+        assert words in run.plot(["energy", "torque"]).get_suptitle()
+
+
 @pytest.mark.parametrize(("span", "moves"), [(0.95e-9, False), (1.05e-9, True)])
 def test_a_motion_that_is_as_small_as_rounding_is_drawn_as_rest(span, moves):
     _, (position, *_), svg = drawn(span * GROWING, T)

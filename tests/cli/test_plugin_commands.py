@@ -10,15 +10,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin
 
+import numpy as np
 import pytest
 import typer
 from typer.testing import CliRunner, Result
 
+import treesim
 from tests.cli.conftest import need_command
 from treesim import plugins
 from treesim.cli.common import documented
 from treesim.cli.main import app
 from treesim.cli.plugin_commands import COMMANDS_OF, ROUTED, ROUTES, PluginCommand, routed
+from treesim.cli.simulate import simulate
 
 PARSER: Any = typer.main.get_command(app)
 
@@ -133,6 +136,22 @@ def test_every_command_has_examples_that_it_accepts(name: str, command: Any) -> 
         assert program == "treesim"
         found = PARSER.get_command(None, target)
         (found.command() if isinstance(found, PluginCommand) else found).make_context(target, rest)
+
+
+@pytest.mark.parametrize(
+    "line", [line for line in simulate.examples if not {"world.py", "walk.onnx"} & {*line.split()}]
+)
+def test_examples_of_simulate_start(line: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Their robots are where a simulation may start; none of it is simulated."""
+    started = []
+
+    def run(self: treesim.Simulation, duration: float, q: np.ndarray, v: np.ndarray) -> None:
+        started.append(self.system.world.start(q))
+        raise treesim.ArgumentError("it starts")
+
+    monkeypatch.setattr(treesim.Simulation, "run", run)
+    monkeypatch.chdir(tmp_path)
+    assert "it starts" in CliRunner().invoke(app, shlex.split(line)[1:]).stderr and len(started) == 1
 
 
 @pytest.mark.parametrize("name", [name for name, _ in shown_commands()])

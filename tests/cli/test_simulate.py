@@ -517,7 +517,9 @@ def test_a_python_file_defines_the_world(
         assert result.exit_code == 2 and reason in result.stderr, result.stderr
 
 
-def test_actuators_of_a_file_hold_its_configuration(answer: Callable[..., Any], robot: str, tmp_path: Path) -> None:
+def test_actuators_of_a_file_hold_its_configuration(
+    answer: Callable[..., Any], treesim: Callable[..., Any], robot: str, tmp_path: Path
+) -> None:
     file, out = tmp_path / "scene.py", tmp_path / "run.npz"
     file.write_text(
         f"import treesim\nrobot = treesim.load({robot!r}, 'fixed')\nservo = treesim.PositionServo(2000, 100)\n"
@@ -525,12 +527,25 @@ def test_actuators_of_a_file_hold_its_configuration(answer: Callable[..., Any], 
     )
     assert answer("simulate", file, "--duration", 1, "-o", out)["controller"] == "hold"
     np.testing.assert_allclose(load(out).q[-1], [0.5, -0.2, 0.1], atol=0.02)
+    assert "1001" in treesim("replay", out).stdout and "base" not in load(out).metadata
     assert answer("simulate", file, "--duration", 1, "--controller", "none", "-o", out)["controller"] == "none"
     np.testing.assert_allclose(load(out).q[-1], 0, atol=0.02)  # commands of servos are 0
+    assert "the same bits" in treesim("replay", out).stdout
+
+
+def test_bodies_that_hit_each_other_keep_their_momentum(answer: Callable[..., Any], tmp_path: Path) -> None:
+    file, out = tmp_path / "scene.py", tmp_path / "run.npz"
+    for floor, note in (("", "after subtracting m g t"), (", ground=treesim.Ground()", "the ground pushes")):
+        world, places = f"balls[0], bodies=balls[1:]{floor}", "q[2], q[9] = 0.5, 0.9"
+        file.write_text(WORLD.format(robot="cube", of=world, more=places))
+        momentum = answer("simulate", file, "--duration", 0.4, "--v0", "high_joint.vz=-1", "-o", out)["momentum"]
+        assert load(out).contact.of_body("low", "high").any() and note in momentum["note"]  # type: ignore[union-attr]
+        assert floor or momentum["linear_drift"] < 1e-12
 
 
 def test_further_robots_are_in_the_world(answer: Callable[..., Any], robot: str, tmp_path: Path) -> None:
     out = tmp_path / "run.npz"
     account = answer("simulate", robot, *QUICK, "--with", f"{robot}@1,2,3", "-o", out)
     run = load(out)
+    assert run.metadata["with"] == [f"{robot}@1,2,3"] and "a base is fixed" in account["momentum"]["note"]
     assert run.v.shape[1] > 3 and len(run) == 101 and account["stopped"] is None

@@ -52,6 +52,25 @@ def stepper(**options):
     return treesim.Stepper(world(), **options)
 
 
+SLAB = treesim.Placement(translation=(0, 0, -0.5))
+
+
+@pytest.mark.parametrize("floor", [treesim.Ground(), treesim.StaticBox((4, 4, 1), SLAB, name="slab")])
+def test_what_is_too_deep_is_told_where_to_start(floor):
+    moved, joints = "treesim.standing.* floating base", "the base is fixed, so other joint positions"
+    hand = shape("sphere", (0.05,), treesim.Placement(translation=(1, 0, 0)))
+    swings, falls = pendulum()._with(shapes=(hand,)), ball(0.05)
+    for robot, q, advice in ((swings, [0.5], joints), (falls, at((0, 0, -0.2)), moved)):
+        with pytest.raises(
+            treesim.ArgumentError, match=f"inside .*start from {'another q0: ' * (robot is swings)}{advice}"
+        ):
+            treesim.Simulation(treesim.World(robot, ground=floor)).run(0.1, q)
+    both = treesim.World(swings, ground=floor, bodies=[falls])  # each advice is that for the link that is inside
+    for q, advice in (([0.5, *at((5, 0, 1))], joints), ([-0.5, *at((0, 0, -0.2))], moved)):
+        with pytest.raises(treesim.ArgumentError, match=advice):
+            treesim.Simulation(both).run(0.1, q)
+
+
 def test_shallow_overlaps_start():
     assert stepper().reset(at((0, 0, 0.085))).q[2] == 0.085
 

@@ -18,6 +18,7 @@ from . import common
 from .common import OUTPUT, JsonOption, QuietOption, RecordOption, WorldArgument, examples, guarded, option
 from .policies import ContractOptions, contract_policy
 from .simulation_options import RunOptions, build_simulation, checked_steps
+from .world_files import is_world_file
 
 if TYPE_CHECKING:
     import numpy as np
@@ -88,7 +89,7 @@ class Outputs:
     "treesim simulate ur5 --q0 shoulder_lift_joint=-1 --duration 2",
     "treesim simulate go2 --ground --controller hold --push 50,0,0 -o run.npz",
     "treesim simulate go2 --ground --policy walk.onnx --contract walk.toml",
-    "treesim simulate ur5 --with cube@0.4,0,0 --ground --record run.mp4",
+    "treesim simulate ur5 --q0 shoulder_lift_joint=-1 --with cube@1.2,0,0 --ground",
     "treesim simulate world.py --duration 10",
 )
 def simulate(
@@ -137,7 +138,10 @@ def simulate(
     tree, q, v, simulation = setup.robot, setup.q, setup.v, setup.simulation
     check_room(tree, steps, "take a shorter --duration or a larger --dt")
     show = not (quiet or json)
-    made: dict[str, Any] = {"source": robot} | {name: getattr(options, name) for name in ("base", "seed", "mimic")}
+    of_robot = () if is_world_file(robot) else ("base", "mimic")  # a world's file defines them
+    made: dict[str, Any] = {"source": robot} | {name: getattr(options, name) for name in (*of_robot, "seed")}
+    if options.others:
+        made["with"] = list(options.others)
     made["controller"] = setup.controller
     if policy is not None:
         made |= {"controller": "policy"} | vars(network)

@@ -209,9 +209,9 @@ def build_simulation(source: str, options: RunOptions, policy: ContractPolicy | 
     if policy is not None and network is not None:
         drive = policy.controller(network, options.dt)
     elif start.world.actuator_table is not None:  # servos get their targets, as on a page
-        from ..viewing.live.controller import Commands
+        from ..simulation.control import ActuatorCommands
 
-        drive = Commands(start.world, inner, None)
+        drive = ActuatorCommands(start.world, inner)
     around = None
     if options.push is not None:
         around = partial(_with_push, robot=robot, push=options.push, push_at=options.push_at, push_for=options.push_for)

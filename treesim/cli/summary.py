@@ -11,6 +11,7 @@ from ..errors import named
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from ..contact.history import ContactHistory
     from ..model.tree import Tree
     from ..simulation.trajectory import Trajectory
 
@@ -108,15 +109,21 @@ def _momentum(robot: Tree, trajectory: Trajectory) -> dict[str, Any]:
 def _pusher(robot: Tree, trajectory: Trajectory) -> str | None:
     """Return what other than gravity changes the momentum; None in free flight."""
     roots = [body.joint for body in robot.bodies if body.parent == 0]
-    if [joint.type for joint in roots] != ["floating"]:
-        return "the base is fixed to the world"
-    if trajectory.contact is not None and trajectory.contact.wrench_array.any():
+    if any(joint.type != "floating" for joint in roots):
+        return "the base is fixed to the world" if len(roots) == 1 else "a base is fixed to the world"
+    if trajectory.contact is not None and _ground_pushes(trajectory.contact):
         return "the ground pushes"
     if trajectory.metadata.get("external_forces"):
         return "external forces act"
-    if trajectory.tau[:, robot.v_index[roots[0].name]].any():
+    if any(trajectory.tau[:, robot.v_index[joint.name]].any() for joint in roots):
         return "the controller pushes the root link"
     return None
+
+
+def _ground_pushes(contact: ContactHistory) -> bool:
+    """Return whether a surface, or a link on a fixed base, pushed a body in any step."""
+    outside = [k for k, (_, other) in enumerate(contact.pairs) if other in contact.surfaces]
+    return bool(contact.pair_wrench_array[:, outside].any())
 
 
 def summary_table(account: dict[str, Any], files: Sequence[str]) -> Table:

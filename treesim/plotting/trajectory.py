@@ -85,7 +85,8 @@ def draw(
     span = None if t is None else finite_vector("t", t, 2)
     figure, drawn = panels_of(axes, len(panels), 10, 2.4)
     if axes is None:
-        figure.suptitle(_title(run, shown, len(curves)), fontsize=11)
+        joints_of = (shown, len(curves)) if _OF_JOINTS.keys() & names else ([], 0)
+        figure.suptitle(_title(run, *joints_of), fontsize=11)
     for each, panel in zip(drawn, panels, strict=True):
         _draw_panel(each, panel, span)
     drawn[-1].set_xlabel("time [s]")

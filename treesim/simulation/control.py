@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..actuators.actuators import PositionServo
 from ..engine.graph.trace import is_traced
 from ..errors import ArgumentError, unknown_name
 from ..model.conventions import warn_of_conventions
@@ -23,6 +24,7 @@ from ..validation.values import finite_vector
 if TYPE_CHECKING:
     from ..kernels.stepping.rules import Rule
     from .step_settings import StepSettings
+    from .world import World
 
 CONTROLLERS = get_args(ControllerName)
 
@@ -189,6 +191,30 @@ class RobotController:
     def torque(self, t: float, q: np.ndarray, v: np.ndarray) -> ArrayLike:
         """Return the controls (nv,)."""
         raise NotImplementedError
+
+
+class ActuatorCommands(RobotController):
+    """Controller of a world with actuators: a posture for servos, and PD control of joints without actuators.
+
+    world: with the actuators. inner: PD control, whose posture is also that of the servos; without, all controls are 0.
+    """
+
+    def __init__(self, world: World, inner: Zero | PD | None) -> None:
+        self.world, self.inner, self.robot, actuators = world, inner, world.robot, world.actuator_table
+        assert actuators is not None
+        servos = [name for name, actuator in actuators.by_joint.items() if isinstance(actuator, PositionServo)]
+        self._places = [[axis[name].start for name in servos] for axis in (world.robot.v_index, world.robot.q_index)]
+        free = actuators.driven == 0
+        self.stiffness, self.damping = (getattr(inner, name, 0 * free) * free for name in ("stiffness", "damping"))
+
+    def torque(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return target positions of servos and torques of joints without actuators (nv,)."""
+        control = np.zeros(len(v))
+        if isinstance(self.inner, PD):
+            error = self.robot.difference(q, self.inner.posture)
+            control = self.stiffness * error - self.damping * v
+            control[self._places[0]] = self.inner.posture[self._places[1]]
+        return control
 
 
 def make_controller(

@@ -37,6 +37,7 @@ SETTINGS = (  # arguments of `Simulation` besides world and controller
 )  # fmt: skip
 ROBOT = "robot"  # name of the world's robot, with its free bodies, in a serialized controller
 ALONE = "robot alone"  # and without free bodies
+WORLD = "world"
 
 
 # arrays
@@ -189,8 +190,8 @@ def controller_of(provenance: Provenance, world: World) -> Any:
 
 
 def _named(world: World) -> dict[str, Any]:
-    """Return the objects that a serialized controller refers to by name: the world's robot, with and without bodies."""
-    return {ROBOT: world.robot, ALONE: world.alone}
+    """Return the objects that a serialized controller refers to by name: the world and its robot, also alone."""
+    return {ROBOT: world.robot, ALONE: world.alone, WORLD: world}
 
 
 def stored_array(

@@ -24,7 +24,7 @@ from ..model.shapes import CollisionShape
 from ..model.tree import Tree
 from ..model.welds import Weld
 from ..validation.values import checked_parts, is_name_of, short_repr, whole_number
-from .control import PD, Zero
+from .control import PD, ActuatorCommands, Zero
 from .external_forces import ExternalForce
 from .motions import Conveyor, Waypoints
 from .sensors import ContactForce, ForceTorque, FramePose, Imu, JointTorque
@@ -106,6 +106,7 @@ MADE: dict[type, Made] = {
     Visual: _by_name(Visual, "body placement kind size color"),  # no names of files
     World: Made(_world, _world_parts),
     PD: _by_name(PD, "robot posture kp kd", "robot posture stiffness damping"),
+    ActuatorCommands: _by_name(ActuatorCommands, "world inner"),
     Pushed: _by_name(Pushed, "controller robot force start duration"),
     ExtendedController: _by_name(ExtendedController, "controller alone whole"),
 }

@@ -487,10 +487,10 @@ class World(ReprMixin):
         if found.size and found.min() < -DEEPEST:
             *state, j = np.unravel_index(int(found.argmin()), found.shape)
             label = f"q0[{start + int(state[0])}]" if state else "q0"
-            link = candidates(self.robot).shapes[which[j]].link
+            shape = candidates(self.robot).shapes[which[j]]
             raise ArgumentError(
-                f"{label} has link {quoted(link)} {-found.min():.3g} m inside {_named(plane)}: start from "
-                f"treesim.standing(robot, q0, ground), which moves a floating base up, or from another q0"
+                f"{label} has link {quoted(shape.link)} {-found.min():.3g} m inside {_named(plane)}: start from "
+                f"{_above(self.robot, shape.body)}"
             )
 
     def _refuse_depth_in_solids(self, q: np.ndarray) -> bool:
@@ -502,12 +502,12 @@ class World(ReprMixin):
             depths[k] = max(depth, depths.get(k, 0.0))
         depths |= {self.touching.convex[0] + k: depth for k, depth in self.convex.depths(q).items()}
         for k, depth in depths.items():
-            link, met = sorted(self.touching.names_of(k)[2:], key=lambda name: name in self.touching.surfaces)
+            names, surfaces = self.touching.names_of(k), self.touching.surfaces
+            (body, link), (_, met) = sorted(zip(names[:2], names[2:], strict=True), key=lambda x: x[1] in surfaces)
             if depth > DEEPEST:
-                hint = "treesim.standing(robot, q0, ground), or from " if met in self.touching.surfaces else ""
-                raise ArgumentError(
-                    f"q0 has link {quoted(link)} {depth:.3g} m inside {quoted(met)}: start from {hint}another q0"
-                )
+                number = self.robot.body_names.index(body) + 1 if met in surfaces else 0
+                hint = _above(self.robot, number) if number else "another q0"
+                raise ArgumentError(f"q0 has link {quoted(link)} {depth:.3g} m inside {quoted(met)}: start from {hint}")
         return True
 
     def _open(self, gap: np.ndarray, cosine: np.ndarray) -> str:
@@ -531,6 +531,15 @@ def _check_names(surfaces: Sequence[Surface], robot: Tree) -> None:
         if names.count(name) > 1 or name in (GROUND, *robot.body_names):
             whose = "all surfaces together" if name == GROUND else "another surface, or a body"
             raise ArgumentError(f"ground: a surface cannot be named {quoted(name)}: that is {whose}")
+
+
+def _above(robot: Tree, body: int) -> str:
+    """Return a text, for errors, of where to start instead if a body is inside a surface."""
+    while robot.bodies[body - 1].parent:
+        body = robot.bodies[body - 1].parent
+    if robot.bodies[body - 1].joint.type != "floating":
+        return "another q0: the base is fixed, so other joint positions must raise the link"
+    return "treesim.standing(robot, q0, ground), which moves a floating base up, or from another q0"
 
 
 def _named(surface: Surface) -> str:

@@ -8,14 +8,13 @@ from typing import cast
 
 import numpy as np
 
-from ...actuators.actuators import PositionServo
 from ...kernels.algebra.limits import UNLIMITED
 from ...kernels.stepping.rules import Rule
 from ...kernels.stepping.step import Settings
 from ...model.parts import changed_joints
 from ...model.tree import Tree
 from ...policies.controller import PolicyController
-from ...simulation.control import PD, Controller, RobotController, StatelessController, Zero
+from ...simulation.control import PD, ActuatorCommands, Controller, RobotController, StatelessController, Zero
 from ...simulation.external_forces import ExternalForce
 from ...simulation.step_settings import StepSettings, compliance, has_limited_gains, lightest
 from ...simulation.world import World
@@ -76,25 +75,14 @@ class Commands(LiveController, RobotController):
         self, world: World, inner: Zero | PD | PolicyController, around: Callable[[Controller], Controller] | None
     ) -> None:
         super().__init__(inner)
-        assert world.actuator_table is not None
-        by_joint, robot = world.actuator_table.by_joint, world.robot
         self.robot = inner.robot
         self.controller = self if around is None else around(self)
-        servos = [name for name, actuator in by_joint.items() if isinstance(actuator, PositionServo)]
-        self._places = [[axis[name].start for name in servos] for axis in (robot.v_index, robot.q_index)]
-        free = world.actuator_table.driven == 0
-        self.stiffness, self.damping = (getattr(inner, name, 0 * free) * free for name in ("stiffness", "damping"))
+        self._law = inner if isinstance(inner, PolicyController) else ActuatorCommands(world, inner)
+        self.stiffness, self.damping = (getattr(self._law, name, 0.0) for name in ("stiffness", "damping"))
 
     def torque(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return the controls (nv,) of a policy, or targets of servos and torques of joints without actuators."""
-        if isinstance(self.inner, PolicyController):
-            return self.inner.torque(t, q, v)
-        control = np.zeros(len(v))
-        if isinstance(self.inner, PD):
-            error = self.robot.difference(q, self.inner.posture)
-            control = self.stiffness * error - self.damping * v
-            control[self._places[0]] = self.inner.posture[self._places[1]]
-        return control
+        return self._law.torque(t, q, v)
 
     def motors(self, t: float, q: np.ndarray, v: np.ndarray, applied: np.ndarray | None) -> np.ndarray:
         """Return the forces (nv,) of the actuators in the step before; zeros before the first step."""
