@@ -51,6 +51,7 @@ def by_pink(robot, frame, poses, q0, damping):
     return found, time.perf_counter() - begin, iterations
 
 
+print("robot  solver   found [%]  without restarts [%]  iterations  one of a batch [us]  alone [us]")
 for name, frame in ARMS.items():
     robot = treesim.load(name)
     rng = np.random.default_rng(1)
@@ -69,12 +70,13 @@ for name, frame in ARMS.items():
     apart = np.abs(treesim.frame_pose(robot, result.q, frame) - poses)[result.converged].max()
     assert apart < 2 * TOLERANCE and found > 0.9
     print(
-        f"{name}: {found:.1%} found ({local:.1%} without restarts), {result.iterations.mean():.0f} iterations, "
-        f"{together / COUNT * 1e6:.0f} us a target in a batch, {alone / COUNT * 1e6:.0f} us one at a time"
+        f"{name:5}  treesim  {100 * found:9.1f}  {100 * local:20.1f}  {result.iterations.mean():10.0f}"
+        f"  {together / COUNT * 1e6:19.0f}  {alone / COUNT * 1e6:10.0f}"
     )
     if find_spec("pink") and find_spec("daqp"):
         count, seconds, iterations = max(by_pink(robot, frame, poses, q0, damping) for damping in DAMPINGS)
-        print(f"  pink: {count / COUNT:.1%} found, {iterations / COUNT:.0f} iterations, {seconds / COUNT * 1e6:.0f} us")
+        each, us = iterations / COUNT, seconds / COUNT * 1e6
+        print(f"{name:5}  pink     {100 * count / COUNT:9.1f}  {'-':>20}  {each:10.0f}  {'-':>19}  {us:10.0f}")
         assert count / COUNT <= found and seconds > max(together, alone)
 
 robot = treesim.load("g1", base="floating")

@@ -105,7 +105,7 @@ def parts(text: str) -> Iterator[tuple[str, Any]]:
     lines, plain = iter(text.splitlines()), list[str]()
     for line in lines:
         if line.startswith("┏"):
-            yield "text", plain
+            yield from columns(plain)
             plain, box = [], [line]
             for inner in lines:
                 box.append(inner)
@@ -113,12 +113,21 @@ def parts(text: str) -> Iterator[tuple[str, Any]]:
                     break
             yield "table", parsed(box)
         elif line.startswith("$ "):
-            yield "text", plain
+            yield from columns(plain)
             plain = []
             yield "command", line
         else:
             plain.append(line)
-    yield "text", plain
+    yield from columns(plain)
+
+
+def columns(lines: list[str]) -> Iterator[tuple[str, Any]]:
+    """Yield ("text", lines) and ("table", Table) of lines without boxes."""
+    while found := aligned(lines):
+        before, table, lines = found
+        yield "text", before
+        yield "table", table
+    yield "text", lines
 
 
 def table_node(table: Table) -> nodes.table:
@@ -167,11 +176,6 @@ class Page:
 
     def text(self, text: str) -> list[nodes.Node]:
         """Return the nodes of lines of text."""
-        found = aligned(text.split("\n"))
-        if found is not None:
-            before, table, after = found
-            above, below = (self.text("\n".join(part)) if part else [] for part in (before, after))
-            return [*above, *self.table(table, ""), *below]
         node = nodes.literal_block(text, text, language="text")
         return [node] if self._opens(node) else folded(node, f"Notes ({text.count(chr(10)) + 1} lines)")
 
@@ -198,7 +202,7 @@ def convert(app: Any, doctree: nodes.document) -> None:
         return
     page = Page()
     for block in list(doctree.findall(nodes.literal_block)):
-        if block.astext().startswith("$ ") and ("┏" in block.astext() or aligned(block.astext().splitlines())):
+        if block.astext().startswith("$ ") and any(kind == "table" for kind, _ in parts(block.astext())):
             block.replace_self(page.output(block))
 
 

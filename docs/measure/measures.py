@@ -53,12 +53,13 @@ def run(case: str, count: int) -> None:
 
 def main(count: int = 100_000) -> None:
     """Print the better of two runs of each case."""
-    print(f"{count:,} rollouts of {STEPS} steps: seconds, and rise of the memory's peak")
+    print(f"{count:,} rollouts of {STEPS} steps: time, and rise of the memory's peak")
+    print(f"{'stored':28}  time [s]  memory [MB]")
     for case in CASES:
         command = [sys.executable, __file__, str(count), case]
         runs = [json.loads(subprocess.run(command, check=True, capture_output=True).stdout) for _ in range(RUNS)]
         seconds, megabytes = min(runs)
-        print(f"{seconds:8.2f} s {megabytes:6.0f} MB  {case}")
+        print(f"{case:28}  {seconds:8.2f}  {megabytes:11.0f}")
 
 
 if __name__ == "__main__":

@@ -87,13 +87,14 @@ def main(steps: int = 250) -> None:
     calls["MuJoCo, none"] = simulations(robot, steps, ())
     calls["MuJoCo, " + ", ".join(FIELDS)] = simulations(robot, steps, FIELDS)
     found = interleaved(calls, ROUNDS)
-    print("fields with a value for each rollout: time of a step, least and median")
-    first = found["none"].min_us
+    print("time of a step")
+    first, width = found["none"].min_us, max(map(len, calls))
+    print(f"{'fields with a value for each rollout':{width}}  min [ns]  median [ns]  relative")
     for case, timing in found.items():
         count = (SIMULATIONS if case.startswith("MuJoCo") else ROLLOUTS) * steps
         low, middle = (1e3 * us / count for us in (timing.min_us, timing.median_us))
-        ratio = "" if case.startswith("MuJoCo") else f"{timing.min_us / first:6.2f}"
-        print(f"{low:6.0f} {middle:6.0f} ns {ratio:6}  {case}")
+        ratio = "-" if case.startswith("MuJoCo") else f"{timing.min_us / first:.2f}"
+        print(f"{case:{width}}  {low:8.0f}  {middle:11.0f}  {ratio:>8}")
 
 
 if __name__ == "__main__":

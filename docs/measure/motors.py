@@ -54,8 +54,9 @@ def next_actions(network: treesim.policies.Network, observations: np.ndarray, ac
 def main(*counts: int) -> None:
     """Print the steps per second of processor time for each case."""
     network = treesim.policies.from_onnx(NETWORK)
+    print(f"steps of environments per second of processor time, the largest of {ROUNDS} rounds")
+    print(f"{'environments':12}  {'case':24}  {'steps per second':>16}  {'relative':>8}")
     for count in counts or (256, 4096):
-        print(f"steps of {count} environments per second of processor time, the largest of {ROUNDS} rounds")
         made = {label: TreesimVectorEnv(task, count, LIMIT, "SameStep") for label, task in cases().items()}
         seen = {label: envs.reset(seed=0)[0] for label, envs in made.items()}
         actions = {label: np.zeros((count, 12)) for label in made}
@@ -70,7 +71,8 @@ def main(*counts: int) -> None:
                     used += time.process_time() - began
                 least[label] = min(least[label], used)
         for label, used in least.items():
-            print(f"{count * STEPS / used:8,.0f} {least['as it is'] / used:6.2f}  {label}", flush=True)
+            rate, relative = count * STEPS / used, least["as it is"] / used
+            print(f"{count:<12}  {label:24}  {rate:16,.0f}  {relative:8.2f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ def main(count: int = 256) -> None:
     """Print the steps per second of processor time for each case."""
     terrain = treesim.HeightField(0.02 * np.random.default_rng(0).random((200, 200)))
     print(f"steps of {count} environments per second of processor time: largest and median of {ROUNDS}")
+    print(f"{'observed':30}  {'largest':>8}  {'median':>8}")
     for observed, options in CASES.items():
         envs = TreesimVectorEnv(walk(ground=terrain, **options), count)
         envs.reset(seed=0)
@@ -35,7 +36,7 @@ def main(count: int = 256) -> None:
             for _ in range(STEPS):
                 envs.step(np.zeros((count, 12)))
             rates.append(count * STEPS / (time.process_time() - began))
-        print(f"{max(rates):8,.0f} {np.median(rates):8,.0f}  {observed}")
+        print(f"{observed:30}  {max(rates):8,.0f}  {np.median(rates):8,.0f}")
 
 
 if __name__ == "__main__":

@@ -61,7 +61,7 @@ def times(calls: Mapping[str, Callable[[], object]], rounds: int, pause: float) 
 def main(rounds: int = 200) -> None:
     """Print the least and the median time of a call."""
     robot = treesim.load("g1")
-    print("states  pause   least and median time of a call [us]")
+    print("states  pause [ms]  computed by        min [us]  median [us]")
     with ThreadPoolExecutor(2) as pool:
         for pause in (0.0, PAUSE):
             for count in (256, 1024, 4096):
@@ -69,8 +69,8 @@ def main(rounds: int = 200) -> None:
                 for call in ways.values():
                     call()  # compiles
                 found = times(ways, rounds, pause)
-                texts = (f"{name} {min(us):.0f} {np.median(us):.0f}" for name, us in found.items())
-                print(f"{count:6}  {1e3 * pause:2.0f} ms   {', '.join(texts)}")
+                for name, us in found.items():
+                    print(f"{count:<6}  {1e3 * pause:10.0f}  {name:17}  {min(us):8.0f}  {np.median(us):11.0f}")
 
 
 if __name__ == "__main__":

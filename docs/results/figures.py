@@ -58,15 +58,6 @@ def rows(table: Table) -> Iterator[dict[str, str]]:
             yield dict(zip(table.heading, [first, *row[1:]], strict=True))
 
 
-def lines(page: str, command: str, pattern: str) -> Iterator[re.Match[str]]:
-    """Yield the lines of an output that match a pattern."""
-    text = "\n".join(outputs(page, command))
-    found = list(re.finditer(pattern, text, re.MULTILINE))
-    if not found:
-        raise ValueError(f"{page}.md: no line of `{command}` has the form {pattern}")
-    yield from found
-
-
 def dots(axes: Any, labels: list[str], series: dict[str, list[float]], xlabel: str) -> None:
     """Draw one row of dots on a logarithmic axis for each label, with a colour for each series."""
     for k, (name, values) in enumerate(series.items()):
@@ -96,13 +87,11 @@ def named(table: Table) -> Iterator[dict[str, str]]:
 
 def contact_accuracy() -> Any:
     """Draw the errors of single bodies in treesim and in Bullet."""
-    form = r"^(?P<case>\S.*?)  +\S+ +(?P<ours>[-+]\S+) +(?P<theirs>[-+]\S+)$"
-    found = list(lines("contact_accuracy", "python -m treesim_pybullet.contact", form))
+    (table,) = tables("contact_accuracy", "python -m treesim_pybullet.contact")
+    found = list(rows(table))
     figure, axes = plt.subplots(figsize=(8, 0.8 + 0.23 * len(found)))
-    series = {
-        name: [abs(float(line[key])) for line in found] for name, key in (("treesim", "ours"), ("Bullet", "theirs"))
-    }
-    dots(axes, [line["case"] for line in found], series, "absolute error, in the unit of each row")
+    series = {name: [abs(float(row[f"{name} off by"])) for row in found] for name in ("treesim", "Bullet")}
+    dots(axes, [row[""] for row in found], series, "absolute error, in the unit of each row")
     return figure
 
 
@@ -166,11 +155,12 @@ def energy() -> Any:
 
 def environments() -> Any:
     """Draw steps per second over the number of environments."""
-    form = r"^(?P<name>\S.*?)  +(?P<n>\d+) +(?P<rate>[\d,]+) +[\d.]+$"
-    found = list(lines("environments", "python plugins/treesim-gymnasium/measure.py", form))
+    (table,) = tables("environments", "python plugins/treesim-gymnasium/measure.py")
+    found = list(rows(table))
     figure, axes = plt.subplots(figsize=(8, 3.4))
-    for name in dict.fromkeys(line["name"] for line in found):
-        points = [(int(line["n"]), float(line["rate"].replace(",", ""))) for line in found if line["name"] == name]
+    for name in dict.fromkeys(row["environments"] for row in found):
+        chosen = [row for row in found if row["environments"] == name]
+        points = [(int(row["number"]), float(row["steps per second"].replace(",", ""))) for row in chosen]
         label = name.replace("the same", "vector environment")
         axes.loglog(*np.transpose(points), "s" if "MuJoCo" in name else "o-", label=label)
     axes.set(xlabel="environments", ylabel="steps per second")
@@ -196,24 +186,23 @@ def installed_robots() -> Any:
 
 def inverse_kinematics() -> Any:
     """Draw how many targets are reached, and the time of a target."""
-    ours = r"^(?P<robot>\w+): (?P<found>[\d.]+)% .*, (?P<batch>[\d.]+) us a target in a batch, (?P<time>[\d.]+) us one"
-    theirs = r"^  pink: (?P<found>[\d.]+)% found, \d+ iterations, (?P<time>[\d.]+) us"
-    command = "python examples/17_inverse_kinematics.py"
-    ours_, theirs_ = (list(lines("inverse_kinematics", command, form)) for form in (ours, theirs))
+    (table,) = tables("inverse_kinematics", "python examples/17_inverse_kinematics.py")
+    ours, theirs = ([row for row in rows(table) if row["solver"] == solver] for solver in ("treesim", "pink"))
     figure, (left, right) = plt.subplots(ncols=2, figsize=(8, 2.8))
-    at = np.arange(len(ours_))
-    left.bar(at - 0.2, [float(line["found"]) for line in ours_], 0.38, color=OURS, label="treesim")
-    left.bar(at + 0.2, [float(line["found"]) for line in theirs_], 0.38, color=THEIRS, label="pink")
+    at = np.arange(len(ours))
+    left.bar(at - 0.2, [float(row["found [%]"]) for row in ours], 0.38, color=OURS, label="treesim")
+    left.bar(at + 0.2, [float(row["found [%]"]) for row in theirs], 0.38, color=THEIRS, label="pink")
     for shift, found, key, label in (
-        (-0.27, ours_, "batch", "treesim, batch"), (0, ours_, "time", "treesim, one"), (0.27, theirs_, "time", "pink"),
+        (-0.27, ours, "one of a batch [us]", "treesim, batch"), (0, ours, "alone [us]", "treesim, one"),
+        (0.27, theirs, "alone [us]", "pink"),
     ):  # fmt: skip
         color = THEIRS if label == "pink" else OURS
-        values = [float(line[key]) for line in found]
+        values = [float(row[key]) for row in found]
         right.bar(at + shift, values, 0.25, label=label, color=color, alpha=0.5 if "batch" in label else 1)
     left.set(ylabel="targets reached [%]", ylim=(60, 102))
     right.set(ylabel="time of a target [µs]", yscale="log")
     for axes in (left, right):
-        axes.set(xticks=at, xticklabels=[line["robot"] for line in ours_])
+        axes.set(xticks=at, xticklabels=[row["robot"] for row in ours])
         axes.legend(frameon=False, fontsize=7, loc="upper center", bbox_to_anchor=(0.5, 1.18), ncols=3)
     return figure
 
@@ -246,12 +235,12 @@ def validation() -> Any:
 
 def viewer() -> Any:
     """Draw when a live page shows an address, a picture, and a motion."""
-    form = r"^address after ([\d.]+) s .*, picture after ([\d.]+) s .*, motion after ([\d.]+) s"
     figure, axes = plt.subplots(figsize=(7, 2.2))
     for k, robot in enumerate(("g1_29dof_rev_1_0", "talos")):
         command = f"python plugins/treesim-meshcat/measure_start.py {robot}"
-        times = np.median([[float(x) for x in line.groups()] for line in lines("viewer", command, form)], axis=0)
-        for event, end, start in zip(("address", "picture", "motion"), times, (0, *times[:-1]), strict=True):
+        (table,), events = tables("viewer", command), ("address", "picture", "motion")
+        times = np.median([[float(row[f"{event} [s]"]) for event in events] for row in rows(table)], axis=0)
+        for event, end, start in zip(events, times, (0, *times[:-1]), strict=True):
             color = {"address": "C0", "picture": "C1", "motion": "C2"}[event]
             axes.barh(k, end - start, left=start, color=color, label=event if k == 0 else None)
     axes.set(yticks=(0, 1), yticklabels=("g1", "talos"), xlabel="time since the start of the process [s]")

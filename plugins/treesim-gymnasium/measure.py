@@ -110,11 +110,12 @@ def main() -> None:
            numpy_law, (16,)) for name, what in (("treesim", "single environments"), ("mujoco", "Gymnasium's (MuJoCo)"))
           for kind in (SyncVectorEnv, AsyncVectorEnv)),
     ]  # fmt: skip
-    print(f"{len(os.sched_getaffinity(0))} cores; steps of Balance environments per second, and mean reward of a step")
+    print(f"{len(os.sched_getaffinity(0))} cores; steps of Balance environments")
+    print(f"{'environments':46}  {'number':>6}  {'steps per second':>16}  {'mean reward':>11}")
     for label, make, used, counts in makers:
         for count in counts:
             steps, mean = rate(make(count), used)
-            print(f"{label:48} {count:5d} {steps:12,.0f} {mean:8.2f}", flush=True)
+            print(f"{label:46}  {count:6d}  {steps:16,.0f}  {mean:11.2f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -123,12 +123,15 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=20.0)
     given = parser.parse_args()
     policy = treesim.policies.load(given.network, CONTRACT, velocity().robot)
+    print(f"means over runs; {given.seeds} runs of {given.seconds:g} s for each command")
+    print("command [m/s, m/s, rad/s]  engine   follow  fell  forward [m/s]  left [m/s]  turning [rad/s]")
     for text in given.command or ["0.5,0,0"]:
         command = np.array([float(x) for x in text.split(",")])
         for label, run in (("treesim", in_treesim), ("MuJoCo", in_mujoco)):
             walks = run(policy, command, range(given.seeds), given.seconds)
-            follow, mean = walks.follow(command), ", ".join(f"{x:.2f}" for x in walks.velocity.mean(axis=0))
-            print(f"{label:8}{text:>14}: {follow.sum()} of {given.seeds} follow, {walks.fell.sum()} fell, mean {mean}")
+            (forward, left, turning), follow = walks.velocity.mean(axis=0), walks.follow(command).sum()
+            counts = f"{follow:6}  {walks.fell.sum():4}"
+            print(f"{text:25}  {label:7}  {counts}  {forward:13.2f}  {left:10.2f}  {turning:15.2f}", flush=True)
 
 
 if __name__ == "__main__":

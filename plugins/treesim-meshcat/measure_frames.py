@@ -42,7 +42,13 @@ def main() -> None:
         triangles = page.evaluate("stage.viewer.renderer.info.render.triangles")
         browser.close()
     rate = 1000 / statistics.median(after - before for before, after in itertools.pairwise(times))
-    print(f"{rate:.0f} pictures a second of {triangles} triangles, {simulated:.1f} s simulated in 10 s")
+    print(f"{f'in {MEASURED / 1000:g} s':15}  {'value':>8}  unit")
+    for quantity, value, unit in (
+        ("pictures", f"{rate:.0f}", "1/s"),
+        ("triangles", f"{triangles}", "-"),
+        ("simulated", f"{simulated:.1f}", "s"),
+    ):
+        print(f"{quantity:15}  {value:>8}  {unit}")
 
 
 if __name__ == "__main__":

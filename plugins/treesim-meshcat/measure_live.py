@@ -27,6 +27,11 @@ LARGEST = 1 << 30  # bytes of a message
 CLOCKED = "clocked"  # first argument of this file as the program that is measured
 
 
+def show(quantity: str, value: str, unit: str) -> None:
+    """Print a line of the table of results."""
+    print(f"{quantity:42}  {value:>6}  {unit}")
+
+
 class Page:
     """Page that counts frames, stores the latest state, and waits for the effect of its requests."""
 
@@ -65,7 +70,8 @@ class Page:
             seconds.append(await self.latency("kp", first + k))
             await asyncio.sleep(PAUSE)
         p50, p95 = np.percentile(np.array(seconds) * 1e3, [50, 95])
-        print(f"{label}: a new gain takes effect after {p50:.1f} ms (median), {p95:.1f} ms (95 %)")
+        show(f"latency of a gain, {label}: median", f"{p50:.1f}", "ms")
+        show(f"latency of a gain, {label}: 95 % below", f"{p95:.1f}", "ms")
 
 
 class Clocks:
@@ -153,7 +159,9 @@ async def measure(program: Program) -> None:
     await asyncio.sleep(WATCHED)
     after, watched = program.used(), time.perf_counter() - began
     rate, pace = (page.frames - frames) / watched, page.state["realTimeFactor"]
-    print(f"{rate:.0f} poses a second, {pace:.2f} times real time")
+    show("quantity", "value", "unit")
+    show("poses", f"{rate:.0f}", "1/s")
+    show("speed", f"{pace:.2f}", "x real time")
     share = {part: (after[part] - before[part]) / watched for part in after}
     rest = share["playing"] - sum(share[part] for part in ("physics", "poses", "states"))
     outside = share["playing"] - share["physics"] + share["sending"]
@@ -162,12 +170,11 @@ async def measure(program: Program) -> None:
         "the loop": rest,
         "sending": share["sending"],
     }
-    print(
-        ", ".join(f"{part} {value:.1%}" for part, value in parts.items()), f"of a core; {outside:.1%} without physics"
-    )
+    for part, value in {**parts, "all but physics": outside}.items():
+        show(f"processor time of {part}", f"{100 * value:.1f}", "% of a core")
     await page.latencies("running", 1000.0)
     for backend in ("crba_ltdl", "aba"):
-        print(f"backend {backend} after {1e3 * await page.latency('backend', backend):.0f} ms")
+        show(f"latency of backend {backend}", f"{1e3 * await page.latency('backend', backend):.0f}", "ms")
     await page.latency("running", False)
     await page.latencies("paused", 2000.0)
     listening.cancel()

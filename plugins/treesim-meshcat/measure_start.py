@@ -2,7 +2,7 @@
 
 `python plugins/treesim-meshcat/measure_start.py ROBOT [options of treesim view]` starts `treesim view` a
 few times, and opens its page in a running Chromium. For each start it prints seconds since the start of the
-process and, in brackets, processor time of the program, which is more meaningful on a busy computer.
+process and processor time (CPU) of the program, which is more meaningful on a busy computer.
 """
 
 from __future__ import annotations
@@ -29,30 +29,34 @@ def main() -> None:
     """Measure with the options of the command line."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=installed_browser(), args=FLAGS)
-        for _ in range(STARTS):
-            measure(browser, sys.argv[1:])
+        events = "address", "picture", "motion"
+        print("  ".join(["start", *(heading for event in events for heading in (f"{event} [s]", f"{event}, CPU [s]"))]))
+        for number in range(STARTS):
+            seconds = measure(browser, sys.argv[1:])
+            rows = (f"{x:11.2f}  {y:16.2f}" for x, y in seconds)
+            print("  ".join([f"{number + 1:5}", *rows]), flush=True)
         browser.close()
 
 
-def measure(browser: Browser, options: list[str]) -> None:
-    """Start `treesim view` once, and print the time of each event."""
+def measure(browser: Browser, options: list[str]) -> list[tuple[float, float]]:
+    """Start `treesim view` once, and return elapsed and processor time [s] of each event."""
     page = browser.new_page(viewport=SIZE)  # type: ignore[arg-type]
     began = time.perf_counter()
     command = [sys.executable, "-m", "treesim", "view", *options, "--no-browser", "--json"]
     program = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
-    def short_repr(what: str) -> str:
-        return f"{what} after {time.perf_counter() - began:.2f} s ({used(program.pid):.2f} s)"
+    def now() -> tuple[float, float]:
+        return time.perf_counter() - began, used(program.pid)
 
     try:
         assert program.stdout is not None
         url = json.loads(program.stdout.readline())["url"]
-        lines = [short_repr("address")]
+        seconds = [now()]
         page.goto(url, wait_until="commit")
-        for what, condition in (("picture", SHOWN), ("motion", PLAYS)):
+        for condition in (SHOWN, PLAYS):  # a picture, and motion
             wait(page, condition)
-            lines.append(short_repr(what))
-        print(", ".join(lines), flush=True)
+            seconds.append(now())
+        return seconds
     finally:
         program.terminate()
         program.communicate()

@@ -20,9 +20,9 @@ SHORT = (
 @pytest.mark.parametrize(
     ("name", "printed"),
     [
-        ("measure_live", "running: a new gain takes effect after"),
-        pytest.param("measure_start", "motion after", marks=pytest.mark.browser),
-        pytest.param("measure_frames", "pictures a second of", marks=pytest.mark.browser),
+        ("measure_live", "latency of a gain, running: median"),
+        pytest.param("measure_start", "motion, CPU [s]", marks=pytest.mark.browser),
+        pytest.param("measure_frames", "pictures", marks=pytest.mark.browser),
     ],
 )
 def test_it_measures(name, printed):
