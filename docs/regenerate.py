@@ -36,7 +36,7 @@ TIMING = re.compile(
 )
 PACKAGES = ("numpy", "llvmlite", "pin", "mujoco", "pybullet", "pin-pink")
 PROGRAMS = {  # that write whole pages
-    "findings.md": "python -m treesim.doctor.page",
+    "findings.md": "python docs/write_findings.py",
     "readers.md": "python -m treesim_importers.page",
 }
 BY_NAME = ("contact_robots.md",)

@@ -203,6 +203,7 @@ def test_quantities_joints_and_times_are_chosen():
     np.testing.assert_array_equal(torque.get_lines()[0].get_xydata(), np.stack([T, 3 * GROWING[:, 0]], axis=1)[3:7])
     assert energy.get_ylabel() == "energy change [J]" and torque.get_ylabel() == "torque [N m, N]"
     assert len(run_of().plot("position", joints=["hip", "left_knee"]).axes[0].get_lines()) == 2
+    assert len(run_of().plot("position", t=(1.0 + 1e-10, 2.0)).axes[0].get_lines()[0].get_xdata()) == 1
 
 
 def test_sensors_are_quantities():
@@ -221,6 +222,8 @@ def test_sensors_are_quantities():
         ({"quantity": "contact"}, "the run has no contact to plot"),
         ({"joints": "elbow"}, "unknown joint 'elbow' of 'toy'"),
         ({"t": (0.0,)}, "t must be 2 finite numbers"),
+        ({"t": (0.6, 0.3)}, r"no state of 0 ... 1 s is in \(0.6, 0.3\)"),
+        ({"t": (1.0 + 1e-8, 2.0)}, "t must be the first and the last time"),
         ({"axes": 3}, "axes must be 3 axes of Matplotlib"),
         ({"path": "run.jpg"}, "run.jpg"),
     ],

@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
+from tests.doctor.examples import GOOD
 from treesim import plugins
 from treesim.cli.main import app
-from treesim.doctor.advice import GOOD
 
 yaml = pytest.importorskip("yaml")
 ROOT = Path(__file__).parents[2]

@@ -2,16 +2,15 @@
 
 import re
 from functools import cache
-from pathlib import Path
 
 import pytest
 
 import treesim
-from treesim.doctor.advice import ADVICE, GOOD, TIER_OF
-from treesim.doctor.page import page
+from tests.doctor.examples import EXAMPLES, GOOD
+from tests.test_docs import FOLDER, program
+from treesim.doctor.advice import ADVICE, TIER_OF
 from treesim.urdf.findings import CODES
 
-PAGE = Path(__file__).parents[2] / "docs" / "findings.md"
 WITHOUT_EXAMPLE = {"U100", "U105", "U314", "U507", "U512", "U513", "U612"}  # of files and options, not of texts
 OF_LIBXML = re.compile(r"says: \*line \d+: U101.*")  # in its words
 
@@ -22,7 +21,7 @@ def said(text, **options):
 
 
 def test_every_code_has_its_advice_and_a_tier():
-    assert set(ADVICE) == set(CODES)
+    assert set(ADVICE) == set(CODES) == EXAMPLES.keys() | WITHOUT_EXAMPLE
     for code, advice in ADVICE.items():
         assert advice.why.endswith(".") and advice.fix and TIER_OF[code]
 
@@ -31,21 +30,21 @@ def test_the_robot_of_the_examples_has_nothing_wrong():
     assert said(GOOD) == {}
 
 
-@pytest.mark.parametrize("code", sorted(ADVICE.keys() - WITHOUT_EXAMPLE))
+@pytest.mark.parametrize("code", sorted(EXAMPLES))
 def test_the_example_has_the_finding_and_the_cure_ends_it(code):
     pytest.importorskip("coal")
-    advice = ADVICE[code]
-    assert advice.whole or (advice.before in GOOD and advice.right in (GOOD if not advice.before else advice.right))
-    wrong = said(advice.robot(advice.wrong) if advice.wrong else GOOD, **advice.options)
+    example = EXAMPLES[code]
+    assert example.whole or (example.before in GOOD and (example.before or example.right in GOOD))
+    wrong = said(example.text, **example.options)
     assert wrong[code].severity == CODES[code].severity and wrong[code].line
-    if advice.wrong:
-        assert code not in said(advice.robot(advice.right), **advice.options)
+    if example.wrong:
+        assert code not in said(example.robot(example.right), **example.options)
 
 
 def test_doubts_are_errors_in_strict_mode():
     doubts = [code for code, kind in CODES.items() if kind.strict]
     for code in doubts:
-        diagnosis = treesim.check(ADVICE[code].robot(ADVICE[code].wrong), strict=True)
+        diagnosis = treesim.check(EXAMPLES[code].text, strict=True)
         assert code in {found.code for found in diagnosis.of("error")} and not diagnosis.passed
 
 
@@ -60,5 +59,5 @@ def test_the_reason_fits_what_is_missing(right, expected):
 
 def test_the_page_is_made_of_the_tables():
     pytest.importorskip("coal")
-    written = PAGE.read_text(encoding="utf-8")
-    assert OF_LIBXML.sub("", page()) == OF_LIBXML.sub("", written), "python docs/regenerate.py docs/findings.md"
+    written, page = (FOLDER / "findings.md").read_text(encoding="utf-8"), program(FOLDER / "write_findings.py").page()
+    assert OF_LIBXML.sub("", page) == OF_LIBXML.sub("", written), "python docs/regenerate.py docs/findings.md"

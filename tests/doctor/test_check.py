@@ -9,9 +9,10 @@ import pytest
 from lxml import etree
 
 import treesim
+from tests.doctor.examples import GOOD
 from tests.doctor.robots import codes, robot, shape, solid
 from tests.fuzz.mutators import MUTATORS, spoil
-from treesim.doctor.advice import GOOD, TIER_OF, TIERS
+from treesim.doctor.advice import TIER_OF, TIERS
 from treesim.doctor.github import annotation
 from treesim.doctor.sarif import sarif_log
 from treesim.errors import ArgumentError, UnknownNameError

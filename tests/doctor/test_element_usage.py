@@ -8,7 +8,7 @@ import pytest
 from lxml import etree
 
 import treesim
-from treesim.doctor.advice import GOOD
+from tests.doctor.examples import GOOD
 from treesim.errors import UrdfError
 from treesim.model.joints import VECTORS
 

@@ -5,7 +5,8 @@ import time
 import pytest
 
 import treesim
-from treesim.doctor.advice import ADVICE, GOOD, TIER_OF
+from tests.doctor.examples import GOOD
+from treesim.doctor.advice import ADVICE, TIER_OF
 
 MASS, AXIS, TYPE = '<mass value="2"/>', '<axis xyz="0 1 0"/>', '<joint name="shoulder" type="revolute">'
 INERTIA = '<inertia ixx="0.03" ixy="0" ixz="0" iyy="0.03" iyz="0" izz="0.001"/>'

@@ -9,7 +9,8 @@ from urllib.parse import unquote
 import pytest
 
 import treesim
-from treesim.doctor.advice import ADVICE, GOOD
+from tests.doctor.examples import EXAMPLES, GOOD
+from treesim.doctor.advice import ADVICE
 from treesim.doctor.sarif import sarif_log
 from treesim.urdf.findings import CODES
 
@@ -17,7 +18,7 @@ from treesim.urdf.findings import CODES
 @cache
 def diagnoses():
     """Return the diagnosis of each example of a finding."""
-    return [treesim.check(advice.robot(advice.wrong), **advice.options) for advice in ADVICE.values() if advice.wrong]
+    return [treesim.check(example.text, **example.options) for example in EXAMPLES.values()]
 
 
 def test_it_is_valid_by_the_schema_of_the_standard():

@@ -13,6 +13,7 @@ import numpy as np
 from ..contact.unsolved import UNSOLVED, is_solved
 from ..errors import ArgumentError, unknown_name
 from ..simulation.readings import unit_of
+from ..system.display import vector
 from ..validation.values import checked_texts, finite_vector
 from .figures import draw_curves, panels_of, save
 
@@ -83,6 +84,9 @@ def draw(
     if len(panels) < len(found) and quantity is not None:
         raise ArgumentError(f"the run has no {next(name for name in names if found[name] is None)} to plot")
     span = None if t is None else finite_vector("t", t, 2)
+    if span is not None and not _within(run.t, span).any():
+        where = f"{run.t[0]:g} ... {run.t[-1]:g} s"
+        raise ArgumentError(f"t must be the first and the last time to draw: no state of {where} is in {vector(span)}")
     figure, drawn = panels_of(axes, len(panels), 10, 2.4)
     if axes is None:
         joints_of = (shown, len(curves)) if _OF_JOINTS.keys() & names else ([], 0)
@@ -177,11 +181,17 @@ def _title(trajectory: Trajectory, shown: list[_Curve], joints: int) -> str:
     return title if trajectory.stopped is None else f"{title}\n{fill(f'stopped: {trajectory.stopped}', TITLE_WIDTH)}"
 
 
+def _within(t: np.ndarray, span: np.ndarray) -> np.ndarray:
+    """Return which times are in a span."""
+    inside: np.ndarray = (t >= span[0] - SAME_TIME) & (t <= span[1] + SAME_TIME)
+    return inside
+
+
 def _draw_panel(axes: Any, panel: _Panel, span: np.ndarray | None) -> None:
     """Draw the curves of a panel over a span of time, by default all."""
     t, curves = panel.t, [(name, np.where(np.abs(x) < FARTHEST, x, np.nan)) for name, x in panel.curves]
     if span is not None:
-        inside = (t >= span[0] - SAME_TIME) & (t <= span[1] + SAME_TIME)
+        inside = _within(t, span)
         t, curves = t[inside], [(name, x[inside]) for name, x in curves]
     finite = np.concatenate([x[np.isfinite(x)] for _, x in curves])
     _scale(axes, finite, panel.still)

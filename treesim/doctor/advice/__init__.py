@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from .assets import ASSETS
-from .base import GOOD, Advice
+from .base import Advice
 from .physics import PHYSICS
 from .structure import STRUCTURE
 from .syntax import SYNTAX
 
-__all__ = ["ADVICE", "GOOD", "TIERS", "TIER_OF", "Advice"]
+__all__ = ["ADVICE", "TIERS", "TIER_OF", "Advice"]
 
 BY_TIER: dict[str, dict[str, Advice]] = {
     "syntax": SYNTAX,

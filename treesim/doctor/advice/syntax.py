@@ -1,13 +1,11 @@
 """Advice on the text: XML, elements, attributes, numbers."""
 
-from .base import END, FIRST, GOOD, Advice
+from .base import Advice
 
-MASS, LIMIT = '<mass value="2"/>', '<limit lower="-2" upper="2" effort="40" velocity="3"/>'
 OPEN_JOINT = (
     "A joint connects its parent link to its child link. If the parent or the child is missing, the links below the "
     "joint are not connected to the robot."
 )
-LOOP = '<loop_joint name="pin" type="spherical"><link1 link="left_finger"/><link2 link="base"{more}/></loop_joint>\n'
 
 SYNTAX = {
     "U100": Advice(
@@ -17,15 +15,10 @@ SYNTAX = {
     "U101": Advice(
         "Programs that accept malformed XML may build only a part of the robot, without a message.",
         "Correct the XML at the line and column in the message.",
-        "</jiont>",
-        "</joint>",
     ),
     "U102": Advice(
         "The file has another format, with other elements and conventions.",
         "Convert the file to URDF first. The root element of a URDF is <robot>.",
-        '<mujoco model="arm"/>\n',
-        GOOD,
-        whole=True,
     ),
     "U103": Advice(
         "The numbers in a xacro file are known only after its macros and expressions have been expanded.",
@@ -33,15 +26,10 @@ SYNTAX = {
         "-m pip install xacro`), treesim expands each file whose name ends in `.xacro`. For other files use the "
         "argument `xacro=True` or the option `--xacro`. Expanding a file evaluates its expressions and reads the "
         "files that it includes.",
-        '<mass value="${mass}"/>',
-        MASS,
     ),
     "U104": Advice(
         "A DTD may add attributes and other files to the document. Some programs read DTDs, and others ignore them.",
         "Reduce the DTD to <!DOCTYPE robot>, or remove it. Replace each entity in the text by its value.",
-        '<!DOCTYPE robot [<!ENTITY kg "2">]>\n',
-        "<!DOCTYPE robot>\n",
-        before=FIRST,
     ),
     "U105": Advice(
         "The line numbers of the findings refer to the output of xacro, not to your file.",
@@ -51,36 +39,24 @@ SYNTAX = {
         "An XML declaration must have a known version, and must be at the beginning of the file. Strict XML parsers "
         "refuse any other declaration.",
         'Write <?xml version="1.0"?> as the first characters of the file.',
-        '<?xml version="0.0"?>\n',
-        '<?xml version="1.0"?>\n',
-        before=FIRST,
     ),
     "U107": Advice(
         "Strict XML parsers refuse the file, but treesim accepts it. The error is in a comment, in text or in a "
         "<gazebo> element.",
         "Write well-formed XML. Common mistakes are two hyphens in a comment, characters in another encoding than "
         "the declared one, and & instead of &amp;.",
-        "<!-- made by xacro --inorder -->\n",
-        "<!-- made by xacro in order -->\n",
-        before=FIRST,
     ),
     "U108": Advice(
         "treesim does not know the elements and attributes of this version.",
         "Write the version of URDF: 1.0, 1.1 or 1.2. A file without a version is of version 1.0.",
-        '<robot name="arm" version="1">',
-        FIRST,
     ),
     "U201": Advice(
         "If a link has no name, joints cannot refer to it. If a joint has no name, programs cannot refer to it.",
         "Give the element a name that no other element has.",
-        '<joint type="revolute">',
-        '<joint name="shoulder" type="revolute">',
     ),
     "U203": Advice(
         "Other programs replace a missing mass or inertia by different default values, such as 0 or 1 kg.",
         "Add the element or attribute that the message names.",
-        "<mass/>",
-        MASS,
         why_in=dict.fromkeys(("joint", "parent", "child"), OPEN_JOINT)
         | dict.fromkeys(
             ("loop_joint", "link1", "link2"),
@@ -90,85 +66,57 @@ SYNTAX = {
     "U208": Advice(
         "Some programs read the first of the two elements, and others read the last one.",
         "Keep one of the two elements.",
-        '<mass value="2"/><mass value="3"/>',
-        MASS,
     ),
     "U209": Advice(
         "The element is meant for another program. Friction, motors and sensors in this element have no effect in "
         "treesim.",
         "No change is needed. To simulate friction and motors, use surfaces and controllers of treesim.",
-        '<gazebo reference="base"><mu1>0.8</mu1></gazebo>\n',
-        "",
-        before=END,
     ),
     "U210": Advice(
         "An unknown element has no effect. Often its name is misspelt, or it is in the wrong place.",
         "Write the name that the message proposes, move the element to its correct place, or remove it.",
-        '<dynamic damping="0.1" friction="0"/>',
-        '<dynamics damping="0.1" friction="0"/>',
     ),
     "U211": Advice(
         "treesim ignores a misspelt attribute, and uses the default value of the intended attribute.",
         "Write the name that the message proposes.",
-        '<limit lower="-2" uper="2" effort="40" velocity="3"/>',
-        LIMIT,
     ),
     "U215": Advice(
         "treesim ignores an attribute in the wrong element, and uses the default value instead.",
         "Move the attribute to the element that the message names.",
-        '<axis xyz="0 1 0" damping="0.1"/>',
-        '<axis xyz="0 1 0"/>',
     ),
     "U212": Advice(
         "The attribute is zero, or another program reads it and the dynamics do not depend on it.",
         "If another program reads the attribute, no change is needed. Otherwise remove it.",
-        '<limit lower="-2" upper="2" effort="40" velocity="3" soft="0"/>',
-        LIMIT,
     ),
     "U216": Advice(
         "treesim does not know the attribute, so its value has no effect; another program may read it.",
         "Write the value into an attribute that the message lists. If another program reads it, no change is needed.",
-        '<limit lower="-2" upper="2" effort="40" velocity="3" soft="true"/>',
-        LIMIT,
     ),
     "U214": Advice(
         "If treesim ignored the unknown content, the loop could differ from the intended loop.",
         "Remove the unknown content. A <loop_joint> has a name, a type, and the elements <link1>, <link2> and <axis>. "
         "The attributes of <link1> and <link2> are link, xyz, and rpy or quat_xyzw.",
-        LOOP.format(more=' offset="0 0 1"'),
-        LOOP.format(more=' xyz="0 0 1"'),
-        before=END,
     ),
     "U301": Advice(
         "From the text 1,5, some programs read the number 1, and others read no number.",
         "Write decimal numbers such as 1.5 or 2e-3. Use SI units, but do not write the name of a unit.",
-        '<mass value="2kg"/>',
-        MASS,
     ),
     "U302": Advice(
         "If there are too few or too many numbers, a program may assign numbers to the wrong axes.",
         "Write exactly as many numbers as the message requires, separated by spaces.",
-        '<axis xyz="1 0"/>',
-        '<axis xyz="0 1 0"/>',
     ),
     "U416": Advice(
         "Programs that use urdfdom, such as ROS and Pinocchio, ignore features of later versions than the file's. "
         "Capsules disappear, and rotations that are given as quaternions are left out.",
         "Write the version that has the feature: 1.1 for quaternions and capsules, 1.2 for limits of acceleration, "
         "deceleration and jerk. Versions of urdfdom below 5.1 refuse files of these versions.",
-        '<robot name="arm">',
-        FIRST,
     ),
     "U303": Advice(
         "A single NaN makes every result NaN. Infinity becomes NaN as soon as it is multiplied by zero.",
         "Write a finite number. If a joint has no limit, remove the attribute.",
-        '<mass value="nan"/>',
-        MASS,
     ),
     "U312": Advice(
         "A number of this size is not plausible in any unit. Products of such numbers overflow.",
         "Check the unit and the exponent.",
-        '<mass value="2e50"/>',
-        MASS,
     ),
 }

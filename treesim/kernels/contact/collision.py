@@ -183,8 +183,8 @@ def meet_axis(touch, k, r, dt, margin, m, count, S, W, solids):
 def meet_edges(touch, k, r, dt, margin, m, count, S, W, solids):
     """Add contacts where edges of a box cross edges of the box that is the solid of pair k.
 
-    If the crossing edges separate the two boxes, it is that crossing. Otherwise it is the crossings of the borders of
-    the two facing faces.
+    If two crossing edges separate the boxes, the contact is at their crossing. Otherwise the contacts are where the
+    borders of the two facing faces cross.
     """
     corner = local_point(touch, k, 0, S, W)
     x, y, z = (sub(local_point(touch, k, 4, S, W), corner), sub(local_point(touch, k, 2, S, W), corner),

@@ -236,8 +236,8 @@ def nearest_height(touch, k, p, radius):
 def meet_behind(query, count, point, up):
     """Add the contact of a point far behind the surface with the nearest triangle; return the number of candidates.
 
-    up: normal of a triangle in front of it, for the points of a cylinder. A point that is in front of the nearest
-    triangle is outside, such as one near a thin wall.
+    up: normal of a triangle, which selects the point of a cylinder. A point in front of the nearest triangle is
+    outside the mesh, and gets no contact. This occurs near thin walls.
     """
     touch, k, S = query.touch, query.k, query.S
     world, rho = shape_point(query, point, up)

@@ -1,16 +1,20 @@
-"""Generator of docs/findings.md, the page of all codes.
+"""Print docs/findings.md, the page of all codes: their advice, and the examples of the tests.
 
 Usage: python docs/regenerate.py docs/findings.md
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from textwrap import dedent
 
-from ..urdf.findings import CODES
-from .advice import ADVICE, GOOD, TIER_OF, TIERS, Advice
-from .check import check
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from tests.doctor.examples import EXAMPLES, GOOD, Example
+from treesim import check
+from treesim.doctor.advice import ADVICE, TIER_OF, TIERS
+from treesim.urdf.findings import CODES
 
 HEAD = """# Findings
 
@@ -44,7 +48,7 @@ def _lines() -> Iterator[str]:
             yield f"| [{code}](#{code.lower()}) | {_severity(code)} | {_escaped(CODES[code].summary)} |"
         yield ""
         for code in _codes(tier):
-            yield from _entry(code, ADVICE[code])
+            yield from _entry(code)
     yield f"## The robot of the examples\n\n```xml\n{GOOD}```\n"
 
 
@@ -60,27 +64,27 @@ def _escaped(text: str) -> str:
     return text.replace("<", "&lt;")
 
 
-def _entry(code: str, advice: Advice) -> Iterator[str]:
+def _entry(code: str) -> Iterator[str]:
+    advice, example = ADVICE[code], EXAMPLES.get(code, Example())
     yield f"### {code}\n\n**{_escaped(CODES[code].summary)}** ({_severity(code)}). {_escaped(advice.reasons)}\n"
-    if advice.wrong:
-        yield _example(advice.wrong)
-    if advice.wrong or advice.options:
-        options = "".join(f" with `--{name} {value}`" for name, value in advice.options.items())
-        yield f"Message{options}: *{_escaped(message_of(code, advice))}*\n"
+    if example.wrong:
+        yield _block(example.wrong)
+    if code in EXAMPLES:
+        options = "".join(f" with `--{name} {value}`" for name, value in example.options.items())
+        yield f"Message{options}: *{_escaped(message_of(code, example))}*\n"
     yield f"Fix: {_escaped(advice.fix)}\n"
-    if advice.right and not advice.whole:
-        yield _example(advice.right)
+    if example.right and not example.whole:
+        yield _block(example.right)
 
 
-def _example(text: str) -> str:
+def _block(text: str) -> str:
     first, newline, rest = text.rstrip().partition("\n")
     return f"```xml\n{first}{newline}{dedent(rest)}\n```\n"
 
 
-def message_of(code: str, advice: Advice) -> str:
+def message_of(code: str, example: Example) -> str:
     """Return the message of a code's example."""
-    text = advice.robot(advice.wrong) if advice.wrong else GOOD
-    found = next(one for one in check(text, **advice.options).findings if one.code == code)  # type: ignore[arg-type]
+    found = next(one for one in check(example.text, **example.options).findings if one.code == code)  # type: ignore[arg-type]
     return found.line_and_remark
 
 
