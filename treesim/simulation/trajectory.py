@@ -611,7 +611,8 @@ class Trajectory(ReprMixin):
         UnknownNameError
             For an unknown quantity or joint.
         ArgumentError
-            If matplotlib is not installed, the run lacks the quantity, no state is within t, or the file cannot be written.
+            If matplotlib is not installed, the run lacks the quantity, no state is within t, or the file cannot be
+            written.
 
         Examples
         --------

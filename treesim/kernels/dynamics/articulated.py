@@ -75,7 +75,7 @@ def multiply(tree, quantities, x, out, A):
 
 
 def multiply_transposed(tree, quantities, x, out, Z):
-    """out = L' x = [1 + H phi K] x, in a backward pass over the bodies. z: force on a body, the sum of the terms G x."""
+    """out = L' x = [1 + H phi K] x, in a backward pass over the bodies. z: force on a body, the sum of terms G x."""
     X, _, U, D_inv = quantities_of(tree, quantities)
     for i in range(tree.n_bodies + 1):
         put_force(Z, i, zero_force(tree))
