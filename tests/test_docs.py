@@ -297,6 +297,13 @@ def test_two_rows_of_a_table_with_the_same_value_are_not_joined():
     assert [row[0] for row in extension("result_tables").parsed(lines).groups[0]] == ["a_long_name", "another"]
 
 
+@pytest.mark.parametrize(
+    ("above", "count"), [([], 0), (["a"], 1), (["a", "b"], 2), (["", "b"], 1), (["a", "b", "c"], 1)]
+)
+def test_one_line_above_a_table_or_two_alone_are_its_title(above, count):
+    assert extension("result_tables").title_lines(above) == count
+
+
 def test_columns_below_a_heading_become_a_table():
     read = extension("result_tables").aligned
     lines = [
@@ -311,10 +318,10 @@ def test_columns_below_a_heading_become_a_table():
     assert read(lines[2:]) is None and read(["one  two  three", "a  b  c", "d  e"]) is None
 
 
-def test_every_box_of_the_results_becomes_a_table():
+def test_every_output_of_the_results_becomes_tables():
     tables = extension("result_tables")
     for page in sorted((FOLDER / "results").glob("*.md")):
-        for block in re.findall(r"(?ms)^```text\n(.*?)^```", page.read_text(encoding="utf-8")):
+        for block in re.findall(r"(?ms)^```text\n(\$ .*?)^```", page.read_text(encoding="utf-8")):
             found = [part for kind, part in tables.parts(block) if kind == "table"]
-            assert len(found) == block.count("┏")
+            assert len(found) >= max(1, block.count("┏")), f"{page.name}: {block[:80]}"
             assert all(len(row) == len(table.heading) for table in found for group in table.groups for row in group)

@@ -155,6 +155,11 @@ def folded(node: nodes.Node, label: str) -> list[nodes.Node]:
     return [nodes.raw("", opening, format="html"), node, nodes.raw("", closing, format="html")]
 
 
+def title_lines(above: list[str]) -> int:
+    """Return how many of the lines above a table are its title: the last one, or two that are all there is."""
+    return 2 if len(above) == 2 and all(above) else min(1, len(above))
+
+
 class Page:
     """Outputs of a page, of which the first ones are open."""
 
@@ -187,11 +192,11 @@ class Page:
             if kind == "command":
                 result.append(nodes.literal_block(part, part, language="console", classes=["command"]))
             elif kind == "table":
-                above = found[k - 1][1] if k and found[k - 1][0] == "text" else [""]
-                result += self.table(part, above[-1].strip())
+                above = found[k - 1][1] if k and found[k - 1][0] == "text" else []
+                result += self.table(part, " ".join(map(str.strip, above[-title_lines(above) :])))
             else:
                 titled = k + 1 < len(found) and found[k + 1][0] == "table"
-                text = "\n".join(part[:-1] if titled else part).strip("\n")
+                text = "\n".join(part[: len(part) - title_lines(part)] if titled else part).strip("\n")
                 result += self.text(text) if text else []
         return result
 

@@ -33,13 +33,13 @@ def row(passes: int, duration: float) -> None:
         else f"{each.gained * each.energy_range:.2f} / {each.lost * each.energy_range:.2f}"
         for each in found
     ]
-    print(f"{passes:6}  " + "".join(f"{cell:>16}" for cell in cells), flush=True)
+    print(f"{passes:6}" + "".join(f"{cell:>18}" for cell in cells), flush=True)
 
 
 def main(duration: float = 60.0) -> None:
     """Print a row for each number of iterations."""
     print(f"{ROBOT}, {duration:g} s: largest gain / loss of energy [J], of an energy range of about 220 J")
-    print("passes  " + "".join(f"{f'h = {ms:g} ms':>16}" for ms in STEPS_MS), flush=True)
+    print("passes" + "".join(f"{f'h = {ms:g} ms':>18}" for ms in STEPS_MS), flush=True)
     for passes in NUMBERS:
         with tempfile.TemporaryDirectory() as cache:
             command = [sys.executable, __file__, str(duration), str(passes)]

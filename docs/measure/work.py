@@ -31,6 +31,7 @@ def rollouts(robot: treesim.Tree, count: int, integrator: str, every: int, work:
 def main(count: int = 1024) -> None:
     """Print the least times of a step without and with the balance."""
     print(f"{count} rollouts of {STEPS} steps: time of a step without and with work=True, least of {ROUNDS}")
+    print(f"{'robot':16}  {'base':8}  {'integrator':19}  {'stored':11}  without [ns]  with [ns]  difference")
     warnings.simplefilter("ignore", treesim.TreesimWarning)  # of energy errors, which are not the subject here
     for name, base in ROBOTS.items():
         robot = treesim.load(name, base=base)
@@ -41,8 +42,8 @@ def main(count: int = 1024) -> None:
                 )
                 without, balanced = (1e3 * found[work].min_us / (count * STEPS) for work in ("False", "True"))
                 print(
-                    f"{without:8.1f} {balanced:8.1f} ns  {balanced / without - 1:+4.0%}"
-                    f"  {name}, {base}, {integrator}, {states}"
+                    f"{name:16}  {base:8}  {integrator:19}  {states:11}"
+                    f"  {without:12.1f}  {balanced:9.1f}  {balanced / without - 1:+10.0%}"
                 )
 
 
