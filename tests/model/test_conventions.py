@@ -95,8 +95,17 @@ def test_the_warning_is_of_the_robot_alone_and_leaves_it_equal():
 def test_missing_numbers_of_a_floating_joint_are_named():
     robot = treesim.load("g1", base="floating")
     q, v = robot.neutral(), np.zeros(robot.nv)
-    with pytest.raises(treesim.ArgumentError, match=r"first 6 are vx vy vz wx wy wz of joint 'root_joint'; no motor"):
-        treesim.forward_dynamics(robot, q, v, np.zeros(robot.nv - 6))
+    few = np.zeros(robot.nv - 6)
+    for call in (
+        lambda: treesim.forward_dynamics(robot, q, v, few),
+        lambda: treesim.rollout(robot, q, v, np.tile(few, (2, 1))),
+        lambda: treesim.Stepper(robot).step(treesim.Stepper(robot).reset(q), few),
+        lambda: treesim.Simulation(robot, controller=lambda t, q, v: few).run(0.01),
+    ):
+        with pytest.raises(
+            treesim.ArgumentError, match=r"first 6 are vx vy vz wx wy wz of joint 'root_joint'; no motor"
+        ):
+            call()
     with pytest.raises(treesim.ArgumentError, match=r"first 7 are x y z qx qy qz qw of joint 'root_joint'$"):
         treesim.mass_matrix(robot, q[7:])
     for wrong in (q[8:], q[6:], q[1:]):

@@ -21,7 +21,7 @@ from ..model.named_axes import VELOCITIES, velocity_argument
 from ..model.tree import Tree
 from ..plugins import DEFAULT_INTEGRATOR
 from ..states.arguments import short_repr
-from ..validation.arrays import coerce
+from ..validation.arrays import coerce, first_names
 from ..validation.labels import in_order
 from .actuator_memory import ActuatorMemory, StepCommands, actuator_memory, commands_of
 from .control import StatelessController, Zero
@@ -242,6 +242,7 @@ class ControlledRobot:
             )
         if what.shape != self._shape:
             free = f", {nv - self.world.alone.nv} of them of free bodies" if self.world.bodies else ""
+            free += first_names(velocity_argument(self.robot, "tau", given), what.shape)
             raise ControllerError(
                 f"the controller {quoted(name)} returned shape {what.shape}, but ({nv},) is needed{free}"
             )

@@ -17,6 +17,7 @@ Shape = tuple[int, ...]
 NUMBER = 8  # bytes
 LARGE = 4096  # numbers: looking at fewer takes less time than leaving out those that repeat
 REAL = np.dtype(np.float64)
+FORCES = ("tau", "control")  # labels
 BRIDGES = ("jax", "torch")  # libraries whose gradients a plugin passes through treesim
 
 
@@ -57,13 +58,13 @@ def coerce(argument: Argument, number: type[np.floating] = np.float64, batch: st
     if array.shape[array.ndim - len(shape) :] != shape or array.ndim < len(shape):
         wanted = ", ".join(map(str, shape))
         fault = f"{label} has shape {array.shape}, but ({wanted}) or ({batch}, {wanted}) is needed"
-        raise ArgumentError(fault + _first_names(argument, array.shape))
+        raise ArgumentError(fault + first_names(argument, array.shape))
     if argument.notice is not None:
         argument.notice(argument.robot, label, array)
     return array
 
 
-def _first_names(argument: Argument, given: Shape) -> str:
+def first_names(argument: Argument, given: Shape) -> str:
     """Return what the first numbers are, if those of a joint of several coordinates, as a floating one, are missing."""
     missing = argument.shape[-1] - given[-1] if argument.shape and given else 0
     axis = argument.axes[-1] if argument.axes else None
@@ -72,7 +73,7 @@ def _first_names(argument: Argument, given: Shape) -> str:
     parts = [name.rpartition(".")[2] for name in names if joint and name.startswith(f"{joint}.")]
     if missing < 2 or len(parts) != missing:
         return ""
-    forces = "; no motor moves this joint, so that their forces are 0" if argument.label == "tau" else ""
+    forces = "; no motor moves this joint, so that their forces are 0" if argument.label in FORCES else ""
     return f": the first {missing} are {' '.join(parts)} of joint {joint!r}{forces}"
 
 
