@@ -543,6 +543,25 @@ def test_bodies_that_hit_each_other_keep_their_momentum(answer: Callable[..., An
         assert floor or momentum["linear_drift"] < 1e-12
 
 
+def test_what_pushes_from_outside_is_named(answer: Callable[..., Any], tmp_path: Path) -> None:
+    file, lift = tmp_path / "scene.py", "kinematic={'high': treesim.Waypoints([0, 1], [(0, 0, 0.5), (0, 0, 0.6)])}"
+    held = "[treesim.FrameConstraint('low', rows='linear')]"
+    for of, note in (
+        (f"balls[0], bodies=balls[1:], {lift}", "kinematic bodies push"),
+        (f"balls[0], {held}, bodies=balls[1:]", "constraints hold frames in the world"),
+    ):
+        file.write_text(WORLD.format(robot="cube", of=of, more="q[9] = 0.5"))
+        momentum = answer("simulate", file, "--duration", 0.01)["momentum"]
+        assert momentum == {"linear_drift": None, "angular_drift": None, "note": f"not conserved: {note}"}
+
+
+def test_hold_supports_a_floating_robot_on_a_ground(answer: Callable[..., Any], tmp_path: Path) -> None:
+    out = tmp_path / "run.npz"
+    for options, stands in (((), True), (("--kp", 100, "--kd", 10), False)):
+        answer("simulate", "g1", "--ground", "--controller", "hold", "--duration", 2, *options, "-o", out)
+        assert (load(out).q[-1, 2] > 0.78) == stands
+
+
 def test_further_robots_are_in_the_world(answer: Callable[..., Any], robot: str, tmp_path: Path) -> None:
     out = tmp_path / "run.npz"
     account = answer("simulate", robot, *QUICK, "--with", f"{robot}@1,2,3", "-o", out)

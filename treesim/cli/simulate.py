@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ..model.tree import Tree
     from ..simulation.simulation import Simulation
     from ..simulation.trajectory import Trajectory
+    from ..simulation.world import World
 
 
 @dataclass(frozen=True)
@@ -161,7 +162,7 @@ def simulate(
     with progress_bar("writing files", show):
         written, failed = outputs.write(tree, trajectory)
     try:
-        _report(tree, trajectory, made["controller"], (wall_s, first_call_s), written, failed, quiet, json)
+        _report(simulation.world, trajectory, made["controller"], (wall_s, first_call_s), written, failed, quiet, json)
     finally:
         for message in failed:
             common.print_error(message)
@@ -193,7 +194,7 @@ def _first_call(simulation: Simulation, q: np.ndarray, v: np.ndarray, show: bool
 
 
 def _report(
-    robot: Tree,
+    world: World,
     trajectory: Trajectory,
     controller: str,
     seconds: tuple[float, float],
@@ -206,7 +207,7 @@ def _report(
 
     if quiet and not json:
         return
-    account: dict[str, Any] = summary(robot, trajectory, controller, *seconds)
+    account: dict[str, Any] = summary(world, trajectory, controller, *seconds)
     if json:
         common.print_json({**account, "files": written, "not_written": failed})
     else:

@@ -66,7 +66,7 @@ class SimulationOptions:
         none, hold or pd. hold is PD control to the initial configuration, pd to the neutral one, moved into the
         position limits.
     --kp
-        Position gain of PD control (N m/rad, N/m).
+        Position gain of PD control (N m/rad, N/m). The default of hold supports a floating robot on a ground.
     --kd
         Velocity gain of PD control (N m s/rad, N s/m).
     --ground
@@ -187,9 +187,9 @@ def build_simulation(source: str, options: RunOptions, policy: ContractPolicy | 
     """Return the simulation that the options define; policy: a network that controls the robot.
 
     source: a robot, or a Python file that defines a world. ground: None adds one if a floating-base robot has shapes to
-    stand on. controller: None selects, with ViewOptions, that of `treesim.control.default_controller`, on a ground with
-    gains that support the robot; else none, or "hold" for a world with actuators. Raises a TreesimError that names the
-    wrong option.
+    stand on. controller: None selects, with ViewOptions, that of `treesim.control.default_controller`; else none, or
+    "hold" for a world with actuators. By default, the gains of "hold" on a ground support a floating robot. Raises a
+    TreesimError that names the wrong option.
     """
     _check_names(source, options)
     _check_floor_and_push(options)
@@ -259,7 +259,7 @@ def _robots_start(source: str, options: RunOptions, policy: ContractPolicy | Non
         robots[options.q0 is not None :] = on_ground(robots[options.q0 is not None :], cast("Ground", world.ground[0]))
     stands = ground and any(each.base == "floating" for each, _ in robots)
     gains = KP, KD
-    if options.controller is None and stands:
+    if options.controller != "pd" and stands:
         gains = max(_carrying(each, q) for each, q in robots if each.base == "floating")
     controller: ControllerName = "none"
     if isinstance(options, ViewOptions):
@@ -272,7 +272,7 @@ def _world_start(source: str, options: RunOptions) -> WorldStart:
     world, start = load_world(source, options)
     robot = world.robot
     q, v = initial_state(robot, options.q0, options.v0, options.seed, start)
-    stands = bool(world.ground) and robot.base == "floating" and options.controller is None
+    stands = bool(world.ground) and robot.base == "floating" and options.controller != "pd"
     gains = _carrying(robot, q) if stands else (KP, KD)
     holds = world.actuators or (isinstance(options, ViewOptions) and robot.effort_limit.any())
     controller: ControllerName = "hold" if holds else "none"

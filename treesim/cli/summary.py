@@ -12,11 +12,13 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from ..contact.history import ContactHistory
-    from ..model.tree import Tree
     from ..simulation.trajectory import Trajectory
+    from ..simulation.world import World
 
 
-def summary(robot: Tree, trajectory: Trajectory, controller: str, wall_s: float, first_call_s: float) -> dict[str, Any]:
+def summary(
+    world: World, trajectory: Trajectory, controller: str, wall_s: float, first_call_s: float
+) -> dict[str, Any]:
     """Return the content of the final table: times [s], speed, energy [J] and momentum [N s, N m s].
 
     wall_s: duration of the run alone. first_call_s: duration of the preparation, including compilation.
@@ -24,7 +26,7 @@ def summary(robot: Tree, trajectory: Trajectory, controller: str, wall_s: float,
     simulated = float(trajectory.t[-1] - trajectory.t[0])
     steps = len(trajectory) - 1
     return {
-        "robot": robot.name,
+        "robot": world.robot.name,
         "backend": trajectory.metadata.get("backend"),
         "integrator": trajectory.metadata.get("integrator"),
         "controller": controller,
@@ -36,7 +38,7 @@ def summary(robot: Tree, trajectory: Trajectory, controller: str, wall_s: float,
         "steps_per_s": steps / wall_s if wall_s > 0 else None,
         "real_time_factor": simulated / wall_s if wall_s > 0 else None,
         "energy": _energy(trajectory),
-        "momentum": _momentum(robot, trajectory),
+        "momentum": _momentum(world, trajectory),
         "contact": _contact(trajectory),
         "stopped": trajectory.stopped,
     }
@@ -82,15 +84,15 @@ def _contact(trajectory: Trajectory) -> dict[str, Any] | None:
     }
 
 
-def _momentum(robot: Tree, trajectory: Trajectory) -> dict[str, Any]:
-    """Return the change of a floating robot's momentum beyond that caused by gravity."""
+def _momentum(world: World, trajectory: Trajectory) -> dict[str, Any]:
+    """Return the change of the momentum of floating robots beyond that caused by gravity."""
     import numpy as np
 
     import treesim
 
     from ..engine.call.evaluate import specialized_first
 
-    pusher = _pusher(robot, trajectory)
+    robot, pusher = world.robot, _pusher(world, trajectory)
     if pusher is not None:
         return {"linear_drift": None, "angular_drift": None, "note": f"not conserved: {pusher}"}
     ends = trajectory.q[[0, -1]], trajectory.v[[0, -1]]
@@ -106,16 +108,22 @@ def _momentum(robot: Tree, trajectory: Trajectory) -> dict[str, Any]:
     return {**drift, "angular_drift": angular, "note": "no outside force: a change is the integrator's error"}
 
 
-def _pusher(robot: Tree, trajectory: Trajectory) -> str | None:
+def _pusher(world: World, trajectory: Trajectory) -> str | None:
     """Return what other than gravity changes the momentum; None in free flight."""
-    roots = [body.joint for body in robot.bodies if body.parent == 0]
+    from ..dynamics.constrained.constraints import FrameConstraint
+
+    roots = [body.joint for body in world.robot.bodies if body.parent == 0]
     if any(joint.type != "floating" for joint in roots):
         return "the base is fixed to the world" if len(roots) == 1 else "a base is fixed to the world"
     if trajectory.contact is not None and _ground_pushes(trajectory.contact):
         return "the ground pushes"
+    if world.kinematic:
+        return "kinematic bodies push"
+    if any(isinstance(constraint, FrameConstraint) for constraint in world.constraints):
+        return "constraints hold frames in the world"
     if trajectory.metadata.get("external_forces"):
         return "external forces act"
-    if any(trajectory.tau[:, robot.v_index[joint.name]].any() for joint in roots):
+    if any(trajectory.tau[:, world.robot.v_index[joint.name]].any() for joint in roots):
         return "the controller pushes the root link"
     return None
 
