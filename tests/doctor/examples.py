@@ -117,6 +117,7 @@ DYNAMICS = '<dynamics damping="0.1" friction="0"/>'
 
 
 def inertia(xx: str, yy: str, zz: str) -> str:
+    """Return an element of principal moments of inertia [kg m^2]."""
     return f'<inertia ixx="{xx}" ixy="0" ixz="0" iyy="{yy}" iyz="0" izz="{zz}"/>'
 
 

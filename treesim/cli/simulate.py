@@ -139,13 +139,9 @@ def simulate(
     tree, q, v, simulation = setup.robot, setup.q, setup.v, setup.simulation
     check_room(tree, steps, "take a shorter --duration or a larger --dt")
     show = not (quiet or json)
-    of_robot = () if is_world_file(robot) else ("base", "mimic")  # a world's file defines them
-    made: dict[str, Any] = {"source": robot} | {name: getattr(options, name) for name in (*of_robot, "seed")}
-    if options.others:
-        made["with"] = list(options.others)
-    made["controller"] = setup.controller
+    made = _metadata(robot, options, setup.controller if policy is None else "policy")
     if policy is not None:
-        made |= {"controller": "policy"} | vars(network)
+        made |= vars(network)
     if outputs.out is not None:
         made["sha256"] = source_digest(robot)
     if outputs.recorder is not None:
@@ -167,6 +163,14 @@ def simulate(
         for message in failed:
             common.print_error(message)
     raise typer.Exit(_exit_code(trajectory.stopped, failed))
+
+
+def _metadata(source: str, options: RunOptions, controller: str) -> dict[str, Any]:
+    """Return what a recording states of the command line."""
+    of_robot = () if is_world_file(source) else ("base", "mimic")  # a world's file defines them
+    made: dict[str, Any] = {"source": source} | {name: getattr(options, name) for name in (*of_robot, "seed")}
+    others = {"with": list(options.others)} if options.others else {}
+    return {**made, **others, "controller": controller}
 
 
 @contextmanager
